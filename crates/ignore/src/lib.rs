@@ -1,0 +1,91 @@
+//! Which files of a source stay out of its artifact (SRC-IGN-1…5).
+//!
+//! The rules look like `.gitignore` but are Flux's own: every path is tested by itself against one explicit list in
+//! which the last match wins, so `!` re-includes even below an excluded directory; and as soon as a source brings any
+//! pattern of its own, only the version control files stay excluded by default.
+//!
+//! ```
+//! let mut rules = weir_ignore::Rules::default();
+//! rules.read("/*\n!/deploy\n", &[]);
+//! let matcher = rules.into_matcher();
+//! assert!(matcher.excludes("docs/index.md", false));
+//! assert!(!matcher.excludes("deploy/app/service.yaml", false));
+//! ```
+
+mod defaults;
+mod glob;
+mod pattern;
+
+pub use pattern::Pattern;
+
+/// Name of the files in a source that hold its patterns.
+pub const IGNORE_FILE: &str = ".sourceignore";
+
+/// Bytes of one `.sourceignore` file or `spec.ignore` that are read. Real ones have a few hundred; the cap keeps the
+/// number of patterns, and with it the cost per path, bounded.
+pub const MAX_IGNORE_BYTES: usize = 256 * 1024;
+
+/// Patterns of a source in the order in which they count: root file, files below it, `spec.ignore`.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    patterns: Vec<Pattern>,
+}
+
+impl Rules {
+    /// Adds the patterns of one ignore file that lies in the directory `domain` (its path components; empty for the
+    /// root and for `spec.ignore`). Comments and blank lines add nothing; text beyond [`MAX_IGNORE_BYTES`] is not read.
+    pub fn read(&mut self, text: &str, domain: &[&str]) {
+        let mut end = text.len().min(MAX_IGNORE_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let lines = text.get(..end).unwrap_or_default().lines();
+        self.patterns.extend(
+            lines
+                .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+                .map(|line| Pattern::parse(line, domain)),
+        );
+    }
+
+    /// The matcher: with no pattern at all every default exclusion holds, else only those of version control
+    /// (SRC-IGN-2).
+    #[must_use]
+    pub fn into_matcher(self) -> Matcher {
+        let mut patterns = defaults::version_control();
+        if self.patterns.is_empty() {
+            patterns.extend(defaults::others());
+        }
+        patterns.extend(self.patterns);
+        Matcher { patterns }
+    }
+
+    /// The matcher without any default exclusion, as bucket listings want it (SRC-BKT-5).
+    #[must_use]
+    pub fn into_plain_matcher(self) -> Matcher {
+        Matcher { patterns: self.patterns }
+    }
+}
+
+/// Decides for each path of a source whether it is left out.
+#[derive(Debug, Clone, Default)]
+pub struct Matcher {
+    patterns: Vec<Pattern>,
+}
+
+impl Matcher {
+    /// Whether `path` (relative to the root, `/` between components) is left out. The last pattern that says anything
+    /// decides; a path that no pattern names stays in. The root itself is never left out.
+    #[must_use]
+    pub fn excludes(&self, path: &str, is_directory: bool) -> bool {
+        let components: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        self.patterns
+            .iter()
+            .rev()
+            .find_map(|pattern| pattern.verdict(&components, is_directory))
+            .is_some_and(|verdict| verdict == pattern::Verdict::Exclude)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;
