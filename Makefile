@@ -1,0 +1,33 @@
+# `make demo` shows Weir at work, `make test` tests it; both build what they need.
+.DEFAULT_GOAL := help
+.PHONY: help build release control-plane test demo bench lint
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build everything, unoptimised.
+	cargo build --workspace
+
+release: ## Put all binaries into target/release/.
+	cargo build --release --bins -p weir-cli -p weir-source-controller -p weir-kustomize-controller \
+		-p weir-image-reflector-controller -p weir-image-automation-controller -p weir-notification-controller
+
+control-plane: ## Build or find the control-plane program; its path is the last line.
+	@e2e/control-plane/build
+
+test: control-plane ## Run all tests, the scenarios on a real control plane among them.
+	cargo build -p weir-cli --bin weir
+	cargo test --workspace
+
+demo: control-plane ## Show the whole loop on a throw-away control plane; KEEP=1 leaves it running.
+	cargo build -p weir-cli --bin weir
+	cargo run -q -p weir-e2e --bin demo
+
+bench: control-plane ## Measure install, upgrade, resync and deletion; rewrites the tables of docs/benchmarks.md.
+	cargo build --release -p weir-cli --bin weir
+	cargo run -q --release -p weir-e2e --bin bench -- --n 100 --n 1000
+
+lint: ## Check format, lints and licences.
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo deny check
