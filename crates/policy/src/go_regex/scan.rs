@@ -1,0 +1,186 @@
+//! The walk over a pattern, outside of classes.
+
+use super::{Fault, GoRegexError, MAX_REPEAT, class, escape};
+
+/// What the last piece was, which decides whether a repetition may follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// Start of the pattern, of a group or of an alternative.
+    Nothing,
+    /// Something that can be repeated.
+    Atom,
+    /// A repetition that began at this byte of the pattern.
+    Repetition(usize),
+}
+
+pub(super) struct Scanner<'p> {
+    pattern: &'p str,
+    rest: &'p str,
+    out: String,
+    depth: u32,
+    last: Last,
+}
+
+impl<'p> Scanner<'p> {
+    pub(super) fn new(pattern: &'p str) -> Self {
+        Self {
+            pattern,
+            rest: pattern,
+            out: String::with_capacity(pattern.len()),
+            depth: 0,
+            last: Last::Nothing,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<String, GoRegexError> {
+        while let Some(first) = self.rest.chars().next() {
+            match first {
+                '(' => self.group()?,
+                ')' => self.close()?,
+                '|' => self.emit_raw(1, Last::Nothing),
+                '[' => {
+                    self.rest = class::translate(self.rest, &mut self.out)?;
+                    self.last = Last::Atom;
+                }
+                '*' | '+' | '?' => self.repetition(1)?,
+                '{' => match counted(self.rest)? {
+                    Some(len) => self.repetition(len)?,
+                    None => self.literal(first),
+                },
+                '\\' => {
+                    self.rest = escape::translate(self.rest, &mut self.out)?;
+                    self.last = Last::Atom;
+                }
+                '.' | '^' | '$' => self.emit_raw(1, Last::Atom),
+                _ => self.literal(first),
+            }
+        }
+        if self.depth > 0 {
+            return Err(GoRegexError::syntax(Fault::MissingParen, self.pattern));
+        }
+        Ok(self.out)
+    }
+
+    fn emit_raw(&mut self, len: usize, last: Last) {
+        let (piece, rest) = self.rest.split_at_checked(len).unwrap_or((self.rest, ""));
+        self.out.push_str(piece);
+        self.rest = rest;
+        self.last = last;
+    }
+
+    fn literal(&mut self, character: char) {
+        escape::push_literal(&mut self.out, character);
+        self.rest = self.rest.get(character.len_utf8()..).unwrap_or_default();
+        self.last = Last::Atom;
+    }
+
+    fn close(&mut self) -> Result<(), GoRegexError> {
+        self.depth = self
+            .depth
+            .checked_sub(1)
+            .ok_or_else(|| GoRegexError::syntax(Fault::UnexpectedParen, self.pattern))?;
+        self.emit_raw(1, Last::Atom);
+        Ok(())
+    }
+
+    /// Reads `(`, `(?P<name>`, `(?<name>`, `(?flags:` or `(?flags)`.
+    fn group(&mut self) -> Result<(), GoRegexError> {
+        let Some(after) = self.rest.strip_prefix("(?") else {
+            self.emit_raw(1, Last::Nothing);
+            self.depth += 1;
+            return Ok(());
+        };
+        if let Some(name) = after.strip_prefix("P<").or_else(|| after.strip_prefix('<')) {
+            return self.named_group(name);
+        }
+        let end =
+            after.find([':', ')']).ok_or_else(|| GoRegexError::syntax(Fault::MissingParen, self.pattern))?;
+        let (flags, terminator) =
+            (after.get(..end).unwrap_or_default(), after.get(end..).unwrap_or_default());
+        if !are_flags(flags) {
+            return Err(GoRegexError::syntax(Fault::PerlOperator, self.fragment(self.rest, end + 3)));
+        }
+        if terminator.starts_with(':') {
+            self.depth += 1;
+            self.emit_raw(end + 3, Last::Nothing);
+        } else if flags.is_empty() {
+            // `(?)` sets nothing; Rust wants a group that says so.
+            self.out.push_str("(?:)");
+            self.rest = self.rest.get(end + 3..).unwrap_or_default();
+        } else {
+            self.emit_raw(end + 3, self.last);
+        }
+        Ok(())
+    }
+
+    fn named_group(&mut self, name: &str) -> Result<(), GoRegexError> {
+        let fault = |fragment: &str| GoRegexError::syntax(Fault::NamedCapture, fragment);
+        let end = name.find('>').ok_or_else(|| fault(self.rest))?;
+        let total = self.rest.len() - name.len() + end + 1;
+        let name = name.get(..end).unwrap_or_default();
+        let is_valid =
+            !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        // Go allows names that begin with a digit, Rust does not, and expansion is by name.
+        if !is_valid || name.starts_with(|letter: char| letter.is_ascii_digit()) {
+            return Err(fault(self.rest.get(..total).unwrap_or_default()));
+        }
+        self.depth += 1;
+        self.emit_raw(total, Last::Nothing);
+        Ok(())
+    }
+
+    /// Emits a repetition operator of `len` bytes and the `?` that makes it lazy.
+    fn repetition(&mut self, len: usize) -> Result<(), GoRegexError> {
+        let start = self.pattern.len() - self.rest.len();
+        let is_lazy = self.rest.get(len..).is_some_and(|after| after.starts_with('?'));
+        let total = len + usize::from(is_lazy);
+        match self.last {
+            Last::Nothing => {
+                Err(GoRegexError::syntax(Fault::MissingRepeatArgument, self.fragment(self.rest, len)))
+            }
+            Last::Repetition(first) => {
+                let both = self.pattern.get(first..start + total).unwrap_or_default();
+                Err(GoRegexError::syntax(Fault::RepeatOperator, both))
+            }
+            Last::Atom => {
+                self.emit_raw(total, Last::Repetition(start));
+                Ok(())
+            }
+        }
+    }
+
+    fn fragment(&self, text: &'p str, len: usize) -> &'p str {
+        text.get(..len).unwrap_or(text)
+    }
+}
+
+/// Go's flags: letters, then at most one `-` with at least one letter after it.
+fn are_flags(text: &str) -> bool {
+    let are_letters = |letters: &str| letters.bytes().all(|byte| b"imsU".contains(&byte));
+    match text.split_once('-') {
+        None => are_letters(text),
+        Some((on, off)) => are_letters(on) && !off.is_empty() && are_letters(off),
+    }
+}
+
+/// Returns the length of `{n}`, `{n,}` or `{n,m}` at the start of the text; anything else is a literal brace.
+fn counted(text: &str) -> Result<Option<usize>, GoRegexError> {
+    let Some(end) = text.find('}') else { return Ok(None) };
+    let body = text.get(1..end).unwrap_or_default();
+    let (low, high) = body.split_once(',').map_or((body, None), |(low, high)| (low, Some(high)));
+    let is_number = |digits: &str| {
+        !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && (digits == "0" || !digits.starts_with('0'))
+    };
+    if !is_number(low) || !high.is_none_or(|high| high.is_empty() || is_number(high)) {
+        return Ok(None);
+    }
+    let count = |digits: &str| digits.parse::<u32>().unwrap_or(u32::MAX);
+    let low = count(low);
+    let high = high.filter(|high| !high.is_empty()).map_or(low, count);
+    if low > MAX_REPEAT || high > MAX_REPEAT || high < low {
+        return Err(GoRegexError::syntax(Fault::RepeatSize, text.get(..=end).unwrap_or_default()));
+    }
+    Ok(Some(end + 1))
+}

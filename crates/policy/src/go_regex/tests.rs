@@ -1,0 +1,91 @@
+//! Syntax where the engines differ (DEP-EXPR-1).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use proptest::prelude::*;
+use rstest::rstest;
+
+use super::{GoRegexError, compile};
+
+#[rstest]
+#[case("[^[]", "[", false)]
+#[case("^[[]a$", "[a", true)]
+#[case("^[a&&b]+$", "a&b", true)]
+#[case("^[+--]$", ",", true)]
+#[case("^[~~]$", "~", true)]
+#[case(r"^\Qa.b\E$", "a.b", true)]
+#[case(r"^\Qa.b\E$", "axb", false)]
+#[case(r"^\101$", "A", true)]
+#[case("^{$", "{", true)]
+#[case("^a{$", "a{", true)]
+#[case("^a{,3}$", "a{,3}", true)]
+#[case(r"^\<a\>$", "<a>", true)]
+#[case(r"^\d$", "\u{661}", false)]
+#[case(r"^\w$", "\u{e9}", false)]
+#[case(r"^[\w-]+$", "a-b", true)]
+#[case(r"^[^\d]$", "x", true)]
+#[case(r"^[\D]$", "x", true)]
+#[case(r"^[]a]+$", "]a", true)]
+#[case(r"^[[:alpha:]\]]+$", "a]", true)]
+#[case(r"\bfoo\b", "a foo b", true)]
+#[case(r"^foo\Bbar$", "foobar", true)]
+#[case(r"^\pL\p{Greek}\PN\p{^L}$", "a\u{3b1}b1", true)]
+#[case(r"^\x41\x{42}\t$", "AB\t", true)]
+#[case("^a$", "a\n", false)]
+#[case("^(?i)ABC$", "abc", true)]
+#[case("^(?i:A)b$", "aB", false)]
+#[case("(?s)^a.b$", "a\nb", true)]
+#[case(r"^a b#c$", "a b#c", true)]
+#[case("^(?:a{2}|b+?)$", "aa", true)]
+fn patterns_mean_what_go_means(#[case] pattern: &str, #[case] text: &str, #[case] matches: bool) {
+    assert_eq!(compile(pattern).unwrap().is_match(text), matches);
+}
+
+#[rstest]
+#[case("a(", "missing closing ): `a(`")]
+#[case("a)", "unexpected ): `a)`")]
+#[case("[a", "missing closing ]: `[a`")]
+#[case("a**", "invalid nested repetition operator: `**`")]
+#[case("a*?+", "invalid nested repetition operator: `*?+`")]
+#[case("*a", "missing argument to repetition operator: `*`")]
+#[case("(|+)", "missing argument to repetition operator: `+`")]
+#[case("x{1001}", "invalid repeat count: `{1001}`")]
+#[case("x{3,2}", "invalid repeat count: `{3,2}`")]
+#[case(r"a\", "trailing backslash at end of expression: ``")]
+#[case(r"(a)\1", r"invalid escape sequence: `\1`")]
+#[case(r"\Z", r"invalid escape sequence: `\Z`")]
+#[case("[z-a]", "invalid character class range: `z-a`")]
+#[case("[[:foo:]]", "invalid character class range: `[:foo:]`")]
+#[case("(?=a)", "invalid or unsupported Perl syntax: `(?=a)`")]
+#[case("(?x)a", "invalid or unsupported Perl syntax: `(?x)`")]
+#[case("(?P<a b>x)", "invalid named capture: `(?P<a b>`")]
+fn what_go_refuses_is_refused_in_its_words(#[case] pattern: &str, #[case] text: &str) {
+    assert_eq!(compile(pattern).unwrap_err().to_string(), format!("error parsing regexp: {text}"));
+}
+
+#[test]
+fn size_and_nesting_are_bounded() {
+    assert_eq!(compile(&"a".repeat(8193)).unwrap_err(), GoRegexError::TooLarge);
+    assert_eq!(compile("((a{1000}){1000}){1000}").unwrap_err(), GoRegexError::TooLarge);
+    assert!(compile(&format!("{}a{}", "(".repeat(200), ")".repeat(200))).is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_compiled_or_refused(pattern in "[\\PC\\\\\\[\\]{}()?*+|^$.-]{0,24}") {
+        let _ = compile(&pattern);
+    }
+
+    #[test]
+    fn a_quoted_text_matches_itself(text in "\\PC{0,16}") {
+        prop_assume!(!text.contains('\\'));
+        let found = compile(&format!(r"^\Q{text}\E$")).unwrap();
+        prop_assert!(found.is_match(&text));
+    }
+
+    #[test]
+    fn members_of_a_class_are_literals(members in "[ -~]{1,8}") {
+        prop_assume!(!members.contains(['\\', '[', ']', '-']) && !members.starts_with('^'));
+        let class = compile(&format!("^[{members}]+$")).unwrap();
+        prop_assert!(class.is_match(&members));
+    }
+}
