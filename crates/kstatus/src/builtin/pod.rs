@@ -60,8 +60,7 @@ fn is_unschedulable(object: &Value) -> Result<bool, Malformed> {
 
 fn crash_looping(object: &Value) -> Vec<&str> {
     let statuses = at(object, &["status", "containerStatuses"]).and_then(Value::as_array);
-    let waits = |container: &&Value| {
-        text(container, &["state", "waiting", "reason"]) == Some("CrashLoopBackOff")
-    };
+    let waits =
+        |container: &&Value| text(container, &["state", "waiting", "reason"]) == Some("CrashLoopBackOff");
     statuses.into_iter().flatten().filter(waits).filter_map(|container| text(container, &["name"])).collect()
 }

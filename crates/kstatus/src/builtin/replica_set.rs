@@ -11,8 +11,11 @@ pub(crate) fn assess(object: &Value) -> Result<Assessment, Malformed> {
         return Ok(Assessment::in_progress("Replica Failure condition. Check Pods"));
     }
     let wanted = replicas(object);
-    let counts =
-        [("Labelled", "fullyLabeledReplicas"), ("Available", "availableReplicas"), ("Ready", "readyReplicas")];
+    let counts = [
+        ("Labelled", "fullyLabeledReplicas"),
+        ("Available", "availableReplicas"),
+        ("Ready", "readyReplicas"),
+    ];
     for (what, field) in counts {
         let present = count(object, field);
         if wanted > present {
