@@ -1,0 +1,148 @@
+//! Which styles a string may be written in (KZ-1405..1408).
+
+/// The style of a string in the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutputStyle {
+    Plain,
+    Single,
+    Double,
+    Literal,
+}
+
+/// Chooses the style of a value.
+pub(super) fn style_of(text: &str) -> OutputStyle {
+    if is_obviously_plain(text) {
+        return if resolves_to_string(text) { OutputStyle::Plain } else { OutputStyle::Double };
+    }
+    let allowed = Allowed::of(text);
+    if text.contains('\n') {
+        return if allowed.literal { OutputStyle::Literal } else { OutputStyle::Double };
+    }
+    if !resolves_to_string(text) {
+        return OutputStyle::Double;
+    }
+    match allowed {
+        Allowed { plain: true, .. } => OutputStyle::Plain,
+        Allowed { single: true, .. } => OutputStyle::Single,
+        _ => OutputStyle::Double,
+    }
+}
+
+/// Most strings of a manifest: letters, digits and inner punctuation that never needs quotes.
+fn is_obviously_plain(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let starts_plain = bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphanumeric() || matches!(first, b'/' | b'$' | b'_'));
+    starts_plain
+        && bytes.all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'/' | b'_' | b'$' | b'=')
+        })
+}
+
+/// Whether the text read back as YAML 1.1 is a string (KZ-1406).
+pub(super) fn resolves_to_string(text: &str) -> bool {
+    let (tag, _) = crate::resolve::resolve(text, crate::Schema::Yaml11);
+    tag == crate::Tag::Str && !is_base_60(text)
+}
+
+/// `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`: times of day, which YAML 1.1 reads as numbers.
+fn is_base_60(text: &str) -> bool {
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !text.starts_with(|first: char| first.is_ascii_digit()) || !text.contains(':') {
+        return false;
+    }
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let (text, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut parts = text.split(':');
+    let whole = parts.next().unwrap_or_default();
+    digits(whole)
+        && digits(fraction)
+        && parts.all(|part| match part.as_bytes() {
+            [last] => last.is_ascii_digit(),
+            [b'0'..=b'5', last] => last.is_ascii_digit(),
+            _ => false,
+        })
+}
+
+/// What libyaml's scalar analysis permits.
+#[derive(Debug, Clone, Copy)]
+struct Allowed {
+    plain: bool,
+    single: bool,
+    literal: bool,
+}
+
+impl Allowed {
+    fn of(text: &str) -> Self {
+        let mut seen = Seen { indicator: starts_with_indicator(text), ..Seen::default() };
+        let mut previous = None;
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            seen.character(previous, character, characters.peek().copied());
+            previous = Some(character);
+        }
+        let blank_edge = text.starts_with([' ', '\n']) || text.ends_with([' ', '\n']);
+        let broken = seen.special || seen.space_before_break;
+        Self {
+            plain: !(broken || blank_edge || seen.indicator || seen.line_break),
+            single: !(broken || seen.break_before_space),
+            literal: !(broken || text.ends_with(' ')),
+        }
+    }
+}
+
+/// What was met while reading a string once.
+#[derive(Default)]
+struct Seen {
+    indicator: bool,
+    special: bool,
+    line_break: bool,
+    space_before_break: bool,
+    break_before_space: bool,
+}
+
+impl Seen {
+    fn character(&mut self, previous: Option<char>, character: char, next: Option<char>) {
+        match character {
+            ':' if previous.is_some() && is_blank_or_end(next) => self.indicator = true,
+            // libyaml counts the start of the text as blank, but the first character is judged on its own.
+            '#' if previous.is_some_and(is_blank_or_break) => self.indicator = true,
+            '\n' => {
+                self.line_break = true;
+                self.space_before_break |= previous == Some(' ');
+            }
+            ' ' => self.break_before_space |= previous == Some('\n'),
+            _ => self.special |= !is_printable(character),
+        }
+    }
+}
+
+/// Document markers, and first characters that mean something to a YAML reader.
+fn starts_with_indicator(text: &str) -> bool {
+    if text.starts_with("---") || text.starts_with("...") {
+        return true;
+    }
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(
+            '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`',
+        ) => true,
+        Some('?' | ':' | '-') => is_blank_or_end(characters.next()),
+        _ => false,
+    }
+}
+
+fn is_blank_or_end(character: Option<char>) -> bool {
+    character.is_none_or(|character| matches!(character, ' ' | '\t'))
+}
+
+fn is_blank_or_break(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}' | '\0')
+}
+
+/// What libyaml prints as it is. Tabs and everything beyond the basic plane are not among it (KZ-1407).
+pub(super) fn is_printable(character: char) -> bool {
+    matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
+        && character != '\u{feff}'
+}

@@ -1,0 +1,123 @@
+//! JSON from nodes: values for the API server, and Go's text form for hashes.
+
+use serde_json::{Map as JsonMap, Number, Value as Json};
+
+use crate::emit::non_finite_name;
+use crate::value::format_json_float;
+use crate::{Entry, Node, Scalar, Value, YamlError};
+
+impl Node {
+    /// The node as typed JSON, keys in file order (KZ-1419).
+    ///
+    /// # Errors
+    /// A scalar does not fit its tag, or a number is not finite.
+    pub fn to_json(&self) -> Result<Json, YamlError> {
+        Ok(match self {
+            Self::Scalar(scalar) => scalar_json(scalar)?,
+            Self::Seq(items) => Json::Array(items.iter().map(Self::to_json).collect::<Result<_, _>>()?),
+            Self::Map(map) => {
+                let mut object = JsonMap::with_capacity(map.len());
+                for (key, value) in map.iter() {
+                    object.insert(key.to_owned(), value.to_json()?);
+                }
+                Json::Object(object)
+            }
+        })
+    }
+
+    /// Appends compact JSON with keys in byte order, as Go's `encoding/json` writes maps (KZ-941).
+    ///
+    /// # Errors
+    /// As [`Node::to_json`].
+    pub fn write_go_json(&self, out: &mut String) -> Result<(), YamlError> {
+        match self {
+            Self::Scalar(scalar) => write_scalar(scalar, out),
+            Self::Seq(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    item.write_go_json(out)?;
+                }
+                out.push(']');
+                Ok(())
+            }
+            Self::Map(map) => {
+                let mut sorted: Vec<&Entry> = map.entries.iter().collect();
+                sorted.sort_by(|a, b| a.key.text.as_bytes().cmp(b.key.text.as_bytes()));
+                out.push('{');
+                for (index, entry) in sorted.into_iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    write_go_string(&entry.key.text, out);
+                    out.push(':');
+                    entry.value.write_go_json(out)?;
+                }
+                out.push('}');
+                Ok(())
+            }
+        }
+    }
+}
+
+fn scalar_json(scalar: &Scalar) -> Result<Json, YamlError> {
+    Ok(match scalar.value()? {
+        Value::Null => Json::Null,
+        Value::Bool(value) => Json::Bool(value),
+        Value::Int(value) => Json::from(value),
+        Value::Uint(value) => Json::from(value),
+        Value::Float(value) => float_json(value)?,
+        Value::Str(text) => Json::String(text.into_owned()),
+    })
+}
+
+/// Integral floats become integers, as they do on their way through Go's JSON text (KZ-1404).
+fn float_json(value: f64) -> Result<Json, YamlError> {
+    let text = format_json_float(value).ok_or(YamlError::UnsupportedNumber(non_finite_name(value)))?;
+    if let Ok(int) = text.parse::<i64>() {
+        return Ok(Json::from(int));
+    }
+    if let Ok(int) = text.parse::<u64>() {
+        return Ok(Json::from(int));
+    }
+    Ok(Number::from_f64(value).map_or(Json::Null, Json::Number))
+}
+
+fn write_scalar(scalar: &Scalar, out: &mut String) -> Result<(), YamlError> {
+    match scalar.value()? {
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => out.push_str(if value { "true" } else { "false" }),
+        Value::Int(value) => out.push_str(&value.to_string()),
+        Value::Uint(value) => out.push_str(&value.to_string()),
+        Value::Float(value) => {
+            out.push_str(
+                &format_json_float(value).ok_or(YamlError::UnsupportedNumber(non_finite_name(value)))?,
+            );
+        }
+        Value::Str(text) => write_go_string(&text, out),
+    }
+    Ok(())
+}
+
+/// Appends a JSON string with Go's escapes: HTML characters and line separators too (KZ-942).
+pub fn write_go_string(text: &str, out: &mut String) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..'\u{20}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(character)));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}

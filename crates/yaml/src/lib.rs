@@ -1,0 +1,33 @@
+//! YAML as kustomize sees it: nodes that remember where they were read, Go's rules for what a scalar means, and
+//! a writer whose output is byte for byte the reference's.
+//!
+//! Reading: [`Source::read`] checks the bytes, [`parse_documents`] gives one [`Node`] per document with aliases
+//! and merge keys resolved, within [`Limits`]. A scalar keeps its text, style and tag; its type is decided when it
+//! is rendered ([`Scalar::value`]), because transformers may change the text in between.
+//!
+//! Writing: [`emit`] for YAML, [`Node::to_json`] for typed JSON, [`Node::write_go_json`] for hashes.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod documents;
+mod emit;
+mod error;
+mod json;
+mod limits;
+mod natural;
+mod node;
+mod parse;
+mod read;
+mod resolve;
+mod text;
+mod value;
+
+pub use emit::emit;
+pub use error::YamlError;
+pub use json::write_go_string;
+pub use limits::Limits;
+pub use natural::compare as compare_keys;
+pub use node::{Entry, Map, Node, Scalar, Style, Tag};
+pub use parse::{parse_documents, parse_first_document};
+pub use resolve::{Schema, resolve, yaml11_value};
+pub use text::{Position, Source, Text};
+pub use value::{Value, format_float, format_json_float};

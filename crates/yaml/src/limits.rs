@@ -1,0 +1,21 @@
+//! Caps on what a document may cost.
+
+/// What a parser accepts. The defaults are far above real manifests and far below what hurts a worker.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of one file. 64 MiB: the API server refuses objects above 3 MiB, and offsets are 32 bits wide.
+    pub bytes: usize,
+    /// Nested collections. Deep CRD schemas reach about 60; recursion over the tree is bounded by this (KZ-322).
+    pub depth: usize,
+    /// Documents in one file (DEP-YAML-4).
+    pub documents: usize,
+    /// Nodes that aliases and merge keys may add to one document. About 15 MB when reached, which stops alias
+    /// bombs early.
+    pub alias_nodes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 64 << 20, depth: 256, documents: 50_000, alias_nodes: 200_000 }
+    }
+}

@@ -1,0 +1,49 @@
+//! From text to nodes.
+
+mod builder;
+mod events;
+mod merge;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{Limits, Node, Source, YamlError, documents};
+use builder::Builder;
+
+/// Parses every document of a file; empty, null and comment-only ones are dropped (KZ-602).
+///
+/// # Errors
+/// The text is not YAML or goes over one of the caps.
+pub fn parse_documents(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Node>, YamlError> {
+    let ranges = documents::split(source.as_str(), limits.documents)?;
+    let mut nodes = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        if let Some(node) = parse_range(source, range, limits)?
+            && !node.is_null()
+        {
+            nodes.push(node);
+        }
+    }
+    Ok(nodes)
+}
+
+/// Parses the first document of a file only, as the reference reads a kustomization file (KZ-202).
+///
+/// # Errors
+/// The text is not YAML or goes over one of the caps.
+pub fn parse_first_document(source: &Arc<Source>, limits: &Limits) -> Result<Option<Node>, YamlError> {
+    parse_range(source, 0..source.as_str().len(), limits)
+}
+
+fn parse_range(
+    source: &Arc<Source>,
+    range: Range<usize>,
+    limits: &Limits,
+) -> Result<Option<Node>, YamlError> {
+    let mut builder = Builder::new(source, range.start, limits);
+    events::read_document(source, range, limits, &mut builder)?;
+    Ok(builder.finish())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Builds the tree bottom-up on two scratch stacks, so that every collection is allocated once, at its size.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::merge;
+use crate::{Entry, Limits, Map, Node, Scalar, Source, Style, Tag, YamlError};
+
+/// Receives the events of one document.
+pub(super) struct Builder<'s> {
+    source: &'s Arc<Source>,
+    limits: &'s Limits,
+    base: usize,
+    frames: Vec<Frame>,
+    entries: Vec<Entry>,
+    items: Vec<Node>,
+    anchors: HashMap<usize, Node>,
+    alias_nodes: usize,
+    root: Option<Node>,
+}
+
+/// A collection that is still open.
+struct Frame {
+    kind: FrameKind,
+    anchor: usize,
+    at: usize,
+}
+
+enum FrameKind {
+    Map { first: usize, key: Option<Scalar>, merges: Vec<Node> },
+    Seq { first: usize },
+}
+
+impl<'s> Builder<'s> {
+    pub(super) fn new(source: &'s Arc<Source>, base: usize, limits: &'s Limits) -> Self {
+        Self {
+            source,
+            limits,
+            base,
+            frames: Vec::new(),
+            entries: Vec::new(),
+            items: Vec::new(),
+            anchors: HashMap::new(),
+            alias_nodes: 0,
+            root: None,
+        }
+    }
+
+    pub(super) fn finish(self) -> Option<Node> {
+        self.root
+    }
+
+    pub(super) fn scalar(&mut self, scalar: Scalar, anchor: usize) -> Result<(), YamlError> {
+        let node = Node::Scalar(scalar);
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        self.push(node, self.base)
+    }
+
+    pub(super) fn start_map(&mut self, anchor: usize, at: usize) -> Result<(), YamlError> {
+        let kind = FrameKind::Map { first: self.entries.len(), key: None, merges: Vec::new() };
+        self.open(Frame { kind, anchor, at })
+    }
+
+    pub(super) fn start_seq(&mut self, anchor: usize, at: usize) -> Result<(), YamlError> {
+        self.open(Frame { kind: FrameKind::Seq { first: self.items.len() }, anchor, at })
+    }
+
+    fn open(&mut self, frame: Frame) -> Result<(), YamlError> {
+        if self.frames.len() >= self.limits.depth {
+            return Err(YamlError::TooDeep { line: self.source.line_at(frame.at), limit: self.limits.depth });
+        }
+        self.frames.push(frame);
+        Ok(())
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), YamlError> {
+        let Some(frame) = self.frames.pop() else { return Ok(()) };
+        let node = match frame.kind {
+            FrameKind::Map { first, merges, .. } => {
+                let mut map = Map { entries: self.entries.drain(first.min(self.entries.len())..).collect() };
+                if !merges.is_empty() {
+                    let line = self.source.line_at(frame.at);
+                    self.spend(&merges, line)?;
+                    merge::apply(&mut map, merges).map_err(|problem| YamlError::Merge { line, problem })?;
+                }
+                Node::Map(map)
+            }
+            FrameKind::Seq { first } => Node::Seq(self.items.drain(first.min(self.items.len())..).collect()),
+        };
+        if frame.anchor != 0 {
+            self.anchors.insert(frame.anchor, node.clone());
+        }
+        self.push(node, frame.at)
+    }
+
+    pub(super) fn alias(&mut self, anchor: usize, at: usize) -> Result<(), YamlError> {
+        let line = || self.source.line_at(at);
+        let Some(node) = self.anchors.get(&anchor) else {
+            // The anchor is known to the parser but still open: it would contain itself.
+            return Err(YamlError::Syntax {
+                line: line(),
+                problem: "anchor value contains itself".to_owned(),
+            });
+        };
+        let line = line();
+        let size = count(node);
+        let node = node.clone();
+        self.spend_nodes(size, line)?;
+        self.push(node, at)
+    }
+
+    /// Hands a finished node to the collection it belongs to.
+    fn push(&mut self, node: Node, at: usize) -> Result<(), YamlError> {
+        match self.frames.last_mut().map(|frame| &mut frame.kind) {
+            None => self.root = Some(node),
+            Some(FrameKind::Seq { .. }) => self.items.push(node),
+            Some(FrameKind::Map { key, merges, .. }) => match key.take() {
+                None => match node {
+                    Node::Scalar(scalar) => *key = Some(scalar),
+                    _ => return Err(YamlError::ComplexKey { line: self.source.line_at(at) }),
+                },
+                Some(key) if is_merge(&key) => merges.push(node),
+                Some(key) => self.entries.push(Entry { key, value: node }),
+            },
+        }
+        Ok(())
+    }
+
+    fn spend(&mut self, nodes: &[Node], line: usize) -> Result<(), YamlError> {
+        let size = nodes.iter().map(count).sum();
+        self.spend_nodes(size, line)
+    }
+
+    fn spend_nodes(&mut self, nodes: usize, line: usize) -> Result<(), YamlError> {
+        self.alias_nodes = self.alias_nodes.saturating_add(nodes);
+        if self.alias_nodes > self.limits.alias_nodes {
+            return Err(YamlError::ExcessiveAliasing { line, limit: self.limits.alias_nodes });
+        }
+        Ok(())
+    }
+}
+
+fn is_merge(key: &Scalar) -> bool {
+    key.style == Style::Plain && key.tag != Tag::Custom && key.text == "<<"
+}
+
+fn count(node: &Node) -> usize {
+    match node {
+        Node::Scalar(_) => 1,
+        Node::Map(map) => 1 + map.entries.iter().map(|entry| 1 + count(&entry.value)).sum::<usize>(),
+        Node::Seq(items) => 1 + items.iter().map(count).sum::<usize>(),
+    }
+}

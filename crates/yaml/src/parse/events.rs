@@ -1,0 +1,120 @@
+//! The only place that knows granit-parser (DEP-YAML-5): its events become calls of the builder.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, Tag as ParserTag};
+
+use super::builder::Builder;
+use crate::{Limits, Scalar, Source, Style, Tag, Text, YamlError, resolve};
+
+/// Feeds the first document in `range` to `builder`.
+pub(super) fn read_document(
+    source: &Arc<Source>,
+    range: Range<usize>,
+    limits: &Limits,
+    builder: &mut Builder<'_>,
+) -> Result<(), YamlError> {
+    let text = source.as_str().get(range.clone()).unwrap_or_default();
+    let reader = Reader { source, text, base: range.start };
+    let mut options = Options::default();
+    options.emit_comments = false;
+    // The builder names the line and the cap; the parser's own limit only has to be no lower.
+    options.block_nesting_limit = limits.depth + 1;
+    options.flow_nesting_limit = limits.depth + 1;
+    for next in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = next.map_err(|error| reader.syntax(&error, limits))?;
+        let at = reader.base + span.byte_range().map_or(0, |range| range.start);
+        match event {
+            Event::Scalar(value, style, anchor, tag) => {
+                builder.scalar(reader.scalar(value, style, tag.as_deref(), &span), anchor)?;
+            }
+            Event::SequenceStart(_, anchor, _) => builder.start_seq(anchor, at)?,
+            Event::MappingStart(_, anchor, _) => builder.start_map(anchor, at)?,
+            Event::SequenceEnd | Event::MappingEnd => builder.end()?,
+            Event::Alias(anchor) => builder.alias(anchor, at)?,
+            // What follows the end of the first document is not looked at.
+            Event::DocumentEnd => return Ok(()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Cuts the texts of scalars out of the source.
+struct Reader<'s> {
+    source: &'s Arc<Source>,
+    text: &'s str,
+    base: usize,
+}
+
+impl Reader<'_> {
+    fn scalar(
+        &self,
+        value: Cow<'_, str>,
+        style: ScalarStyle,
+        tag: Option<&ParserTag>,
+        span: &Span,
+    ) -> Scalar {
+        let range = span.byte_range().unwrap_or(0..0);
+        let style = match style {
+            ScalarStyle::Plain => Style::Plain,
+            ScalarStyle::SingleQuoted => Style::Single,
+            ScalarStyle::DoubleQuoted => Style::Double,
+            ScalarStyle::Literal => Style::Literal,
+            ScalarStyle::Folded => Style::Folded,
+        };
+        // A missing value is reported as `~` with an empty span.
+        if style == Style::Plain && range.is_empty() {
+            let tag = tag.map_or(Tag::Null, explicit_tag);
+            return Scalar { text: self.cut(range), style, tag };
+        }
+        let text = self.text_of(value, style, range);
+        let tag = match tag {
+            Some(tag) => explicit_tag(tag),
+            None if style == Style::Plain => resolve::plain_tag(&text),
+            None => Tag::Str,
+        };
+        Scalar { text, style, tag }
+    }
+
+    /// A slice of the source where the value stands there verbatim, text of its own otherwise.
+    fn text_of(&self, value: Cow<'_, str>, style: Style, range: Range<usize>) -> Text {
+        let inner = match style {
+            Style::Single | Style::Double => range.start + 1..range.end.saturating_sub(1),
+            _ => range.clone(),
+        };
+        if self.text.get(inner.clone()) == Some(value.as_ref()) {
+            return self.cut(inner);
+        }
+        Text::decoded(self.source, self.base + range.start, value.into_owned())
+    }
+
+    fn cut(&self, range: Range<usize>) -> Text {
+        Text::slice(self.source, self.base + range.start, self.base + range.end)
+    }
+
+    fn syntax(&self, error: &ScanError, limits: &Limits) -> YamlError {
+        let line = self.source.line_at(self.base) + error.marker().line().saturating_sub(1);
+        match error.kind() {
+            granit_parser::ErrorKind::RecursionLimitExceeded => {
+                YamlError::TooDeep { line, limit: limits.depth }
+            }
+            _ => YamlError::Syntax { line, problem: error.info() },
+        }
+    }
+}
+
+fn explicit_tag(tag: &ParserTag) -> Tag {
+    match tag.core_suffix() {
+        Some("str") => Tag::Str,
+        Some("int") => Tag::Int,
+        Some("float") => Tag::Float,
+        Some("bool") => Tag::Bool,
+        Some("null") => Tag::Null,
+        Some("timestamp") => Tag::Timestamp,
+        Some("binary") => Tag::Binary,
+        _ => Tag::Custom,
+    }
+}

@@ -1,0 +1,78 @@
+use rstest::rstest;
+
+use crate::{Limits, Node, Source, Style, YamlError, parse_documents};
+
+fn parse(text: &str) -> Result<Vec<Node>, YamlError> {
+    parse_documents(&Source::file("f.yaml", text.to_owned()), &Limits::default())
+}
+
+fn json(text: &str) -> String {
+    let nodes = parse(text).unwrap();
+    nodes.iter().map(|node| node.to_json().unwrap().to_string()).collect::<Vec<_>>().join(" ")
+}
+
+#[rstest]
+#[case("a: yes\nb: on\nc: y", r#"{"a":"yes","b":"on","c":"y"}"#)]
+#[case("a: 0x10\nb: 0o17\nc: 0b11\nd: 0644\ne: 1_0", r#"{"a":16,"b":15,"c":3,"d":420,"e":10}"#)]
+#[case(
+    "a: 2020-01-01\nb: 2001-12-14t21:59:43.10-05:00",
+    r#"{"a":"2020-01-01T00:00:00Z","b":"2001-12-14T21:59:43.1-05:00"}"#
+)]
+#[case("a: !!str 1\nb: '2'\nc: |\n  3\nd: ~\ne:", r#"{"a":"1","b":"2","c":"3\n","d":null,"e":null}"#)]
+#[case("a: &x {b: 1}\nc: *x", r#"{"a":{"b":1},"c":{"b":1}}"#)]
+#[case("a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3", r#"{"a":{"b":1,"c":2},"d":{"c":3,"b":1}}"#)]
+#[case("<<: [{a: 1}, {a: 2, b: 3}]", r#"{"a":1,"b":3}"#)]
+#[case("# only\n---\n---\na: 1\n---\nnull\n", r#"{"a":1}"#)]
+#[case("{{ .Values.x }}: 1", "")]
+fn documents_read_as_go_yaml_does(#[case] text: &str, #[case] wanted: &str) {
+    if wanted.is_empty() {
+        assert!(parse(text).is_err());
+    } else {
+        assert_eq!(json(text), wanted);
+    }
+}
+
+#[rstest]
+#[case("a: b: c\n", "line 1")]
+#[case("a:\n\t- b\n", "line 2")]
+#[case("x: 1\n---\ny: 1\nd: @x\n", "line 4")]
+#[case("<<: 1\n", "map merge requires map or sequence of maps as the value")]
+#[case("<<: {a: 1}\n<<: {b: 1}\n", "duplicate merge key")]
+#[case("<<: [[a]]\n", "invalid map merge: received a nested sequence")]
+#[case("{a: 1}: 2\n", "keys must be scalars")]
+fn mistakes_name_their_line(#[case] text: &str, #[case] wanted: &str) {
+    let error = parse(text).unwrap_err().to_string();
+    assert!(error.contains(wanted), "{error}");
+}
+
+#[test]
+fn texts_know_where_they_were_read() {
+    let nodes = parse("a: 1\n---\nb: \"x\\ty\"\nc:\n- |\n  block\n").unwrap();
+    let position = |path: &[&str]| nodes[1].at(path).unwrap().position().unwrap().to_string();
+    assert_eq!(position(&["b"]), "f.yaml:3");
+    assert_eq!(nodes[1].at(&["b"]).unwrap().as_scalar().unwrap().style, Style::Double);
+    assert_eq!(nodes[1].text_at(&["b"]), Some("x\ty"));
+}
+
+#[test]
+fn alias_bombs_and_deep_nesting_stop_at_the_caps() {
+    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..10 {
+        let previous = format!("*a{}, ", level - 1).repeat(10);
+        bomb.push_str(&format!("a{level}: &a{level} [{}]\n", previous.trim_end_matches(", ")));
+    }
+    assert!(matches!(parse(&bomb).unwrap_err(), YamlError::ExcessiveAliasing { .. }));
+    let deep = format!("a: {}{}", "[".repeat(10_000), "]".repeat(10_000));
+    assert!(matches!(parse(&deep).unwrap_err(), YamlError::TooDeep { .. }));
+    let deep: String = (0..5_000).map(|level| format!("{}a:\n", " ".repeat(level))).collect();
+    assert!(matches!(parse(&deep).unwrap_err(), YamlError::TooDeep { .. }));
+}
+
+#[test]
+fn bytes_are_checked_before_they_are_parsed() {
+    let read = |bytes: &[u8]| Source::read("f", bytes.to_vec(), &Limits { bytes: 20, ..Limits::default() });
+    assert!(matches!(read(b"a: \xff\n").unwrap_err(), YamlError::Encoding { line: 1, offset: 3 }));
+    assert!(matches!(read(b"a: 1\nb: \0").unwrap_err(), YamlError::ControlCharacter { line: 2 }));
+    assert!(matches!(read(&[b'a'; 30]).unwrap_err(), YamlError::TooLarge { size: 30, limit: 20 }));
+    assert_eq!(read(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n").unwrap().as_str(), "a: 1\nb: 2\n");
+}
