@@ -1,0 +1,61 @@
+//! A directory of the file system as a [`Tree`], confined to it.
+
+use crate::RelPath;
+use crate::archive::{OpenFile, Tree, TreeEntry, TreeKind};
+use cap_std::fs::{Dir, MetadataExt};
+use std::io;
+
+const ANY_EXECUTE: u32 = 0o111;
+
+/// A directory on disk. Paths cannot leave it, not even through symlinks, which it does not follow.
+pub struct DirectoryTree {
+    root: Dir,
+}
+
+impl DirectoryTree {
+    /// The tree below `root`.
+    #[must_use]
+    pub fn new(root: Dir) -> DirectoryTree {
+        DirectoryTree { root }
+    }
+
+    /// Opens a directory by its path on this machine.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open_path(path: &std::path::Path) -> io::Result<DirectoryTree> {
+        Ok(DirectoryTree { root: Dir::open_ambient_dir(path, cap_std::ambient_authority())? })
+    }
+}
+
+impl Tree for DirectoryTree {
+    fn list(&self, directory: Option<&RelPath>) -> io::Result<Vec<TreeEntry>> {
+        let entries = match directory {
+            Some(path) => self.root.read_dir(path)?,
+            None => self.root.entries()?,
+        };
+        entries
+            .map(|entry| {
+                let entry = entry?;
+                let metadata = entry.metadata()?;
+                let kind = match metadata.file_type() {
+                    kind if kind.is_dir() => TreeKind::Directory,
+                    kind if kind.is_file() => {
+                        TreeKind::File { executable: metadata.mode() & ANY_EXECUTE != 0 }
+                    }
+                    _ => TreeKind::Other,
+                };
+                let name = entry.file_name().into_string();
+                let name =
+                    name.map_err(|name| io::Error::other(format!("file name {name:?} is not UTF-8")))?;
+                Ok(TreeEntry { name, kind })
+            })
+            .collect()
+    }
+
+    fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
+        let file = self.root.open(path)?;
+        let size = file.metadata()?.len();
+        Ok(OpenFile { size, reader: Box::new(file) })
+    }
+}

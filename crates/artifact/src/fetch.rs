@@ -1,0 +1,154 @@
+//! The consumer's side: an artifact by URL and digest, verified before a single entry is unpacked (SRC-CNS-1).
+
+mod spool;
+
+pub use spool::{Spool, SpoolError, VerifiedBlob};
+
+use crate::digest::{Digest, DigestError};
+use crate::limits::Limits;
+use crate::untar::{FileMap, UntarError};
+use futures::TryStreamExt;
+use reqwest::{StatusCode, redirect};
+use std::io;
+use std::time::Duration;
+
+/// Time to connect; the whole download has [`Limits::timeout`].
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Redirects of one download. Artifact servers do not redirect; storage behind them may once or twice.
+const MAX_REDIRECTS: usize = 5;
+
+/// Why an artifact could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The client could not be made.
+    #[error("failed to create HTTP client: {source}")]
+    Client {
+        /// What the library said.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// The artifact is gone or not served yet: a newer one will be advertised, or it comes back.
+    #[error("artifact not found at {url}")]
+    NotFound {
+        /// Where it was asked for.
+        url: String,
+    },
+    /// Any other answer.
+    #[error("failed to download artifact from {url}, status: {status}")]
+    Status {
+        /// Where it was asked for.
+        url: String,
+        /// The answer.
+        status: StatusCode,
+    },
+    /// No answer, or it broke off.
+    #[error("failed to download artifact from {url}: {source}")]
+    Transport {
+        /// Where it was asked for.
+        url: String,
+        /// What the library said.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// The status has no usable digest; content that cannot be verified is not used.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+    /// The content is too large or not what the digest says.
+    #[error(transparent)]
+    Spool(#[from] SpoolError),
+    /// The content is no archive that is safe to unpack.
+    #[error("failed to untar artifact: {0}")]
+    Untar(#[from] UntarError),
+    /// The temporary directory could not be used.
+    #[error("failed to unpack artifact: {source}")]
+    Unpack {
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Downloads artifacts. Cheap to clone; share one per process.
+#[derive(Clone)]
+pub struct Fetcher {
+    client: reqwest::Client,
+    limits: Limits,
+    host: Option<String>,
+}
+
+impl Fetcher {
+    /// A fetcher. `host` (`host:port`) replaces the host of every URL, as `SOURCE_CONTROLLER_LOCALHOST` does for local
+    /// development (SRC-CNS-2).
+    ///
+    /// # Errors
+    /// When no HTTP client can be made.
+    pub fn new(limits: Limits, host: Option<String>) -> Result<Fetcher, FetchError> {
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(limits.timeout)
+            .redirect(redirect::Policy::limited(MAX_REDIRECTS))
+            .no_gzip()
+            .build()
+            .map_err(|source| FetchError::Client { source })?;
+        Ok(Fetcher { client, limits, host })
+    }
+
+    /// Downloads and verifies; what comes back is the archive itself.
+    ///
+    /// # Errors
+    /// When the artifact cannot be had, is too large, or is not what `digest` says.
+    pub async fn blob(&self, url: &str, digest: &str) -> Result<VerifiedBlob, FetchError> {
+        let digest = Digest::parse(digest)?;
+        let url = self.redirected(url);
+        let transport =
+            |source: reqwest::Error| FetchError::Transport { url: url.clone(), source: source.without_url() };
+        let response = self.client.get(&url).send().await.map_err(transport)?;
+        match response.status() {
+            StatusCode::OK => {}
+            StatusCode::NOT_FOUND => return Err(FetchError::NotFound { url }),
+            status => return Err(FetchError::Status { url, status }),
+        }
+        let mut spool = Spool::new(&digest, self.limits.download);
+        let mut body = response.bytes_stream();
+        while let Some(chunk) = body.try_next().await.map_err(transport)? {
+            spool.push(&chunk)?;
+        }
+        Ok(spool.finish()?)
+    }
+
+    /// Downloads, verifies and unpacks into memory. Symlinks are left out.
+    ///
+    /// # Errors
+    /// As [`Fetcher::blob`], and when the archive is not safe to unpack.
+    pub async fn files(&self, url: &str, digest: &str) -> Result<FileMap, FetchError> {
+        let blob = self.blob(url, digest).await?;
+        let limits = self.limits;
+        Ok(on_blocking_thread(move || blob.files(limits)).await??)
+    }
+
+    /// Downloads, verifies and unpacks into a fresh temporary directory, which goes when the value is dropped.
+    ///
+    /// # Errors
+    /// As [`Fetcher::blob`], and when the archive is not safe to unpack or cannot be written.
+    pub async fn directory(&self, url: &str, digest: &str) -> Result<tempfile::TempDir, FetchError> {
+        let blob = self.blob(url, digest).await?;
+        let limits = self.limits;
+        on_blocking_thread(move || blob.directory(limits)).await?
+    }
+
+    fn redirected(&self, url: &str) -> String {
+        let Some(host) = &self.host else { return url.to_owned() };
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let path = rest.split_once('/').map_or("", |(_, path)| path);
+        format!("http://{host}/{path}")
+    }
+}
+
+/// Runs `work` where it may block. A panic in it becomes an error of the caller.
+async fn on_blocking_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, FetchError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| FetchError::Unpack { source: io::Error::other(error) })
+}

@@ -1,0 +1,27 @@
+//! Artifacts: the immutable archives that the source service makes and everyone else consumes.
+//!
+//! - [`Digest`], [`Revision`] and [`RelPath`] are the names in which artifacts are spoken of; each is checked once, when
+//!   it is parsed.
+//! - [`archive`] writes a [`Tree`] as a tarball whose bytes depend on the tree alone.
+//! - [`Store`] keeps the files: written beside their final name, synced, renamed, and only then advertised.
+//! - [`fetch`] is the consumer's side: download, verify, and only then unpack.
+//! - [`Untar`] unpacks what may be hostile: rooted paths, no links, caps on bytes, entries and depth ([`Limits`]).
+
+pub mod archive;
+mod digest;
+mod directory;
+pub mod fetch;
+mod limits;
+mod path;
+mod revision;
+mod store;
+mod untar;
+
+pub use archive::{Tree, TreeEntry, TreeKind};
+pub use digest::{Algorithm, Digest, DigestError, Hasher};
+pub use directory::DirectoryTree;
+pub use limits::Limits;
+pub use path::{RelPath, RelPathError};
+pub use revision::Revision;
+pub use store::{Location, Lock, Store, StoreError, StoreOptions, Stored, VerifyError};
+pub use untar::{FileEntry, FileMap, Symlinks, Untar, UntarError};

@@ -1,0 +1,322 @@
+//! The files behind `status.artifact`: `<root>/<kind>/<namespace>/<name>/<file>` (SRC-STO-1…6).
+//!
+//! A file gets its final name only after its last byte has reached the disk, so whatever has a final name is whole, at
+//! every instant and after every crash. All paths go through a directory handle that cannot be left.
+
+mod collect;
+mod location;
+mod lock;
+
+pub use location::Location;
+pub use lock::Lock;
+
+use crate::digest::{Algorithm, Digest, DigestError, Hasher};
+use crate::path::{RelPath, RelPathError};
+use cap_std::fs::{
+    Dir, DirBuilder, DirBuilderExt, File, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt,
+};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Suffix of files that are still being written. The file server does not show them.
+pub(crate) const PARTIAL_SUFFIX: &str = ".partial";
+/// Suffix of lock files. The file server does not show them.
+pub(crate) const LOCK_SUFFIX: &str = ".lock";
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+/// Buffer for hashing a stored file.
+const READ_BUFFER: usize = 64 * 1024;
+
+/// How a store is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// `host[:port]` or a URL prefix under which consumers reach the files (SRC-STO-2).
+    pub advertised: String,
+    /// Algorithm of new digests.
+    pub algorithm: Algorithm,
+    /// How many files an object keeps, the current one included (SRC-STO-11).
+    pub records: usize,
+}
+
+/// A failure of the store, named after what was being done.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The storage path is missing or no directory.
+    #[error("invalid dir path: {path}")]
+    Root {
+        /// The path.
+        path: String,
+    },
+    /// The object's directory could not be made.
+    #[error("failed to create artifact directory: {source}")]
+    Directory {
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// The lock was not to be had.
+    #[error("failed to acquire lock for artifact: {source}")]
+    Lock {
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// A part of the path comes from outside and is not usable.
+    #[error("{source}")]
+    Path {
+        /// What is wrong with it.
+        #[source]
+        source: RelPathError,
+    },
+    /// Writing, syncing or renaming failed.
+    #[error("unable to archive artifact to storage: {source}")]
+    Write {
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// Reading or removing failed.
+    #[error("{action}: {source}")]
+    Access {
+        /// What was being done.
+        action: &'static str,
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Why a stored artifact must not be advertised any more (SRC-REC-14).
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The status has no digest.
+    #[error("artifact has no digest")]
+    NoDigest,
+    /// The status has something else as digest.
+    #[error(transparent)]
+    BadDigest(#[from] DigestError),
+    /// The file is not there.
+    #[error("artifact file is missing")]
+    Missing,
+    /// The file has other content.
+    #[error("computed digest doesn't match '{expected}'")]
+    Mismatch {
+        /// The digest in the status.
+        expected: String,
+    },
+    /// The file could not be read.
+    #[error("failed to read artifact: {source}")]
+    Read {
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A file that has been stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Path below the root, for `status.artifact.path`.
+    pub path: RelPath,
+    /// Digest of the file.
+    pub digest: Digest,
+    /// Its bytes.
+    pub size: u64,
+}
+
+/// The artifact store. Cheap to clone; all methods block on the disk and belong on a blocking thread.
+#[derive(Clone)]
+pub struct Store {
+    root: Arc<Dir>,
+    options: Arc<StoreOptions>,
+    partials: Arc<AtomicU64>,
+}
+
+impl Store {
+    /// Opens the store at an existing directory.
+    ///
+    /// # Errors
+    /// [`StoreError::Root`] when there is no such directory.
+    pub fn open(path: &Path, options: StoreOptions) -> Result<Store, StoreError> {
+        let root = Dir::open_ambient_dir(path, cap_std::ambient_authority())
+            .map_err(|_| StoreError::Root { path: path.display().to_string() })?;
+        Ok(Store { root: Arc::new(root), options: Arc::new(options), partials: Arc::default() })
+    }
+
+    /// The URL under which consumers find a stored path.
+    #[must_use]
+    pub fn url(&self, path: &RelPath) -> String {
+        let advertised = self.options.advertised.trim_end_matches('/');
+        let scheme = if advertised.starts_with("http://") || advertised.starts_with("https://") {
+            ""
+        } else {
+            "http://"
+        };
+        format!("{scheme}{advertised}/{path}")
+    }
+
+    /// Makes the object's directory and locks `file` in it until the lock is dropped (SRC-STO-6).
+    ///
+    /// # Errors
+    /// When directory or lock cannot be had.
+    pub fn lock(&self, at: &Location, file: &str) -> Result<Lock, StoreError> {
+        let path = at.file(file).map_err(|source| StoreError::Path { source })?;
+        self.make_directory(at)?;
+        lock::acquire(&self.root, &path).map_err(|source| StoreError::Lock { source })
+    }
+
+    /// Stores what `fill` writes under its final name, replacing what is there. Size and digest are taken while writing.
+    ///
+    /// # Errors
+    /// When `fill` fails or the file cannot be written; nothing is left behind then.
+    pub fn write(
+        &self,
+        at: &Location,
+        file: &str,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Stored, StoreError> {
+        let path = at.file(file).map_err(|source| StoreError::Path { source })?;
+        self.make_directory(at)?;
+        let number = self.partials.fetch_add(1, Ordering::Relaxed);
+        let partial = format!("{path}.{}-{number}{PARTIAL_SUFFIX}", std::process::id());
+        let result = self.write_partial(&partial, fill).and_then(|(digest, size)| {
+            self.root.rename(&partial, &self.root, &path)?;
+            self.sync_directory(at)?;
+            Ok(Stored { path, digest, size })
+        });
+        if result.is_err() {
+            // Best effort: the sweep takes what is left of a write that failed.
+            let _ = self.root.remove_file(&partial);
+        }
+        result.map_err(|source| StoreError::Write { source })
+    }
+
+    fn write_partial(
+        &self,
+        partial: &str,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<(Digest, u64)> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(FILE_MODE);
+        let file = self.root.open_with(partial, &options)?;
+        let mut out = HashingFile { file, hasher: Hasher::new(self.options.algorithm), size: 0 };
+        fill(&mut out)?;
+        out.file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+        out.file.sync_all()?;
+        Ok((out.hasher.finish(), out.size))
+    }
+
+    fn make_directory(&self, at: &Location) -> Result<(), StoreError> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(DIRECTORY_MODE);
+        match self.root.create_dir_with(at.directory(), &builder) {
+            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+                Err(StoreError::Directory { source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes the rename itself durable.
+    fn sync_directory(&self, at: &Location) -> io::Result<()> {
+        self.root.open(at.directory())?.sync_all()
+    }
+
+    /// Points the compatibility link `link` at `file` beside it, atomically (SRC-STO-3).
+    ///
+    /// # Errors
+    /// When the link cannot be written.
+    pub fn link(&self, at: &Location, link: &str, file: &str) -> Result<RelPath, StoreError> {
+        let path = at.file(link).map_err(|source| StoreError::Path { source })?;
+        let temporary = format!("{path}{PARTIAL_SUFFIX}");
+        let failed = |source| StoreError::Access { action: "failed to update symlink", source };
+        let _ = self.root.remove_file(&temporary);
+        self.root.symlink(file, &temporary).map_err(failed)?;
+        self.root.rename(&temporary, &self.root, &path).map_err(failed)?;
+        Ok(path)
+    }
+
+    /// Checks that the file of a status is there and has the status's digest. A path outside `at` counts as missing:
+    /// a status may be forged (SRC-SCK-15).
+    ///
+    /// # Errors
+    /// Says why the artifact must not be advertised any more.
+    pub fn verify(&self, at: &Location, path: &str, digest: &str) -> Result<(), VerifyError> {
+        if digest.is_empty() {
+            return Err(VerifyError::NoDigest);
+        }
+        let expected = Digest::parse(digest)?;
+        let path = at.owned(path).ok_or(VerifyError::Missing)?;
+        let mut file = match self.root.open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(VerifyError::Missing),
+            Err(source) => return Err(VerifyError::Read { source }),
+        };
+        let mut hasher = Hasher::new(expected.algorithm());
+        let mut buffer = vec![0; READ_BUFFER];
+        loop {
+            let count = file.read(&mut buffer).map_err(|source| VerifyError::Read { source })?;
+            if count == 0 {
+                break;
+            }
+            hasher.update(buffer.get(..count).unwrap_or_default());
+        }
+        if hasher.finish() == expected {
+            Ok(())
+        } else {
+            Err(VerifyError::Mismatch { expected: expected.to_string() })
+        }
+    }
+
+    /// Opens a stored file for a server: only regular files with a final name, reached through links inside the root
+    /// at most. Length and modification time come with it.
+    ///
+    /// # Errors
+    /// Not found for everything that is not served (SRC-STO-15).
+    pub fn open_file(&self, path: &RelPath) -> io::Result<std::fs::File> {
+        if path.as_str().ends_with(PARTIAL_SUFFIX) || path.as_str().ends_with(LOCK_SUFFIX) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let file = self.root.open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(file.into_std())
+    }
+
+    /// Removes one file of an object; a path outside `at` is ignored.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be removed.
+    pub fn remove(&self, at: &Location, path: &str) -> Result<(), StoreError> {
+        let Some(path) = at.owned(path) else { return Ok(()) };
+        match self.root.remove_file(path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::Access { action: "failed to remove artifact", source })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Hashes and counts what goes into a file.
+struct HashingFile {
+    file: File,
+    hasher: Hasher,
+    size: u64,
+}
+
+impl Write for HashingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.hasher.update(bytes.get(..count).unwrap_or_default());
+        self.size += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

@@ -1,0 +1,120 @@
+//! Removing what is no longer needed (SRC-STO-11…13).
+
+use super::{LOCK_SUFFIX, Location, PARTIAL_SUFFIX, Store, StoreError};
+use crate::path::RelPath;
+use cap_std::fs::Dir;
+use std::collections::BTreeSet;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+/// Files of one object that are looked at in one run.
+const MAX_FILES: usize = 1000;
+/// Age after which a partial file belongs to no write that is still going on.
+const PARTIAL_TTL: Duration = Duration::from_secs(60 * 60);
+
+impl Store {
+    /// Removes old files of an object. The newest ones, as many as the store's `records`, stay whatever their age, and
+    /// `current` (file name) always stays, so that a slow consumer finds what it was told of. Returns how many files
+    /// went.
+    ///
+    /// # Errors
+    /// When the directory cannot be read. A file that resists is left for the next run.
+    pub fn collect(&self, at: &Location, current: Option<&str>) -> Result<usize, StoreError> {
+        let failed = |source| StoreError::Access { action: "failed to collect garbage", source };
+        let directory = match self.root.open_dir(at.directory()) {
+            Ok(directory) => directory,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(source) => return Err(failed(source)),
+        };
+        let mut files = finished_files(&directory).map_err(failed)?;
+        files.retain(|(_, name)| Some(name.as_str()) != current);
+        files.sort_by(|a, b| b.cmp(a));
+        let kept = self.options.records.saturating_sub(usize::from(current.is_some()));
+        let mut removed = 0;
+        for (_, name) in files.iter().skip(kept) {
+            if directory.remove_file(name).is_ok() {
+                let _ = directory.remove_file(format!("{name}{LOCK_SUFFIX}"));
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes everything of an object. Returns whether there was anything.
+    ///
+    /// # Errors
+    /// When the directory is there and cannot be removed.
+    pub fn remove_object(&self, at: &Location) -> Result<bool, StoreError> {
+        match self.root.remove_dir_all(at.directory()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(StoreError::Access { action: "failed to remove artifacts", source }),
+        }
+    }
+
+    /// Removes directories of objects of `kind` that `live` does not hold, and partial files that no write uses any
+    /// more (SRC-STO-13). Returns how many directories went.
+    ///
+    /// # Errors
+    /// When the kind's directory cannot be read.
+    pub fn sweep(&self, kind: &str, live: &BTreeSet<Location>, now: SystemTime) -> Result<usize, StoreError> {
+        let failed = |source| StoreError::Access { action: "failed to sweep storage", source };
+        let mut removed = 0;
+        for namespace in directories(&self.root, kind).map_err(failed)? {
+            for name in directories(&self.root, &format!("{kind}/{namespace}")).map_err(failed)? {
+                let Ok(location) = Location::new(kind, &namespace, &name) else { continue };
+                if live.contains(&location) {
+                    self.remove_partials(&location, now).map_err(failed)?;
+                } else if self.remove_object(&location)? {
+                    removed += 1;
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    fn remove_partials(&self, at: &Location, now: SystemTime) -> io::Result<()> {
+        let directory = self.root.open_dir(at.directory())?;
+        for entry in directory.entries()? {
+            let entry = entry?;
+            let is_partial = entry.file_name().to_str().is_some_and(|name| name.ends_with(PARTIAL_SUFFIX));
+            let written = entry.metadata()?.modified()?.into_std();
+            if is_partial && now.duration_since(written).is_ok_and(|age| age > PARTIAL_TTL) {
+                let _ = directory.remove_file(entry.file_name());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Artifact files with the time at which they were written: no links, no locks, nothing unfinished.
+fn finished_files(directory: &Dir) -> io::Result<Vec<(SystemTime, String)>> {
+    let mut files = Vec::new();
+    for entry in directory.entries()?.take(MAX_FILES) {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if metadata.is_file() && !name.ends_with(LOCK_SUFFIX) && !name.ends_with(PARTIAL_SUFFIX) {
+            files.push((metadata.modified()?.into_std(), name));
+        }
+    }
+    Ok(files)
+}
+
+/// Names of the directories below `path`; none when it does not exist.
+fn directories(root: &Dir, path: &str) -> io::Result<Vec<String>> {
+    let Ok(path) = RelPath::parse(path) else { return Ok(Vec::new()) };
+    let entries = match root.read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            names.extend(entry.file_name().into_string().ok());
+        }
+    }
+    Ok(names)
+}

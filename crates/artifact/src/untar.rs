@@ -1,0 +1,237 @@
+//! Unpacking archives that nobody vouches for (SRC-STO-18, DEP-FS-1).
+//!
+//! Names are [`RelPath`]s, links and devices never reach the disk, and every quantity that the archive decides has a
+//! cap that is checked before it is used. What remains after the last entry is read too, so that a cut off or
+//! continued gzip stream is an error and not a shorter artifact.
+
+mod meter;
+mod sink;
+
+use crate::limits::Limits;
+use crate::path::{RelPath, RelPathError};
+use flate2::read::MultiGzDecoder;
+use meter::Meter;
+use sink::{DirectorySink, MapSink, Sink};
+pub use sink::{FileEntry, FileMap};
+use std::io::{self, BufRead, BufReader, Read};
+
+/// First bytes of every gzip stream.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// Bytes of headers and extended headers in front of one file. They are held in memory by the tar reader.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
+/// Bytes of padding behind the last entry: writers fill up to their record size.
+const MAX_PADDING_BYTES: u64 = 1 << 20;
+/// Size of one tar block; content is padded to it.
+const BLOCK: u64 = 512;
+
+/// What happens to symbolic links in an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symlinks {
+    /// They are left out, as consumers of artifacts do.
+    Skip,
+    /// They make the archive invalid.
+    Reject,
+}
+
+/// Why an archive was not unpacked.
+#[derive(Debug, thiserror::Error)]
+pub enum UntarError {
+    /// Not gzip at all.
+    #[error("requires gzip-compressed body: {reason}")]
+    NotGzip {
+        /// What was found instead.
+        reason: &'static str,
+    },
+    /// The stream is cut off, continued or damaged.
+    #[error("tar error: {source}")]
+    Corrupt {
+        /// What the reader said.
+        #[source]
+        source: io::Error,
+    },
+    /// A name that is empty, absolute, leads up or cannot be a path.
+    #[error("tar contained invalid name error \"{name}\"")]
+    Name {
+        /// The name as it stands in the archive.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        source: RelPathError,
+    },
+    /// A symlink where none is allowed.
+    #[error("tar file entry {name} is a symlink, which is not allowed in this context")]
+    Symlink {
+        /// The link's name.
+        name: String,
+    },
+    /// A hard link, device or FIFO.
+    #[error("tar file entry {name} contained unsupported file type {kind:?}")]
+    Kind {
+        /// The entry's name.
+        name: String,
+        /// Its type flag.
+        kind: tar::EntryType,
+    },
+    /// More bytes than allowed.
+    #[error("tar \"{name}\" is bigger than max archive size of {limit} bytes")]
+    TooBig {
+        /// The entry at which the cap was reached.
+        name: String,
+        /// The cap.
+        limit: u64,
+    },
+    /// More entries than allowed.
+    #[error("tar has more than {limit} entries")]
+    TooMany {
+        /// The cap.
+        limit: usize,
+    },
+    /// A path with more components than allowed.
+    #[error("tar file entry {name} is nested deeper than {limit} directories")]
+    TooDeep {
+        /// The entry's name.
+        name: String,
+        /// The cap.
+        limit: usize,
+    },
+    /// What was unpacked could not be written down.
+    #[error("failed to write {name}: {source}")]
+    Write {
+        /// The entry's name.
+        name: String,
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Unpacks gzipped tarballs within limits.
+#[derive(Debug, Clone, Copy)]
+pub struct Untar {
+    limits: Limits,
+    symlinks: Symlinks,
+}
+
+impl Untar {
+    /// An unpacker that leaves symlinks out.
+    #[must_use]
+    pub fn new(limits: Limits) -> Untar {
+        Untar { limits, symlinks: Symlinks::Skip }
+    }
+
+    /// Says what happens to symlinks.
+    #[must_use]
+    pub fn symlinks(mut self, symlinks: Symlinks) -> Untar {
+        self.symlinks = symlinks;
+        self
+    }
+
+    /// Unpacks into memory.
+    ///
+    /// # Errors
+    /// When the archive is damaged, hostile, or beyond the limits.
+    pub fn to_map(&self, archive: impl Read) -> Result<FileMap, UntarError> {
+        let mut sink = MapSink::default();
+        self.unpack(archive, &mut sink)?;
+        Ok(sink.files)
+    }
+
+    /// Unpacks below a directory. Files that exist are replaced.
+    ///
+    /// # Errors
+    /// When the archive is damaged, hostile, beyond the limits, or cannot be written.
+    pub fn to_directory(&self, archive: impl Read, root: &cap_std::fs::Dir) -> Result<(), UntarError> {
+        self.unpack(archive, &mut DirectorySink { root })
+    }
+
+    fn unpack(&self, archive: impl Read, sink: &mut dyn Sink) -> Result<(), UntarError> {
+        let mut archive = BufReader::new(archive);
+        let start = archive.fill_buf().map_err(|source| UntarError::Corrupt { source })?;
+        if !start.starts_with(&GZIP_MAGIC) {
+            return Err(UntarError::NotGzip {
+                reason: if start.is_empty() { "EOF" } else { "gzip: invalid header" },
+            });
+        }
+        let meter = Meter::new(MultiGzDecoder::new(archive));
+        let allowance = meter.allowance();
+        let mut tar = tar::Archive::new(meter);
+        let mut progress = Progress { limits: self.limits, entries: 0, bytes: 0 };
+        let corrupt = |source| UntarError::Corrupt { source };
+        let mut entries = tar.entries().map_err(corrupt)?;
+        loop {
+            allowance.set(MAX_HEADER_BYTES);
+            let Some(entry) = entries.next() else { break };
+            let mut entry = entry.map_err(corrupt)?;
+            let size = entry.size();
+            let Some((path, executable)) = self.admit(&entry, &mut progress)? else { continue };
+            allowance.set(size.saturating_add(BLOCK));
+            match executable {
+                None => sink.directory(&path)?,
+                Some(executable) => sink.file(&path, executable, size, &mut entry)?,
+            }
+        }
+        drain(tar.into_inner(), &allowance)
+    }
+
+    /// Whether an entry is unpacked: its path, and for files whether it is executable. Links and headers that carry
+    /// no content of ours are `None`.
+    fn admit<R: Read>(
+        &self,
+        entry: &tar::Entry<'_, R>,
+        progress: &mut Progress,
+    ) -> Result<Option<(RelPath, Option<bool>)>, UntarError> {
+        let bytes = entry.path_bytes();
+        let name = String::from_utf8_lossy(&bytes).into_owned();
+        progress.count(&name, entry.size())?;
+        let kind = entry.header().entry_type();
+        let executable = match kind {
+            tar::EntryType::Directory => None,
+            tar::EntryType::Regular | tar::EntryType::Continuous => {
+                let mode = entry.header().mode().map_err(|source| UntarError::Corrupt { source })?;
+                Some(mode & 0o111 != 0)
+            }
+            tar::EntryType::XGlobalHeader => return Ok(None),
+            tar::EntryType::Symlink if self.symlinks == Symlinks::Skip => return Ok(None),
+            tar::EntryType::Symlink => return Err(UntarError::Symlink { name }),
+            _ => return Err(UntarError::Kind { name, kind }),
+        };
+        let path = match RelPath::parse(&name) {
+            Ok(path) => path,
+            // The root itself ("." or "./") is an entry of every archive that Flux writes.
+            Err(RelPathError::Empty) if executable.is_none() && !name.is_empty() => return Ok(None),
+            Err(source) => return Err(UntarError::Name { name, source }),
+        };
+        if path.depth() > self.limits.depth {
+            return Err(UntarError::TooDeep { name, limit: self.limits.depth });
+        }
+        Ok(Some((path, executable)))
+    }
+}
+
+/// What has been taken of the limits.
+struct Progress {
+    limits: Limits,
+    entries: usize,
+    bytes: u64,
+}
+
+impl Progress {
+    fn count(&mut self, name: &str, size: u64) -> Result<(), UntarError> {
+        self.entries += 1;
+        if self.entries > self.limits.entries {
+            return Err(UntarError::TooMany { limit: self.limits.entries });
+        }
+        self.bytes = self.bytes.saturating_add(size);
+        let limit = if size > self.limits.file { self.limits.file } else { self.limits.unpacked };
+        if size > self.limits.file || self.bytes > self.limits.unpacked {
+            return Err(UntarError::TooBig { name: name.to_owned(), limit });
+        }
+        Ok(())
+    }
+}
+
+/// Reads the padding behind the last entry up to the end of the gzip stream, whose checksum is tested there.
+fn drain(mut rest: impl Read, allowance: &meter::Allowance) -> Result<(), UntarError> {
+    allowance.set(MAX_PADDING_BYTES);
+    io::copy(&mut rest, &mut io::sink()).map(drop).map_err(|source| UntarError::Corrupt { source })
+}

@@ -1,0 +1,102 @@
+//! Writing: the same tree gives the same bytes, and what comes out again is the tree.
+
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use weir_artifact::{DirectoryTree, Limits, RelPath, Untar, archive};
+
+pub(crate) fn write_files(root: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+fn archived(root: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    archive::write(&DirectoryTree::open_path(root).unwrap(), &|_, _| true, &mut bytes).unwrap();
+    bytes
+}
+
+fn headers(archive: &[u8]) -> Vec<(String, u32, u64, u64)> {
+    let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(archive));
+    tar.entries()
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let header = entry.header();
+            (
+                entry.path().unwrap().to_str().unwrap().to_owned(),
+                header.mode().unwrap(),
+                header.mtime().unwrap(),
+                header.uid().unwrap() + header.gid().unwrap(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn names_modes_and_order() {
+    let work = tempfile::tempdir().unwrap();
+    write_files(work.path(), &[("b.yaml", "b"), ("a/z.sh", "#!"), ("a/x/y", ""), ("a.yaml", "a")]);
+    std::fs::set_permissions(work.path().join("a/z.sh"), PermissionsExt::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", work.path().join("link")).unwrap();
+    let expected = [
+        (".", 0o750),
+        ("a", 0o750),
+        ("a/x", 0o750),
+        ("a/x/y", 0o600),
+        ("a/z.sh", 0o700),
+        ("a.yaml", 0o600),
+        ("b.yaml", 0o600),
+    ];
+    let expected: Vec<_> = expected.iter().map(|(name, mode)| ((*name).to_owned(), *mode, 0, 0)).collect();
+    assert_eq!(headers(&archived(work.path())), expected);
+}
+
+#[test]
+fn long_names_survive() {
+    let work = tempfile::tempdir().unwrap();
+    let long = format!("{}/{}é.yaml", "d".repeat(120), "f".repeat(99));
+    write_files(work.path(), &[(&long, "text")]);
+    let files = Untar::new(Limits::default()).to_map(archived(work.path()).as_slice()).unwrap();
+    assert_eq!(files[&RelPath::parse(&long).unwrap()].bytes, "text");
+}
+
+#[test]
+fn directories_left_out_may_have_files_that_stay() {
+    let work = tempfile::tempdir().unwrap();
+    write_files(work.path(), &[("deploy/sub/keep", "k"), ("deploy/sub/drop", "d")]);
+    let mut bytes = Vec::new();
+    let keep =
+        |path: &RelPath, _directory| !path.as_str().starts_with("deploy/sub") || path.file_name() == "keep";
+    archive::write(&DirectoryTree::open_path(work.path()).unwrap(), &keep, &mut bytes).unwrap();
+    let names: Vec<_> = headers(&bytes).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, [".", "deploy", "deploy/sub/keep"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    /// What is archived comes out again, and archiving what came out gives the same bytes.
+    #[test]
+    fn round_trip(files in prop::collection::btree_map("[a-c]{1,2}(/[d-f]{1,2}){0,2}\\.x", "[ -~]{0,40}", 0..8)) {
+        let work = tempfile::tempdir().unwrap();
+        let list: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        write_files(work.path(), &list);
+        let first = archived(work.path());
+        let unpacked = tempfile::tempdir().unwrap();
+        let root = cap_std::fs::Dir::open_ambient_dir(unpacked.path(), cap_std::ambient_authority()).unwrap();
+        Untar::new(Limits::default()).to_directory(first.as_slice(), &root).unwrap();
+        let map = Untar::new(Limits::default()).to_map(first.as_slice()).unwrap();
+        let seen: BTreeMap<_, _> = map.iter().map(|(path, file)| {
+            let mut text = String::new();
+            file.bytes.as_ref().read_to_string(&mut text).unwrap();
+            (path.to_string(), text)
+        }).collect();
+        prop_assert_eq!(seen, files);
+        prop_assert_eq!(archived(unpacked.path()), first);
+    }
+}

@@ -1,0 +1,8 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::disallowed_methods)] // servers of a test end with its runtime
+//! Tests of weir-artifact against real files, archives and an HTTP server.
+
+mod archives;
+mod fetching;
+mod hostile;
+mod storing;

@@ -1,0 +1,179 @@
+//! The store: whole files under final names, digests that are checked, garbage that goes.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+use weir_artifact::{Algorithm, Digest, Location, RelPath, Store, StoreError, StoreOptions, VerifyError};
+
+fn store(root: &Path) -> Store {
+    let advertised = "source-controller.flux-system.svc.cluster.local.".to_owned();
+    Store::open(root, StoreOptions { advertised, algorithm: Algorithm::Sha256, records: 2 }).unwrap()
+}
+
+fn location() -> Location {
+    Location::new("GitRepository", "flux-system", "app").unwrap()
+}
+
+fn put(store: &Store, file: &str, text: &str) -> weir_artifact::Stored {
+    store.write(&location(), file, |out| out.write_all(text.as_bytes())).unwrap()
+}
+
+fn age(root: &Path, file: &str, seconds: u64) {
+    let path = root.join("gitrepository/flux-system/app").join(file);
+    let time = SystemTime::now() - Duration::from_secs(seconds);
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+fn names(root: &Path) -> Vec<String> {
+    let directory = std::fs::read_dir(root.join("gitrepository/flux-system/app")).unwrap();
+    let mut names: Vec<_> =
+        directory.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn stored_files_have_path_digest_size_and_mode() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let stored = put(&store, "a.tar.gz", "content");
+    assert_eq!(stored.path.as_str(), "gitrepository/flux-system/app/a.tar.gz");
+    assert_eq!(stored.digest, Digest::of(Algorithm::Sha256, b"content"));
+    assert_eq!(stored.size, 7);
+    assert_eq!(
+        store.url(&stored.path),
+        "http://source-controller.flux-system.svc.cluster.local./gitrepository/flux-system/app/a.tar.gz"
+    );
+    let mode = std::fs::metadata(root.path().join(stored.path.as_str())).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o600);
+    let mode =
+        std::fs::metadata(root.path().join("gitrepository/flux-system/app")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o700);
+}
+
+#[test]
+fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let stored = put(&store, "a.tar.gz", "old");
+    let result = store.write(&location(), "a.tar.gz", |out| {
+        out.write_all(b"half")?;
+        Err(std::io::Error::other("disk full"))
+    });
+    assert_eq!(result.unwrap_err().to_string(), "unable to archive artifact to storage: disk full");
+    assert_eq!(names(root.path()), ["a.tar.gz"]);
+    store.verify(&location(), stored.path.as_str(), &stored.digest.to_string()).unwrap();
+}
+
+#[test]
+fn tampering_and_loss_are_noticed() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let stored = put(&store, "a.tar.gz", "good");
+    let digest = stored.digest.to_string();
+    std::fs::write(root.path().join(stored.path.as_str()), "evil").unwrap();
+    let error = store.verify(&location(), stored.path.as_str(), &digest).unwrap_err();
+    assert_eq!(error.to_string(), format!("computed digest doesn't match '{digest}'"));
+    store.remove(&location(), stored.path.as_str()).unwrap();
+    assert!(matches!(store.verify(&location(), stored.path.as_str(), &digest), Err(VerifyError::Missing)));
+    assert!(matches!(store.verify(&location(), stored.path.as_str(), ""), Err(VerifyError::NoDigest)));
+}
+
+#[test]
+fn a_forged_status_reaches_no_other_file() {
+    let root = tempfile::tempdir().unwrap();
+    let outside = root.path().join("secret");
+    std::fs::write(&outside, "secret").unwrap();
+    let storage = root.path().join("data");
+    std::fs::create_dir(&storage).unwrap();
+    let store = store(&storage);
+    put(&store, "a.tar.gz", "a");
+    let digest = Digest::of(Algorithm::Sha256, b"secret").to_string();
+    for forged in
+        ["../secret", "gitrepository/flux-system/app/../../../../secret", "gitrepository/other/app/a.tar.gz"]
+    {
+        assert!(matches!(store.verify(&location(), forged, &digest), Err(VerifyError::Missing)), "{forged}");
+        store.remove(&location(), forged).unwrap();
+    }
+    assert!(outside.exists());
+}
+
+#[test]
+fn only_finished_files_are_served_links_included() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let stored = put(&store, "a.tar.gz", "a");
+    drop(store.lock(&location(), "a.tar.gz").unwrap());
+    let link = store.link(&location(), "latest.tar.gz", "a.tar.gz").unwrap();
+    let mut text = String::new();
+    store.open_file(&link).unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(text, "a");
+    let target = std::fs::read_link(root.path().join(link.as_str())).unwrap();
+    assert_eq!(target.to_str(), Some("a.tar.gz"));
+    for hidden in ["a.tar.gz.lock", "a.tar.gz.1-1.partial", "nothing"] {
+        assert!(store.open_file(&location().file(hidden).unwrap()).is_err(), "{hidden}");
+    }
+    assert!(store.open_file(location().directory()).is_err());
+    assert!(store.open_file(&stored.path).is_ok());
+}
+
+#[test]
+fn links_out_of_the_root_are_not_followed() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    std::os::unix::fs::symlink("/etc/passwd", root.path().join("passwd")).unwrap();
+    assert!(store.open_file(&RelPath::parse("passwd").unwrap()).is_err());
+}
+
+#[test]
+fn the_newest_files_and_the_current_one_stay() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    for (file, seconds) in [("1", 4000), ("2", 3000), ("3", 2000), ("4", 1000)] {
+        put(&store, file, file);
+        age(root.path(), file, seconds);
+    }
+    drop(store.lock(&location(), "2").unwrap());
+    store.link(&location(), "latest.tar.gz", "4").unwrap();
+    assert_eq!(store.collect(&location(), Some("1")).unwrap(), 2);
+    assert_eq!(names(root.path()), ["1", "4", "latest.tar.gz"]);
+    assert_eq!(store.collect(&location(), Some("1")).unwrap(), 0);
+}
+
+#[test]
+fn a_lock_is_held_until_dropped() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let lock = store.lock(&location(), "a").unwrap();
+    let path = root.path().join("gitrepository/flux-system/app/a.lock");
+    let other = std::fs::File::options().write(true).open(path).unwrap();
+    assert!(other.try_lock().is_err());
+    drop(lock);
+    other.try_lock().unwrap();
+}
+
+#[test]
+fn objects_that_are_gone_leave_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    put(&store, "a.tar.gz", "a");
+    let gone = Location::new("gitrepository", "flux-system", "gone").unwrap();
+    store.write(&gone, "b.tar.gz", |out| out.write_all(b"b")).unwrap();
+    std::fs::write(root.path().join("gitrepository/flux-system/app/x.9-9.partial"), "").unwrap();
+    age(root.path(), "x.9-9.partial", 7200);
+    let live = BTreeSet::from([location()]);
+    assert_eq!(store.sweep("gitrepository", &live, SystemTime::now()).unwrap(), 1);
+    assert_eq!(names(root.path()), ["a.tar.gz"]);
+    assert!(store.remove_object(&location()).unwrap());
+    assert!(!store.remove_object(&location()).unwrap());
+}
+
+#[test]
+fn the_storage_path_must_be_a_directory() {
+    let options = StoreOptions { advertised: "x".into(), algorithm: Algorithm::Sha256, records: 2 };
+    let error = Store::open(Path::new("/nowhere/at/all"), options).err().unwrap();
+    assert!(matches!(error, StoreError::Root { .. }));
+    assert_eq!(error.to_string(), "invalid dir path: /nowhere/at/all");
+}
