@@ -1,0 +1,32 @@
+//! Which files can hold markers (ST-1).
+
+use std::path::Path;
+
+/// Says whether a file of this name is read: `*.yaml`, `*.yml` or exactly `Kustomization`, case-sensitive.
+pub fn is_candidate(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let name = path.file_name().and_then(|name| name.to_str());
+    matches!(extension, Some("yaml" | "yml")) || name == Some("Kustomization")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rstest::rstest;
+
+    use super::is_candidate;
+
+    #[rstest]
+    #[case("a/b.yaml", true)]
+    #[case("a..b.yml", true)]
+    #[case("x/Kustomization", true)]
+    #[case("kustomization", false)]
+    #[case("a.YAML", false)]
+    #[case("a.json", false)]
+    #[case("a.yaml.tpl", false)]
+    #[case(".yaml", false)]
+    fn only_yaml_files_are_read(#[case] path: &str, #[case] is_read: bool) {
+        assert_eq!(is_candidate(Path::new(path)), is_read);
+    }
+}

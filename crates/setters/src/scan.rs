@@ -1,0 +1,186 @@
+//! Finds marked scalars and the objects they belong to.
+
+mod identity;
+mod place;
+
+pub(crate) use self::place::{header_line, is_block, line_start};
+
+use std::ops::Range;
+
+use granit_parser::{Event, Parser, ScalarStyle, options};
+
+use self::identity::Walk;
+use crate::{ObjectId, SetterError, marker};
+
+/// Largest file read, in bytes (SEC-7); manifests of this size do not fit an API server anyway.
+pub const MAX_FILE_SIZE: usize = 10 << 20;
+
+/// Deepest nesting of collections (DEP-YAML-4).
+pub const MAX_NESTING: usize = 100;
+
+/// Most documents in one file (DEP-YAML-4).
+pub const MAX_DOCUMENTS: usize = 50_000;
+
+/// Longest run of comment lines the parser may buffer before an entry; its default of 96 is an error on
+/// commented-out manifests.
+const MAX_COMMENT_RUN: usize = 65_536;
+
+/// A scalar with a marker.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// Bytes of the token: quotes included; the body only, for blocks.
+    pub(crate) span: Range<usize>,
+    pub(crate) style: ScalarStyle,
+    /// Bytes of an explicit tag that is not `!!str`, to be removed.
+    pub(crate) foreign_tag: Option<Range<usize>>,
+    /// Whether the tag says that any plain text is a string.
+    pub(crate) is_tagged_string: bool,
+    /// The index of its event, to find it again in the edited text.
+    pub(crate) event: usize,
+    pub(crate) value: String,
+    pub(crate) setter: String,
+    pub(crate) object: ObjectId,
+}
+
+/// A scalar that stands as a mapping's value or a sequence's item, before its comment is known.
+struct Candidate {
+    target: Target,
+    /// Where the node begins: at its anchor, tag or token.
+    start: usize,
+    is_item: bool,
+    object: identity::ObjectKey,
+}
+
+/// A comment of the file.
+pub(super) struct Comment {
+    span: Range<usize>,
+    text: String,
+}
+
+/// One event without its place; the edited text must yield the same but for the marked values.
+///
+/// Tags are left out: a foreign tag on a marked scalar goes away with its old value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Scalar { value: String, anchor: usize },
+    Other(String),
+}
+
+impl Shape {
+    fn of(event: &Event<'_>) -> Self {
+        match event {
+            Event::Scalar(value, _, anchor, _) => Self::Scalar { value: value.to_string(), anchor: *anchor },
+            other => Self::Other(format!("{other:?}")),
+        }
+    }
+}
+
+/// What a file holds: its marked scalars and the shape of its events.
+pub(crate) struct Scan {
+    pub(crate) targets: Vec<Target>,
+    pub(crate) shapes: Vec<Shape>,
+}
+
+/// Reads a file.
+pub(crate) fn scan(text: &str) -> Result<Scan, SetterError> {
+    if text.len() > MAX_FILE_SIZE {
+        return Err(SetterError::TooLarge { size: text.len() });
+    }
+    let mut reader = Reader::default();
+    let options = options! {
+        emit_anchor_events: true,
+        max_buffered_comment_events: MAX_COMMENT_RUN,
+        flow_nesting_limit: MAX_NESTING,
+        block_nesting_limit: MAX_NESTING,
+    };
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = event.map_err(|error| SetterError::Yaml { message: error.to_string() })?;
+        let bytes = span.byte_range().unwrap_or_default();
+        let tag_start = span.tag_start().and_then(|mark| mark.byte_offset());
+        reader.read(text, &event, bytes, tag_start)?;
+    }
+    Ok(reader.finish(text))
+}
+
+#[derive(Default)]
+struct Reader {
+    walk: Walk,
+    documents: usize,
+    candidates: Vec<Candidate>,
+    comments: Vec<Comment>,
+    shapes: Vec<Shape>,
+}
+
+impl Reader {
+    fn read(
+        &mut self,
+        text: &str,
+        event: &Event<'_>,
+        bytes: Range<usize>,
+        tag_start: Option<usize>,
+    ) -> Result<(), SetterError> {
+        // Comments may be reported before or after the scalar they stand beside, so they take no part in shapes.
+        if let Event::Comment(comment, _) = event {
+            self.comments.push(Comment { span: bytes, text: comment.to_string() });
+            return Ok(());
+        }
+        if let Event::DocumentStart(..) = event {
+            self.documents += 1;
+            if self.documents > MAX_DOCUMENTS {
+                return Err(SetterError::TooManyDocuments);
+            }
+        }
+        if let Event::Anchor(..) = event {
+            if let Some(candidate) =
+                self.candidates.last_mut().filter(|last| last.target.event + 1 == self.shapes.len())
+            {
+                candidate.start = candidate.start.min(bytes.start);
+            }
+        }
+        let position = self.walk.step(event);
+        if let (Some(position), &Event::Scalar(ref value, style, _, ref tag)) = (position, event) {
+            let foreign = tag.as_ref().filter(|tag| !tag.is_yaml_core_schema_tag("str"));
+            let tag_bytes = tag_start.map(|start| start..end_of_word(text, start));
+            self.candidates.push(Candidate {
+                start: tag_start.map_or(bytes.start, |start| start.min(bytes.start)),
+                is_item: position.is_item,
+                object: position.object,
+                target: Target {
+                    span: bytes,
+                    style,
+                    foreign_tag: foreign.and(tag_bytes),
+                    is_tagged_string: tag.is_some() && foreign.is_none(),
+                    event: self.shapes.len(),
+                    value: value.to_string(),
+                    setter: String::new(),
+                    object: ObjectId::default(),
+                },
+            });
+        }
+        self.shapes.push(Shape::of(event));
+        Ok(())
+    }
+
+    /// Joins scalars and comments, now that both are known.
+    fn finish(self, text: &str) -> Scan {
+        let comments: place::Comments<'_> = self
+            .comments
+            .iter()
+            .map(|comment| (place::line_start(text, comment.span.start), comment))
+            .collect();
+        let identities = self.walk.finish();
+        let mark = |candidate: Candidate| {
+            let comment = place::comment_of(text, &comments, &candidate)?;
+            let setter = marker::parse(comment)?;
+            let object = identities.get(&candidate.object);
+            Some(Target { setter, object, ..candidate.target })
+        };
+        let targets = self.candidates.into_iter().filter_map(mark).collect();
+        Scan { targets, shapes: self.shapes }
+    }
+}
+
+fn end_of_word(text: &str, start: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    start + rest.find([' ', '\t', '\r', '\n']).unwrap_or(rest.len())
+}
