@@ -1,0 +1,11 @@
+//! Kinds of `notification.toolkit.fluxcd.io`: who is told what, and who may wake Weir.
+
+mod alert;
+mod provider;
+mod receiver;
+
+pub use alert::{Alert, AlertSpec};
+pub use provider::{Provider, ProviderSpec};
+pub use receiver::{
+    OidcProvider, OidcValidation, OidcVariable, Receiver, ReceiverResource, ReceiverSpec, ReceiverStatus,
+};

@@ -1,0 +1,141 @@
+//! What all kinds have in common, for the machinery that treats them alike.
+
+use std::fmt::Debug;
+
+use kube::Resource;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{
+    Alert, Condition, Duration, GitRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation,
+    Kustomization, OciRepository, Provider, Receiver,
+};
+
+/// An object of one of Weir's kinds.
+pub trait FluxObject:
+    Resource<DynamicType = ()> + Clone + DeserializeOwned + Serialize + Debug + Send + Sync + 'static
+{
+    /// API group.
+    const GROUP: &'static str;
+    /// Version of this type: the one that is stored.
+    const VERSION: &'static str;
+    /// Kind.
+    const KIND: &'static str;
+    /// Plural name in addresses and RBAC rules.
+    const PLURAL: &'static str;
+
+    /// Conditions of the status; empty for kinds without one.
+    fn conditions(&self) -> &[Condition];
+    /// Conditions to change; `None` for kinds without a status.
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>>;
+    /// Generation that the status speaks of, -1 before the first reconciliation.
+    fn observed_generation(&self) -> i64;
+    /// Token of the last request that was handled.
+    fn last_handled_reconcile_at(&self) -> Option<&str>;
+    /// Records the token of a request as handled; no effect for kinds without a status.
+    fn set_last_handled_reconcile_at(&mut self, token: &str);
+    /// Whether the user suspended the object.
+    fn is_suspended(&self) -> bool;
+    /// How often the object is reconciled, if it says so.
+    fn interval(&self) -> Option<Duration>;
+    /// What the object stands at, for people: the revision of an artifact, the applied revision, the selected tag.
+    fn revision(&self) -> Option<&str>;
+}
+
+/// Implements the trait for a kind; the part in braces says where its interval and revision are.
+macro_rules! flux_object {
+    (@names $group:literal, $version:literal, $kind:literal, $plural:literal) => {
+        const GROUP: &'static str = $group;
+        const VERSION: &'static str = $version;
+        const KIND: &'static str = $kind;
+        const PLURAL: &'static str = $plural;
+
+        fn is_suspended(&self) -> bool {
+            self.spec.suspend
+        }
+    };
+    ($type:ty, $group:literal, $version:literal, $kind:literal, $plural:literal,
+     |$object:ident| { $interval:expr, $revision:expr }) => {
+        impl FluxObject for $type {
+            flux_object!(@names $group, $version, $kind, $plural);
+
+            fn conditions(&self) -> &[Condition] {
+                self.status.as_ref().map_or(&[], |status| &status.conditions)
+            }
+
+            fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+                Some(&mut self.status.get_or_insert_default().conditions)
+            }
+
+            fn observed_generation(&self) -> i64 {
+                self.status.as_ref().map_or(-1, |status| status.observed_generation)
+            }
+
+            fn last_handled_reconcile_at(&self) -> Option<&str> {
+                self.status.as_ref()?.last_handled_reconcile_at.as_deref()
+            }
+
+            fn set_last_handled_reconcile_at(&mut self, token: &str) {
+                self.status.get_or_insert_default().last_handled_reconcile_at = Some(token.to_owned());
+            }
+
+            fn interval(&self) -> Option<Duration> {
+                let $object = self;
+                $interval
+            }
+
+            fn revision(&self) -> Option<&str> {
+                let $object = self.status.as_ref()?;
+                $revision
+            }
+        }
+    };
+    ($type:ty, $group:literal, $version:literal, $kind:literal, $plural:literal, no status) => {
+        impl FluxObject for $type {
+            flux_object!(@names $group, $version, $kind, $plural);
+
+            fn conditions(&self) -> &[Condition] {
+                &[]
+            }
+
+            fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+                None
+            }
+
+            fn observed_generation(&self) -> i64 {
+                -1
+            }
+
+            fn last_handled_reconcile_at(&self) -> Option<&str> {
+                None
+            }
+
+            fn set_last_handled_reconcile_at(&mut self, _: &str) {}
+
+            fn interval(&self) -> Option<Duration> {
+                None
+            }
+
+            fn revision(&self) -> Option<&str> {
+                None
+            }
+        }
+    };
+}
+
+flux_object!(GitRepository, "source.toolkit.fluxcd.io", "v1", "GitRepository", "gitrepositories",
+    |it| { Some(it.spec.interval), Some(it.artifact.as_ref()?.revision.as_str()) });
+flux_object!(OciRepository, "source.toolkit.fluxcd.io", "v1", "OCIRepository", "ocirepositories",
+    |it| { Some(it.spec.interval), Some(it.artifact.as_ref()?.revision.as_str()) });
+flux_object!(Kustomization, "kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "kustomizations",
+    |it| { Some(it.spec.interval), it.last_applied_revision.as_deref() });
+flux_object!(ImageRepository, "image.toolkit.fluxcd.io", "v1", "ImageRepository", "imagerepositories",
+    |it| { Some(it.spec.interval), Some(it.last_scan_result.as_ref()?.revision.as_str()) });
+flux_object!(ImagePolicy, "image.toolkit.fluxcd.io", "v1", "ImagePolicy", "imagepolicies",
+    |it| { it.spec.interval, Some(it.latest_ref.as_ref()?.tag.as_str()) });
+flux_object!(ImageUpdateAutomation, "image.toolkit.fluxcd.io", "v1", "ImageUpdateAutomation", "imageupdateautomations",
+    |it| { Some(it.spec.interval), it.observed_source_revision.as_deref() });
+flux_object!(Receiver, "notification.toolkit.fluxcd.io", "v1", "Receiver", "receivers",
+    |it| { it.spec.interval, it.webhook_path.as_deref() });
+flux_object!(Alert, "notification.toolkit.fluxcd.io", "v1beta3", "Alert", "alerts", no status);
+flux_object!(Provider, "notification.toolkit.fluxcd.io", "v1beta3", "Provider", "providers", no status);

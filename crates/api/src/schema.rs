@@ -1,0 +1,21 @@
+//! Pieces of schema that several kinds share.
+
+/// Regular expressions of the API.
+pub(crate) mod pattern {
+    /// Intervals: hours to milliseconds, combined and with decimals (SRC-TYP-1, GEN-4).
+    pub(crate) const DURATION: &str = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$";
+    /// Timeouts of sources, scans and deliveries: no hours (SRC-TYP-2, GEN-4).
+    pub(crate) const TIMEOUT: &str = r"^([0-9]+(\.[0-9]+)?(ms|s|m))+$";
+    /// `<algorithm>:<value>` of an artifact.
+    pub(crate) const DIGEST: &str = r"^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$";
+}
+
+/// Whether a flag is off, and so left out when an object is written.
+pub(crate) fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// Whether a number is zero, and so left out when an object is written.
+pub(crate) fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
