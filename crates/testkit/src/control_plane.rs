@@ -1,0 +1,142 @@
+//! The real control plane: etcd, kube-apiserver and kube-controller-manager, no node (CP-04).
+
+mod audit;
+mod identity;
+mod launch;
+mod objects;
+mod program;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use tokio::sync::{Mutex, OnceCell};
+
+use crate::{Error, Folder, Process};
+
+pub use audit::{AuditCounts, AuditKey};
+pub(crate) use program::Program;
+
+static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
+
+/// A running control plane. Dropping it ends its processes and removes its folder.
+#[derive(Debug)]
+pub struct ControlPlane {
+    // Fields drop in order: the processes end before their folder goes.
+    processes: Vec<Process>,
+    endpoint: Endpoint,
+    kubeconfig: PathBuf,
+    audit_log: Option<PathBuf>,
+    program: Program,
+    applied_crds: Mutex<HashSet<PathBuf>>,
+    folder: Folder,
+}
+
+/// How clients reach the API server.
+#[derive(Debug, Clone)]
+struct Endpoint {
+    server: String,
+    ca_pem: String,
+    admin_token: String,
+}
+
+/// What a control plane does beyond serving.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ControlPlaneOptions {
+    audit: bool,
+}
+
+impl ControlPlaneOptions {
+    /// Writes one line for every request, so that requests can be counted with [`ControlPlane::audit_counts`].
+    #[must_use]
+    pub fn audit(mut self) -> Self {
+        self.audit = true;
+        self
+    }
+
+    /// Starts the control plane and waits until it serves.
+    ///
+    /// # Errors
+    /// When the program cannot be built or found, or does not get ready in time.
+    pub async fn start(self) -> Result<ControlPlane, Error> {
+        launch::launch(self).await
+    }
+}
+
+impl ControlPlane {
+    /// Options for a control plane of one's own.
+    #[must_use]
+    pub fn options() -> ControlPlaneOptions {
+        ControlPlaneOptions::default()
+    }
+
+    /// Starts a control plane of one's own.
+    ///
+    /// # Errors
+    /// As [`ControlPlaneOptions::start`].
+    pub async fn start() -> Result<Self, Error> {
+        Self::options().start().await
+    }
+
+    /// The control plane that all tests of this process share; started by whoever asks first.
+    ///
+    /// Tests keep apart by using namespaces of their own.
+    ///
+    /// # Errors
+    /// As [`ControlPlaneOptions::start`].
+    pub async fn shared() -> Result<&'static Self, Error> {
+        SHARED.get_or_try_init(Self::start).await
+    }
+
+    /// The kubeconfig file of the administrator.
+    #[must_use]
+    pub fn kubeconfig_path(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// The API server's URL.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.endpoint.server
+    }
+
+    /// The folder with its data and logs.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Process ids of etcd, the API server and the controller-manager.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        self.processes.iter().map(Process::pid).collect()
+    }
+
+    /// Runs `kubectl` as the administrator and returns what it printed.
+    ///
+    /// # Errors
+    /// [`Error::Command`] with its standard error when it fails.
+    pub async fn kubectl(&self, arguments: &[&str]) -> Result<String, Error> {
+        let mut command = tokio::process::Command::from(self.program.kubectl());
+        command.arg("--kubeconfig").arg(&self.kubeconfig);
+        command.arg("--cache-dir").arg(self.folder.join("kubectl")).args(arguments);
+        let output =
+            command.output().await.map_err(|source| Error::Spawn { program: "kubectl".into(), source })?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(Error::Command {
+            command: format!("kubectl {}", arguments.join(" ")),
+            status: output.status.to_string(),
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// How many requests the API server has answered, by who asked for what.
+    ///
+    /// # Errors
+    /// When it was started without [`ControlPlaneOptions::audit`].
+    pub fn audit_counts(&self) -> Result<AuditCounts, Error> {
+        let path = self.audit_log.as_deref().unwrap_or_else(|| Path::new("(no audit log was asked for)"));
+        AuditCounts::read(path)
+    }
+}

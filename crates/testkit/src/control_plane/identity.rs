@@ -1,0 +1,125 @@
+use std::path::PathBuf;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use kube::api::PostParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config};
+use serde_json::json;
+
+use super::{ControlPlane, Endpoint};
+use crate::Error;
+
+/// The text of a kubeconfig with one context.
+pub(super) fn kubeconfig(endpoint: &Endpoint, token: &str) -> String {
+    json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "weir-test",
+        "clusters": [{"name": "weir-test", "cluster": {
+            "server": endpoint.server, "certificate-authority-data": STANDARD.encode(&endpoint.ca_pem)}}],
+        "users": [{"name": "user", "user": {"token": token}}],
+        "contexts": [{"name": "weir-test", "context": {"cluster": "weir-test", "user": "user"}}],
+    })
+    .to_string()
+}
+
+fn config(endpoint: &Endpoint, token: &str) -> Result<Config, Error> {
+    // The process picks its TLS provider once; whoever did so first may have.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let kubeconfig = Kubeconfig::from_yaml(&kubeconfig(endpoint, token))
+        .map_err(|error| Error::Kubeconfig(error.into()))?;
+    let options = KubeConfigOptions::default();
+    // Reads no files and asks nobody, so that blocking on it is over at once.
+    futures::executor::block_on(Config::from_custom_kubeconfig(kubeconfig, &options))
+        .map_err(|error| Error::Kubeconfig(error.into()))
+}
+
+pub(super) fn client(endpoint: &Endpoint, token: &str) -> Result<Client, Error> {
+    Client::try_from(config(endpoint, token)?).map_err(Error::kube("make a client"))
+}
+
+impl ControlPlane {
+    /// A client of the administrator. It lives in the runtime that makes it: make one in each test.
+    ///
+    /// # Errors
+    /// When the client cannot be made.
+    pub fn client(&self) -> Result<Client, Error> {
+        client(&self.endpoint, &self.endpoint.admin_token)
+    }
+
+    /// A client that shows another bearer token.
+    ///
+    /// # Errors
+    /// When the client cannot be made.
+    pub fn client_for(&self, token: &str) -> Result<Client, Error> {
+        client(&self.endpoint, token)
+    }
+
+    /// The administrator's client configuration.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be read.
+    pub fn config(&self) -> Result<Config, Error> {
+        config(&self.endpoint, &self.endpoint.admin_token)
+    }
+
+    /// Writes a kubeconfig file that shows `token`, and returns its path.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn kubeconfig_for(&self, token: &str) -> Result<PathBuf, Error> {
+        let mut file = tempfile::Builder::new()
+            .prefix("kubeconfig-")
+            .tempfile_in(self.folder.path())
+            .map_err(Error::file(self.folder.path()))?;
+        let path = file.path().to_owned();
+        std::io::Write::write_all(&mut file, kubeconfig(&self.endpoint, token).as_bytes())
+            .map_err(Error::file(&path))?;
+        file.keep().map_err(|error| Error::File { path: path.clone(), source: error.error })?;
+        Ok(path)
+    }
+
+    /// Makes a ServiceAccount that may do what `rules` say in its namespace.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn service_account(
+        &self,
+        namespace: &str,
+        name: &str,
+        rules: &[PolicyRule],
+    ) -> Result<(), Error> {
+        let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
+        let subject = json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
+        let rbac = "rbac.authorization.k8s.io/v1";
+        for object in [
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}),
+            json!({"apiVersion": rbac, "kind": "Role", "metadata": {"name": name}, "rules": rules}),
+            json!({"apiVersion": rbac, "kind": "RoleBinding", "metadata": {"name": name},
+                "roleRef": role, "subjects": [subject]}),
+        ] {
+            self.apply(namespace, object).await?;
+        }
+        Ok(())
+    }
+
+    /// A bearer token of a ServiceAccount, good for an hour.
+    ///
+    /// # Errors
+    /// When there is no such account.
+    pub async fn service_account_token(&self, namespace: &str, name: &str) -> Result<String, Error> {
+        let what = format!("make a token for {namespace}/{name}");
+        let api: Api<ServiceAccount> = Api::namespaced(self.client()?, namespace);
+        let request = TokenRequest {
+            spec: TokenRequestSpec { expiration_seconds: Some(3600), ..Default::default() },
+            ..Default::default()
+        };
+        let answer = api
+            .create_token_request(name, &PostParams::default(), &request)
+            .await
+            .map_err(Error::kube(&what))?;
+        answer.status.map(|status| status.token).ok_or(Error::NotAnObject(what))
+    }
+}

@@ -1,0 +1,111 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Error, repo_path};
+
+/// Where the control plane's programs come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Program {
+    /// The one program of `e2e/control-plane`, which picks the applet by its first argument.
+    Applets(PathBuf),
+    /// A folder with `etcd`, `kube-apiserver`, `kube-controller-manager` and `kubectl`, as envtest lays them out.
+    Assets(PathBuf),
+}
+
+impl Program {
+    /// Takes `WEIR_CONTROL_PLANE`, else `KUBEBUILDER_ASSETS`, else builds the program once for this machine.
+    pub(crate) async fn find() -> Result<Self, Error> {
+        if let Some(path) = std::env::var_os("WEIR_CONTROL_PLANE") {
+            return Ok(Self::Applets(existing(path.into(), "WEIR_CONTROL_PLANE names no file")?));
+        }
+        if let Some(path) = std::env::var_os("KUBEBUILDER_ASSETS") {
+            return Ok(Self::Assets(existing(path.into(), "KUBEBUILDER_ASSETS names no folder")?));
+        }
+        build().await.map(Self::Applets)
+    }
+
+    pub(crate) fn etcd(&self, data: &Path, client_url: &str, peer_url: &str) -> Command {
+        match self {
+            Self::Applets(program) => {
+                let mut command = Command::new(program);
+                command.arg("etcd").arg(data).args([client_url, peer_url]);
+                command
+            }
+            Self::Assets(folder) => {
+                let mut command = Command::new(folder.join("etcd"));
+                command.args(["--log-level=error", "--unsafe-no-fsync", "--data-dir"]).arg(data);
+                command.arg(format!("--listen-client-urls={client_url}"));
+                command.arg(format!("--advertise-client-urls={client_url}"));
+                command.arg(format!("--listen-peer-urls={peer_url}"));
+                command.arg(format!("--initial-advertise-peer-urls={peer_url}"));
+                command.arg(format!("--initial-cluster=default={peer_url}"));
+                command
+            }
+        }
+    }
+
+    pub(crate) fn api_server(&self) -> Command {
+        self.named("kube-apiserver")
+    }
+
+    pub(crate) fn controller_manager(&self) -> Command {
+        self.named("kube-controller-manager")
+    }
+
+    pub(crate) fn kubectl(&self) -> Command {
+        self.named("kubectl")
+    }
+
+    pub(crate) fn registry(&self, config: &Path) -> Command {
+        let mut command = match self {
+            Self::Applets(program) => {
+                let mut command = Command::new(program);
+                command.arg("registry");
+                command
+            }
+            Self::Assets(_) => {
+                let mut command = Command::new("docker-registry");
+                command.arg("serve");
+                command
+            }
+        };
+        command.arg(config);
+        command
+    }
+
+    fn named(&self, name: &str) -> Command {
+        match self {
+            Self::Applets(program) => {
+                let mut command = Command::new(program);
+                command.arg(name);
+                command
+            }
+            Self::Assets(folder) => Command::new(folder.join(name)),
+        }
+    }
+}
+
+fn existing(path: PathBuf, hint: &'static str) -> Result<PathBuf, Error> {
+    if path.exists() {
+        Ok(path)
+    } else {
+        Err(Error::ProgramMissing { program: path.display().to_string(), hint })
+    }
+}
+
+async fn build() -> Result<PathBuf, Error> {
+    let script = repo_path("e2e/control-plane/build");
+    let output = tokio::process::Command::new(&script)
+        .output()
+        .await
+        .map_err(|source| Error::Spawn { program: script.display().to_string(), source })?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    match printed.lines().last() {
+        Some(path) if output.status.success() => Ok(PathBuf::from(path)),
+        _ => Err(Error::Command {
+            command: script.display().to_string(),
+            status: output.status.to_string(),
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }),
+    }
+}

@@ -1,0 +1,165 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What can go wrong while a test's world is set up or watched.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A program that the kit starts is not installed; `hint` says how to get it.
+    #[error("{program} is missing: {hint}")]
+    ProgramMissing {
+        /// The program's name or path.
+        program: String,
+        /// How to install it.
+        hint: &'static str,
+    },
+    /// A child process could not be started.
+    #[error("start {program}")]
+    Spawn {
+        /// The program's name or path.
+        program: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A child process ended although it was still needed.
+    #[error("{name} ended early ({status}), its last lines:\n{tail}")]
+    Exited {
+        /// Which one.
+        name: String,
+        /// Its exit status.
+        status: String,
+        /// The end of its output.
+        tail: String,
+    },
+    /// A command ran and failed.
+    #[error("{command} failed ({status}): {output}")]
+    Command {
+        /// The command line.
+        command: String,
+        /// Its exit status.
+        status: String,
+        /// What it wrote to standard error.
+        output: String,
+    },
+    /// What was waited for did not happen.
+    #[error("gave up after {deadline:?} waiting for {what}; last seen: {last}")]
+    Deadline {
+        /// What was waited for.
+        what: String,
+        /// How long.
+        deadline: Duration,
+        /// The state when the time was up.
+        last: String,
+    },
+    /// A file could not be read or written.
+    #[error("{}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// No free loopback port was found.
+    #[error("no free loopback port found")]
+    NoPort,
+    /// A listener could not be bound.
+    #[error("listen on {address}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A certificate or key could not be made.
+    #[error("make a certificate")]
+    Certificate(#[from] rcgen::Error),
+    /// A TLS server could not be set up.
+    #[error("set up TLS")]
+    Tls(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The Kubernetes API refused a request.
+    #[error("{what}")]
+    Kube {
+        /// What was attempted.
+        what: String,
+        /// Why it failed.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// A kubeconfig that the kit wrote itself cannot be used.
+    #[error("read kubeconfig")]
+    Kubeconfig(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A watch ended with an error.
+    #[error("watch for {what}")]
+    Watch {
+        /// What was waited for.
+        what: String,
+        /// Why it failed.
+        #[source]
+        source: Box<kube::runtime::wait::Error>,
+    },
+    /// Text of a test is not YAML.
+    #[error("parse YAML: {0}")]
+    Yaml(String),
+    /// A document of a test is not a Kubernetes object.
+    #[error("not a Kubernetes object: {0}")]
+    NotAnObject(String),
+    /// The API server serves no such kind.
+    #[error("no kind {kind} in {api_version}")]
+    UnknownKind {
+        /// The group and version asked for.
+        api_version: String,
+        /// The kind asked for.
+        kind: String,
+    },
+    /// A request to a test server failed.
+    #[error("{what}")]
+    Http {
+        /// What was attempted.
+        what: String,
+        /// Why it failed.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// A test server answered with something that is not the JSON expected.
+    #[error("{what}")]
+    NotJson {
+        /// What was attempted.
+        what: String,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// A test server answered with an unexpected status.
+    #[error("{what}: {status}: {body}")]
+    Status {
+        /// What was attempted.
+        what: String,
+        /// The HTTP status.
+        status: u16,
+        /// The answer's body.
+        body: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn kube(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Kube { what, source: Box::new(source) }
+    }
+
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+
+    pub(crate) fn tls(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Tls(Box::new(error))
+    }
+
+    pub(crate) fn http(what: impl Into<String>) -> impl FnOnce(reqwest::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Http { what, source }
+    }
+}

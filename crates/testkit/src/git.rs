@@ -1,0 +1,11 @@
+//! Real Git repositories, served over smart HTTP and over SSH.
+
+mod change;
+mod http_server;
+mod repo;
+mod ssh_server;
+
+pub use change::Change;
+pub use http_server::{GitRequest, GitServer};
+pub use repo::{CommitInfo, GitRepo};
+pub use ssh_server::SshGitServer;

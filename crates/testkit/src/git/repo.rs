@@ -1,0 +1,208 @@
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Change;
+use crate::Error;
+
+/// A bare repository on disk, served or not.
+#[derive(Debug, Clone)]
+pub struct GitRepo {
+    path: PathBuf,
+}
+
+/// A commit as `git log` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// The commit's id.
+    pub id: String,
+    /// Its parents' ids.
+    pub parents: Vec<String>,
+    /// Who wrote it.
+    pub author_name: String,
+    /// The author's address.
+    pub author_email: String,
+    /// The whole message without the line feed at its end.
+    pub message: String,
+}
+
+impl GitRepo {
+    /// Makes an empty bare repository whose default branch is `main`.
+    ///
+    /// # Errors
+    /// When `git` is missing or the folder cannot be written.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(path).map_err(Error::file(path))?;
+        let repo = Self { path: path.to_owned() };
+        repo.git(&["init", "-q", "--bare", "-b", "main", "."])?;
+        // What hosted Git servers allow.
+        for setting in ["http.receivepack", "uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"] {
+            repo.git(&["config", setting, "true"])?;
+        }
+        Ok(repo)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Commits files on top of a branch, which is made if it does not exist, and returns the commit's id.
+    ///
+    /// # Errors
+    /// When `git` refuses.
+    pub fn commit(&self, branch: &str, message: &str, files: &[(&str, &str)]) -> Result<String, Error> {
+        let mut change = self.change(branch).message(message);
+        for (path, content) in files {
+            change = change.file(path, content);
+        }
+        change.commit()
+    }
+
+    /// A commit with more to it than files of text.
+    #[must_use]
+    pub fn change<'a>(&'a self, branch: &'a str) -> Change<'a> {
+        Change::new(self, branch)
+    }
+
+    /// The commit that a branch, tag or other revision names.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn head(&self, revision: &str) -> Result<String, Error> {
+        let commit = format!("{revision}^{{commit}}");
+        Ok(self.git(&["rev-parse", "--verify", "-q", &commit])?.trim().to_owned())
+    }
+
+    /// Makes or moves a lightweight tag.
+    ///
+    /// # Errors
+    /// When `git` refuses.
+    pub fn tag(&self, name: &str, revision: &str) -> Result<(), Error> {
+        self.git(&["tag", "-f", name, revision]).map(drop)
+    }
+
+    /// Makes or moves an annotated tag.
+    ///
+    /// # Errors
+    /// When `git` refuses.
+    pub fn annotated_tag(&self, name: &str, revision: &str, message: &str) -> Result<(), Error> {
+        self.git(&["tag", "-f", "-a", "-m", message, name, revision]).map(drop)
+    }
+
+    /// Points a branch at a commit, whatever it pointed at before.
+    ///
+    /// # Errors
+    /// When there is no such commit.
+    pub fn set_branch(&self, branch: &str, revision: &str) -> Result<(), Error> {
+        self.git(&["update-ref", &format!("refs/heads/{branch}"), revision]).map(drop)
+    }
+
+    /// Deletes a branch.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn delete_branch(&self, branch: &str) -> Result<(), Error> {
+        self.git(&["update-ref", "-d", &format!("refs/heads/{branch}")]).map(drop)
+    }
+
+    /// The names of all branches, sorted.
+    ///
+    /// # Errors
+    /// When `git` fails.
+    pub fn branches(&self) -> Result<Vec<String>, Error> {
+        let names = self.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])?;
+        Ok(names.lines().map(str::to_owned).collect())
+    }
+
+    /// The text of a file at a revision.
+    ///
+    /// # Errors
+    /// When there is no such file.
+    pub fn read(&self, revision: &str, path: &str) -> Result<String, Error> {
+        self.git(&["show", &format!("{revision}:{path}")])
+    }
+
+    /// What a commit changed, as a patch without context lines.
+    ///
+    /// # Errors
+    /// When there is no such commit.
+    pub fn diff(&self, revision: &str) -> Result<String, Error> {
+        self.git(&["show", "--format=", "-U0", revision])
+    }
+
+    /// The commits of a branch, newest first.
+    ///
+    /// # Errors
+    /// When there is no such branch.
+    pub fn log(&self, revision: &str) -> Result<Vec<CommitInfo>, Error> {
+        let text =
+            self.git(&["log", "--topo-order", "--format=%H%x00%P%x00%an%x00%ae%x00%B%x01", revision])?;
+        Ok(text
+            .split('\u{1}')
+            .filter_map(|entry| CommitInfo::parse(entry.trim_start_matches('\n')))
+            .collect())
+    }
+
+    /// Runs `git` in the repository and returns what it printed.
+    ///
+    /// # Errors
+    /// [`Error::Command`] with its standard error when it fails.
+    pub fn git(&self, arguments: &[&str]) -> Result<String, Error> {
+        self.git_with_input(arguments, b"")
+    }
+
+    pub(super) fn git_with_input(&self, arguments: &[&str], input: &[u8]) -> Result<String, Error> {
+        let spawn = |source| Error::Spawn { program: "git".into(), source };
+        let mut child = git_command()
+            .arg("-C")
+            .arg(&self.path)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(spawn)?;
+        if let Some(mut pipe) = child.stdin.take() {
+            // When git ends without reading, its exit status tells why.
+            let _ = pipe.write_all(input);
+        }
+        let output = child.wait_with_output().map_err(spawn)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(Error::Command {
+            command: format!("git {}", arguments.join(" ")),
+            status: output.status.to_string(),
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+}
+
+impl CommitInfo {
+    fn parse(entry: &str) -> Option<Self> {
+        let mut fields = entry.split('\0').map(str::to_owned);
+        Some(Self {
+            id: fields.next().filter(|id| !id.is_empty())?,
+            parents: fields.next()?.split_whitespace().map(str::to_owned).collect(),
+            author_name: fields.next()?,
+            author_email: fields.next()?,
+            message: fields.next()?.trim_end_matches('\n').to_owned(),
+        })
+    }
+}
+
+/// `git` with nobody's configuration, so that tests do the same on every machine.
+pub(super) fn git_command() -> Command {
+    let mut command = Command::new("git");
+    command
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_TERMINAL_PROMPT", "0");
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), "dev").env(format!("GIT_{role}_EMAIL"), "dev@example.com");
+        command.env(format!("GIT_{role}_DATE"), "2026-01-02T03:04:05Z");
+    }
+    command
+}

@@ -1,0 +1,172 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+
+use super::GitRepo;
+use crate::{Error, Folder, Process, eventually, free_port};
+
+/// Where distributions put it; it insists on being started by its absolute path.
+const SSHD: &str = "/usr/sbin/sshd";
+
+/// What sshd wants to exist when root runs it; the package's init script makes it, a container has none.
+const PRIVILEGE_SEPARATION_FOLDER: &str = "/run/sshd";
+
+/// sshd listens at once; the rest is for a busy machine.
+const READY_DEADLINE: Duration = Duration::from_secs(30);
+
+/// `sshd` on loopback with a host key of its own; it runs as, and lets in, the current user with one key.
+#[derive(Debug)]
+pub struct SshGitServer {
+    _process: Process,
+    port: u16,
+    user: String,
+    keys: Keys,
+    folder: Folder,
+}
+
+#[derive(Debug)]
+struct Keys {
+    identity: String,
+    identity_pub: String,
+    host_pub: String,
+    other_host_pub: String,
+}
+
+impl SshGitServer {
+    /// Starts the server.
+    ///
+    /// # Errors
+    /// [`Error::ProgramMissing`] when OpenSSH's server or `ssh-keygen` is not installed.
+    pub async fn start() -> Result<Self, Error> {
+        if !Path::new(SSHD).exists() {
+            let hint = "apt-get install openssh-server (it need not be running)";
+            return Err(Error::ProgramMissing { program: SSHD.into(), hint });
+        }
+        let folder = Folder::new("sshd")?;
+        let keys = Keys::make(&folder)?;
+        let port = free_port()?;
+        let config = folder.write("sshd_config", config(&folder, port))?;
+        let user = run("id", &["-un"])?.trim().to_owned();
+        if user == "root" {
+            let path = PRIVILEGE_SEPARATION_FOLDER;
+            std::fs::create_dir_all(path).map_err(Error::file(path))?;
+        }
+        let mut command = Command::new(SSHD);
+        command.args(["-D", "-e", "-f"]).arg(config);
+        let mut process = Process::start("sshd", &mut command, &folder.join("sshd.log"))?;
+        eventually("sshd to listen", READY_DEADLINE, || {
+            let running = process.check_running();
+            async move {
+                match running {
+                    Err(error) => Some(Err(error)),
+                    Ok(()) => TcpStream::connect(("127.0.0.1", port)).await.ok().map(|_| Ok(())),
+                }
+            }
+        })
+        .await??;
+        Ok(Self { _process: process, port, user, keys, folder })
+    }
+
+    /// Makes a repository.
+    ///
+    /// # Errors
+    /// When `git` is missing or the folder cannot be written.
+    pub fn repo(&self, name: &str) -> Result<GitRepo, Error> {
+        GitRepo::create(&self.repo_path(name))
+    }
+
+    /// The `ssh://` URL of a repository.
+    #[must_use]
+    pub fn url(&self, name: &str) -> String {
+        format!("ssh://{}@127.0.0.1:{}{}", self.user, self.port, self.repo_path(name).display())
+    }
+
+    /// The private key that is let in.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        &self.keys.identity
+    }
+
+    /// The public key that is let in.
+    #[must_use]
+    pub fn identity_pub(&self) -> &str {
+        &self.keys.identity_pub
+    }
+
+    /// The right `known_hosts` line.
+    #[must_use]
+    pub fn known_hosts(&self) -> String {
+        self.known_host(&self.keys.host_pub)
+    }
+
+    /// A `known_hosts` line with another host's key.
+    #[must_use]
+    pub fn other_known_hosts(&self) -> String {
+        self.known_host(&self.keys.other_host_pub)
+    }
+
+    fn known_host(&self, key: &str) -> String {
+        let key: Vec<&str> = key.split_whitespace().take(2).collect();
+        format!("[127.0.0.1]:{} {}\n", self.port, key.join(" "))
+    }
+
+    fn repo_path(&self, name: &str) -> PathBuf {
+        self.folder.join("repositories").join(format!("{name}.git"))
+    }
+}
+
+impl Keys {
+    fn make(folder: &Folder) -> Result<Self, Error> {
+        for name in ["host", "other_host", "identity"] {
+            let path = folder.join(name).display().to_string();
+            run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-C", "weir-test", "-f", &path])?;
+        }
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).map_err(Error::file(path))
+        };
+        Ok(Self {
+            identity: read("identity")?,
+            identity_pub: read("identity.pub")?,
+            host_pub: read("host.pub")?,
+            other_host_pub: read("other_host.pub")?,
+        })
+    }
+}
+
+fn config(folder: &Folder, port: u16) -> String {
+    let path = |name: &str| folder.join(name).display().to_string();
+    [
+        format!("Port {port}"),
+        "ListenAddress 127.0.0.1".into(),
+        format!("HostKey {}", path("host")),
+        format!("AuthorizedKeysFile {}", path("identity.pub")),
+        "PidFile none".into(),
+        "UsePAM no".into(),
+        "StrictModes no".into(), // temporary folders are writable by others
+        "PasswordAuthentication no".into(),
+        "KbdInteractiveAuthentication no".into(),
+        "PermitRootLogin prohibit-password".into(),
+        "MaxStartups 100".into(),
+        "LogLevel VERBOSE".into(),
+        String::new(),
+    ]
+    .join("\n")
+}
+
+fn run(program: &str, arguments: &[&str]) -> Result<String, Error> {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .map_err(|source| Error::Spawn { program: program.into(), source })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(Error::Command {
+        command: format!("{program} {}", arguments.join(" ")),
+        status: output.status.to_string(),
+        output: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}

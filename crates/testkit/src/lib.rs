@@ -1,0 +1,42 @@
+//! Real servers for tests: a Kubernetes control plane, a registry, Git over HTTP and SSH, and a webhook sink.
+//!
+//! ```text
+//!   test process ──owns──▶ ControlPlane ─▶ etcd, kube-apiserver, kube-controller-manager   (child processes)
+//!        │      ├────────▶ Registry ─────▶ distribution                                   (child process)
+//!        │      ├────────▶ SshGitServer ─▶ sshd                                           (child process)
+//!        │      └────────▶ GitServer, WebhookSink                                         (tasks of the test's runtime)
+//!        └──pipe──▶ keeper (sh): when the pipe closes, kills every child and removes every folder
+//! ```
+//!
+//! Invariants:
+//! - everything listens on a free loopback port and writes below a folder of its own, so that many run side by side;
+//! - nothing is left behind: dropping a handle ends it, and the [`keeper`] ends what a killed test process left (CP-09);
+//! - nothing sleeps for a fixed time: readiness and results are waited for, with a deadline.
+//!
+//! This is for tests, the demo and the benchmark only; services never depend on it.
+
+mod control_plane;
+mod error;
+mod folder;
+mod git;
+mod keeper;
+mod port;
+mod process;
+mod registry;
+mod server;
+mod tls;
+mod wait;
+mod webhook_sink;
+
+pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions};
+pub use error::Error;
+pub use folder::{Folder, repo_path};
+pub use git::{Change, CommitInfo, GitRepo, GitRequest, GitServer, SshGitServer};
+pub use keeper::watched_processes;
+pub use port::free_port;
+pub use process::Process;
+pub use registry::{Artifact, Registry};
+pub use wait::{
+    Condition, condition, eventually, touch_requested_at, wait_condition, wait_for, wait_gone, wait_ready,
+};
+pub use webhook_sink::{SinkAnswer, SinkRequest, WebhookSink};

@@ -1,0 +1,129 @@
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{Error, keeper};
+
+/// Lines of output shown when a process ends early: enough for a Go panic's head or a flag error.
+const TAIL_LINES: usize = 30;
+
+/// A child process in a process group of its own, killed with its children when the handle goes.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts `command` with its output going to the file `log`.
+    ///
+    /// # Errors
+    /// When the program cannot be started or the log cannot be written.
+    pub fn start(name: &str, command: &mut Command, log: &Path) -> Result<Self, Error> {
+        keeper::ready()?;
+        let output =
+            std::fs::OpenOptions::new().create(true).append(true).open(log).map_err(Error::file(log))?;
+        let errors = output.try_clone().map_err(Error::file(log))?;
+        let child =
+            command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0).spawn().map_err(
+                |source| Error::Spawn { program: command.get_program().to_string_lossy().into(), source },
+            )?;
+        let process = Self { name: name.into(), child, log: log.into() };
+        keeper::started(process.pid())?;
+        Ok(process)
+    }
+
+    /// Its process id, which is also its group's.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where its output goes.
+    #[must_use]
+    pub fn log_path(&self) -> &Path {
+        &self.log
+    }
+
+    /// The last lines of its output.
+    #[must_use]
+    pub fn log_tail(&self) -> String {
+        let text = std::fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join("\n")
+    }
+
+    /// The exit status if it has ended.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Fails when it has ended, with the end of its output.
+    ///
+    /// # Errors
+    /// [`Error::Exited`] when it has ended.
+    pub fn check_running(&mut self) -> Result<(), Error> {
+        match self.ended() {
+            None => Ok(()),
+            Some(status) => Err(self.exited(status)),
+        }
+    }
+
+    /// Waits until it has ended by itself.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`] when it still runs then.
+    pub async fn wait(&mut self, deadline: Duration) -> Result<ExitStatus, Error> {
+        let since = Instant::now();
+        loop {
+            if let Some(status) = self.ended() {
+                return Ok(status);
+            }
+            if since.elapsed() > deadline {
+                let what = format!("{} to end", self.name);
+                return Err(Error::Deadline { what, deadline, last: self.log_tail() });
+            }
+            // There is no portable way to await a child of std; the process ends in milliseconds.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Asks it to stop with SIGTERM and waits for its end.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`] when it does not stop in time.
+    pub async fn stop(&mut self, deadline: Duration) -> Result<ExitStatus, Error> {
+        self.signal("TERM");
+        self.wait(deadline).await
+    }
+
+    /// Kills it and its children with SIGKILL and waits for its end.
+    pub fn kill(&mut self) {
+        self.signal("KILL");
+        let _ = self.child.wait();
+        keeper::ended(self.pid());
+    }
+
+    fn signal(&self, signal: &str) {
+        // The program `kill` of sh, since a signal to a group needs libc, which needs unsafe.
+        let command = format!("kill -s {signal} -- -{}", self.pid());
+        let _ = Command::new("sh").args(["-c", &command]).stderr(Stdio::null()).status();
+    }
+
+    fn exited(&self, status: ExitStatus) -> Error {
+        let status = match status.signal() {
+            Some(signal) => format!("signal {signal}"),
+            None => status.to_string(),
+        };
+        Error::Exited { name: self.name.clone(), status, tail: self.log_tail() }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

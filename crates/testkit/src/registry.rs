@@ -1,0 +1,112 @@
+//! A real container registry (distribution) on loopback, over plain HTTP.
+
+mod push;
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use crate::control_plane::Program;
+use crate::{Error, Folder, Process, eventually, free_port};
+
+pub use push::Artifact;
+
+/// The registry is up in a tenth of a second; the rest is for a busy machine.
+const READY_DEADLINE: Duration = Duration::from_secs(60);
+
+/// The one user of a registry that asks for a password.
+const USER: &str = "user";
+const PASSWORD: &str = "pass";
+
+/// `user:pass` as an htpasswd line. bcrypt is what the registry takes; cost 4, since every request pays for it.
+const HTPASSWD: &str = "user:$2a$04$C3TtZd0Eeo96uBaFZfQuCuPT/abX7RwaWYNLEoRQqszeGVgPDrE4G\n";
+
+/// A running registry with an empty store.
+#[derive(Debug)]
+pub struct Registry {
+    process: Process,
+    address: String,
+    client: reqwest::Client,
+    with_auth: bool,
+    _folder: Folder,
+}
+
+impl Registry {
+    /// Starts a registry that anyone may read and write.
+    ///
+    /// # Errors
+    /// When its program is missing or does not get ready in time.
+    pub async fn start() -> Result<Self, Error> {
+        Self::start_with(false).await
+    }
+
+    /// Starts a registry that wants basic authentication as `user` with password `pass`.
+    ///
+    /// # Errors
+    /// When its program is missing or does not get ready in time.
+    pub async fn start_with_basic_auth() -> Result<Self, Error> {
+        Self::start_with(true).await
+    }
+
+    async fn start_with(with_auth: bool) -> Result<Self, Error> {
+        let folder = Folder::new("registry")?;
+        let address = format!("127.0.0.1:{}", free_port()?);
+        let mut auth = json!({});
+        if with_auth {
+            let htpasswd = folder.write("htpasswd", HTPASSWD)?;
+            auth = json!({"htpasswd": {"realm": "weir-test", "path": htpasswd}});
+        }
+        let config = json!({
+            "version": "0.1",
+            "log": {"level": "warn"},
+            "auth": auth,
+            "storage": {"filesystem": {"rootdirectory": folder.join("store")}, "delete": {"enabled": true}},
+            "http": {"addr": address},
+        });
+        // YAML is what it reads, and JSON is YAML.
+        let config = folder.write("config.yml", config.to_string())?;
+        let mut command = Program::find().await?.registry(&config);
+        let process = Process::start("registry", &mut command, &folder.join("registry.log"))?;
+        // A proxy of the environment would be asked for loopback addresses otherwise.
+        let client = reqwest::Client::builder().no_proxy().build().map_err(Error::http("make a client"))?;
+        let mut registry = Self { process, address, client, with_auth, _folder: folder };
+        registry.wait_until_served().await?;
+        Ok(registry)
+    }
+
+    async fn wait_until_served(&mut self) -> Result<(), Error> {
+        let url = format!("http://{}/v2/", self.address);
+        let client = self.client.clone();
+        let process = &mut self.process;
+        eventually("registry to be ready", READY_DEADLINE, || {
+            let running = process.check_running();
+            let request = client.get(&url).send();
+            async {
+                if let Err(error) = running { Some(Err(error)) } else { request.await.ok().map(|_| Ok(())) }
+            }
+        })
+        .await?
+    }
+
+    /// Host and port.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The `oci://` URL of a repository.
+    #[must_use]
+    pub fn url(&self, repository: &str) -> String {
+        format!("oci://{}/{repository}", self.address)
+    }
+
+    /// The content of a `kubernetes.io/dockerconfigjson` Secret with this registry's credentials.
+    #[must_use]
+    pub fn docker_config(&self) -> String {
+        let auth = STANDARD.encode(format!("{USER}:{PASSWORD}"));
+        let entry = json!({"username": USER, "password": PASSWORD, "auth": auth});
+        json!({"auths": {self.address.as_str(): entry}}).to_string()
+    }
+}

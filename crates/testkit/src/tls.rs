@@ -1,0 +1,75 @@
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::Error;
+
+/// A server certificate for the loopback address, and the CA that vouches for it; all in PEM.
+#[derive(Debug, Clone)]
+pub(crate) struct Identity {
+    pub(crate) ca_pem: String,
+    pub(crate) certificate_pem: String,
+    pub(crate) key_pem: String,
+}
+
+impl Identity {
+    pub(crate) fn for_loopback() -> Result<Self, Error> {
+        let ca_key = KeyPair::generate()?;
+        let mut ca = CertificateParams::new(Vec::<String>::new())?;
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        ca.distinguished_name.push(DnType::CommonName, "weir-test-ca");
+        let ca_pem = ca.self_signed(&ca_key)?.pem();
+
+        let key = KeyPair::generate()?;
+        let names = ["localhost", "kubernetes.default.svc"].map(str::to_owned);
+        let mut server = CertificateParams::new(names)?;
+        server.subject_alt_names.push(SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        let certificate_pem = server.signed_by(&key, &Issuer::new(ca, ca_key))?.pem();
+        Ok(Self { ca_pem, certificate_pem, key_pem: key.serialize_pem() })
+    }
+
+    pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, Error> {
+        let certificate =
+            CertificateDer::from_pem_slice(self.certificate_pem.as_bytes()).map_err(Error::tls)?;
+        let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes()).map_err(Error::tls)?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| builder.with_no_client_auth().with_single_cert(vec![certificate], key))
+            .map_err(Error::tls)?;
+        Ok(TlsAcceptor::from(Arc::new(config)))
+    }
+}
+
+/// A listener for `axum::serve` that speaks TLS.
+pub(crate) struct TlsListener {
+    pub(crate) listener: TcpListener,
+    pub(crate) acceptor: TlsAcceptor,
+}
+
+impl axum::serve::Listener for TlsListener {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            // Clients of tests that do not trust the CA break the handshake off: the next one is served all the same.
+            if let Ok((stream, address)) = self.listener.accept().await
+                && let Ok(stream) = self.acceptor.accept(stream).await
+            {
+                return (stream, address);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.listener.local_addr()
+    }
+}
