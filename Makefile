@@ -30,4 +30,5 @@ bench: control-plane ## Measure install, upgrade, resync and deletion; rewrites 
 lint: ## Check format, lints and licences.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo deny check
+	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check licenses bans sources; \
+	else echo "cargo-deny is not installed: licences and bans not checked (cargo install cargo-deny)"; fi
