@@ -1,0 +1,220 @@
+//! Flags that all services share, with Flux's names and defaults (cli.md §14, FLG-01).
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{ArgAction, Args};
+use weir_api::Duration;
+
+use crate::log::{Encoding, Level};
+
+/// Why a flag's value is refused; printed before the process exits with 1.
+#[derive(Debug, thiserror::Error)]
+pub enum ArgsError {
+    /// A listen address is neither `host:port`, `:port`, `0` nor empty.
+    #[error("invalid listen address '{0}': expected 'host:port', ':port', or '0' to switch it off")]
+    ListenAddress(String),
+    /// The jitter would make intervals zero or negative.
+    #[error("--interval-jitter-percentage must be between 0 and 99, got {0}")]
+    Jitter(u32),
+    /// Retry delays are the wrong way around.
+    #[error("--min-retry-delay {min} is longer than --max-retry-delay {max}")]
+    RetryDelays {
+        /// Value of `--min-retry-delay`.
+        min: Duration,
+        /// Value of `--max-retry-delay`.
+        max: Duration,
+    },
+    /// One half of the TLS key pair is missing.
+    #[error("--grpc-tls-cert and --grpc-tls-key must be given together")]
+    GrpcTls,
+    /// A feature gate that this service does not have.
+    #[error("feature-gate '{0}' not supported")]
+    FeatureGate(String),
+    /// A feature gate that is not `name=true|false`.
+    #[error("invalid feature gate '{0}': expected 'Name=true' or 'Name=false'")]
+    FeatureGateSyntax(String),
+}
+
+/// Flags of every service.
+#[derive(Args, Debug, Clone)]
+pub struct RuntimeArgs {
+    /// Address of the metrics endpoint; `0` switches it off.
+    #[arg(long, default_value = ":8080", env = "METRICS_ADDR")]
+    pub metrics_addr: String,
+    /// Address of the liveness and readiness probes; `0` switches them off.
+    #[arg(long, default_value = ":9440")]
+    pub health_addr: String,
+    /// Address of the gRPC server (status, and the service's own API); `0` switches it off.
+    #[arg(long, default_value = ":9393")]
+    pub grpc_addr: String,
+    /// PEM certificate chain of the gRPC server; without it gRPC is served in plain text inside the namespace.
+    #[arg(long)]
+    pub grpc_tls_cert: Option<PathBuf>,
+    /// PEM private key for `--grpc-tls-cert`.
+    #[arg(long)]
+    pub grpc_tls_key: Option<PathBuf>,
+    /// How many objects of one kind are reconciled at once.
+    #[arg(long)]
+    pub concurrent: Option<usize>,
+    /// How long to wait before looking at a dependency again that no watch reports on.
+    #[arg(long, default_value = "30s")]
+    pub requeue_dependency: Duration,
+    /// Spread of intervals in percent, so that objects made at once are not reconciled at once.
+    #[arg(long, default_value_t = 5)]
+    pub interval_jitter_percentage: u32,
+    /// Sustained requests per second to the Kubernetes API (kept for compatibility, the server's flow control decides).
+    #[arg(long, default_value_t = 50.0)]
+    pub kube_api_qps: f32,
+    /// Burst of requests to the Kubernetes API (kept for compatibility, the server's flow control decides).
+    #[arg(long, default_value_t = 300)]
+    pub kube_api_burst: u32,
+    /// Log verbosity.
+    #[arg(long, value_enum, default_value_t = Level::Info)]
+    pub log_level: Level,
+    /// Log format.
+    #[arg(long, value_enum, default_value_t = Encoding::Json)]
+    pub log_encoding: Encoding,
+    /// Run reconcilers only while holding the service's Lease.
+    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub enable_leader_election: bool,
+    /// Give the Lease back on a clean stop.
+    #[arg(long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub leader_election_release_on_cancel: bool,
+    /// How long a Lease is valid without renewal.
+    #[arg(long, default_value = "35s")]
+    pub leader_election_lease_duration: Duration,
+    /// How long the leader tries to renew before it gives up.
+    #[arg(long, default_value = "30s")]
+    pub leader_election_renew_deadline: Duration,
+    /// Pause between two tries to get or renew the Lease.
+    #[arg(long, default_value = "5s")]
+    pub leader_election_retry_period: Duration,
+    /// Watch all namespaces, not only the service's own.
+    #[arg(long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub watch_all_namespaces: bool,
+    /// Reconcile only objects with these labels (sharding).
+    #[arg(long, default_value = "")]
+    pub watch_label_selector: String,
+    /// Secrets and ConfigMaps with these labels wake the objects that refer to them.
+    #[arg(long, default_value = "reconcile.fluxcd.io/watch=Enabled")]
+    pub watch_configs_label_selector: String,
+    /// Refuse references to objects of other namespaces.
+    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub no_cross_namespace_refs: bool,
+    /// ServiceAccount used where an object names none.
+    #[arg(long, default_value = "")]
+    pub default_service_account: String,
+    /// First delay after a failure, doubled with every further one.
+    #[arg(long, default_value = "750ms")]
+    pub min_retry_delay: Duration,
+    /// Longest delay between two tries.
+    #[arg(long, default_value = "15m")]
+    pub max_retry_delay: Duration,
+    /// Feature gates, `Name=true,Other=false`.
+    #[arg(long, default_value = "")]
+    pub feature_gates: String,
+    /// Number of registry and cloud tokens kept.
+    #[arg(long, default_value_t = 100)]
+    pub token_cache_max_size: u32,
+    /// Longest time a token is kept.
+    #[arg(long, default_value = "1h")]
+    pub token_cache_max_duration: Duration,
+}
+
+impl RuntimeArgs {
+    /// Number of parallel runs: the flag, or the default of the service (never zero).
+    pub fn concurrent(&self, default: usize) -> usize {
+        self.concurrent.unwrap_or(default).max(1)
+    }
+
+    /// Checks values that parse but make no sense together.
+    pub fn validate(&self) -> Result<(), ArgsError> {
+        if self.interval_jitter_percentage > 99 {
+            return Err(ArgsError::Jitter(self.interval_jitter_percentage));
+        }
+        let (min, max) = (self.min_retry_delay, self.max_retry_delay);
+        if min.to_std() > max.to_std() {
+            return Err(ArgsError::RetryDelays { min, max });
+        }
+        if self.grpc_tls_cert.is_some() != self.grpc_tls_key.is_some() {
+            return Err(ArgsError::GrpcTls);
+        }
+        Ok(())
+    }
+}
+
+/// Where a service's events go; every service but notification has these.
+#[derive(Args, Debug, Clone, Default)]
+pub struct EventsArgs {
+    /// URL of a notification service that takes Flux's event POSTs; empty sends events to Kubernetes only.
+    #[arg(long, default_value = "", env = "EVENTS_ADDR")]
+    pub events_addr: String,
+    /// `host:port` of Weir's notification service over gRPC; used instead of `--events-addr`.
+    #[arg(long, default_value = "")]
+    pub events_grpc_addr: String,
+}
+
+/// Parses a Go-style listen address: `:8080` is every interface, `0` and the empty string are off (`None`).
+pub fn listen_addr(text: &str) -> Result<Option<SocketAddr>, ArgsError> {
+    if text.is_empty() || text == "0" {
+        return Ok(None);
+    }
+    let refused = || ArgsError::ListenAddress(text.to_owned());
+    if let Some(port) = text.strip_prefix(':') {
+        let port = port.parse().map_err(|_| refused())?;
+        return Ok(Some(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))));
+    }
+    let text = text.strip_prefix("localhost:").map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
+    SocketAddr::from_str(&text).map(Some).map_err(|_| refused())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Probe {
+        #[command(flatten)]
+        runtime: RuntimeArgs,
+    }
+
+    #[test]
+    fn defaults_are_those_of_flux() {
+        let args = Probe::parse_from(["x"]).runtime;
+        assert_eq!(args.metrics_addr, ":8080");
+        assert_eq!(args.leader_election_lease_duration.to_string(), "35s");
+        assert!(args.watch_all_namespaces);
+        assert_eq!(args.concurrent(4), 4);
+        args.validate().unwrap();
+    }
+
+    #[test]
+    fn boolean_flags_take_both_forms() {
+        assert!(Probe::parse_from(["x", "--enable-leader-election"]).runtime.enable_leader_election);
+        assert!(!Probe::parse_from(["x", "--watch-all-namespaces=false"]).runtime.watch_all_namespaces);
+    }
+
+    #[test]
+    fn jitter_of_a_hundred_percent_is_refused() {
+        let args = Probe::parse_from(["x", "--interval-jitter-percentage=100"]).runtime;
+        assert!(matches!(args.validate(), Err(ArgsError::Jitter(100))));
+    }
+
+    #[rstest::rstest]
+    #[case(":8080", Some("0.0.0.0:8080"))]
+    #[case("127.0.0.1:0", Some("127.0.0.1:0"))]
+    #[case("localhost:9090", Some("127.0.0.1:9090"))]
+    #[case("0", None)]
+    #[case("", None)]
+    fn listen_addresses(#[case] text: &str, #[case] expected: Option<&str>) {
+        assert_eq!(listen_addr(text).unwrap().map(|a| a.to_string()).as_deref(), expected);
+    }
+
+    #[test]
+    fn nonsense_is_not_an_address() {
+        assert!(listen_addr("everywhere").is_err());
+    }
+}

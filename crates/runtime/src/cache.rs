@@ -1,0 +1,206 @@
+//! Watch caches: one watch per kind, shared by all who need the kind, trimmed of what nobody reads.
+
+mod pool;
+mod watch;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde::de::DeserializeOwned;
+use tokio::sync::watch as signal;
+
+pub use pool::CachePool;
+pub use watch::{Scope, WatchError};
+
+/// A namespaced object's name, the key of caches and queues.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    /// Namespace; empty for cluster-scoped objects.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl ObjectKey {
+    /// Makes a key of its parts.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+
+    /// The key of an object.
+    pub fn of(object: &impl kube::Resource) -> Self {
+        let meta = object.meta();
+        Self::new(meta.namespace.clone().unwrap_or_default(), meta.name.clone().unwrap_or_default())
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// What a cache can hold.
+pub trait Cached: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + fmt::Debug + Send + Sync + 'static {}
+impl<K> Cached for K where
+    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + fmt::Debug + Send + Sync + 'static
+{
+}
+
+/// A difference that a watch, or a write of our own, made.
+#[derive(Debug)]
+pub struct Change<K> {
+    /// The object as it was known; `None` when it is new here.
+    pub old: Option<Arc<K>>,
+    /// The object as it is; `None` when it is gone.
+    pub new: Option<Arc<K>>,
+}
+
+impl<K> Change<K> {
+    /// The newest state that is known.
+    pub fn latest(&self) -> Option<&Arc<K>> {
+        self.new.as_ref().or(self.old.as_ref())
+    }
+}
+
+type Listener<K> = Arc<dyn Fn(&Change<K>) + Send + Sync>;
+
+/// All objects of a kind in the scope of the process, kept current by one watch.
+///
+/// Bounded by what the API server holds; managed fields and kubectl's last-applied copy are dropped.
+pub struct Cache<K> {
+    inner: Arc<Inner<K>>,
+}
+
+struct Inner<K> {
+    objects: RwLock<HashMap<ObjectKey, Arc<K>>>,
+    listeners: RwLock<Vec<Listener<K>>>,
+    synced: signal::Sender<bool>,
+}
+
+impl<K> Clone for Cache<K> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone() }
+    }
+}
+
+impl<K: Cached> Default for Cache<K> {
+    fn default() -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                objects: RwLock::default(),
+                listeners: RwLock::default(),
+                synced: signal::Sender::new(false),
+            }),
+        }
+    }
+}
+
+impl<K: Cached> Cache<K> {
+    /// The object of that name.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.inner.objects.read().get(key).cloned()
+    }
+
+    /// All objects, in no order.
+    pub fn list(&self) -> Vec<Arc<K>> {
+        self.inner.objects.read().values().cloned().collect()
+    }
+
+    /// Number of objects held.
+    pub fn len(&self) -> usize {
+        self.inner.objects.read().len()
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls back on every change, starting with one call for each object already known (with no old state).
+    /// The callback runs in the watch's task: it must be quick and must not block.
+    pub fn on_change(&self, listener: impl Fn(&Change<K>) + Send + Sync + 'static) {
+        let listener: Listener<K> = Arc::new(listener);
+        // Registered before the replay: a change in between is told twice rather than never.
+        self.inner.listeners.write().push(listener.clone());
+        for object in self.list() {
+            listener(&Change { old: None, new: Some(object) });
+        }
+    }
+
+    /// Takes the answer to a write of our own, so that the next run does not see the state before it. Ignored when the
+    /// cache already has something newer, or when the object has meanwhile been deleted.
+    pub fn insert(&self, object: K) {
+        let key = ObjectKey::of(&object);
+        if self.inner.objects.read().contains_key(&key) {
+            self.apply(object);
+        }
+    }
+
+    /// Waits until the first list is complete.
+    pub async fn synced(&self) {
+        // The sender lives in `self`, so that the wait can only end with the value.
+        let _ = self.inner.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    /// Whether the first list is complete.
+    pub fn is_synced(&self) -> bool {
+        *self.inner.synced.borrow()
+    }
+
+    fn apply(&self, mut object: K) {
+        trim(&mut object);
+        let key = ObjectKey::of(&object);
+        let object = Arc::new(object);
+        let old = {
+            let mut objects = self.inner.objects.write();
+            if objects.get(&key).is_some_and(|known| !is_newer(&*object, &**known)) {
+                return;
+            }
+            objects.insert(key, object.clone())
+        };
+        self.tell(&Change { old, new: Some(object) });
+    }
+
+    fn delete(&self, key: &ObjectKey) {
+        let old = self.inner.objects.write().remove(key);
+        if old.is_some() {
+            self.tell(&Change { old, new: None });
+        }
+    }
+
+    fn retain(&self, keep: &std::collections::HashSet<ObjectKey>) {
+        let gone: Vec<_> = self.inner.objects.read().keys().filter(|key| !keep.contains(*key)).cloned().collect();
+        gone.iter().for_each(|key| self.delete(key));
+    }
+
+    fn tell(&self, change: &Change<K>) {
+        let listeners = self.inner.listeners.read().clone();
+        listeners.iter().for_each(|listener| listener(change));
+    }
+}
+
+fn trim<K: kube::Resource>(object: &mut K) {
+    let meta = object.meta_mut();
+    meta.managed_fields = None;
+    if let Some(annotations) = meta.annotations.as_mut() {
+        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+    }
+}
+
+/// Resource versions of one kind are numbers that grow (guaranteed by the API since Kubernetes 1.35, true before).
+fn is_newer<K: kube::Resource>(candidate: &K, known: &K) -> bool {
+    let version = |object: &K| object.meta().resource_version.as_deref().and_then(|text| text.parse::<u64>().ok());
+    if candidate.meta().uid != known.meta().uid {
+        return true;
+    }
+    match (version(candidate), version(known)) {
+        (Some(candidate), Some(known)) => candidate > known,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Caches shared between the services of one process, so that each kind is watched once.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::core::NamespaceResourceScope;
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{Cache, Cached, Scope, WatchError, watch};
+
+/// How long the first list of a kind may take. The API server answers 10,000 objects in seconds; a missing CRD never does.
+const SYNC_DEADLINE: Duration = Duration::from_secs(60);
+
+type Known = HashMap<(TypeId, Scope), Box<dyn Any + Send>>;
+
+/// The caches of a process, by kind and scope.
+#[derive(Clone, Default)]
+pub struct CachePool {
+    known: Arc<Mutex<Known>>,
+    tasks: TaskTracker,
+}
+
+impl CachePool {
+    /// The cache of that kind and scope, started on first use; returns when its first list is complete.
+    pub async fn get<K>(&self, client: &kube::Client, scope: Scope, stop: &CancellationToken) -> Result<Cache<K>, WatchError>
+    where
+        K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
+    {
+        let cache = {
+            let mut known = self.known.lock();
+            let slot = (TypeId::of::<K>(), scope.clone());
+            match known.get(&slot).and_then(|any| any.downcast_ref::<Cache<K>>()) {
+                Some(cache) => cache.clone(),
+                None => {
+                    let cache = Cache::<K>::default();
+                    let task = watch::follow(client.clone(), scope, cache.clone());
+                    self.tasks.spawn(stop.clone().run_until_cancelled_owned(task));
+                    known.insert(slot, Box::new(cache.clone()));
+                    cache
+                }
+            }
+        };
+        tokio::time::timeout(SYNC_DEADLINE, cache.synced()).await.map_err(|_| WatchError::NotSynced {
+            kind: K::kind(&()).into_owned(),
+            seconds: SYNC_DEADLINE.as_secs(),
+        })?;
+        Ok(cache)
+    }
+}

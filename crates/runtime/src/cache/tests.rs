@@ -1,0 +1,56 @@
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
+
+use super::*;
+
+fn config_map(name: &str, version: &str) -> ConfigMap {
+    let mut object = ConfigMap::default();
+    object.metadata.namespace = Some("apps".into());
+    object.metadata.name = Some(name.into());
+    object.metadata.resource_version = Some(version.into());
+    object
+}
+
+#[test]
+fn an_older_event_does_not_replace_a_newer_answer() {
+    let cache = Cache::default();
+    cache.apply(config_map("a", "5"));
+    cache.insert(config_map("a", "7"));
+    cache.apply(config_map("a", "6"));
+    let held = cache.get(&ObjectKey::new("apps", "a")).unwrap();
+    assert_eq!(held.metadata.resource_version.as_deref(), Some("7"));
+}
+
+#[test]
+fn an_answer_does_not_bring_a_deleted_object_back() {
+    let cache = Cache::default();
+    cache.apply(config_map("a", "5"));
+    cache.delete(&ObjectKey::new("apps", "a"));
+    cache.insert(config_map("a", "6"));
+    assert!(cache.is_empty());
+}
+
+#[test]
+fn listeners_hear_of_what_is_there_and_of_what_comes_and_goes() {
+    let cache = Cache::default();
+    cache.apply(config_map("a", "1"));
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ear = heard.clone();
+    cache.on_change(move |change: &Change<ConfigMap>| {
+        ear.lock().push((change.old.is_some(), change.new.is_some()));
+    });
+    cache.apply(config_map("a", "2"));
+    cache.delete(&ObjectKey::new("apps", "a"));
+    assert_eq!(*heard.lock(), [(false, true), (true, true), (true, false)]);
+}
+
+#[test]
+fn a_new_list_drops_what_it_does_not_name() {
+    let cache = Cache::default();
+    cache.apply(config_map("a", "1"));
+    cache.apply(config_map("b", "2"));
+    cache.retain(&[ObjectKey::new("apps", "b")].into());
+    assert_eq!(cache.len(), 1);
+}

@@ -1,0 +1,203 @@
+//! The reconcile loop, one for all kinds: takes objects from the queue, runs the reconciler, and reports once.
+
+mod backoff;
+mod patch;
+mod progress;
+mod report;
+mod run;
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use kube::Resource;
+use kube::core::NamespaceResourceScope;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use weir_api::FluxObject;
+
+use crate::cache::{Cache, Change, ObjectKey};
+use crate::queue::{Cause, Queue, Ticket};
+
+pub use run::{Finalized, Next, Outcome, Run};
+
+use backoff::Backoff;
+pub(crate) use backoff::RetryDelays;
+use progress::Phases;
+use report::Reporter;
+pub(crate) use report::ReportSettings;
+
+/// How long runs in flight may take to end once the service stops; Pods are killed 60 s after the signal.
+const STOP_DEADLINE: Duration = Duration::from_secs(20);
+
+/// What a service does for one kind. A reconciler reads as four calls: it observes, decides, acts, and returns what is to
+/// be reported; it writes no status, sends no events and never sleeps.
+pub trait Reconciler: Send + Sync + 'static {
+    /// The kind.
+    type Object: FluxObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>;
+
+    /// Whether objects carry `finalizers.fluxcd.io`, so that [`Reconciler::finalize`] runs before they go.
+    const FINALIZER: bool = true;
+
+    /// Whether the status has `lastHandledReconcileAt`.
+    const RECORDS_REQUESTS: bool = true;
+
+    /// Brings the world in line with the object.
+    fn reconcile(&self, run: Run<Self::Object>) -> impl Future<Output = Outcome<Self::Object>> + Send;
+
+    /// Undoes what the object stood for; its finalizer goes when this is done.
+    fn finalize(&self, run: Run<Self::Object>) -> impl Future<Output = Finalized<Self::Object>> + Send {
+        let _ = run;
+        async { Finalized::Done { events: Vec::new() } }
+    }
+
+    /// The object is gone: drops what is kept for it in memory.
+    fn forget(&self, key: &ObjectKey) {
+        let _ = key;
+    }
+}
+
+/// One kind's loop, ready to run.
+pub(crate) struct Controller<R: Reconciler> {
+    reconciler: R,
+    cache: Cache<R::Object>,
+    queue: Queue,
+    reporter: Reporter<R::Object>,
+    backoff: Backoff,
+    concurrent: usize,
+}
+
+impl<R: Reconciler> Controller<R> {
+    pub(crate) fn new(
+        reconciler: R,
+        cache: Cache<R::Object>,
+        concurrent: usize,
+        settings: ReportSettings,
+    ) -> (Self, Queue) {
+        let queue = Queue::default();
+        let backoff = Backoff::new(settings.retry_delays);
+        let reporter = Reporter::new(settings, cache.clone());
+        (Self { reconciler, cache, queue: queue.clone(), reporter, backoff, concurrent }, queue)
+    }
+
+    /// Runs until `stop`, then waits for runs in flight.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let (queue, concurrent) = (self.queue.clone(), self.concurrent);
+        self.cache.on_change({
+            let queue = queue.clone();
+            move |change| {
+                if let Some((key, cause)) = cause_of(change) {
+                    queue.enqueue(key, cause);
+                }
+            }
+        });
+        let this = Arc::new(self);
+        let free = Arc::new(Semaphore::new(concurrent));
+        let mut runs = JoinSet::new();
+        loop {
+            let next = async {
+                // The semaphore is never closed, so that the permit is always there.
+                let permit = free.clone().acquire_owned().await;
+                (permit, queue.next().await)
+            };
+            let Some((permit, ticket)) = stop.run_until_cancelled(next).await else { break };
+            let this = this.clone();
+            runs.spawn(async move {
+                this.run_one(ticket).await;
+                drop(permit);
+            });
+            while runs.try_join_next().is_some() {}
+        }
+        queue.cancel_all();
+        let _ = tokio::time::timeout(STOP_DEADLINE, async { while runs.join_next().await.is_some() {} }).await;
+    }
+
+    async fn run_one(&self, ticket: Ticket) {
+        let key = ticket.key.clone();
+        let metrics = self.reporter.metrics();
+        metrics.run_started(ticket.waited, self.queue.depth());
+        let again = match self.cache.get(&key) {
+            None => {
+                self.reconciler.forget(&key);
+                self.reporter.forget(&key);
+                self.backoff.reset(&key);
+                None
+            }
+            Some(object) if object.meta().deletion_timestamp.is_some() => self.finalize(object, ticket).await,
+            Some(object) => self.reconcile(object, ticket).await,
+        };
+        metrics.run_ended();
+        let again = again.and_then(|next| self.backoff.schedule(&key, next));
+        self.queue.done(&key, again);
+    }
+
+    async fn reconcile(&self, object: Arc<R::Object>, ticket: Ticket) -> Option<Next> {
+        if object.is_suspended() {
+            return Some(self.reporter.suspended::<R>(&object).await);
+        }
+        let object = match self.reporter.ensure_finalizer::<R>(object).await {
+            Ok(object) => object,
+            Err(next) => return Some(next),
+        };
+        let phases = Phases::default();
+        let run = Run::new(object.clone(), ticket, phases.clone(), self.reporter.now());
+        let (key, started) = (run.key.clone(), run.started);
+        let cancelled = run.cancel.clone();
+        let work = AssertUnwindSafe(self.reconciler.reconcile(run)).catch_unwind();
+        let outcome = progress::follow(work, &phases, |phase| self.reporter.progress(object.clone(), phase)).await;
+        match outcome {
+            Ok(outcome) if outcome.superseded => {
+                tracing::debug!(%key, cancelled = cancelled.is_cancelled(), "run superseded");
+                Some(Next::Superseded)
+            }
+            Ok(outcome) => Some(self.reporter.outcome::<R>(&object, outcome, started.elapsed()).await),
+            Err(panic) => Some(self.reporter.panicked(&key, &*panic, started.elapsed())),
+        }
+    }
+
+    async fn finalize(&self, object: Arc<R::Object>, ticket: Ticket) -> Option<Next> {
+        if !report::has_finalizer(&*object) {
+            return None;
+        }
+        let run = Run::new(object.clone(), ticket, Phases::default(), self.reporter.now());
+        let (key, started) = (run.key.clone(), run.started);
+        match AssertUnwindSafe(self.reconciler.finalize(run)).catch_unwind().await {
+            Ok(finalized) => Some(self.reporter.finalized::<R>(&object, finalized).await),
+            Err(panic) => Some(self.reporter.panicked(&key, &*panic, started.elapsed())),
+        }
+    }
+}
+
+/// What a change of the object itself asks for: new objects, new generations, new requests and deletions count; changes
+/// of status, labels and other annotations do not (KS-REC-1).
+fn cause_of<K: FluxObject>(change: &Change<K>) -> Option<(ObjectKey, Cause)> {
+    let key = ObjectKey::of(&**change.latest()?);
+    let Some(new) = &change.new else { return Some((key, Cause::Deleted)) };
+    let cause = match &change.old {
+        _ if new.meta().deletion_timestamp.is_some() => {
+            let known = change.old.as_ref().is_some_and(|old| old.meta().deletion_timestamp.is_some());
+            if known {
+                return None;
+            }
+            Cause::Deleted
+        }
+        None if new.observed_generation() > 0 => Cause::Startup,
+        None => Cause::Spec,
+        Some(old) if requested_at(&**old) != requested_at(&**new) => Cause::Requested,
+        Some(old) if old.meta().generation != new.meta().generation => Cause::Spec,
+        Some(old) if old.meta().uid != new.meta().uid => Cause::Spec,
+        Some(_) => return None,
+    };
+    Some((key, cause))
+}
+
+/// The token of the newest request to reconcile now.
+pub(crate) fn requested_at(object: &impl kube::Resource) -> Option<&str> {
+    object.meta().annotations.as_ref()?.get(weir_api::REQUESTED_AT_ANNOTATION).map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! The only place that writes what a run came to: finalizers, status, events, metrics and the log line.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::api::{Api, Patch, PatchParams};
+use kube::core::NamespaceResourceScope;
+use serde_json::{Value, json};
+use weir_api::{FINALIZER, FluxObject};
+
+use super::backoff::RetryDelays;
+use super::patch::merge_diff;
+use super::progress::Phase;
+use super::{Finalized, Next, Outcome, Reconciler, requested_at};
+use crate::cache::{Cache, ObjectKey};
+use crate::condition::{self, Status};
+use crate::event::{EventDraft, EventSink};
+use crate::metrics::ControllerMetrics;
+
+/// Pause before a write is tried again that lost against another writer; the watch brings that write within this time.
+const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What the report needs to know of its service.
+pub(crate) struct ReportSettings {
+    pub client: kube::Client,
+    /// Field manager of status and finalizers: `gotk-<service>-controller` (KS-REC-33).
+    pub field_manager: String,
+    pub events: EventSink,
+    pub metrics: ControllerMetrics,
+    pub retry_delays: RetryDelays,
+    pub clock: fn() -> Timestamp,
+}
+
+pub(super) struct Reporter<K> {
+    settings: ReportSettings,
+    cache: Cache<K>,
+}
+
+pub(super) fn has_finalizer(object: &impl kube::Resource) -> bool {
+    object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
+}
+
+impl<K> Reporter<K>
+where
+    K: FluxObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    pub(super) fn new(settings: ReportSettings, cache: Cache<K>) -> Self {
+        Self { settings, cache }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        (self.settings.clock)()
+    }
+
+    pub(super) fn metrics(&self) -> &ControllerMetrics {
+        &self.settings.metrics
+    }
+
+    /// The object is gone: its series go too (DEP-OBS-2).
+    pub(super) fn forget(&self, key: &ObjectKey) {
+        self.settings.metrics.forget(K::KIND, key);
+    }
+
+    /// Puts the finalizer on, before anything is done that would have to be undone.
+    pub(super) async fn ensure_finalizer<R: Reconciler>(&self, object: Arc<K>) -> Result<Arc<K>, Next> {
+        if !R::FINALIZER || has_finalizer(&*object) {
+            return Ok(object);
+        }
+        let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
+        finalizers.push(FINALIZER.to_owned());
+        let object = self.set_finalizers(&object, finalizers).await?;
+        self.cache.insert(object.clone());
+        Ok(Arc::new(object))
+    }
+
+    /// A suspended object is left alone; only the request is noted, so that nobody waits for it.
+    pub(super) async fn suspended<R: Reconciler>(&self, object: &K) -> Next {
+        let requested = requested_at(object);
+        if R::RECORDS_REQUESTS && requested.is_some() && requested != object.last_handled_reconcile_at() {
+            let status = json!({ "lastHandledReconcileAt": requested });
+            return self.write_status(object, status).await.err().unwrap_or(Next::Stop);
+        }
+        Next::Stop
+    }
+
+    /// Writes that a run lasts. Best effort: the result is what counts.
+    pub(super) async fn progress(&self, object: Arc<K>, phase: Phase) {
+        let object = self.latest(&object);
+        let generation = object.meta().generation.unwrap_or_default();
+        let mut conditions = object.conditions().to_vec();
+        let now = self.now();
+        condition::remove(&mut conditions, "Stalled");
+        for (type_, status, message) in
+            [("Reconciling", Status::True, &phase.reconciling), ("Ready", Status::Unknown, &phase.ready)]
+        {
+            condition::set(&mut conditions, type_, status, "Progressing", message, generation, now);
+        }
+        let _ = self.write_status(&object, json!({ "conditions": conditions })).await;
+    }
+
+    /// Writes the status if it differs, then tells.
+    pub(super) async fn outcome<R: Reconciler>(&self, object: &K, outcome: Outcome<K>, took: Duration) -> Next {
+        let key = ObjectKey::of(object);
+        let latest = self.latest(object);
+        let mut desired = status_of(&outcome.object);
+        if let (true, Some(token)) = (R::RECORDS_REQUESTS, requested_at(object)) {
+            set_field(&mut desired, "lastHandledReconcileAt", token.into());
+        }
+        let written = match merge_diff(&status_of(&*latest), &desired) {
+            Some(patch) => self.write_status(&*latest, patch).await,
+            None => Ok(()),
+        };
+        crate::killpoint::hit("after-status");
+        self.tell(&outcome.object, outcome.events);
+        let next = written.err().unwrap_or(outcome.next);
+        self.settings.metrics.reconciled(K::KIND, &key, took, next);
+        log(&key, K::KIND, took, outcome.object.revision(), outcome.log);
+        next
+    }
+
+    /// Takes the finalizer off, or keeps the object until it can go.
+    pub(super) async fn finalized<R: Reconciler>(&self, object: &K, finalized: Finalized<K>) -> Next {
+        match finalized {
+            Finalized::Done { events } => {
+                self.tell(object, events);
+                let others = object.meta().finalizers.iter().flatten();
+                let others = others.filter(|finalizer| *finalizer != FINALIZER).cloned().collect();
+                self.set_finalizers(object, others).await.err().unwrap_or(Next::Stop)
+            }
+            Finalized::Retry { object: desired, events } => {
+                let desired = desired.as_ref().map(status_of);
+                if let Some(patch) = desired.and_then(|desired| merge_diff(&status_of(&*self.latest(object)), &desired)) {
+                    let _ = self.write_status(object, patch).await;
+                }
+                self.tell(object, events);
+                Next::Backoff
+            }
+            Finalized::Wait { give_up } => Next::Wait { give_up },
+        }
+    }
+
+    /// A panic costs its own run only (FLG-05).
+    pub(super) fn panicked(&self, key: &ObjectKey, panic: &(dyn Any + Send), took: Duration) -> Next {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        self.settings.metrics.panicked();
+        self.settings.metrics.reconciled(K::KIND, key, took, Next::Backoff);
+        tracing::error!(controllerKind = K::KIND, namespace = key.namespace, name = key.name, error = text, "panic recovered");
+        Next::Backoff
+    }
+
+    fn tell(&self, object: &K, events: Vec<EventDraft>) {
+        for event in events {
+            self.settings.events.send(object, event);
+        }
+    }
+
+    /// The newest known state of the same object: a progress write may have come between.
+    fn latest(&self, object: &K) -> Arc<K> {
+        let known = self.cache.get(&ObjectKey::of(object));
+        known.filter(|known| known.meta().uid == object.meta().uid).unwrap_or_else(|| Arc::new(object.clone()))
+    }
+
+    fn api(&self, object: &K) -> Api<K> {
+        let namespace = object.meta().namespace.as_deref().unwrap_or_default();
+        Api::namespaced(self.settings.client.clone(), namespace)
+    }
+
+    fn params(&self) -> PatchParams {
+        PatchParams { field_manager: Some(self.settings.field_manager.clone()), ..PatchParams::default() }
+    }
+
+    async fn set_finalizers(&self, object: &K, finalizers: Vec<String>) -> Result<K, Next> {
+        // Merge patches replace lists, so that the version guards against finalizers of others being lost.
+        let version = object.meta().resource_version.clone();
+        let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": version } });
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        let written = self.api(object).patch(name, &self.params(), &Patch::Merge(patch)).await;
+        written.map_err(|error| self.write_failed(object, "finalizers", &error))
+    }
+
+    async fn write_status(&self, object: &K, status: Value) -> Result<(), Next> {
+        let patch = Patch::Merge(json!({ "status": status }));
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        match self.api(object).patch_status(name, &self.params(), &patch).await {
+            Ok(written) => {
+                self.cache.insert(written);
+                Ok(())
+            }
+            Err(error) => Err(self.write_failed(object, "status", &error)),
+        }
+    }
+
+    fn write_failed(&self, object: &K, what: &str, error: &kube::Error) -> Next {
+        let key = ObjectKey::of(object);
+        match error {
+            kube::Error::Api(status) if status.code == 404 => Next::Stop,
+            kube::Error::Api(status) if status.code == 409 => Next::After(CONFLICT_PAUSE),
+            _ => {
+                tracing::error!(controllerKind = K::KIND, namespace = key.namespace, name = key.name, %error, "could not write {what}");
+                Next::Backoff
+            }
+        }
+    }
+}
+
+fn status_of(object: &impl FluxObject) -> Value {
+    // The API types serialize without fail; a null status stands for "none".
+    match serde_json::to_value(object) {
+        Ok(Value::Object(mut fields)) => fields.remove("status").unwrap_or(Value::Null),
+        _ => Value::Null,
+    }
+}
+
+fn set_field(object: &mut Value, field: &str, value: Value) {
+    match object {
+        Value::Object(fields) => {
+            fields.insert(field.to_owned(), value);
+        }
+        other => *other = json!({ field: value }),
+    }
+}
+
+fn log(key: &ObjectKey, kind: &str, took: Duration, revision: Option<&str>, line: Option<(tracing::Level, String)>) {
+    let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    match line {
+        Some((tracing::Level::ERROR, message)) => {
+            tracing::error!(controllerKind = kind, namespace, name, revision, duration_ms, "{message}");
+        }
+        Some((tracing::Level::INFO, message)) => {
+            tracing::info!(controllerKind = kind, namespace, name, revision, duration_ms, "{message}");
+        }
+        Some((_, message)) => tracing::debug!(controllerKind = kind, namespace, name, revision, duration_ms, "{message}"),
+        None => tracing::debug!(controllerKind = kind, namespace, name, revision, duration_ms, "reconciled"),
+    }
+}

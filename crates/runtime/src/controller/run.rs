@@ -1,0 +1,151 @@
+//! What a reconciler is given, and what it gives back.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+use weir_api::FluxObject;
+
+use super::progress::{Phase, Phases};
+use super::requested_at;
+use crate::cache::ObjectKey;
+use crate::event::EventDraft;
+use crate::queue::{Cause, Ticket};
+
+/// One run over one object.
+pub struct Run<K> {
+    /// The object as it is known, with its finalizer.
+    pub object: Arc<K>,
+    /// Its name.
+    pub key: ObjectKey,
+    /// Why it runs, most urgent first.
+    pub causes: Vec<Cause>,
+    /// When the run started.
+    pub started: Instant,
+    /// The time to decide by.
+    pub now: Timestamp,
+    /// Cancelled when something newer made this run obsolete, or the service stops: return soon, at a safe point.
+    pub cancel: CancellationToken,
+    phases: Phases,
+}
+
+impl<K: FluxObject> Run<K> {
+    pub(super) fn new(object: Arc<K>, ticket: Ticket, phases: Phases, now: Timestamp) -> Self {
+        let Ticket { key, causes, cancel, .. } = ticket;
+        Self { object, key, causes, started: Instant::now(), now, cancel, phases }
+    }
+
+    /// A run outside a controller, for tests of reconcilers.
+    pub fn detached(object: Arc<K>, causes: Vec<Cause>, now: Timestamp) -> Self {
+        let ticket =
+            Ticket { key: ObjectKey::of(&*object), causes, cancel: CancellationToken::new(), waited: Duration::ZERO };
+        Self::new(object, ticket, Phases::default(), now)
+    }
+
+    /// Says what the run is doing. It is written to the status (Reconciling=True, Ready=Unknown, both `Progressing`) only
+    /// when the run lasts; both messages are complete sentences for people.
+    pub fn phase(&self, ready: impl Into<String>, reconciling: impl Into<String>) {
+        self.phases.set(Phase { ready: ready.into(), reconciling: reconciling.into() });
+    }
+
+    /// Whether someone asked for this run by annotation and has not been served yet.
+    pub fn is_requested(&self) -> bool {
+        let requested = requested_at(&*self.object);
+        requested.is_some() && requested != self.object.last_handled_reconcile_at()
+    }
+
+    /// Whether the cause is among those of this run.
+    pub fn caused_by(&self, cause: Cause) -> bool {
+        self.causes.contains(&cause)
+    }
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome<K> {
+    /// The object with the status it should have.
+    pub object: K,
+    /// When to look again.
+    pub next: Next,
+    /// What to tell.
+    pub events: Vec<EventDraft>,
+    /// The one log line of the run; `None` logs at debug level only.
+    pub log: Option<(tracing::Level, String)>,
+    pub(super) superseded: bool,
+}
+
+impl<K> Outcome<K> {
+    /// A result to report.
+    pub fn new(object: K, next: Next) -> Self {
+        Self { object, next, events: Vec::new(), log: None, superseded: false }
+    }
+
+    /// Nothing to report: a newer cause made the run obsolete and follows at once.
+    pub fn superseded(object: K) -> Self {
+        Self { superseded: true, ..Self::new(object, Next::Superseded) }
+    }
+
+    /// Adds an event.
+    #[must_use]
+    pub fn event(mut self, event: EventDraft) -> Self {
+        self.events.push(event);
+        self
+    }
+
+    /// Sets the log line at info level.
+    #[must_use]
+    pub fn info(mut self, message: impl Into<String>) -> Self {
+        self.log = Some((tracing::Level::INFO, message.into()));
+        self
+    }
+
+    /// Sets the log line at error level.
+    #[must_use]
+    pub fn error(mut self, message: impl Into<String>) -> Self {
+        self.log = Some((tracing::Level::ERROR, message.into()));
+        self
+    }
+}
+
+/// When an object is looked at again; a change of the object itself always comes sooner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// After its interval, with jitter; zero means not by time. Failures are forgotten.
+    Interval(Duration),
+    /// After exactly this long. Failures are forgotten.
+    After(Duration),
+    /// After the exponential retry delay.
+    Backoff,
+    /// When a watch says so, and at the latest after this long. No worker is held.
+    Wait {
+        /// When to stop waiting.
+        give_up: Duration,
+    },
+    /// Not until the object changes.
+    Stop,
+    /// A newer cause is queued already.
+    Superseded,
+}
+
+/// What finalizing an object came to.
+#[derive(Debug)]
+pub enum Finalized<K> {
+    /// The finalizer can go.
+    Done {
+        /// What to tell.
+        events: Vec<EventDraft>,
+    },
+    /// Not yet: try again with backoff.
+    Retry {
+        /// The object with the status it should have, when that changes.
+        object: Option<K>,
+        /// What to tell.
+        events: Vec<EventDraft>,
+    },
+    /// Waiting for a watch, at the latest this long.
+    Wait {
+        /// When to look again in any case.
+        give_up: Duration,
+    },
+}

@@ -1,0 +1,88 @@
+//! What a service finds around it: the cluster, its namespace, the signal to stop, and what it shares with other services
+//! of the same process.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::cache::CachePool;
+use crate::grpc::PeerToken;
+use crate::metrics::Metrics;
+use crate::service::SharedServers;
+
+/// Connections to the API server that hang are given up after this long without a byte; watches send bookmarks more often.
+const READ_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Environment variables of kube that let whoever sets them act as someone else (DEP-K8S-2).
+const FORBIDDEN: [&str; 3] =
+    ["KUBE_RS_DEBUG_IMPERSONATE_USER", "KUBE_RS_DEBUG_IMPERSONATE_GROUP", "KUBE_RS_DEBUG_OVERRIDE_URL"];
+
+/// Why the surroundings are not usable.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvironmentError {
+    /// No kubeconfig and not in a Pod.
+    #[error("no cluster: neither KUBECONFIG nor a Pod's service account leads to one: {0}")]
+    NoCluster(#[source] kube::config::InferConfigError),
+    /// The client cannot be built of the configuration.
+    #[error("the cluster's address or credentials are not usable: {0}")]
+    Client(#[source] kube::Error),
+    /// A variable is set that would change whom the service acts as.
+    #[error("refusing to start while the environment variable {0} is set: it would change who the service acts as")]
+    Impersonation(&'static str),
+}
+
+/// The surroundings of a service.
+#[derive(Clone)]
+pub struct Environment {
+    /// How to reach the cluster.
+    pub kube_config: kube::Config,
+    /// A client made of it.
+    pub client: kube::Client,
+    /// Cancelled when the process is to stop.
+    pub shutdown: CancellationToken,
+    /// Namespace the service runs in.
+    pub runtime_namespace: String,
+    /// What this process shows to its peers over gRPC.
+    pub peer_token: PeerToken,
+    /// Watch caches, shared by all services of the process.
+    pub caches: CachePool,
+    /// Metrics, shared by all services of the process.
+    pub metrics: Metrics,
+    /// Servers of a process with several services; `None` where each service has its own.
+    pub shared: Option<SharedServers>,
+    /// The time to decide by.
+    pub clock: fn() -> Timestamp,
+}
+
+impl Environment {
+    /// The surroundings of this process: `KUBECONFIG` or the Pod's service account, `RUNTIME_NAMESPACE`.
+    pub async fn from_process() -> Result<Self, EnvironmentError> {
+        if !cfg!(debug_assertions)
+            && let Some(name) = FORBIDDEN.into_iter().find(|name| std::env::var_os(name).is_some())
+        {
+            return Err(EnvironmentError::Impersonation(name));
+        }
+        let kube_config = kube::Config::infer().await.map_err(EnvironmentError::NoCluster)?;
+        let namespace = std::env::var("RUNTIME_NAMESPACE").ok().filter(|name| !name.is_empty());
+        let namespace = namespace.unwrap_or_else(|| "flux-system".to_owned());
+        Self::new(kube_config, namespace)
+    }
+
+    /// Surroundings for a given cluster.
+    pub fn new(mut kube_config: kube::Config, runtime_namespace: String) -> Result<Self, EnvironmentError> {
+        kube_config.read_timeout = Some(READ_TIMEOUT);
+        let client = kube::Client::try_from(kube_config.clone()).map_err(EnvironmentError::Client)?;
+        Ok(Self {
+            peer_token: PeerToken::of_process(&kube_config),
+            kube_config,
+            client,
+            shutdown: CancellationToken::new(),
+            runtime_namespace,
+            caches: CachePool::default(),
+            metrics: Metrics::default(),
+            shared: None,
+            clock: Timestamp::now,
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Events: what a run tells, and the outbox that carries it to Kubernetes and to the notification service.
+
+mod deliver;
+mod kubernetes;
+mod outbox;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub use outbox::{EventSink, Outbox, Peer};
+
+/// Longest message of an event, in bytes (KS-EVT-1).
+pub const MAX_MESSAGE: usize = 39_000;
+
+/// Prefix of object annotations that are copied into the metadata of the object's events (KS-EVT-3).
+pub const METADATA_PREFIX: &str = "event.toolkit.fluxcd.io/";
+
+/// How much an event matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Tells of progress; a Normal event in Kubernetes, not sent to the notification service.
+    Trace,
+    /// Normal.
+    Info,
+    /// Something failed; a Warning event in Kubernetes.
+    Error,
+}
+
+/// What a reconciler has to tell; the runtime adds who and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventDraft {
+    /// How much it matters.
+    pub severity: Severity,
+    /// One word in CamelCase.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+    /// Full keys, such as `kustomize.toolkit.fluxcd.io/revision`.
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl EventDraft {
+    fn new(severity: Severity, reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { severity, reason: reason.into(), message: message.into(), metadata: BTreeMap::new() }
+    }
+
+    /// A normal event.
+    pub fn info(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Info, reason, message)
+    }
+
+    /// A failure.
+    pub fn error(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, reason, message)
+    }
+
+    /// A normal event for Kubernetes only.
+    pub fn trace(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Trace, reason, message)
+    }
+
+    /// Adds a metadata entry.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+}
+
+/// The object that an event is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InvolvedObject {
+    /// Kind.
+    pub kind: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Unique id, if known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub uid: String,
+    /// `group/version`.
+    pub api_version: String,
+    /// Version of the object when the event was made.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub resource_version: String,
+}
+
+/// An event on the wire, as Flux's controllers post it (OBS-12).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// What it is about.
+    pub involved_object: InvolvedObject,
+    /// How much it matters.
+    pub severity: Severity,
+    /// When it happened.
+    pub timestamp: Timestamp,
+    /// For people.
+    pub message: String,
+    /// One word in CamelCase.
+    pub reason: String,
+    /// Further facts, full keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    /// Controller that tells it.
+    #[serde(default)]
+    pub reporting_controller: String,
+    /// Host it runs on.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reporting_instance: String,
+}

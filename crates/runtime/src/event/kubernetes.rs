@@ -1,0 +1,124 @@
+//! Kubernetes Events (core/v1), written by ourselves so that the stock `flux events` finds counts, times and annotations
+//! (DEP-K8S-7).
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Event as KubeEvent, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
+use moka::sync::Cache;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{Event, Severity};
+
+/// Requests in flight: enough that one slow answer does not hold up the rest, few enough to leave the API server alone.
+const IN_FLIGHT: usize = 8;
+
+/// Events remembered so that a repetition counts up instead of adding an object; client-go remembers as many.
+const REMEMBERED: u64 = 4096;
+
+/// How long a repetition counts up, as in client-go.
+const REPEAT_WINDOW: Duration = Duration::from_secs(600);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Sameness {
+    uid: String,
+    namespace: String,
+    name: String,
+    reason: String,
+    message: String,
+}
+
+pub(super) struct Recorder {
+    client: kube::Client,
+    written: Cache<Sameness, (String, i32)>,
+}
+
+impl Recorder {
+    pub(super) fn new(client: kube::Client) -> Self {
+        let written = Cache::builder().max_capacity(REMEMBERED).time_to_live(REPEAT_WINDOW).build();
+        Self { client, written }
+    }
+
+    pub(super) async fn run(&self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
+        let mut writes = JoinSet::new();
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = events.recv() => event,
+                () = stop.cancelled(), if events.is_empty() => None,
+            };
+            let Some(event) = event else { break };
+            if writes.len() >= IN_FLIGHT {
+                writes.join_next().await;
+            }
+            writes.spawn(write(self.client.clone(), self.written.clone(), event));
+        }
+        while writes.join_next().await.is_some() {}
+    }
+}
+
+async fn write(client: kube::Client, written: Cache<Sameness, (String, i32)>, event: Event) {
+    let involved = &event.involved_object;
+    let sameness = Sameness {
+        uid: involved.uid.clone(),
+        namespace: involved.namespace.clone(),
+        name: involved.name.clone(),
+        reason: event.reason.clone(),
+        message: event.message.clone(),
+    };
+    let api: Api<KubeEvent> = Api::namespaced(client, &involved.namespace);
+    if let Some((name, count)) = written.get(&sameness) {
+        let patch = json!({ "count": count + 1, "lastTimestamp": Time(event.timestamp) });
+        if api.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await.is_ok() {
+            written.insert(sameness, (name, count + 1));
+            return;
+        }
+    }
+    let (kind, object) = (involved.kind.clone(), involved.name.clone());
+    let (namespace, reason) = (involved.namespace.clone(), event.reason.clone());
+    let event = kube_event(event);
+    match api.create(&PostParams::default(), &event).await {
+        Ok(_) => written.insert(sameness, (event.metadata.name.unwrap_or_default(), 1)),
+        Err(error) => {
+            tracing::warn!(controllerKind = kind, namespace, name = object, reason, %error, "Kubernetes event not written");
+        }
+    }
+}
+
+fn kube_event(event: Event) -> KubeEvent {
+    let Event { involved_object: involved, timestamp, .. } = event;
+    let name = format!("{}.{:x}", involved.name, Timestamp::now().as_nanosecond());
+    let annotations = (!event.metadata.is_empty()).then_some(event.metadata);
+    KubeEvent {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: Some(involved.namespace.clone()),
+            annotations,
+            ..ObjectMeta::default()
+        },
+        type_: Some(if event.severity == Severity::Error { "Warning" } else { "Normal" }.to_owned()),
+        reason: Some(event.reason),
+        message: Some(event.message),
+        source: Some(EventSource { component: Some(event.reporting_controller.clone()), host: None }),
+        reporting_component: Some(event.reporting_controller),
+        reporting_instance: Some(event.reporting_instance),
+        first_timestamp: Some(Time(timestamp)),
+        last_timestamp: Some(Time(timestamp)),
+        count: Some(1),
+        involved_object: ObjectReference {
+            api_version: Some(involved.api_version),
+            kind: Some(involved.kind),
+            name: Some(involved.name),
+            namespace: Some(involved.namespace),
+            uid: Some(involved.uid).filter(|uid| !uid.is_empty()),
+            resource_version: Some(involved.resource_version).filter(|version| !version.is_empty()),
+            ..ObjectReference::default()
+        },
+        ..KubeEvent::default()
+    }
+}

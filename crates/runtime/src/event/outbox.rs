@@ -1,0 +1,138 @@
+//! The bounded outbox: a run hands its events over and goes on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use weir_api::FluxObject;
+
+use super::deliver::Delivery;
+use super::kubernetes::Recorder;
+use super::{Event, EventDraft, InvolvedObject, MAX_MESSAGE, METADATA_PREFIX, Severity};
+
+/// Events waiting for one destination. At 1 KiB an event this bounds the memory to some MiB when the destination is away;
+/// what does not fit is dropped and logged, since reconciling matters more than telling.
+const CAPACITY: usize = 4096;
+
+/// Who reports, and where reports go.
+#[derive(Clone)]
+pub struct EventSink {
+    source: Arc<Source>,
+    kubernetes: mpsc::Sender<Event>,
+    peer: Option<mpsc::Sender<Event>>,
+}
+
+struct Source {
+    controller: String,
+    instance: String,
+}
+
+/// Where the notification service is.
+#[derive(Debug, Clone)]
+pub enum Peer {
+    /// Flux's contract: a JSON POST to this URL.
+    Http(reqwest::Url),
+    /// Weir's gRPC API.
+    Grpc(tonic::transport::Channel, crate::grpc::PeerToken),
+}
+
+/// The receiving ends, to be run once by the service.
+pub struct Outbox {
+    recorder: Recorder,
+    kubernetes: mpsc::Receiver<Event>,
+    peer: Option<(Delivery, mpsc::Receiver<Event>)>,
+}
+
+impl EventSink {
+    /// Makes a sink and its outbox for a controller such as `kustomize-controller`.
+    pub fn new(client: kube::Client, controller: &str, peer: Option<Peer>) -> (Self, Outbox) {
+        let (kubernetes, from_kubernetes) = mpsc::channel(CAPACITY);
+        let (to_peer, peer) = match peer {
+            Some(peer) => {
+                let (sender, receiver) = mpsc::channel(CAPACITY);
+                (Some(sender), Some((Delivery::new(peer), receiver)))
+            }
+            None => (None, None),
+        };
+        let source = Source { controller: controller.to_owned(), instance: hostname() };
+        let sink = Self { source: Arc::new(source), kubernetes, peer: to_peer };
+        (sink, Outbox { recorder: Recorder::new(client), kubernetes: from_kubernetes, peer })
+    }
+
+    /// Tells an event about an object. Never blocks; what does not fit into the outbox is dropped and logged.
+    pub fn send<K: FluxObject>(&self, object: &K, draft: EventDraft) {
+        let event = self.event(object, draft);
+        if event.severity != Severity::Trace
+            && let Some(peer) = &self.peer
+        {
+            enqueue(peer, event.clone(), "notification");
+        }
+        enqueue(&self.kubernetes, event, "kubernetes");
+    }
+
+    fn event<K: FluxObject>(&self, object: &K, draft: EventDraft) -> Event {
+        let meta = object.meta();
+        let involved_object = InvolvedObject {
+            kind: K::KIND.to_owned(),
+            namespace: meta.namespace.clone().unwrap_or_default(),
+            name: meta.name.clone().unwrap_or_default(),
+            uid: meta.uid.clone().unwrap_or_default(),
+            api_version: format!("{}/{}", K::GROUP, K::VERSION),
+            resource_version: meta.resource_version.clone().unwrap_or_default(),
+        };
+        let annotations = meta.annotations.iter().flatten();
+        let copied = annotations.filter(|(key, _)| key.starts_with(METADATA_PREFIX));
+        let mut metadata: BTreeMap<_, _> = copied.map(|(key, value)| (key.clone(), value.clone())).collect();
+        metadata.extend(draft.metadata);
+        Event {
+            involved_object,
+            severity: draft.severity,
+            timestamp: Timestamp::now(),
+            message: truncated(draft.message),
+            reason: draft.reason,
+            metadata,
+            reporting_controller: self.source.controller.clone(),
+            reporting_instance: self.source.instance.clone(),
+        }
+    }
+}
+
+fn enqueue(queue: &mpsc::Sender<Event>, event: Event, destination: &str) {
+    if let Err(error) = queue.try_send(event) {
+        let event = match error {
+            mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event) => event,
+        };
+        let InvolvedObject { kind, namespace, name, .. } = event.involved_object;
+        tracing::warn!(controllerKind = kind, namespace, name, reason = event.reason, destination, "event dropped: the outbox is full");
+    }
+}
+
+impl Outbox {
+    /// Delivers until `stop`, then what is queued, as far as each destination takes it at once.
+    pub async fn run(self, stop: CancellationToken) {
+        let Self { recorder, kubernetes, peer } = self;
+        let to_peer = async {
+            if let Some((delivery, events)) = peer {
+                delivery.run(events, stop.clone()).await;
+            }
+        };
+        tokio::join!(recorder.run(kubernetes, stop.clone()), to_peer);
+    }
+}
+
+fn truncated(mut message: String) -> String {
+    const ELLIPSIS: &str = "...";
+    if message.len() > MAX_MESSAGE {
+        let end = (0..=MAX_MESSAGE - ELLIPSIS.len()).rev().find(|&end| message.is_char_boundary(end));
+        message.truncate(end.unwrap_or(0));
+        message.push_str(ELLIPSIS);
+    }
+    message
+}
+
+fn hostname() -> String {
+    let from_env = std::env::var("HOSTNAME").ok();
+    from_env.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok()).unwrap_or_default().trim().to_owned()
+}

@@ -1,0 +1,47 @@
+//! Feature gates: `--feature-gates=Name=true,Other=false` over a service's table of defaults.
+
+use std::collections::BTreeMap;
+
+use crate::args::ArgsError;
+
+/// The gates of one service with their values in force.
+#[derive(Debug, Clone, Default)]
+pub struct Gates(BTreeMap<&'static str, bool>);
+
+impl Gates {
+    /// Takes the service's `(name, default)` table and applies the flag to it. An unknown gate is an error (FLG-01).
+    pub fn parse(table: &[(&'static str, bool)], flag: &str) -> Result<Self, ArgsError> {
+        let mut gates: BTreeMap<_, _> = table.iter().copied().collect();
+        for entry in flag.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let syntax = || ArgsError::FeatureGateSyntax(entry.to_owned());
+            let (name, value) = entry.split_once('=').ok_or_else(syntax)?;
+            let gate = gates.get_mut(name).ok_or_else(|| ArgsError::FeatureGate(name.to_owned()))?;
+            *gate = value.parse().map_err(|_| syntax())?;
+        }
+        Ok(Self(gates))
+    }
+
+    /// Whether the gate is on; a gate the service does not have is off.
+    pub fn enabled(&self, name: &str) -> bool {
+        self.0.get(name).copied().unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[(&str, bool)] = &[("Strict", true), ("Extra", false)];
+
+    #[test]
+    fn the_flag_overrides_defaults() {
+        let gates = Gates::parse(TABLE, "Extra=true, Strict=false").unwrap();
+        assert!(gates.enabled("Extra") && !gates.enabled("Strict"));
+    }
+
+    #[test]
+    fn unknown_gates_are_named() {
+        let error = Gates::parse(TABLE, "Nope=true").unwrap_err();
+        assert_eq!(error.to_string(), "feature-gate 'Nope' not supported");
+    }
+}

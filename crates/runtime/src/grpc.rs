@@ -1,0 +1,18 @@
+//! The gRPC side of every service: one server with the status of all owned objects, health and reflection; callers are
+//! authenticated by Kubernetes tokens.
+
+mod auth;
+mod peer;
+mod server;
+mod status;
+
+pub use auth::{Access, Authorizer, Identity};
+pub use peer::{EventsPeer, PeerToken, Token, peer_channel};
+pub use server::{GrpcError, GrpcServer, TlsFiles};
+pub use status::StatusRegistry;
+
+/// Largest message taken or sent, in bytes: objects and events are smaller, artifacts are streamed in chunks (DEP-GRPC-3).
+pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Streams a client may have open on one connection.
+pub const MAX_CONCURRENT_STREAMS: u32 = 128;

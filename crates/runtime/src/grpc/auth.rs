@@ -1,0 +1,157 @@
+//! Who calls, and whether they may: TokenReview and SubjectAccessReview, remembered briefly.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use kube::api::{Api, PostParams};
+use moka::future::Cache;
+use sha2::{Digest, Sha256};
+use tonic::{Request, Status};
+
+use super::PeerToken;
+
+/// How long an answer of the API server is used again: the time by which a revoked right may outlive its revocation.
+const REMEMBERED: Duration = Duration::from_secs(30);
+
+/// Answers remembered; callers are few, objects asked for may be many.
+const CAPACITY: u64 = 4096;
+
+/// Longest token taken, in bytes; service account tokens have about one KiB.
+const MAX_TOKEN: usize = 16 * 1024;
+
+/// A caller that the API server knows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// User name, such as `system:serviceaccount:apps:deployer`.
+    pub user: String,
+    /// Groups.
+    pub groups: Vec<String>,
+    /// One of our own services in this process.
+    own: bool,
+}
+
+/// What a caller wants to do.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// Verb, such as `get`.
+    pub verb: &'static str,
+    /// API group.
+    pub group: String,
+    /// Plural resource.
+    pub resource: String,
+    /// Namespace; empty asks for all of them.
+    pub namespace: String,
+    /// Name; empty asks for all of them.
+    pub name: String,
+}
+
+/// Checks callers; clones share what is remembered.
+#[derive(Clone)]
+pub struct Authorizer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: kube::Client,
+    own: PeerToken,
+    identities: Cache<[u8; 32], Identity>,
+    decisions: Cache<(Identity, Access), bool>,
+}
+
+impl Authorizer {
+    /// Makes an authorizer that asks the API server.
+    pub fn new(client: kube::Client, own: PeerToken) -> Self {
+        let identities = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
+        let decisions = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
+        Self { inner: Arc::new(Inner { client, own, identities, decisions }) }
+    }
+
+    /// Lets the caller through if its token is valid and its RBAC allows the access.
+    ///
+    /// # Errors
+    ///
+    /// `UNAUTHENTICATED` without a valid token, `PERMISSION_DENIED` without the right, `UNAVAILABLE` when the API server
+    /// does not answer (fails closed).
+    pub async fn allow<T>(&self, request: &Request<T>, access: Access) -> Result<Identity, Status> {
+        let identity = self.identify(request).await?;
+        if self.may(&identity, access.clone()).await? {
+            return Ok(identity);
+        }
+        let Access { verb, group, resource, namespace, name } = access;
+        let target = [namespace, name].join("/");
+        Err(Status::permission_denied(format!("user '{}' may not {verb} {resource}.{group} {target}", identity.user)))
+    }
+
+    /// Finds out who calls.
+    pub async fn identify<T>(&self, request: &Request<T>) -> Result<Identity, Status> {
+        let header = request.metadata().get("authorization").and_then(|value| value.to_str().ok());
+        let token = header.and_then(|value| value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ")));
+        let token = token.filter(|token| token.len() <= MAX_TOKEN).ok_or_else(|| {
+            Status::unauthenticated("a Kubernetes token is needed: metadata 'authorization: Bearer <token>'")
+        })?;
+        if self.inner.own.is_process_secret(token) {
+            return Ok(Identity { user: "weir".to_owned(), groups: Vec::new(), own: true });
+        }
+        let key: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+        let review = self.review(token);
+        self.inner.identities.try_get_with(key, review).await.map_err(|status| (*status).clone())
+    }
+
+    /// Whether RBAC lets the caller do that.
+    pub async fn may(&self, identity: &Identity, access: Access) -> Result<bool, Status> {
+        if identity.own {
+            return Ok(true);
+        }
+        let asked = self.ask(identity.clone(), access.clone());
+        let decided = self.inner.decisions.try_get_with((identity.clone(), access), asked).await;
+        decided.map_err(|status| (*status).clone())
+    }
+
+    async fn review(&self, token: &str) -> Result<Identity, Status> {
+        let review = TokenReview {
+            spec: TokenReviewSpec { token: Some(token.to_owned()), audiences: None },
+            ..TokenReview::default()
+        };
+        let api: Api<TokenReview> = Api::all(self.inner.client.clone());
+        let review = api.create(&PostParams::default(), &review).await.map_err(unavailable)?;
+        let status = review.status.unwrap_or_default();
+        match status.user {
+            Some(user) if status.authenticated == Some(true) => Ok(Identity {
+                user: user.username.unwrap_or_default(),
+                groups: user.groups.unwrap_or_default(),
+                own: false,
+            }),
+            _ => Err(Status::unauthenticated("the token is not valid for this cluster")),
+        }
+    }
+
+    async fn ask(&self, identity: Identity, access: Access) -> Result<bool, Status> {
+        let attributes = ResourceAttributes {
+            verb: Some(access.verb.to_owned()),
+            group: Some(access.group),
+            resource: Some(access.resource),
+            namespace: Some(access.namespace).filter(|namespace| !namespace.is_empty()),
+            name: Some(access.name).filter(|name| !name.is_empty()),
+            ..ResourceAttributes::default()
+        };
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: Some(identity.user),
+                groups: Some(identity.groups),
+                resource_attributes: Some(attributes),
+                ..SubjectAccessReviewSpec::default()
+            },
+            ..SubjectAccessReview::default()
+        };
+        let api: Api<SubjectAccessReview> = Api::all(self.inner.client.clone());
+        let review = api.create(&PostParams::default(), &review).await.map_err(unavailable)?;
+        Ok(review.status.is_some_and(|status| status.allowed))
+    }
+}
+
+fn unavailable(error: kube::Error) -> Status {
+    tracing::warn!(%error, "the API server did not review a caller");
+    Status::unavailable("the API server did not review the caller; try again")
+}

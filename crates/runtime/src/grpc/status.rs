@@ -1,0 +1,103 @@
+//! `weir.status.v1`: get, list and watch over every kind that the process owns, fed from its watch caches.
+
+mod convert;
+mod feed;
+mod service;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use tokio::sync::broadcast;
+use weir_api::FluxObject;
+use weir_proto::status::v1::ObjectStatus;
+use weir_proto::status::v1::status_server::StatusServer;
+
+use super::{Authorizer, MAX_MESSAGE_BYTES};
+use crate::cache::{Cache, Change, ObjectKey};
+
+/// Changes a watcher may lag behind before its stream ends; a burst of a thousand objects fits.
+const LAG: usize = 4096;
+
+/// One change, converted once for all watchers.
+#[derive(Debug, Clone)]
+struct Update {
+    deleted: bool,
+    object: Arc<ObjectStatus>,
+}
+
+/// One kind, with its Rust type forgotten.
+struct Source {
+    group: &'static str,
+    plural: &'static str,
+    get: Box<dyn Fn(&ObjectKey) -> Option<ObjectStatus> + Send + Sync>,
+    list: Box<dyn Fn(&str) -> Vec<ObjectStatus> + Send + Sync>,
+}
+
+/// The kinds of a process and their changes; clones share them.
+#[derive(Clone)]
+pub struct StatusRegistry {
+    sources: Arc<RwLock<BTreeMap<&'static str, Arc<Source>>>>,
+    updates: broadcast::Sender<Update>,
+}
+
+impl Default for StatusRegistry {
+    fn default() -> Self {
+        Self { sources: Arc::default(), updates: broadcast::Sender::new(LAG) }
+    }
+}
+
+impl StatusRegistry {
+    /// Adds a kind. Adding it twice (two services of one process show it) keeps the first.
+    pub fn add<K>(&self, cache: Cache<K>)
+    where
+        K: FluxObject + kube::Resource<DynamicType = ()>,
+    {
+        let (getter, lister) = (cache.clone(), cache.clone());
+        let source = Source {
+            group: K::GROUP,
+            plural: K::PLURAL,
+            get: Box::new(move |key| getter.get(key).map(|object| convert::status(&*object))),
+            list: Box::new(move |namespace| {
+                let selected = lister.list().into_iter();
+                let selected =
+                    selected.filter(|object| namespace.is_empty() || object.meta().namespace.as_deref() == Some(namespace));
+                let mut listed: Vec<_> = selected.map(|object| convert::status(&*object)).collect();
+                listed.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+                listed
+            }),
+        };
+        {
+            let mut sources = self.sources.write();
+            if sources.contains_key(K::KIND) {
+                return;
+            }
+            sources.insert(K::KIND, Arc::new(source));
+        }
+        let updates = self.updates.clone();
+        cache.on_change(move |change: &Change<K>| {
+            // Converting costs; nobody may be watching.
+            if updates.receiver_count() > 0
+                && let Some(object) = change.latest()
+            {
+                let object = Arc::new(convert::status(&**object));
+                let _ = updates.send(Update { deleted: change.new.is_none(), object });
+            }
+        });
+    }
+
+    /// The gRPC service over these kinds.
+    pub fn into_service(self, authorizer: Authorizer) -> StatusServer<impl weir_proto::status::v1::status_server::Status> {
+        StatusServer::new(service::StatusService { registry: self, authorizer })
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(usize::MAX)
+    }
+
+    fn source(&self, kind: &str) -> Option<Arc<Source>> {
+        self.sources.read().get(kind).cloned()
+    }
+
+    fn kinds(&self) -> Vec<&'static str> {
+        self.sources.read().keys().copied().collect()
+    }
+}

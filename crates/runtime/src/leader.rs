@@ -1,0 +1,209 @@
+//! Leader election on a Lease, with Flux's names and flags (FLG-02).
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::api::{Api, ObjectMeta, PostParams};
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::RuntimeArgs;
+
+/// Timing of an election.
+#[derive(Debug, Clone)]
+pub struct Election {
+    /// Name of the Lease.
+    pub lease: String,
+    /// Namespace of the Lease.
+    pub namespace: String,
+    /// Who we are; unique among replicas.
+    pub identity: String,
+    /// How long a Lease is valid without renewal.
+    pub duration: Duration,
+    /// How long renewal is tried before leadership is given up.
+    pub renew_deadline: Duration,
+    /// Pause between two tries.
+    pub retry_period: Duration,
+    /// Whether the Lease is given back on a clean stop.
+    pub release: bool,
+}
+
+impl Election {
+    /// The election of a service. With a label selector each shard has a Lease of its own.
+    pub fn new(controller: &str, namespace: &str, args: &RuntimeArgs) -> Self {
+        Self {
+            lease: lease_name(controller, &args.watch_label_selector),
+            namespace: namespace.to_owned(),
+            identity: format!("{}_{}", std::env::var("HOSTNAME").unwrap_or_default(), uuid::Uuid::new_v4()),
+            duration: args.leader_election_lease_duration.to_std(),
+            renew_deadline: args.leader_election_renew_deadline.to_std(),
+            retry_period: args.leader_election_retry_period.to_std(),
+            release: args.leader_election_release_on_cancel,
+        }
+    }
+
+    /// Waits until this process holds the Lease; `false` when `stop` came first.
+    pub async fn acquire(&self, client: &kube::Client, stop: &CancellationToken) -> bool {
+        let mut observed = Observed::default();
+        loop {
+            match self.try_hold(client, &mut observed).await {
+                Ok(true) => return true,
+                Ok(false) => {}
+                Err(error) => tracing::warn!(lease = self.lease, %error, "lease not readable"),
+            }
+            if stop.run_until_cancelled(tokio::time::sleep(self.retry_period)).await.is_none() {
+                return false;
+            }
+        }
+    }
+
+    /// Renews until `stop` (then the Lease is given back, `true`) or until it is lost (`false`).
+    pub async fn hold(&self, client: &kube::Client, stop: &CancellationToken) -> bool {
+        let mut observed = Observed::default();
+        let mut renewed = Instant::now();
+        loop {
+            if stop.run_until_cancelled(tokio::time::sleep(self.retry_period)).await.is_none() {
+                if self.release {
+                    self.give_back(client).await;
+                }
+                return true;
+            }
+            match self.try_hold(client, &mut observed).await {
+                Ok(true) => renewed = Instant::now(),
+                Ok(false) => return false,
+                Err(error) => tracing::warn!(lease = self.lease, %error, "lease not renewed"),
+            }
+            if renewed.elapsed() > self.renew_deadline {
+                return false;
+            }
+        }
+    }
+
+    fn api(&self, client: &kube::Client) -> Api<Lease> {
+        Api::namespaced(client.clone(), &self.namespace)
+    }
+
+    async fn try_hold(&self, client: &kube::Client, observed: &mut Observed) -> kube::Result<bool> {
+        let api = self.api(client);
+        let now = Timestamp::now();
+        let Some(lease) = api.get_opt(&self.lease).await? else {
+            let lease = Lease {
+                metadata: ObjectMeta { name: Some(self.lease.clone()), ..ObjectMeta::default() },
+                spec: Some(self.held(None, now)),
+            };
+            return conflict_is_loss(api.create(&PostParams::default(), &lease).await);
+        };
+        let spec = lease.spec.clone().unwrap_or_default();
+        let ours = spec.holder_identity.as_deref() == Some(self.identity.as_str());
+        if !ours && !observed.expired(&spec) {
+            return Ok(false);
+        }
+        let lease = Lease { spec: Some(self.held(Some(&spec), now)), ..lease };
+        conflict_is_loss(api.replace(&self.lease, &PostParams::default(), &lease).await)
+    }
+
+    fn held(&self, before: Option<&LeaseSpec>, now: Timestamp) -> LeaseSpec {
+        let ours = before.is_some_and(|spec| spec.holder_identity.as_deref() == Some(self.identity.as_str()));
+        let transitions = before.and_then(|spec| spec.lease_transitions).unwrap_or_default();
+        let acquired = before.filter(|_| ours).and_then(|spec| spec.acquire_time.clone());
+        LeaseSpec {
+            holder_identity: Some(self.identity.clone()),
+            lease_duration_seconds: i32::try_from(self.duration.as_secs()).ok(),
+            acquire_time: Some(acquired.unwrap_or(MicroTime(now))),
+            renew_time: Some(MicroTime(now)),
+            lease_transitions: Some(if ours || before.is_none() { transitions } else { transitions.saturating_add(1) }),
+            ..LeaseSpec::default()
+        }
+    }
+
+    async fn give_back(&self, client: &kube::Client) {
+        let api = self.api(client);
+        let Ok(lease) = api.get(&self.lease).await else { return };
+        let Some(mut spec) = lease.spec.clone() else { return };
+        if spec.holder_identity.as_deref() != Some(self.identity.as_str()) {
+            return;
+        }
+        spec.holder_identity = Some(String::new());
+        spec.lease_duration_seconds = Some(1);
+        let lease = Lease { spec: Some(spec), ..lease };
+        if let Err(error) = api.replace(&self.lease, &PostParams::default(), &lease).await {
+            tracing::warn!(lease = self.lease, %error, "lease not given back");
+        }
+    }
+}
+
+/// Another replica's Lease as last seen. Its age is measured from when *we* saw it change, so that clocks of hosts need
+/// not agree.
+#[derive(Default)]
+struct Observed {
+    record: Option<(Option<String>, Option<MicroTime>)>,
+    since: Option<Instant>,
+}
+
+impl Observed {
+    fn expired(&mut self, spec: &LeaseSpec) -> bool {
+        if spec.holder_identity.as_deref().unwrap_or_default().is_empty() {
+            return true;
+        }
+        let record = (spec.holder_identity.clone(), spec.renew_time.clone());
+        if self.record.as_ref() != Some(&record) {
+            self.record = Some(record);
+            self.since = Some(Instant::now());
+            return false;
+        }
+        let valid = Duration::from_secs(u64::try_from(spec.lease_duration_seconds.unwrap_or(0)).unwrap_or(0));
+        self.since.is_some_and(|since| since.elapsed() > valid)
+    }
+}
+
+fn conflict_is_loss(written: kube::Result<Lease>) -> kube::Result<bool> {
+    match written {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn lease_name(controller: &str, selector: &str) -> String {
+    if selector.is_empty() {
+        return format!("{controller}-leader-election");
+    }
+    let digest = hex::encode(Sha256::digest(selector.as_bytes()));
+    format!("{controller}-leader-election-{}", digest.get(..8).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("", "source-controller-leader-election")]
+    #[case("sharding.fluxcd.io/key=shard1", "source-controller-leader-election-73fdc1be")]
+    #[case("!sharding.fluxcd.io/key", "source-controller-leader-election-42da7484")]
+    fn shards_have_leases_of_their_own(#[case] selector: &str, #[case] lease: &str) {
+        assert_eq!(lease_name("source-controller", selector), lease);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_expires_when_it_is_not_renewed_while_we_look() {
+        let spec = LeaseSpec {
+            holder_identity: Some("other".into()),
+            lease_duration_seconds: Some(35),
+            renew_time: Some(MicroTime("2020-01-01T00:00:00Z".parse().unwrap())),
+            ..LeaseSpec::default()
+        };
+        let mut observed = Observed::default();
+        assert!(!observed.expired(&spec), "an old time stamp alone says nothing");
+        tokio::time::advance(Duration::from_secs(36)).await;
+        assert!(observed.expired(&spec));
+    }
+
+    #[test]
+    fn a_released_lease_is_free_at_once() {
+        let spec = LeaseSpec { holder_identity: Some(String::new()), ..LeaseSpec::default() };
+        assert!(Observed::default().expired(&spec));
+    }
+}

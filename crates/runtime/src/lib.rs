@@ -1,0 +1,42 @@
+//! What every Weir service has, once: flags, logs, metrics, probes, leader election, watch caches, the work queue, the
+//! reconcile loop with its single report, events, and the gRPC server with its authentication.
+//!
+//! ```text
+//!  Kubernetes watch ──► Cache ──► Queue ──► Controller ──► Reconciler (a service: observe, decide, act)
+//!                        ▲                     │
+//!                        └──── status patch ◄── report ──► events ──► Kubernetes Events, notification
+//! ```
+//!
+//! # Invariants
+//!
+//! - Only [`controller`]'s report writes the status, finalizers, events and metrics of an object, at most one status patch a run.
+//! - At most one run per object; a run never sleeps, it returns what it waits for ([`Next`]).
+//! - Telling people never delays a run: events leave through a bounded outbox.
+//! - Nothing in here knows a single kind or service.
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+pub mod args;
+pub mod cache;
+pub mod condition;
+pub mod controller;
+pub mod environment;
+pub mod event;
+pub mod gate;
+pub mod grpc;
+pub mod killpoint;
+pub mod leader;
+pub mod log;
+pub mod metrics;
+pub mod probe;
+pub mod queue;
+pub mod service;
+
+pub use cache::{Cache, Cached, Change, ObjectKey};
+pub use controller::{Finalized, Next, Outcome, Reconciler, Run};
+pub use environment::Environment;
+pub use event::{EventDraft, EventSink, Severity};
+pub use queue::{Cause, Queue};
+pub use service::{Service, ServiceError, run_together, service_main};

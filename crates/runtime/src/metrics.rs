@@ -1,0 +1,224 @@
+//! Metrics with the names and labels of Flux's dashboards (cli.md §16), and the process's own figures.
+
+mod process;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use crate::cache::ObjectKey;
+use crate::controller::Next;
+
+/// Buckets of the reconcile duration, in seconds: ten, exponential from 10 ms to 30 min (KS-MET-1).
+const RECONCILE_BUCKETS: [f64; 10] =
+    [0.01, 0.038364, 0.147176, 0.564622, 2.166091, 8.309901, 31.879757, 122.302172, 469.194959, 1800.0];
+
+/// Buckets of queue and work durations, in seconds, as client-go's workqueue has them.
+const QUEUE_BUCKETS: [f64; 8] = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ObjectLabels {
+    kind: &'static str,
+    name: String,
+    namespace: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ControllerLabels {
+    controller: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabels {
+    controller: String,
+    result: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct QueueLabels {
+    name: String,
+}
+
+type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// All metrics of a process.
+#[derive(Clone)]
+pub struct Metrics {
+    registry: Arc<Mutex<Registry>>,
+    families: Arc<Families>,
+}
+
+struct Families {
+    duration: Histograms<ObjectLabels>,
+    total: Family<ResultLabels, Counter>,
+    errors: Family<ControllerLabels, Counter>,
+    panics: Family<ControllerLabels, Counter>,
+    time: Histograms<ControllerLabels>,
+    active: Family<ControllerLabels, Gauge>,
+    workers: Family<ControllerLabels, Gauge>,
+    depth: Family<QueueLabels, Gauge>,
+    adds: Family<QueueLabels, Counter>,
+    waited: Histograms<QueueLabels>,
+    retries: Family<QueueLabels, Counter>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let reconcile: fn() -> Histogram = || Histogram::new(RECONCILE_BUCKETS);
+        let queue: fn() -> Histogram = || Histogram::new(QUEUE_BUCKETS);
+        let families = Families {
+            duration: Family::new_with_constructor(reconcile),
+            total: Family::default(),
+            errors: Family::default(),
+            panics: Family::default(),
+            time: Family::new_with_constructor(reconcile),
+            active: Family::default(),
+            workers: Family::default(),
+            depth: Family::default(),
+            adds: Family::default(),
+            waited: Family::new_with_constructor(queue),
+            retries: Family::default(),
+        };
+        let mut registry = Registry::default();
+        families.register(&mut registry);
+        registry.register_collector(Box::new(process::ProcessCollector::default()));
+        Self { registry: Arc::new(Mutex::new(registry)), families: Arc::new(families) }
+    }
+}
+
+impl Families {
+    fn register(&self, registry: &mut Registry) {
+        registry.register("gotk_reconcile_duration_seconds", "Duration of a reconcile", self.duration.clone());
+        registry.register("controller_runtime_reconcile", "Reconciles by result", self.total.clone());
+        registry.register("controller_runtime_reconcile_errors", "Failed reconciles", self.errors.clone());
+        registry.register("controller_runtime_reconcile_panics", "Reconciles that panicked", self.panics.clone());
+        registry.register("controller_runtime_reconcile_time_seconds", "Duration of reconciles", self.time.clone());
+        registry.register("controller_runtime_active_workers", "Reconciles running now", self.active.clone());
+        registry.register(
+            "controller_runtime_max_concurrent_reconciles",
+            "Reconciles that may run at once",
+            self.workers.clone(),
+        );
+        registry.register("workqueue_depth", "Objects waiting to be reconciled", self.depth.clone());
+        registry.register("workqueue_adds", "Objects taken from the queue", self.adds.clone());
+        registry.register("workqueue_queue_duration_seconds", "Time in the queue", self.waited.clone());
+        registry.register("workqueue_retries", "Retries after failures", self.retries.clone());
+    }
+}
+
+impl Metrics {
+    /// Adds metrics of one service; called once at start-up.
+    pub fn register(&self, add: impl FnOnce(&mut Registry)) {
+        add(&mut self.registry.lock());
+    }
+
+    /// The handle of one controller, such as `kustomization`, with its number of workers.
+    pub fn controller(&self, name: &str, workers: usize) -> ControllerMetrics {
+        let metrics = ControllerMetrics { families: self.families.clone(), controller: name.to_owned() };
+        let workers = i64::try_from(workers).unwrap_or(i64::MAX);
+        self.families.workers.get_or_create(&metrics.labels()).set(workers);
+        metrics
+    }
+
+    /// The OpenMetrics text of everything.
+    pub fn encode(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &self.registry.lock())?;
+        Ok(text)
+    }
+}
+
+/// What the reconcile loop of one kind counts.
+#[derive(Clone)]
+pub struct ControllerMetrics {
+    families: Arc<Families>,
+    controller: String,
+}
+
+impl ControllerMetrics {
+    fn labels(&self) -> ControllerLabels {
+        ControllerLabels { controller: self.controller.clone() }
+    }
+
+    fn queue(&self) -> QueueLabels {
+        QueueLabels { name: self.controller.clone() }
+    }
+
+    pub(crate) fn run_started(&self, waited: Duration, depth: usize) {
+        let queue = self.queue();
+        self.families.depth.get_or_create(&queue).set(i64::try_from(depth).unwrap_or(i64::MAX));
+        self.families.adds.get_or_create(&queue).inc();
+        self.families.waited.get_or_create(&queue).observe(waited.as_secs_f64());
+        self.families.active.get_or_create(&self.labels()).inc();
+    }
+
+    pub(crate) fn run_ended(&self) {
+        self.families.active.get_or_create(&self.labels()).dec();
+    }
+
+    pub(crate) fn panicked(&self) {
+        self.families.panics.get_or_create(&self.labels()).inc();
+    }
+
+    pub(crate) fn reconciled(&self, kind: &'static str, key: &ObjectKey, took: Duration, next: Next) {
+        let labels = ObjectLabels { kind, name: key.name.clone(), namespace: key.namespace.clone() };
+        self.families.duration.get_or_create(&labels).observe(took.as_secs_f64());
+        self.families.time.get_or_create(&self.labels()).observe(took.as_secs_f64());
+        let result = match next {
+            Next::Stop => "success",
+            Next::Interval(_) | Next::After(_) | Next::Wait { .. } => "requeue_after",
+            Next::Superseded => "requeue",
+            Next::Backoff => "error",
+        };
+        let labels = ResultLabels { controller: self.controller.clone(), result };
+        self.families.total.get_or_create(&labels).inc();
+        if result == "error" {
+            self.families.errors.get_or_create(&self.labels()).inc();
+            self.families.retries.get_or_create(&self.queue()).inc();
+        }
+    }
+
+    pub(crate) fn forget(&self, kind: &'static str, key: &ObjectKey) {
+        let labels = ObjectLabels { kind, name: key.name.clone(), namespace: key.namespace.clone() };
+        self.families.duration.remove(&labels);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_labels_are_those_of_the_dashboards() {
+        let metrics = Metrics::default();
+        let controller = metrics.controller("kustomization", 4);
+        let key = ObjectKey::new("apps", "web");
+        controller.reconciled("Kustomization", &key, Duration::from_millis(20), Next::Backoff);
+        let text = metrics.encode().unwrap();
+        for line in [
+            r#"gotk_reconcile_duration_seconds_bucket{le="0.038364",kind="Kustomization",name="web",namespace="apps"} 1"#,
+            r#"controller_runtime_reconcile_total{controller="kustomization",result="error"} 1"#,
+            r#"controller_runtime_max_concurrent_reconciles{controller="kustomization"} 4"#,
+        ] {
+            assert!(text.contains(line), "{line} is missing in\n{text}");
+        }
+        assert!(text.contains("process_resident_memory_bytes"));
+    }
+
+    #[test]
+    fn the_series_of_a_deleted_object_goes() {
+        let metrics = Metrics::default();
+        let controller = metrics.controller("kustomization", 4);
+        let key = ObjectKey::new("apps", "web");
+        controller.reconciled("Kustomization", &key, Duration::from_millis(20), Next::Stop);
+        controller.forget("Kustomization", &key);
+        assert!(!metrics.encode().unwrap().contains(r#"name="web""#));
+    }
+}

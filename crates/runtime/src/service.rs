@@ -1,0 +1,385 @@
+//! The frame of a service: starts what all services have, runs its controllers while it leads, and stops in order.
+
+mod main;
+mod shared;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kube::core::NamespaceResourceScope;
+use parking_lot::Mutex;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::args::{ArgsError, EventsArgs, RuntimeArgs, listen_addr};
+use crate::cache::{Cache, Cached, Scope, WatchError};
+use crate::controller::{Controller, Reconciler, ReportSettings, RetryDelays};
+use crate::environment::{Environment, EnvironmentError};
+use crate::event::{EventSink, Outbox, Peer};
+use crate::gate::Gates;
+use crate::grpc::{Authorizer, GrpcError, GrpcServer, StatusRegistry, TlsFiles, peer_channel};
+use crate::leader::Election;
+use crate::metrics::Metrics;
+use crate::probe;
+use crate::queue::Queue;
+
+pub use main::{install_crypto, service_main};
+pub use shared::{Entry, SharedServers, run_together};
+
+/// How long what is not a reconcile (servers, deliveries) may take to end at a stop.
+const STOP_DEADLINE: Duration = Duration::from_secs(15);
+
+/// Why a service does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// A flag's value is refused.
+    #[error(transparent)]
+    Args(#[from] ArgsError),
+    /// The cluster cannot be reached.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    /// A kind cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// A port is taken, or not ours to take.
+    #[error("cannot listen on {addr} ({what}): {source}")]
+    Listen {
+        /// What was to be served.
+        what: &'static str,
+        /// Address.
+        addr: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// `--events-addr` is not a URL.
+    #[error("--events-addr '{0}' is not a URL")]
+    EventsAddr(String),
+    /// A peer's address is not `host:port`.
+    #[error("'{addr}' is not the address of a gRPC peer: {source}")]
+    PeerAddr {
+        /// The flag's value.
+        addr: String,
+        /// Why.
+        source: tonic::transport::Error,
+    },
+    /// The gRPC server failed.
+    #[error(transparent)]
+    Grpc(#[from] GrpcError),
+    /// Another replica has taken the Lease.
+    #[error("leadership lost: lease '{0}' is held by another replica")]
+    LeaseLost(String),
+    /// Something of the service's own.
+    #[error("{0}")]
+    Other(String),
+}
+
+type Start = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
+
+/// A service that is being put together; [`Service::run_until_shutdown`] sets it going.
+pub struct Service {
+    name: &'static str,
+    args: RuntimeArgs,
+    env: Environment,
+    gates: Gates,
+    events: EventSink,
+    outbox: Outbox,
+    tasks: TaskTracker,
+    controllers: Mutex<Vec<Start>>,
+    grpc: Mutex<GrpcServer>,
+    status: StatusRegistry,
+    authorizer: Authorizer,
+    leader: watch::Sender<bool>,
+}
+
+impl Service {
+    /// Checks the flags, opens metrics and probes. `gates` is the service's table of feature gates with their defaults.
+    pub async fn start(
+        name: &'static str,
+        args: &RuntimeArgs,
+        events: Option<&EventsArgs>,
+        env: Environment,
+        gates: &[(&'static str, bool)],
+    ) -> Result<Self, ServiceError> {
+        args.validate()?;
+        let gates = Gates::parse(gates, &args.feature_gates)?;
+        let peer = events.map(peer_of).transpose()?.flatten();
+        let peer = peer.map(|route| match route {
+            Route::Http(url) => Peer::Http(url),
+            Route::Grpc(channel) => Peer::Grpc(channel, env.peer_token.clone()),
+        });
+        let (events, outbox) = EventSink::new(env.client.clone(), name, peer);
+        let authorizer = Authorizer::new(env.client.clone(), env.peer_token.clone());
+        let service = Self {
+            name,
+            args: args.clone(),
+            gates,
+            events,
+            outbox,
+            tasks: TaskTracker::new(),
+            controllers: Mutex::default(),
+            grpc: Mutex::default(),
+            status: env.shared.as_ref().map(SharedServers::status).unwrap_or_default(),
+            authorizer,
+            leader: watch::Sender::new(false),
+            env,
+        };
+        if service.env.shared.is_none() {
+            service.serve_probes().await?;
+        }
+        tracing::info!(logger = "setup", service = name, version = env!("CARGO_PKG_VERSION"), "starting manager");
+        Ok(service)
+    }
+
+    /// All objects of a kind in the namespaces that this service watches.
+    pub async fn cache<K>(&self) -> Result<Cache<K>, ServiceError>
+    where
+        K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
+    {
+        self.cache_labelled("").await
+    }
+
+    /// The objects of a kind that belong to this shard (`--watch-label-selector`).
+    pub async fn cache_sharded<K>(&self) -> Result<Cache<K>, ServiceError>
+    where
+        K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
+    {
+        self.cache_labelled(&self.args.watch_label_selector).await
+    }
+
+    /// The objects of a kind that a label selector selects.
+    pub async fn cache_labelled<K>(&self, labels: &str) -> Result<Cache<K>, ServiceError>
+    where
+        K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
+    {
+        let namespace = (!self.args.watch_all_namespaces).then(|| self.env.runtime_namespace.clone());
+        let scope = Scope { namespace, labels: labels.to_owned() };
+        Ok(self.env.caches.get(&self.env.client, scope, &self.env.shutdown).await?)
+    }
+
+    /// Adds the loop of one kind; it runs while this replica leads. `name` is the kind in lower case.
+    pub fn controller<R: Reconciler>(
+        &self,
+        name: &str,
+        objects: Cache<R::Object>,
+        reconciler: R,
+        concurrent: usize,
+    ) -> Queue {
+        let settings = ReportSettings {
+            client: self.env.client.clone(),
+            field_manager: format!("gotk-{}", self.name),
+            events: self.events.clone(),
+            metrics: self.env.metrics.controller(name, concurrent),
+            retry_delays: RetryDelays {
+                min: self.args.min_retry_delay.to_std(),
+                max: self.args.max_retry_delay.to_std(),
+                jitter_percent: self.args.interval_jitter_percentage,
+            },
+            clock: self.env.clock,
+        };
+        self.status.add(objects.clone());
+        let (controller, queue) = Controller::new(reconciler, objects, concurrent, settings);
+        self.controllers.lock().push(Box::new(move |stop| Box::pin(controller.run(stop))));
+        queue
+    }
+
+    /// Shows a kind that has no controller in the status API.
+    pub fn show<K>(&self, objects: Cache<K>)
+    where
+        K: weir_api::FluxObject + kube::Resource<DynamicType = ()>,
+    {
+        self.status.add(objects);
+    }
+
+    /// Adds services to the gRPC server.
+    pub fn grpc(&self, add: impl FnOnce(&mut GrpcServer)) {
+        match &self.env.shared {
+            Some(shared) => shared.grpc(add),
+            None => add(&mut self.grpc.lock()),
+        }
+    }
+
+    /// Runs a task until it ends or the service stops.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(self.env.shutdown.clone().run_until_cancelled_owned(task));
+    }
+
+    /// Runs a task that watches for the stop itself, because it has something to finish.
+    pub fn spawn_graceful(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+
+    /// Opens a listener; `None` when the address switches it off.
+    pub async fn listen(&self, what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
+        listen(what, addr).await
+    }
+
+    /// Name of the controller, such as `source-controller`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The client of the service's own account.
+    pub fn client(&self) -> &kube::Client {
+        &self.env.client
+    }
+
+    /// The surroundings.
+    pub fn env(&self) -> &Environment {
+        &self.env
+    }
+
+    /// Where events go.
+    pub fn events(&self) -> EventSink {
+        self.events.clone()
+    }
+
+    /// Metrics of the process.
+    pub fn metrics(&self) -> &Metrics {
+        &self.env.metrics
+    }
+
+    /// Feature gates in force.
+    pub fn gates(&self) -> &Gates {
+        &self.gates
+    }
+
+    /// Cancelled when the service is to stop.
+    pub fn shutdown(&self) -> CancellationToken {
+        self.env.shutdown.clone()
+    }
+
+    /// Checks callers of gRPC methods.
+    pub fn authorizer(&self) -> Authorizer {
+        self.authorizer.clone()
+    }
+
+    /// Becomes true when this replica leads.
+    pub fn leader(&self) -> watch::Receiver<bool> {
+        self.leader.subscribe()
+    }
+
+    /// Serves, waits for the Lease if asked to, runs the controllers, and at the stop ends runs first, then deliveries and
+    /// servers.
+    pub async fn run_until_shutdown(self) -> Result<(), ServiceError> {
+        let tell_stop = CancellationToken::new();
+        self.tasks.spawn(self.outbox.run(tell_stop.clone()));
+        match &self.env.shared {
+            Some(shared) => {
+                // A service that fails to start stops the others, which then wait for it no longer.
+                let _ = self.env.shutdown.run_until_cancelled(shared.registered()).await;
+            }
+            None => {
+                let mut grpc = std::mem::take(&mut *self.grpc.lock());
+                grpc.add(self.status.clone().into_service(self.authorizer.clone()));
+                serve_grpc(grpc, &self.args, &self.tasks, tell_stop.clone()).await?;
+            }
+        }
+        let controllers = std::mem::take(&mut *self.controllers.lock());
+        let election = self.args.enable_leader_election.then(|| {
+            Election::new(self.name, &self.env.runtime_namespace, &self.args)
+        });
+        let outcome = lead(election, controllers, &self.leader, &self.env).await;
+        tell_stop.cancel();
+        self.tasks.close();
+        let _ = tokio::time::timeout(STOP_DEADLINE, self.tasks.wait()).await;
+        outcome
+    }
+
+    async fn serve_probes(&self) -> Result<(), ServiceError> {
+        let stop = self.env.shutdown.clone();
+        let routers =
+            [(&self.args.metrics_addr, probe::metrics(self.env.metrics.clone())), (&self.args.health_addr, probe::probes())];
+        for (addr, router) in routers {
+            if let Some(listener) = listen("metrics and probes", addr).await? {
+                let stop = stop.clone();
+                self.tasks.spawn(async move {
+                    if let Err(error) = probe::serve(listener, router, stop).await {
+                        tracing::error!(%error, "probe server ended");
+                    }
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs the controllers under the Lease, or without one.
+async fn lead(
+    election: Option<Election>,
+    controllers: Vec<Start>,
+    leader: &watch::Sender<bool>,
+    env: &Environment,
+) -> Result<(), ServiceError> {
+    let stop = env.shutdown.clone();
+    if let Some(election) = &election
+        && !election.acquire(&env.client, &stop).await
+    {
+        return Ok(());
+    }
+    leader.send_replace(true);
+    let stop_controllers = stop.child_token();
+    let running = futures::future::join_all(controllers.into_iter().map(|start| start(stop_controllers.clone())));
+    let waiting = async {
+        let kept = match &election {
+            Some(election) => election.hold(&env.client, &stop).await,
+            None => {
+                stop.cancelled().await;
+                true
+            }
+        };
+        stop_controllers.cancel();
+        kept
+    };
+    let (kept, _) = tokio::join!(waiting, running);
+    match election {
+        Some(election) if !kept => Err(ServiceError::LeaseLost(election.lease)),
+        _ => Ok(()),
+    }
+}
+
+async fn serve_grpc(
+    server: GrpcServer,
+    args: &RuntimeArgs,
+    tasks: &TaskTracker,
+    stop: CancellationToken,
+) -> Result<(), ServiceError> {
+    let Some(listener) = listen("gRPC", &args.grpc_addr).await? else { return Ok(()) };
+    let files = args.grpc_tls_cert.clone().zip(args.grpc_tls_key.clone());
+    let tls = files.map(|(cert, key)| TlsFiles { cert, key });
+    tasks.spawn(async move {
+        if let Err(error) = server.serve(listener, tls, stop).await {
+            tracing::error!(%error, "gRPC server ended");
+        }
+    });
+    Ok(())
+}
+
+async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
+    let Some(addr) = listen_addr(addr)? else { return Ok(None) };
+    let listener = TcpListener::bind(addr).await.map_err(|source| ServiceError::Listen { what, addr, source })?;
+    tracing::info!(logger = "setup", what, addr = %listener.local_addr().unwrap_or(addr), "listening");
+    Ok(Some(listener))
+}
+
+enum Route {
+    Http(reqwest::Url),
+    Grpc(tonic::transport::Channel),
+}
+
+fn peer_of(args: &EventsArgs) -> Result<Option<Route>, ServiceError> {
+    let EventsArgs { events_addr, events_grpc_addr } = args;
+    if !events_grpc_addr.is_empty() {
+        let channel = peer_channel(events_grpc_addr, None);
+        let channel = channel.map_err(|source| ServiceError::PeerAddr { addr: events_grpc_addr.clone(), source })?;
+        return Ok(Some(Route::Grpc(channel)));
+    }
+    if events_addr.is_empty() {
+        return Ok(None);
+    }
+    let url = reqwest::Url::parse(events_addr).map_err(|_| ServiceError::EventsAddr(events_addr.clone()))?;
+    Ok(Some(Route::Http(url)))
+}

@@ -1,0 +1,67 @@
+//! The body of every service's `main`.
+
+use std::future::Future;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::ServiceError;
+use crate::args::RuntimeArgs;
+use crate::environment::Environment;
+
+/// Parses flags, sets up logs and TLS, runs the service and stops it at SIGTERM or SIGINT. The exit code is 1 when the
+/// service ends with an error.
+pub fn service_main<A, F>(runtime: impl Fn(&A) -> RuntimeArgs, run: impl Fn(A, Environment) -> F) -> ExitCode
+where
+    A: Parser,
+    F: Future<Output = Result<(), ServiceError>>,
+{
+    let args = A::parse();
+    let common = runtime(&args);
+    crate::log::init(common.log_level, common.log_encoding);
+    install_crypto();
+    let tokio = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(tokio) => tokio,
+        Err(error) => {
+            tracing::error!(logger = "setup", %error, "unable to start");
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = tokio.block_on(async {
+        let env = Environment::from_process().await?;
+        let stopping = cancel_at_signal(env.shutdown.clone());
+        tokio::select! {
+            outcome = run(args, env.clone()) => outcome,
+            // Never ends before the service: it only cancels, and then waits for a second signal to cut the stop short.
+            () = stopping => Err(ServiceError::Other("stopped by a second signal".to_owned())),
+        }
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!(logger = "setup", %error, "problem running manager");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One crypto provider for the whole process, installed before any TLS is set up (DEP-04).
+pub fn install_crypto() {
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+}
+
+/// Cancels at the first SIGTERM or SIGINT; ends at the second.
+pub(crate) async fn cancel_at_signal(shutdown: CancellationToken) {
+    for _ in 0..2 {
+        let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+        shutdown.cancel();
+    }
+}

@@ -1,0 +1,92 @@
+//! Several services in one process (`weir run`): one gRPC server, one set of probes and metrics, shared watches.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::Barrier;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, listen, serve_grpc};
+use crate::environment::Environment;
+use crate::grpc::{Authorizer, GrpcServer, StatusRegistry};
+use crate::probe;
+
+/// Servers that the services of one process share.
+#[derive(Clone)]
+pub struct SharedServers {
+    grpc: Arc<Mutex<GrpcServer>>,
+    status: StatusRegistry,
+    registered: Arc<Barrier>,
+}
+
+impl SharedServers {
+    fn new(services: usize) -> Self {
+        Self {
+            grpc: Arc::default(),
+            status: StatusRegistry::default(),
+            registered: Arc::new(Barrier::new(services + 1)),
+        }
+    }
+
+    pub(super) fn status(&self) -> StatusRegistry {
+        self.status.clone()
+    }
+
+    pub(super) fn grpc(&self, add: impl FnOnce(&mut GrpcServer)) {
+        add(&mut self.grpc.lock());
+    }
+
+    /// A service has added all it serves; returns when every other one has as well.
+    pub(super) async fn registered(&self) {
+        self.registered.wait().await;
+    }
+}
+
+/// A service, given its surroundings.
+pub type Entry = Box<dyn FnOnce(Environment) -> BoxFuture<'static, Result<(), ServiceError>> + Send>;
+
+/// Runs services together until the process is told to stop, or one of them fails, which stops the others.
+pub async fn run_together(args: &RuntimeArgs, mut env: Environment, services: Vec<Entry>) -> Result<(), ServiceError> {
+    args.validate()?;
+    let shared = SharedServers::new(services.len());
+    env.shared = Some(shared.clone());
+    let stop = env.shutdown.clone();
+    // Outlives the services, so that what they tell each other while they stop still arrives.
+    let stop_serving = CancellationToken::new();
+    let tasks = TaskTracker::new();
+    let probes = probe::probes().merge(probe::metrics(env.metrics.clone()));
+    for addr in [&args.metrics_addr, &args.health_addr] {
+        if let Some(listener) = listen("metrics and probes", addr).await? {
+            let (probes, stop) = (probes.clone(), stop.clone());
+            tasks.spawn(async move {
+                if let Err(error) = probe::serve(listener, probes, stop).await {
+                    tracing::error!(%error, "probe server ended");
+                }
+            });
+        }
+    }
+    let serve = async {
+        if stop.run_until_cancelled(shared.registered()).await.is_none() {
+            return Ok(());
+        }
+        let mut grpc = std::mem::take(&mut *shared.grpc.lock());
+        let authorizer = Authorizer::new(env.client.clone(), env.peer_token.clone());
+        grpc.add(shared.status().into_service(authorizer));
+        serve_grpc(grpc, args, &tasks, stop_serving.clone()).await
+    };
+    let running = services.into_iter().map(|start| {
+        let (stop, running) = (stop.clone(), start(env.clone()));
+        async move {
+            let outcome = running.await;
+            stop.cancel();
+            outcome
+        }
+    });
+    let (served, outcomes) = tokio::join!(serve, futures::future::join_all(running));
+    stop_serving.cancel();
+    tasks.close();
+    let _ = tokio::time::timeout(STOP_DEADLINE, tasks.wait()).await;
+    served.and(outcomes.into_iter().collect())
+}
