@@ -6,6 +6,9 @@
 /// Descriptors of all files, for gRPC reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!("gen/descriptor.bin");
 
+/// The time type of all messages.
+pub use prost_types::Timestamp;
+
 /// Live status of objects.
 pub mod status {
     /// Version 1.
