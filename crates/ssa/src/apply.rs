@@ -1,0 +1,219 @@
+//! The stages of an apply (KS-SSA-10..18).
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use weir_kstatus::Status;
+
+use crate::error::message;
+use crate::evaluate::{Evaluated, Step};
+use crate::normalize::normalize;
+use crate::ownership::Managers;
+use crate::request::{Mode, Target};
+use crate::{Action, Change, ChangeSet, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order};
+use crate::{probe, replace};
+
+/// How long definitions and classes may take to become ready (KS-SSA-10).
+const STAGE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The first pause between two looks at them; it doubles up to the second.
+const STAGE_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+/// How to apply.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Field manager (KS-SSA-1).
+    pub field_manager: String,
+    /// Whose objects they become.
+    pub owner: Owner,
+    /// Managers whose fields are taken over, beside `kubectl`'s (KS-SSA-61).
+    pub overridden_managers: Vec<String>,
+    /// Kinds of the custom stage (KS-SSA-12).
+    pub custom_stage: Vec<GroupKind>,
+    /// Dry-runs in flight at once (KS-SSA-15).
+    pub concurrency: usize,
+    /// Whether objects with changed immutable fields are replaced (KS-SSA-51).
+    pub force: bool,
+}
+
+/// An apply that stopped, and what it had done until then. Displayed as the error, an end of line, and a line for each
+/// object that a stage before has changed (KS-SSA-16).
+#[derive(Debug, thiserror::Error)]
+#[error("{error}\n{}", lines(done))]
+pub struct ApplyFailure {
+    /// What stopped it.
+    #[source]
+    pub error: Error,
+    /// Stages that were completed.
+    pub done: ChangeSet,
+}
+
+fn lines(done: &ChangeSet) -> String {
+    let lines = done.changed_lines();
+    if lines.is_empty() { lines } else { lines + "\n" }
+}
+
+pub(crate) struct Applier<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) settings: &'a Settings,
+    pub(crate) managers: Managers,
+    /// Kinds that the manifests define themselves.
+    defined: HashSet<(String, String)>,
+    cancel: &'a CancellationToken,
+}
+
+impl Session {
+    /// Makes the cluster equal to the manifests, stage by stage. Their metadata gets the owner's labels last
+    /// (KS-SSA-2, KS-SSA-6).
+    ///
+    /// # Errors
+    /// The first object that is refused, with what the stages before have done. Objects of its own stage are not
+    /// written unless all of them have passed.
+    pub async fn apply(
+        &self,
+        mut manifests: Vec<Manifest>,
+        settings: &Settings,
+        cancel: &CancellationToken,
+    ) -> Result<ChangeSet, ApplyFailure> {
+        for manifest in &mut manifests {
+            normalize(manifest);
+            let labels = settings.owner.labels();
+            let labels = labels.iter().map(|(key, value)| (key.as_str(), *value));
+            manifest.set_metadata(crate::MetadataField::Labels, labels);
+        }
+        manifests.sort_by(|a, b| order::key(a.id()).cmp(&order::key(b.id())));
+        let managers = Managers {
+            own: settings.field_manager.clone(),
+            overridden: settings.overridden_managers.clone(),
+        };
+        let defined = manifests.iter().filter_map(defined_kind).collect();
+        let applier = Applier { session: self, settings, managers, defined, cancel };
+        let mut done = ChangeSet::default();
+        for stage in Stage::ALL {
+            let members = |manifest: &mut Manifest| Stage::of(manifest.id(), &settings.custom_stage) == stage;
+            let members: Vec<Manifest> = manifests.extract_if(.., members).collect();
+            if members.is_empty() {
+                continue;
+            }
+            match applier.stage(stage, members).await {
+                Ok(changes) => done.0.extend(changes),
+                Err(error) => return Err(ApplyFailure { error, done }),
+            }
+        }
+        Ok(done)
+    }
+}
+
+impl Applier<'_> {
+    async fn stage(&self, stage: Stage, members: Vec<Manifest>) -> Result<Vec<Change>, Error> {
+        let evaluations = members.into_iter().map(|manifest| self.evaluate(manifest));
+        let evaluated: Vec<Evaluated> =
+            stream::iter(evaluations).buffered(self.settings.concurrency.max(1)).try_collect().await?;
+        let mut changes = Vec::with_capacity(evaluated.len());
+        let mut waited_for = Vec::new();
+        for object in &evaluated {
+            if self.cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            let (action, status) = self.carry_out(object).await?;
+            let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
+            if stage.is_awaited() && status.is_some_and(|status| status != Status::Current) {
+                waited_for.push(id.clone());
+            }
+            changes.push(Change { id, version, action });
+        }
+        self.wait(waited_for).await?;
+        Ok(changes)
+    }
+
+    /// Does one step; the status is that of the object as the server answered.
+    async fn carry_out(&self, object: &Evaluated) -> Result<(Action, Option<Status>), Error> {
+        let Evaluated { manifest, mapping, desired, step } = object;
+        let id = manifest.id();
+        let (Some(mapping), false) = (mapping, matches!(step, Step::Leave(_))) else {
+            return Ok((self.left(object), None));
+        };
+        let target = Target { client: &self.session.client, mapping, id };
+        if let Some((ledger, watches)) = &self.session.watched {
+            ledger.open(&self.settings.owner, id);
+            watches.ensure(mapping);
+        }
+        match step {
+            Step::Write { cleanup: Some(patch), .. } => {
+                let cleaned = target.json_patch(&self.settings.field_manager, patch).await;
+                cleaned.map_err(|error| Error::Cleanup { id: id.clone(), message: message(&error) })?;
+            }
+            Step::Replace => replace::delete_and_wait(&target).await?,
+            _ => {}
+        }
+        let applied = target.apply(&self.settings.field_manager, manifest.value(), Mode::Write).await;
+        let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: message(&error) })?;
+        let action = match step {
+            Step::Write { action, .. } => *action,
+            Step::Replace => Action::Created,
+            Step::WriteOver { version } if applied.metadata.resource_version.as_ref() == Some(version) => {
+                Action::Unchanged
+            }
+            _ => Action::Configured,
+        };
+        if let Some(ledger) = self.session.ledger() {
+            ledger.settle(&self.settings.owner, id, *desired, &applied);
+        }
+        Ok((action, Some(probe::assess_object(id, &applied).status)))
+    }
+
+    fn left(&self, object: &Evaluated) -> Action {
+        let Step::Leave(action) = &object.step else { return Action::Unknown };
+        if *action == Action::Skipped
+            && let Some(ledger) = self.session.ledger()
+        {
+            ledger.release(object.manifest.id());
+        }
+        *action
+    }
+
+    /// Waits until objects are Current (KS-SSA-10, KS-SSA-11).
+    async fn wait(&self, mut ids: Vec<ObjectId>) -> Result<(), Error> {
+        let deadline = Instant::now() + STAGE_TIMEOUT;
+        let mut pause = STAGE_PAUSE.0;
+        while !ids.is_empty() {
+            let mut late = Vec::new();
+            let mut items = Vec::new();
+            for id in ids {
+                let found = probe::probe(self.session, &id).await;
+                if found.assessment.status != Status::Current {
+                    items.push(found.item(&id));
+                    late.push(id);
+                }
+            }
+            if self.cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            if !late.is_empty() && Instant::now() > deadline {
+                return Err(Error::StageTimeout { items: items.join(", ") });
+            }
+            ids = late;
+            if !ids.is_empty() {
+                sleep(pause).await;
+                pause = (pause * 2).min(STAGE_PAUSE.1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a CRD among the manifests defines the object's kind.
+    pub(crate) fn defines(&self, id: &ObjectId) -> bool {
+        self.defined.contains(&(id.group.clone(), id.kind.clone()))
+    }
+}
+
+fn defined_kind(manifest: &Manifest) -> Option<(String, String)> {
+    if Stage::of(manifest.id(), &[]) != Stage::Definitions {
+        return None;
+    }
+    let spec = manifest.value().get("spec")?;
+    let text = |path: &str| spec.pointer(path).and_then(serde_json::Value::as_str).map(str::to_owned);
+    Some((text("/group")?, text("/names/kind")?))
+}

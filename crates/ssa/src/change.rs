@@ -1,0 +1,82 @@
+use std::fmt;
+
+use crate::{Entry, ObjectId};
+
+/// What happened to one object (KS-SSA-90).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// It was not there.
+    Created,
+    /// It was changed.
+    Configured,
+    /// It is as it should be.
+    Unchanged,
+    /// It was deleted, or its deletion was accepted.
+    Deleted,
+    /// It was left alone on purpose.
+    Skipped,
+    /// It could not be told or done.
+    Unknown,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Created => "created",
+            Self::Configured => "configured",
+            Self::Unchanged => "unchanged",
+            Self::Deleted => "deleted",
+            Self::Skipped => "skipped",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// One object and what happened to it; displayed as `<Subject> <action>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which object.
+    pub id: ObjectId,
+    /// Version of its API without the group.
+    pub version: String,
+    /// What happened.
+    pub action: Action,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.id.subject(), self.action)
+    }
+}
+
+/// What an apply or a prune did, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeSet(pub Vec<Change>);
+
+impl ChangeSet {
+    /// The inventory of what was applied: every entry, also the unchanged and skipped ones (KS-SSA-96).
+    pub fn inventory(&self) -> Vec<Entry> {
+        let entry = |change: &Change| Entry { id: change.id.clone(), version: change.version.clone() };
+        self.0.iter().map(entry).collect()
+    }
+
+    /// One line for each object that an apply has changed (KS-SSA-91); empty when nothing did.
+    pub fn changed_lines(&self) -> String {
+        self.lines_of(|action| !matches!(action, Action::Unchanged | Action::Skipped))
+    }
+
+    /// One line for each object (KS-GC-6).
+    pub fn lines(&self) -> String {
+        self.lines_of(|_| true)
+    }
+
+    /// Whether the apply has written anything.
+    pub fn has_changes(&self) -> bool {
+        !self.changed_lines().is_empty()
+    }
+
+    fn lines_of(&self, keep: impl Fn(Action) -> bool) -> String {
+        let kept = self.0.iter().filter(|change| keep(change.action));
+        kept.map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+}

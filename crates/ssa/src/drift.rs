@@ -1,0 +1,73 @@
+use std::collections::BTreeMap;
+
+use kube::api::DynamicObject;
+use serde_json::Value;
+
+/// Whether an apply would change what people see of an object: labels, annotations, or anything outside `metadata` and
+/// `status` (KS-SSA-40). Both objects come from the server, so its defaults are on both sides.
+pub(crate) fn has_drifted(live: &DynamicObject, tried: &DynamicObject) -> bool {
+    let maps = |object: &DynamicObject| {
+        [&object.metadata.labels, &object.metadata.annotations].map(|map| map.clone().unwrap_or_default())
+    };
+    let (live_maps, tried_maps): ([BTreeMap<_, _>; 2], [BTreeMap<_, _>; 2]) = (maps(live), maps(tried));
+    live_maps != tried_maps || !same_but_status(&live.data, &tried.data)
+}
+
+fn same_but_status(a: &Value, b: &Value) -> bool {
+    let fields = |value: &Value| match value {
+        Value::Object(map) => {
+            map.iter().filter(|(key, _)| *key != "status").map(|(k, v)| (k.clone(), v.clone())).collect()
+        }
+        _ => serde_json::Map::new(),
+    };
+    same(&Value::Object(fields(a)), &Value::Object(fields(b)))
+}
+
+/// Deep equality in which null, absent and empty are the same.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            let absent = Value::Null;
+            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+            keys.into_iter().all(|key| same(a.get(key).unwrap_or(&absent), b.get(key).unwrap_or(&absent)))
+        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        _ if is_empty(a) && is_empty(b) => true,
+        _ => a == b,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.values().all(is_empty),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!({"spec": {"a": 1}}), json!({"spec": {"a": 1}, "status": {"x": 1}}), false)]
+    #[case(json!({"spec": {"a": {}}}), json!({"spec": {}}), false)]
+    #[case(json!({"data": null}), json!({}), false)]
+    #[case(json!({"spec": {"a": []}}), json!({"spec": {"a": null}}), false)]
+    #[case(json!({"data": {"k": "1"}}), json!({"data": {"k": "2"}}), true)]
+    #[case(json!({"spec": {"a": [1, 2]}}), json!({"spec": {"a": [2, 1]}}), true)]
+    #[case(json!({"spec": {"a": ""}}), json!({"spec": {}}), true)]
+    #[case(json!({"metadata": {"labels": {"a": "b"}}}), json!({}), true)]
+    #[case(json!({"metadata": {"annotations": {}, "generation": 2}}), json!({}), false)]
+    fn drift(#[case] live: Value, #[case] tried: Value, #[case] expected: bool) {
+        let object = |mut value: Value| -> DynamicObject {
+            value.as_object_mut().unwrap().entry("metadata").or_insert(json!({}));
+            serde_json::from_value(value).unwrap()
+        };
+        assert_eq!(has_drifted(&object(live), &object(tried)), expected);
+    }
+}

@@ -1,0 +1,48 @@
+use std::collections::HashSet;
+
+use crate::ObjectId;
+
+/// One object of an inventory (KS-SSA-95).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Which object.
+    pub id: ObjectId,
+    /// Version of its API without the group, as it was applied.
+    pub version: String,
+}
+
+/// The entries that were there and are no more, in their old order (KS-GC-1). A changed version makes none stale.
+pub fn stale(old: &[Entry], new: &[Entry]) -> Vec<Entry> {
+    let kept: HashSet<&ObjectId> = new.iter().map(|entry| &entry.id).collect();
+    old.iter().filter(|entry| !kept.contains(&entry.id)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entry(name: &str, version: &str) -> Entry {
+        let id = ObjectId { namespace: "n".into(), name: name.into(), group: "g".into(), kind: "K".into() };
+        Entry { id, version: version.into() }
+    }
+
+    #[test]
+    fn version_is_no_identity() {
+        assert_eq!(stale(&[entry("a", "v1"), entry("b", "v1")], &[entry("a", "v2")]), [entry("b", "v1")]);
+    }
+
+    proptest! {
+        #[test]
+        fn stale_and_kept_make_the_old(old in prop::collection::vec("[a-e]", 0..6), new in prop::collection::vec("[a-e]", 0..6)) {
+            let entries = |names: &[String]| names.iter().map(|name| entry(name, "v1")).collect::<Vec<_>>();
+            let (old, new) = (entries(&old), entries(&new));
+            let stale = stale(&old, &new);
+            for entry in &old {
+                prop_assert!(stale.contains(entry) != new.contains(entry));
+            }
+            prop_assert!(super::stale(&new, &new).is_empty());
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! What was applied and what the watches have seen since: the proof that an object needs no request, and the state of
+//! its health (DESIGN §5).
+//!
+//! Only objects that were recorded are kept, so the ledger is as large as what its owners manage. It is memory only: a
+//! new process starts with an empty one and fills it by comparing once with the cluster.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
+
+use jiff::Timestamp;
+use kube::api::{DynamicObject, ObjectMeta};
+use parking_lot::Mutex;
+use weir_kstatus::{Assessment, Status, assess};
+
+use crate::manifest::join_api_version;
+use crate::ownership::Managers;
+use crate::policy::may_prune;
+use crate::{Entry, GroupKind, ObjectId, Owner};
+
+/// Why an owner should look at its objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// An object is no longer as it was applied.
+    Drift,
+    /// The status of an object has changed while the owner waits for it ([`Ledger::await_status`]).
+    Status,
+}
+
+type Notify = Box<dyn Fn(&Owner, Notice) + Send + Sync>;
+
+/// See the module's documentation.
+pub struct Ledger {
+    managers: Managers,
+    notify: Notify,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    objects: HashMap<ObjectId, Record>,
+    /// Kinds whose watch has listed everything and runs.
+    watched: HashSet<GroupKind>,
+    waiting: HashSet<Owner>,
+}
+
+struct Record {
+    owner: Owner,
+    settled: Option<Settled>,
+    seen: Option<Seen>,
+    touched: Instant,
+}
+
+/// An object that is as a manifest asks.
+#[derive(Clone, Copy)]
+struct Settled {
+    /// Hash of the manifest.
+    desired: u64,
+    /// Fingerprint of the object then.
+    fingerprint: u64,
+}
+
+#[derive(Clone)]
+struct Seen {
+    version: String,
+    fingerprint: u64,
+    may_prune: bool,
+    assessment: Assessment,
+}
+
+/// What the ledger knows of an object that is about to be applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// It is as this manifest has left it.
+    Settled,
+    /// It is as another manifest of the same owner has left it, in this resource version.
+    Untouched {
+        /// Resource version.
+        version: String,
+    },
+    /// Only a request can tell.
+    None,
+}
+
+impl Ledger {
+    /// A ledger for the objects that `manager` applies, which also takes over the fields of `overridden` managers.
+    /// `notify` is called under no lock and must be quick.
+    pub fn new(
+        manager: &str,
+        overridden: &[String],
+        notify: impl Fn(&Owner, Notice) + Send + Sync + 'static,
+    ) -> Self {
+        let managers = Managers { own: manager.to_owned(), overridden: overridden.to_vec() };
+        Self { managers, notify: Box::new(notify), state: Mutex::default() }
+    }
+
+    /// Whether every object of an inventory is as its owner has left it; then nothing needs to be read or tried.
+    pub fn proves(&self, owner: &Owner, inventory: &[Entry]) -> bool {
+        let state = self.state.lock();
+        inventory.iter().all(|entry| {
+            state.is_watched(&entry.id)
+                && state
+                    .objects
+                    .get(&entry.id)
+                    .is_some_and(|record| record.owner == *owner && record.untouched().is_some())
+        })
+    }
+
+    /// The health of an object as last seen, if a watch vouches for it.
+    pub fn assessment(&self, id: &ObjectId) -> Option<Assessment> {
+        let state = self.state.lock();
+        if !state.is_watched(id) {
+            return None;
+        }
+        let record = state.objects.get(id)?;
+        Some(record.seen.as_ref().map_or_else(Assessment::not_found, |seen| seen.assessment.clone()))
+    }
+
+    /// Sends [`Notice::Status`] to this owner from now on.
+    pub fn await_status(&self, owner: &Owner) {
+        self.state.lock().waiting.insert(owner.clone());
+    }
+
+    /// Ends [`Self::await_status`].
+    pub fn status_settled(&self, owner: &Owner) {
+        self.state.lock().waiting.remove(owner);
+    }
+
+    /// Forgets an owner and its objects.
+    pub fn forget(&self, owner: &Owner) {
+        let mut state = self.state.lock();
+        state.objects.retain(|_, record| record.owner != *owner);
+        state.waiting.remove(owner);
+    }
+
+    /// Forgets one object, before it is deleted on purpose.
+    pub(crate) fn release(&self, id: &ObjectId) {
+        self.state.lock().objects.remove(id);
+    }
+
+    pub(crate) fn trust(&self, owner: &Owner, id: &ObjectId, desired: u64) -> Trust {
+        let state = self.state.lock();
+        let record = state.objects.get(id).filter(|record| record.owner == *owner && state.is_watched(id));
+        match record.and_then(Record::untouched) {
+            Some((settled, _)) if settled.desired == desired => Trust::Settled,
+            Some((_, seen)) => Trust::Untouched { version: seen.version.clone() },
+            None => Trust::None,
+        }
+    }
+
+    /// The resource version of an object that its owner may delete without another look.
+    pub(crate) fn prunable(&self, owner: &Owner, id: &ObjectId) -> Option<String> {
+        let state = self.state.lock();
+        let record = state.objects.get(id).filter(|record| record.owner == *owner && state.is_watched(id))?;
+        record.seen.as_ref().filter(|seen| seen.may_prune).map(|seen| seen.version.clone())
+    }
+
+    /// Makes room for an object that is about to be applied, so that no watch event about it is missed.
+    pub(crate) fn open(&self, owner: &Owner, id: &ObjectId) {
+        let mut state = self.state.lock();
+        if state.objects.get(id).is_none_or(|record| record.owner != *owner) {
+            let record = Record { owner: owner.clone(), settled: None, seen: None, touched: Instant::now() };
+            state.objects.insert(id.clone(), record);
+        }
+    }
+
+    /// Records an object that is as its manifest asks: the server's answer to an apply, or a read that found no drift.
+    pub(crate) fn settle(&self, owner: &Owner, id: &ObjectId, desired: u64, object: &DynamicObject) {
+        let Some(seen) = self.seen(owner, id, &object.metadata, Some(object)) else { return };
+        let settled = Settled { desired, fingerprint: seen.fingerprint };
+        let mut state = self.state.lock();
+        let old = state.objects.remove(id).filter(|old| old.owner == *owner);
+        let newer = old.and_then(|old| old.seen).filter(|old| is_older(&seen.version, &old.version));
+        let has_drifted = newer.as_ref().is_some_and(|newer| newer.fingerprint != settled.fingerprint);
+        let record = Record {
+            owner: owner.clone(),
+            settled: Some(settled),
+            seen: newer.or(Some(seen)),
+            touched: Instant::now(),
+        };
+        state.objects.insert(id.clone(), record);
+        drop(state);
+        self.tell(owner, has_drifted, false);
+    }
+
+    /// A watch has seen an object; `body` has its spec and status, unless the watch is for metadata only.
+    pub(crate) fn saw(&self, id: &ObjectId, meta: &ObjectMeta, body: Option<&DynamicObject>) {
+        let mut state = self.state.lock();
+        let Some(owner) = state.objects.get(id).map(|record| record.owner.clone()) else { return };
+        let Some(mut seen) = self.seen(&owner, id, meta, body) else { return };
+        let is_waiting = state.waiting.contains(&owner);
+        let Some(record) = state.objects.get_mut(id) else { return };
+        let before = record.seen.as_ref();
+        if before.is_some_and(|before| is_older(&seen.version, &before.version)) {
+            return;
+        }
+        if let (None, Some(before)) = (body, before)
+            && meta.deletion_timestamp.is_none()
+        {
+            seen.assessment = before.assessment.clone();
+        }
+        let has_drifted = record.settled.is_some_and(|settled| settled.fingerprint != seen.fingerprint)
+            && before.is_none_or(|before| before.fingerprint != seen.fingerprint);
+        let has_status =
+            is_waiting && before.is_none_or(|before| before.assessment.status != seen.assessment.status);
+        record.seen = Some(seen);
+        record.touched = Instant::now();
+        drop(state);
+        self.tell(&owner, has_drifted, has_status);
+    }
+
+    /// A watch has seen an object go, or lose its owner's label.
+    pub(crate) fn lost(&self, id: &ObjectId) {
+        let mut state = self.state.lock();
+        let Some(record) = state.objects.get_mut(id) else { return };
+        let was_settled = record.seen.take().is_some() && record.settled.is_some();
+        record.touched = Instant::now();
+        let owner = record.owner.clone();
+        let is_waiting = state.waiting.contains(&owner);
+        drop(state);
+        self.tell(&owner, was_settled, is_waiting);
+    }
+
+    /// A watch has listed all objects of a kind: those recorded before the list began and not in it are gone.
+    pub(crate) fn listed(&self, kind: &GroupKind, present: &HashSet<ObjectId>, began: Instant) {
+        let mut state = self.state.lock();
+        state.watched.insert(kind.clone());
+        let gone = state.objects.iter().filter(|(id, record)| {
+            id.group == kind.group && id.kind == kind.kind && record.touched < began && !present.contains(*id)
+        });
+        let gone: Vec<ObjectId> = gone.map(|(id, _)| id.clone()).collect();
+        drop(state);
+        gone.iter().for_each(|id| self.lost(id));
+    }
+
+    /// The watch of a kind has broken: nothing is proved until it has listed again.
+    pub(crate) fn unwatched(&self, kind: &GroupKind) {
+        self.state.lock().watched.remove(kind);
+    }
+
+    fn seen(
+        &self,
+        owner: &Owner,
+        id: &ObjectId,
+        meta: &ObjectMeta,
+        body: Option<&DynamicObject>,
+    ) -> Option<Seen> {
+        let assessment = match body {
+            Some(object) => assess(&assessable(id, object), Timestamp::now()),
+            None if meta.deletion_timestamp.is_some() => {
+                Assessment::new(Status::Terminating, "Resource scheduled for deletion")
+            }
+            None => Assessment::unknown("not read"),
+        };
+        Some(Seen {
+            version: meta.resource_version.clone()?,
+            fingerprint: self.managers.fingerprint(&owner.group, meta),
+            may_prune: may_prune(owner, meta),
+            assessment,
+        })
+    }
+
+    fn tell(&self, owner: &Owner, has_drifted: bool, has_status: bool) {
+        if has_drifted {
+            (self.notify)(owner, Notice::Drift);
+        }
+        if has_status {
+            (self.notify)(owner, Notice::Status);
+        }
+    }
+}
+
+impl State {
+    fn is_watched(&self, id: &ObjectId) -> bool {
+        let kind = GroupKind { group: id.group.clone(), kind: id.kind.clone() };
+        self.watched.contains(&kind)
+    }
+}
+
+impl Record {
+    /// The object as its owner has left it, if nothing has touched it since.
+    fn untouched(&self) -> Option<(Settled, &Seen)> {
+        let settled = self.settled?;
+        let seen = self.seen.as_ref().filter(|seen| seen.fingerprint == settled.fingerprint)?;
+        Some((settled, seen))
+    }
+}
+
+/// Resource versions are numbers that grow (Kubernetes 1.35 says so officially; etcd has always done it). Others are
+/// never older.
+fn is_older(version: &str, than: &str) -> bool {
+    match (version.parse::<u64>(), than.parse::<u64>()) {
+        (Ok(version), Ok(than)) => version < than,
+        _ => false,
+    }
+}
+
+/// The parts of an object that tell its health, as JSON. Group and kind come from the id, since objects in a list do not
+/// say what they are.
+pub(crate) fn assessable(id: &ObjectId, object: &DynamicObject) -> serde_json::Value {
+    let meta = &object.metadata;
+    let field = |name: &str| object.data.get(name).cloned().unwrap_or_default();
+    serde_json::json!({
+        "apiVersion": join_api_version(&id.group, "any"),
+        "kind": id.kind,
+        "metadata": {
+            "generation": meta.generation,
+            "deletionTimestamp": meta.deletion_timestamp,
+            "creationTimestamp": meta.creation_timestamp,
+        },
+        "spec": field("spec"),
+        "status": field("status"),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn owner(name: &str) -> Owner {
+    Owner { group: "kustomize.toolkit.fluxcd.io".into(), name: name.into(), namespace: "flux-system".into() }
+}
+
+fn id() -> ObjectId {
+    "apps_web_apps_Deployment".parse().unwrap()
+}
+
+fn kind() -> GroupKind {
+    GroupKind { group: "apps".into(), kind: "Deployment".into() }
+}
+
+fn object(version: &str, field: &str, status: Value) -> DynamicObject {
+    let labels = json!({"kustomize.toolkit.fluxcd.io/name": "app", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"});
+    let fields = json!({"f:spec": {format!("f:{field}"): {}}});
+    let own = json!({"manager": "kustomize-controller", "operation": "Apply", "fieldsV1": fields});
+    serde_json::from_value(json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "apps", "uid": "u", "generation": 1, "resourceVersion": version,
+            "labels": labels, "managedFields": [own]},
+        "spec": {"replicas": 0}, "status": status}))
+    .unwrap()
+}
+
+fn ready() -> Value {
+    json!({"observedGeneration": 1, "conditions": [{"type": "Available", "status": "True"}]})
+}
+
+type Notices = Arc<Mutex<Vec<(String, Notice)>>>;
+
+fn ledger() -> (Ledger, Notices) {
+    let notices = Notices::default();
+    let sink = Arc::clone(&notices);
+    let notify = move |owner: &Owner, notice| sink.lock().push((owner.name.clone(), notice));
+    let ledger = Ledger::new("kustomize-controller", &[], notify);
+    ledger.listed(&kind(), &HashSet::new(), Instant::now());
+    (ledger, notices)
+}
+
+fn entries() -> Vec<Entry> {
+    vec![Entry { id: id(), version: "v1".into() }]
+}
+
+#[test]
+fn settled_object_is_proved_until_our_fields_change() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    assert!(ledger.proves(&owner("app"), &entries()));
+    let churn = object("6", "a", ready());
+    ledger.saw(&id(), &churn.metadata, Some(&churn));
+    assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Settled);
+    assert_eq!(ledger.trust(&owner("app"), &id(), 2), Trust::Untouched { version: "6".into() });
+    assert!(notices.lock().is_empty());
+    let drift = object("7", "b", ready());
+    ledger.saw(&id(), &drift.metadata, Some(&drift));
+    assert!(!ledger.proves(&owner("app"), &entries()));
+    assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::None);
+    assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
+}
+
+#[test]
+fn nothing_is_proved_without_a_watch_or_for_another_owner() {
+    let (ledger, _) = ledger();
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    assert!(!ledger.proves(&owner("other"), &entries()));
+    assert_eq!(ledger.trust(&owner("other"), &id(), 1), Trust::None);
+    ledger.unwatched(&kind());
+    assert!(!ledger.proves(&owner("app"), &entries()));
+    assert_eq!(ledger.assessment(&id()), None);
+}
+
+#[test]
+fn late_event_about_an_older_version_changes_nothing() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    let old = object("4", "b", Value::Null);
+    ledger.saw(&id(), &old.metadata, Some(&old));
+    assert!(ledger.proves(&owner("app"), &entries()));
+    assert!(notices.lock().is_empty());
+}
+
+#[test]
+fn event_that_comes_before_the_answer_is_kept() {
+    let (ledger, _) = ledger();
+    ledger.open(&owner("app"), &id());
+    let event = object("6", "a", ready());
+    ledger.saw(&id(), &event.metadata, Some(&event));
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    assert_eq!(ledger.assessment(&id()).map(|found| found.status), Some(Status::Current));
+}
+
+#[test]
+fn status_is_told_only_to_those_who_wait() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", json!({"observedGeneration": 0})));
+    ledger.await_status(&owner("app"));
+    let done = object("6", "a", ready());
+    ledger.saw(&id(), &done.metadata, Some(&done));
+    assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Status)]);
+    ledger.status_settled(&owner("app"));
+    let back = object("7", "a", json!({"observedGeneration": 0}));
+    ledger.saw(&id(), &back.metadata, Some(&back));
+    assert_eq!(notices.lock().len(), 1);
+}
+
+#[test]
+fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.lost(&id());
+    assert_eq!(ledger.assessment(&id()), Some(Assessment::not_found()));
+    ledger.settle(&owner("app"), &id(), 1, &object("8", "a", Value::Null));
+    ledger.listed(&kind(), &HashSet::new(), Instant::now());
+    assert_eq!(notices.lock().len(), 2);
+    ledger.settle(&owner("app"), &id(), 1, &object("9", "a", Value::Null));
+    ledger.listed(&kind(), &HashSet::from([id()]), Instant::now());
+    assert_eq!(notices.lock().len(), 2);
+}
+
+#[test]
+fn released_object_tells_nobody() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    assert_eq!(ledger.prunable(&owner("app"), &id()), Some("5".to_owned()));
+    ledger.release(&id());
+    ledger.lost(&id());
+    assert!(notices.lock().is_empty());
+    assert_eq!(ledger.prunable(&owner("app"), &id()), None);
+}
+
+#[test]
+fn forgotten_owner_keeps_nothing() {
+    let (ledger, _) = ledger();
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.forget(&owner("other"));
+    assert!(ledger.proves(&owner("app"), &entries()));
+    ledger.forget(&owner("app"));
+    assert!(!ledger.proves(&owner("app"), &entries()));
+}

@@ -1,0 +1,55 @@
+//! Staged server-side apply: from a list of manifests to objects in a cluster, and back.
+//!
+//! ```text
+//! manifests ─► normalise ─► stages ─► evaluate (dry-run, compare) ─► apply ─► ChangeSet ─► inventory
+//!                                        ▲                             │
+//!                                        └── Ledger: what was applied, what the watches have seen since
+//! inventory (old − new) ─► prune                        Ledger ─► health without a poll
+//! ```
+//!
+//! Invariants: an object that the ledger proves untouched costs no request; a stage is applied only after every object
+//! of it has passed the server's dry-run; nothing is deleted that does not carry the owner's labels; the privileged
+//! client is out of reach once a [`Session`] exists.
+//!
+//! This crate knows nothing of any one kind's business: owners, field managers and label names are given to it.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod apply;
+mod change;
+mod drift;
+mod error;
+mod evaluate;
+mod id;
+mod identity;
+mod inventory;
+mod ledger;
+mod manifest;
+mod mapper;
+mod normalize;
+mod order;
+mod ownership;
+mod policy;
+mod probe;
+mod prune;
+mod replace;
+mod request;
+mod session;
+mod stage;
+mod undeclared;
+mod watch;
+
+pub use apply::{ApplyFailure, Settings};
+pub use change::{Action, Change, ChangeSet};
+pub use error::Error;
+pub use id::{ObjectId, ParseIdError};
+pub use identity::Identities;
+pub use inventory::{Entry, stale};
+pub use ledger::{Ledger, Notice};
+pub use manifest::{Manifest, ManifestError, MetadataField};
+pub use mapper::{Mapper, Mapping, MappingError};
+pub use policy::Owner;
+pub use probe::{Probe, probe};
+pub use prune::Pruned;
+pub use session::Session;
+pub use stage::{GroupKind, Stage};
+pub use watch::Watches;

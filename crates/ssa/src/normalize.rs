@@ -1,0 +1,135 @@
+//! What is changed in a manifest before it is sent (KS-SSA-3, KS-SSA-4).
+//!
+//! The server-side apply schema keys container and Service ports by number *and* protocol, so a missing protocol has to
+//! be filled in first, or the second apply of the same manifest would add a second port.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+use crate::Manifest;
+
+/// Where the Pod template stands in the kinds that have one.
+const POD_SPECS: [(&str, &str, &str); 7] = [
+    ("", "Pod", "/spec"),
+    ("apps", "Deployment", "/spec/template/spec"),
+    ("apps", "StatefulSet", "/spec/template/spec"),
+    ("apps", "DaemonSet", "/spec/template/spec"),
+    ("apps", "ReplicaSet", "/spec/template/spec"),
+    ("batch", "Job", "/spec/template/spec"),
+    ("batch", "CronJob", "/spec/jobTemplate/spec/template/spec"),
+];
+
+/// The manifest as it is sent.
+pub(crate) fn normalize(manifest: &mut Manifest) {
+    let (group, kind) = (manifest.id().group.clone(), manifest.id().kind.clone());
+    let is_definition = group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition";
+    let value = manifest.value_mut();
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.shift_remove("creationTimestamp");
+    }
+    if !is_definition && let Some(object) = value.as_object_mut() {
+        object.shift_remove("status");
+    }
+    match (group.as_str(), kind.as_str()) {
+        ("", "Secret") => merge_string_data(value),
+        ("", "Service") => default_protocols(value.pointer_mut("/spec")),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => drop_broken_ca_bundle(value),
+        _ => default_container_protocols(value, &group, &kind),
+    }
+}
+
+/// Applying `stringData` would leave keys behind that are taken out of it later. A value that is no text stays, so that
+/// the server says so.
+fn merge_string_data(secret: &mut Value) {
+    let Some(object) = secret.as_object_mut() else { return };
+    let Some(Value::Object(texts)) = object.get("stringData") else { return };
+    if !texts.values().all(Value::is_string) {
+        return;
+    }
+    let texts = texts.clone();
+    object.shift_remove("stringData");
+    let data = object.entry("data").or_insert_with(|| Value::Object(Map::new()));
+    if data.is_null() {
+        *data = Value::Object(Map::new());
+    }
+    let Some(data) = data.as_object_mut() else { return };
+    for (key, text) in texts {
+        let encoded = STANDARD.encode(text.as_str().unwrap_or_default());
+        data.insert(key, Value::String(encoded));
+    }
+}
+
+fn default_container_protocols(value: &mut Value, group: &str, kind: &str) {
+    let Some((_, _, path)) =
+        POD_SPECS.iter().find(|(of_group, of_kind, _)| (*of_group, *of_kind) == (group, kind))
+    else {
+        return;
+    };
+    for list in ["containers", "initContainers"] {
+        let containers = value.pointer_mut(&format!("{path}/{list}")).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            default_protocols(Some(container));
+        }
+    }
+}
+
+fn default_protocols(holder: Option<&mut Value>) {
+    let ports = holder.and_then(|holder| holder.get_mut("ports")).and_then(Value::as_array_mut);
+    for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if port.get("protocol").is_none_or(|protocol| protocol.as_str().is_none_or(str::is_empty)) {
+            port.insert("protocol".to_owned(), Value::String("TCP".to_owned()));
+        }
+    }
+}
+
+/// API servers since 1.31 refuse a bundle that is no certificate; injectors fill it in later.
+fn drop_broken_ca_bundle(definition: &mut Value) {
+    let Some(config) = definition.pointer_mut("/spec/conversion/webhook/clientConfig") else { return };
+    let bundle = config.get("caBundle").and_then(Value::as_str).unwrap_or_default();
+    let is_certificate = STANDARD
+        .decode(bundle)
+        .is_ok_and(|pem| String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----"));
+    if !bundle.is_empty()
+        && !is_certificate
+        && let Some(config) = config.as_object_mut()
+    {
+        config.shift_remove("caBundle");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn normalized(kind: (&str, &str), rest: &Value) -> Value {
+        let mut object = json!({"apiVersion": kind.0, "kind": kind.1, "metadata": {"name": "x"}});
+        for (key, value) in rest.as_object().unwrap() {
+            object[key] = value.clone();
+        }
+        let mut manifest = Manifest::try_from(object).unwrap();
+        normalize(&mut manifest);
+        let mut value = manifest.value().clone();
+        for key in ["apiVersion", "kind", "metadata"] {
+            value.as_object_mut().unwrap().shift_remove(key);
+        }
+        value
+    }
+
+    #[rstest]
+    #[case(("v1", "Secret"), json!({"stringData": {"a": "b"}}), json!({"data": {"a": "Yg=="}}))]
+    #[case(("v1", "Secret"), json!({"data": {"a": "eA==", "c": "eQ=="}, "stringData": {"a": "b"}}), json!({"data": {"a": "Yg==", "c": "eQ=="}}))]
+    #[case(("v1", "Secret"), json!({"stringData": {"a": 1}}), json!({"stringData": {"a": 1}}))]
+    #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1}, {"port": 2, "protocol": "UDP"}]}}), json!({"spec": {"ports": [{"port": 1, "protocol": "TCP"}, {"port": 2, "protocol": "UDP"}]}}))]
+    #[case(("batch/v1", "CronJob"), json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1}]}]}}}}}}), json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1, "protocol": "TCP"}]}]}}}}}}))]
+    #[case(("apps/v1", "Deployment"), json!({"status": {"replicas": 1}}), json!({}))]
+    #[case(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "Cg=="}}}}}), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {}}}}}))]
+    #[case(("example.com/v1", "Service"), json!({"spec": {"ports": [{"port": 1}]}}), json!({"spec": {"ports": [{"port": 1}]}}))]
+    #[case(("v1", "Pod"), json!({"spec": "odd"}), json!({"spec": "odd"}))]
+    fn normalization(#[case] kind: (&str, &str), #[case] rest: Value, #[case] expected: Value) {
+        assert_eq!(normalized(kind, &rest), expected);
+    }
+}

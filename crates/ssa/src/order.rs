@@ -1,0 +1,73 @@
+//! In which order objects are applied; deletion is the reverse (KS-SSA-14, KS-GC-1).
+
+use crate::ObjectId;
+
+/// Kinds that others need, before these others.
+const FIRST: [&str; 23] = [
+    "CustomResourceDefinition",
+    "Namespace",
+    "ClusterRole",
+    "ClusterClass",
+    "RuntimeClass",
+    "PriorityClass",
+    "StorageClass",
+    "VolumeSnapshotClass",
+    "IngressClass",
+    "GatewayClass",
+    "ClusterRoleBinding",
+    "ResourceQuota",
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "ConfigMap",
+    "Secret",
+    "Service",
+    "LimitRange",
+    "Deployment",
+    "StatefulSet",
+    "CronJob",
+    "PodDisruptionBudget",
+];
+
+/// Kinds that may refuse the others, after them.
+const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+
+/// The sort key of an object: rank of its kind, then group, kind, namespace and name.
+pub(crate) fn key(id: &ObjectId) -> (usize, &str, &str, &str, &str) {
+    (rank(&id.kind), &id.group, &id.kind, &id.namespace, &id.name)
+}
+
+fn rank(kind: &str) -> usize {
+    let first = FIRST.iter().position(|known| *known == kind);
+    let last = || LAST.iter().position(|known| *known == kind).map(|place| FIRST.len() + 1 + place);
+    first.or_else(last).unwrap_or(FIRST.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_that_others_need_come_first_and_webhooks_last() {
+        let mut ids: Vec<ObjectId> = [
+            "__v_ValidatingWebhookConfiguration",
+            "n_b_networking.k8s.io_NetworkPolicy",
+            "n_b_autoscaling_HorizontalPodAutoscaler",
+            "n_d_apps_Deployment",
+            "n_b__ConfigMap",
+            "n_a__ConfigMap",
+            "_n__Namespace",
+            "_m_x_MutatingWebhookConfiguration",
+        ]
+        .iter()
+        .filter_map(|id| id.replace("__v_", "_v_x_").parse().ok())
+        .collect();
+        ids.sort_by(|a, b| key(a).cmp(&key(b)));
+        let order: Vec<String> = ids.iter().map(ObjectId::subject).collect();
+        assert_eq!(
+            order.join(" "),
+            "Namespace/n ConfigMap/n/a ConfigMap/n/b Deployment/n/d HorizontalPodAutoscaler/n/b \
+             NetworkPolicy/n/b MutatingWebhookConfiguration/m ValidatingWebhookConfiguration/v"
+        );
+    }
+}

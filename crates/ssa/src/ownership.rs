@@ -1,0 +1,156 @@
+//! Who owns which field of an object: taking over what `kubectl` and others left (KS-SSA-60..62), and telling from an
+//! object's metadata whether anything that concerns us has changed.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry};
+use kube::api::ObjectMeta;
+use serde_json::{Value, json};
+
+const APPLY: &str = "Apply";
+const UPDATE: &str = "Update";
+
+/// Annotations that other tools, and Flux long ago, left behind (KS-SSA-60).
+const OLD_ANNOTATIONS: [&str; 3] = [
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "kustomize.toolkit.fluxcd.io/checksum",
+    "fluxcd.io/sync-checksum",
+];
+/// The label of the same origin.
+const OLD_LABEL: &str = "fluxcd.io/sync-gc-mark";
+
+/// The field manager that applies, and those whose fields it takes over.
+#[derive(Clone, Debug)]
+pub(crate) struct Managers {
+    pub(crate) own: String,
+    pub(crate) overridden: Vec<String>,
+}
+
+impl Managers {
+    /// Whether the fields of an entry are to become ours.
+    fn takes_over(&self, entry: &ManagedFieldsEntry) -> bool {
+        let manager = entry.manager.as_deref().unwrap_or_default();
+        let operation = entry.operation.as_deref().unwrap_or_default();
+        let is_update = operation == UPDATE;
+        if entry.subresource.as_deref().is_some_and(|subresource| !subresource.is_empty()) {
+            return false;
+        }
+        manager.starts_with("kubectl")
+            || (is_update && manager.starts_with("before-first-apply"))
+            || (is_update && manager.starts_with(&self.own))
+            || self.overridden.iter().any(|name| manager.starts_with(name.as_str()))
+    }
+
+    fn is_own(&self, entry: &ManagedFieldsEntry) -> bool {
+        entry.manager.as_deref() == Some(self.own.as_str())
+            && entry.operation.as_deref() == Some(APPLY)
+            && entry.subresource.as_deref().is_none_or(str::is_empty)
+    }
+
+    /// The patch that makes other managers' fields ours, if there is anything to do. It fails on an object that has
+    /// changed since it was read.
+    pub(crate) fn cleanup(&self, live: &ObjectMeta) -> Option<Value> {
+        let mut patch: Vec<Value> =
+            old_marks(live).map(|path| json!({"op": "remove", "path": path})).collect();
+        if let Some(entries) = self.merged(live) {
+            patch.push(json!({"op": "replace", "path": "/metadata/managedFields", "value": entries}));
+        }
+        if patch.is_empty() {
+            return None;
+        }
+        let version = live.resource_version.clone().unwrap_or_default();
+        patch.push(json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version}));
+        Some(Value::Array(patch))
+    }
+
+    /// The entries with those taken over merged into ours, which stands last; nothing if none is.
+    fn merged(&self, live: &ObjectMeta) -> Option<Vec<ManagedFieldsEntry>> {
+        let entries = live.managed_fields.as_deref().unwrap_or_default();
+        let mut own = entries.iter().find(|entry| self.is_own(entry)).cloned();
+        let (taken, kept): (Vec<_>, Vec<_>) = entries
+            .iter()
+            .filter(|entry| !self.is_own(entry))
+            .cloned()
+            .partition(|entry| self.takes_over(entry));
+        if taken.is_empty() {
+            return None;
+        }
+        for entry in taken {
+            own = Some(match own {
+                Some(own) => union(own, &entry),
+                None => ManagedFieldsEntry {
+                    manager: Some(self.own.clone()),
+                    operation: Some(APPLY.to_owned()),
+                    ..entry
+                },
+            });
+        }
+        Some(kept.into_iter().chain(own).collect())
+    }
+
+    /// A number that changes when something about the object changes that an apply could set right or must heed:
+    /// our fields, foreign managers to take over, marks left by other tools, deletion, labels and annotations of
+    /// `group`. The churn of status and of other managers' own fields leaves it as it is.
+    pub(crate) fn fingerprint(&self, group: &str, meta: &ObjectMeta) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        meta.uid.hash(&mut hasher);
+        meta.deletion_timestamp.is_some().hash(&mut hasher);
+        old_marks(meta).count().hash(&mut hasher);
+        for entry in meta.managed_fields.iter().flatten() {
+            if self.is_own(entry) {
+                entry.api_version.hash(&mut hasher);
+                fields_text(entry).hash(&mut hasher);
+            } else if self.takes_over(entry) {
+                entry.manager.hash(&mut hasher);
+            }
+        }
+        for (key, value) in [&meta.labels, &meta.annotations].into_iter().flatten().flatten() {
+            if key.starts_with(group) {
+                (key, value).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+}
+
+fn old_marks(meta: &ObjectMeta) -> impl Iterator<Item = String> {
+    let has = |map: &Option<std::collections::BTreeMap<String, String>>, key| {
+        map.as_ref().is_some_and(|map| map.contains_key(key))
+    };
+    let annotations = OLD_ANNOTATIONS.iter().filter(move |key| has(&meta.annotations, **key));
+    let labels = [OLD_LABEL].into_iter().filter(move |key| has(&meta.labels, key));
+    let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
+    annotations
+        .map(move |key| format!("/metadata/annotations/{}", escape(key)))
+        .chain(labels.map(move |key| format!("/metadata/labels/{}", escape(key))))
+}
+
+fn fields_text(entry: &ManagedFieldsEntry) -> String {
+    entry.fields_v1.as_ref().map_or_else(String::new, |fields| fields.0.to_string())
+}
+
+fn union(mut own: ManagedFieldsEntry, other: &ManagedFieldsEntry) -> ManagedFieldsEntry {
+    let fields = |entry: &ManagedFieldsEntry| entry.fields_v1.clone().map_or(json!({}), |fields| fields.0);
+    own.fields_v1 = Some(FieldsV1(union_fields(fields(&own), fields(other))));
+    own
+}
+
+/// Sets of fields are maps of maps; their union is the union of the maps.
+fn union_fields(a: Value, b: Value) -> Value {
+    match (a, b) {
+        (Value::Object(mut a), Value::Object(b)) => {
+            for (key, value) in b {
+                let merged = match a.shift_remove(&key) {
+                    Some(own) => union_fields(own, value),
+                    None => value,
+                };
+                a.insert(key, merged);
+            }
+            Value::Object(a)
+        }
+        (a, _) => a,
+    }
+}
+
+#[cfg(test)]
+mod tests;

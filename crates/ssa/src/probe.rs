@@ -1,0 +1,132 @@
+//! The health of one object, asked of the server: for objects that no watch covers (KS-HC-2, KS-HC-10).
+
+use jiff::Timestamp;
+use kube::api::{Api, DynamicObject, ListParams};
+use serde_json::Value;
+use weir_kstatus::{Assessment, Status, assess, assess_pods};
+
+use crate::error::message;
+use crate::ledger::assessable;
+use crate::request::Target;
+use crate::{ObjectId, Session};
+
+/// Pods looked at for one StatefulSet or ReplicaSet; the first failed one decides.
+const MAX_PODS: u32 = 500;
+
+/// An object's health, and whether it could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Its health.
+    pub assessment: Assessment,
+    /// Why it could not be read, if so.
+    pub error: Option<String>,
+}
+
+impl Probe {
+    /// The object as health messages list it (KS-HC-6).
+    pub fn item(&self, id: &ObjectId) -> String {
+        let item = format!("{} status: '{}'", id.subject(), self.assessment.status);
+        self.error.as_ref().map_or_else(|| item.clone(), |error| format!("{item}: {error}"))
+    }
+}
+
+impl From<Assessment> for Probe {
+    fn from(assessment: Assessment) -> Self {
+        Self { assessment, error: None }
+    }
+}
+
+/// Reads an object in the version that the cluster prefers, and tells its health. An object that cannot be read has
+/// the status Unknown, and the error says why.
+pub async fn probe(session: &Session, id: &ObjectId) -> Probe {
+    let unknown =
+        |error: String| Probe { assessment: Assessment::unknown(error.clone()), error: Some(error) };
+    let mapping = match session.mapper.preferred(&id.group, &id.kind).await {
+        Ok(mapping) => mapping,
+        Err(error) => return unknown(error.to_string()),
+    };
+    let target = Target { client: &session.client, mapping: &mapping, id };
+    match target.get().await {
+        Ok(None) => Assessment::not_found().into(),
+        Ok(Some(object)) => match with_pods(session, id, &object).await {
+            Ok(assessment) => assessment.into(),
+            Err(error) => unknown(message(&error)),
+        },
+        Err(error) => unknown(message(&error)),
+    }
+}
+
+/// The health of an object as it stands.
+pub(crate) fn assess_object(id: &ObjectId, object: &DynamicObject) -> Assessment {
+    assess(&assessable(id, object), Timestamp::now())
+}
+
+/// A StatefulSet or ReplicaSet in progress is judged by its Pods too (KS-KST-37).
+async fn with_pods(
+    session: &Session,
+    id: &ObjectId,
+    object: &DynamicObject,
+) -> Result<Assessment, kube::Error> {
+    let assessment = assess_object(id, object);
+    let has_pods = id.group == "apps" && matches!(id.kind.as_str(), "StatefulSet" | "ReplicaSet");
+    if !has_pods || assessment.status != Status::InProgress {
+        return Ok(assessment);
+    }
+    let api: Api<DynamicObject> =
+        Api::namespaced_with(session.client.clone(), &id.namespace, &pod_resource());
+    let labels = object.data.pointer("/spec/selector").map(label_selector).unwrap_or_default();
+    let pods = api.list(&ListParams::default().labels(&labels).limit(MAX_PODS)).await?;
+    let pod_id = ObjectId { group: String::new(), kind: "Pod".to_owned(), ..id.clone() };
+    let pods: Vec<Value> = pods.iter().map(|pod| pod_value(&pod_id, pod)).collect();
+    Ok(assess_pods(assessment, &pods, Timestamp::now()))
+}
+
+fn pod_value(id: &ObjectId, pod: &DynamicObject) -> Value {
+    assessable(id, pod)
+}
+
+fn pod_resource() -> kube::core::ApiResource {
+    kube::core::ApiResource::erase::<k8s_openapi::api::core::v1::Pod>(&())
+}
+
+/// A selector of a workload in the syntax of list requests.
+fn label_selector(selector: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let labels = selector.get("matchLabels").and_then(Value::as_object);
+    let equal = labels.into_iter().flatten().map(|(key, value)| format!("{key}={}", text(value)));
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    let terms = expressions.into_iter().flatten().filter_map(|expression| {
+        let key = text(expression.get("key")?);
+        let values = expression.get("values").and_then(Value::as_array);
+        let values = values.into_iter().flatten().map(text).collect::<Vec<_>>().join(",");
+        Some(match expression.get("operator")?.as_str()? {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "Exists" => key,
+            "DoesNotExist" => format!("!{key}"),
+            _ => return None,
+        })
+    });
+    equal.chain(terms).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn selectors_are_written_for_the_server() {
+        let selector = json!({"matchLabels": {"a": "b"}, "matchExpressions": [
+            {"key": "c", "operator": "In", "values": ["d", "e"]}, {"key": "f", "operator": "DoesNotExist"}]});
+        assert_eq!(label_selector(&selector), "a=b,c in (d,e),!f");
+    }
+
+    #[test]
+    fn items_name_subject_status_and_error() {
+        let id: ObjectId = "apps_x_no.such_Thing".parse().unwrap();
+        let item = Probe { assessment: Assessment::unknown("e"), error: Some("e".into()) }.item(&id);
+        assert_eq!(item, "Thing/apps/x status: 'Unknown': e");
+    }
+}

@@ -1,0 +1,103 @@
+//! Deletion of what is no longer wanted (KS-GC-1..7, KS-GC-24).
+
+use crate::error::{message, status};
+use crate::policy::may_prune;
+use crate::request::Target;
+use crate::{Action, Change, ChangeSet, Entry, Error, Mapping, MappingError, Owner, Session, order};
+use std::sync::Arc;
+
+/// What a prune did.
+#[derive(Debug, Default)]
+pub struct Pruned {
+    /// Every object, in the order in which they were looked at.
+    pub changes: ChangeSet,
+    /// Why objects could not be deleted.
+    pub errors: Vec<Error>,
+}
+
+impl Pruned {
+    /// The error text, if any object could not be deleted (KS-GC-4).
+    pub fn failure(&self) -> Option<String> {
+        if self.errors.is_empty() {
+            return None;
+        }
+        let errors: String = self.errors.iter().map(|error| format!("{error};")).collect();
+        Some(format!("delete failed, errors: {errors}"))
+    }
+
+    /// The entries that are to be tried again: those that were neither deleted nor left alone on purpose (KS-GC-5).
+    pub fn unsettled(&self, tried: &[Entry]) -> Vec<Entry> {
+        let is_settled = |entry: &&Entry| {
+            let change = self.changes.0.iter().find(|change| change.id == entry.id);
+            change.is_some_and(|change| matches!(change.action, Action::Deleted | Action::Skipped))
+        };
+        tried.iter().filter(|entry| !is_settled(entry)).cloned().collect()
+    }
+}
+
+impl Session {
+    /// Deletes the owner's objects, in the reverse order of their apply. All are attempted.
+    pub async fn prune(&self, owner: &Owner, entries: &[Entry]) -> Pruned {
+        let mut entries: Vec<&Entry> = entries.iter().collect();
+        entries.sort_by(|a, b| order::key(&b.id).cmp(&order::key(&a.id)));
+        let mut pruned = Pruned::default();
+        for entry in entries {
+            let (action, error) = match self.prune_one(owner, entry).await {
+                Ok(action) => (action, None),
+                Err(error) => (Action::Unknown, Some(error)),
+            };
+            let change = Change { id: entry.id.clone(), version: entry.version.clone(), action };
+            pruned.changes.0.push(change);
+            pruned.errors.extend(error);
+        }
+        pruned
+    }
+
+    async fn prune_one(&self, owner: &Owner, entry: &Entry) -> Result<Action, Error> {
+        let id = &entry.id;
+        let Some(mapping) = self.mapping_of(entry).await? else { return Ok(Action::Deleted) };
+        let target = Target { client: &self.client, mapping: &mapping, id };
+        if let Some(version) = self.ledger().and_then(|ledger| ledger.prunable(owner, id)) {
+            self.release(entry);
+            match target.delete(Some(&version)).await {
+                Ok(()) => return Ok(Action::Deleted),
+                // The object has changed since it was seen: look before deleting.
+                Err(error) if status(&error).is_some_and(|status| matches!(status.code, 404 | 409)) => {}
+                Err(error) => return Err(Error::Delete { id: id.clone(), message: message(&error) }),
+            }
+        }
+        self.release(entry);
+        let live = target.metadata().await;
+        let live = live.map_err(|error| Error::Query { id: id.clone(), message: message(&error) })?;
+        let Some(live) = live else { return Ok(Action::Deleted) };
+        if !may_prune(owner, &live.metadata) {
+            return Ok(Action::Skipped);
+        }
+        match target.delete(None).await {
+            Ok(()) => Ok(Action::Deleted),
+            Err(error) if crate::error::is_not_found(&error) => Ok(Action::Deleted),
+            Err(error) => Err(Error::Delete { id: id.clone(), message: message(&error) }),
+        }
+    }
+
+    /// Where an object of an inventory lives now; nothing if the cluster no longer has its kind, and so not it either.
+    async fn mapping_of(&self, entry: &Entry) -> Result<Option<Arc<Mapping>>, Error> {
+        let id = &entry.id;
+        let api_version = crate::manifest::join_api_version(&id.group, &entry.version);
+        let mut found = self.mapper.mapping(&api_version, &id.kind).await;
+        if matches!(found, Err(MappingError::NoMatch { .. })) {
+            found = self.mapper.preferred(&id.group, &id.kind).await;
+        }
+        match found {
+            Ok(mapping) => Ok(Some(mapping)),
+            Err(MappingError::NoMatch { .. } | MappingError::NoGroupMatch { .. }) => Ok(None),
+            Err(error) => Err(Error::Query { id: id.clone(), message: error.to_string() }),
+        }
+    }
+
+    fn release(&self, entry: &Entry) {
+        if let Some(ledger) = self.ledger() {
+            ledger.release(&entry.id);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The requests that are made of the API server, one function each.
+//!
+//! They are built by hand because object names come from manifests: a name that is no name must reach the server (which
+//! then says what is wrong with it) instead of failing as an address.
+
+use http::{Method, Request, header};
+use kube::Client;
+use kube::api::DynamicObject;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+use crate::{Mapping, ObjectId};
+
+/// Characters of a name that stand in a path as they are.
+const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b':');
+
+/// An object's address, and the identity with which it is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) mapping: &'a Mapping,
+    pub(crate) id: &'a ObjectId,
+}
+
+/// Whether the server writes or only tries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    DryRun,
+    Write,
+}
+
+impl Mode {
+    fn query(self) -> &'static str {
+        match self {
+            Self::DryRun => "&dryRun=All",
+            Self::Write => "",
+        }
+    }
+}
+
+impl Target<'_> {
+    /// The whole object.
+    pub(crate) async fn get(&self) -> Result<Option<DynamicObject>, kube::Error> {
+        let request = self.request(Method::GET, "", "application/json", Vec::new())?;
+        absent_is_none(self.client.request(request).await)
+    }
+
+    /// Metadata only.
+    pub(crate) async fn metadata(&self) -> Result<Option<DynamicObject>, kube::Error> {
+        let accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+        let request = self.request(Method::GET, "", accept, Vec::new())?;
+        absent_is_none(self.client.request(request).await)
+    }
+
+    /// Server-side apply; wins every conflict on the fields that the body declares (KS-SSA-1).
+    pub(crate) async fn apply(
+        &self,
+        manager: &str,
+        body: &Value,
+        mode: Mode,
+    ) -> Result<DynamicObject, kube::Error> {
+        let query = format!("?fieldManager={}&force=true{}", encode(manager), mode.query());
+        self.send(Method::PATCH, &query, "application/apply-patch+yaml", body).await
+    }
+
+    /// Tries to create the object although it is there: [`kube::Error::Api`] with reason `AlreadyExists` says that it
+    /// is valid.
+    pub(crate) async fn try_create(&self, body: &Value) -> Result<DynamicObject, kube::Error> {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("{}?dryRun=All", self.collection()))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(to_bytes(body)?)
+            .map_err(kube::Error::HttpError)?;
+        self.client.request(request).await
+    }
+
+    /// Applies a JSON patch.
+    pub(crate) async fn json_patch(&self, manager: &str, patch: &Value) -> Result<(), kube::Error> {
+        let query = format!("?fieldManager={}", encode(manager));
+        let patched = self.send(Method::PATCH, &query, "application/json-patch+json", patch).await;
+        patched.map(drop)
+    }
+
+    /// Deletes with background propagation; the object must be the one that was seen, if a version of it is given.
+    pub(crate) async fn delete(&self, seen: Option<&str>) -> Result<(), kube::Error> {
+        let mut options =
+            json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
+        if let (Some(version), Some(options)) = (seen, options.as_object_mut()) {
+            options.insert("preconditions".into(), json!({"resourceVersion": version}));
+        }
+        let request = self.request(Method::DELETE, "", "application/json", to_bytes(&options)?)?;
+        self.client.request_text(request).await.map(drop)
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        query: &str,
+        content_type: &str,
+        body: &Value,
+    ) -> Result<DynamicObject, kube::Error> {
+        let mut request = self.request(method, query, "application/json", to_bytes(body)?)?;
+        let content_type =
+            header::HeaderValue::from_str(content_type).map_err(|e| kube::Error::HttpError(e.into()))?;
+        request.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        self.client.request(request).await
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        query: &str,
+        accept: &str,
+        body: Vec<u8>,
+    ) -> Result<Request<Vec<u8>>, kube::Error> {
+        Request::builder()
+            .method(method)
+            .uri(format!("{}/{}{query}", self.collection(), utf8_percent_encode(&self.id.name, NAME)))
+            .header(header::ACCEPT, accept)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body)
+            .map_err(kube::Error::HttpError)
+    }
+
+    fn collection(&self) -> String {
+        let resource = &self.mapping.resource;
+        let root = if resource.group.is_empty() { "/api" } else { "/apis" };
+        let api = &resource.api_version;
+        let plural = &resource.plural;
+        if self.mapping.is_namespaced && !self.id.namespace.is_empty() {
+            format!("{root}/{api}/namespaces/{}/{plural}", encode(&self.id.namespace))
+        } else {
+            format!("{root}/{api}/{plural}")
+        }
+    }
+}
+
+fn encode(text: &str) -> String {
+    utf8_percent_encode(text, NAME).to_string()
+}
+
+fn to_bytes(body: &Value) -> Result<Vec<u8>, kube::Error> {
+    serde_json::to_vec(body).map_err(kube::Error::SerdeError)
+}
+
+fn absent_is_none<T>(answer: Result<T, kube::Error>) -> Result<Option<T>, kube::Error> {
+    match answer {
+        Ok(object) => Ok(Some(object)),
+        Err(error) if crate::error::is_not_found(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,31 @@
+use std::sync::Arc;
+
+use kube::Client;
+
+use crate::{Ledger, Mapper, Watches};
+
+/// A cluster as one identity: every request of an apply, a prune or a health check goes through its client, and there
+/// is no way from it to another one.
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) client: Client,
+    pub(crate) mapper: Arc<Mapper>,
+    pub(crate) watched: Option<(Arc<Ledger>, Watches)>,
+}
+
+impl Session {
+    /// A session in a cluster whose objects are watched.
+    pub fn watched(client: Client, mapper: Arc<Mapper>, ledger: Arc<Ledger>, watches: Watches) -> Self {
+        Self { client, mapper, watched: Some((ledger, watches)) }
+    }
+
+    /// A session in a cluster of which nothing is known but by asking.
+    pub fn unwatched(client: Client, mapper: Arc<Mapper>) -> Self {
+        Self { client, mapper, watched: None }
+    }
+
+    /// The ledger, if the cluster is watched.
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.watched.as_ref().map(|(ledger, _)| ledger.as_ref())
+    }
+}

@@ -1,0 +1,100 @@
+//! Fields that a built-in kind does not have.
+//!
+//! Flux reads built-in kinds into Go types, which forget such fields; manifests have come to rely on it (KS-SSA-3).
+//! Weir has no copy of the types: it takes away what the API server says it does not know, and tries again.
+
+use serde_json::Value;
+
+use crate::ObjectId;
+
+const COMPLAINT: &str = ": field not declared in schema";
+
+/// Groups that are Kubernetes' own and have no dot of `k8s.io` to tell them by.
+const GROUPS: [&str; 18] = [
+    "",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+];
+
+/// Takes away the fields that the server's message complains of. False if the kind is not Kubernetes' own or nothing
+/// could be taken away.
+pub(crate) fn remove(id: &ObjectId, object: &mut Value, message: &str) -> bool {
+    if !GROUPS.contains(&id.group.as_str()) {
+        return false;
+    }
+    let paths = message.lines().filter_map(|line| line.trim_end().strip_suffix(COMPLAINT));
+    // A single complaint follows the sentence's colon, several stand on lines of their own.
+    let paths = paths.filter_map(|line| line.rsplit_once(": ").map_or(Some(line), |(_, path)| Some(path)));
+    paths.map(str::trim).fold(false, |removed, path| remove_path(object, path) || removed)
+}
+
+fn remove_path(object: &mut Value, path: &str) -> bool {
+    let Some((parent, field)) = path.rsplit_once('.') else { return false };
+    let Some(holder) = follow(object, parent) else { return false };
+    holder.as_object_mut().is_some_and(|holder| holder.shift_remove(field).is_some())
+}
+
+/// Follows `.field`, `[index]` and `[key="value",key=1]`.
+fn follow<'v>(value: &'v mut Value, path: &str) -> Option<&'v mut Value> {
+    if path.is_empty() {
+        return Some(value);
+    }
+    if let Some(rest) = path.strip_prefix('.') {
+        let end = rest.find(['.', '[']).unwrap_or(rest.len());
+        let (field, rest) = rest.split_at(end);
+        return follow(value.get_mut(field)?, rest);
+    }
+    let (selector, rest) = path.strip_prefix('[')?.split_once(']')?;
+    let items = value.as_array_mut()?;
+    let place = match selector.parse::<usize>() {
+        Ok(index) => index,
+        Err(_) => items.iter().position(|item| selects(item, selector))?,
+    };
+    follow(items.get_mut(place)?, rest)
+}
+
+fn selects(item: &Value, selector: &str) -> bool {
+    selector.split(',').all(|pair| {
+        let Some((key, wanted)) = pair.split_once('=') else { return false };
+        item.get(key).is_some_and(|value| value.to_string() == wanted)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    const ONE: &str = "failed to create typed patch object (apps/web; apps/v1, Kind=Deployment): .hoge: field not declared in schema";
+    const MORE: &str = "failed to create typed patch object (apps/web; apps/v1, Kind=Deployment): errors:\n  .hoge: field not declared in schema\n  .spec.containers[name=\"c\"].x: field not declared in schema\n  .spec.ports[port=80,protocol=\"TCP\"].y: field not declared in schema";
+
+    #[rstest]
+    #[case("n_x_apps_Deployment", ONE, true, json!({"spec": {"containers": [{"name": "b", "x": 1}, {"name": "c", "x": 1}], "ports": [{"port": 80, "protocol": "TCP", "y": 1}]}}))]
+    #[case("n_x_apps_Deployment", MORE, true, json!({"spec": {"containers": [{"name": "b", "x": 1}, {"name": "c"}], "ports": [{"port": 80, "protocol": "TCP"}]}}))]
+    #[case("n_x_example.com_Deployment", ONE, false, Value::Null)]
+    #[case("n_x_apps_Deployment", "anything else", false, Value::Null)]
+    #[case("n_x_apps_Deployment", ".no.such: field not declared in schema", false, Value::Null)]
+    fn removal(#[case] id: &str, #[case] message: &str, #[case] removed: bool, #[case] left: Value) {
+        let object = json!({"hoge": 1, "spec": {"containers": [{"name": "b", "x": 1}, {"name": "c", "x": 1}], "ports": [{"port": 80, "protocol": "TCP", "y": 1}]}});
+        let mut changed = object.clone();
+        assert_eq!(remove(&id.parse().unwrap(), &mut changed, message), removed);
+        assert_eq!(changed, if removed { left } else { object });
+    }
+}

@@ -1,0 +1,200 @@
+//! One watch for each kind that is applied, of the objects that carry an owner's label. It feeds the ledger.
+
+use std::collections::HashSet;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::{Stream, StreamExt};
+use kube::api::{Api, DynamicObject, ObjectMeta, PartialObjectMeta};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Client, Resource};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::error::status;
+use crate::{GroupKind, Ledger, Mapping, ObjectId};
+
+/// Watches held at once; one is a connection. Objects of further kinds are checked by requests as if there were none.
+const MAX_WATCHES: usize = 96;
+
+/// Objects a page of a first list, so that a large cluster is not held in memory to be looked through.
+const PAGE: u32 = 200;
+
+/// How long a kind that may not be watched is left alone.
+const REFUSED: Duration = Duration::from_secs(300);
+
+/// Kinds whose health does not depend on a status that changes: their metadata is enough, and Secrets are not read.
+const METADATA_ONLY: [(&str, &str); 19] = [
+    ("", "ConfigMap"),
+    ("", "LimitRange"),
+    ("", "Secret"),
+    ("", "Service"),
+    ("", "ServiceAccount"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("batch", "CronJob"),
+    ("networking.k8s.io", "Ingress"),
+    ("networking.k8s.io", "IngressClass"),
+    ("networking.k8s.io", "NetworkPolicy"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("storage.k8s.io", "StorageClass"),
+];
+
+/// The watches of one cluster.
+#[derive(Clone)]
+pub struct Watches(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    ledger: Arc<Ledger>,
+    /// Label that every owned object has.
+    label: String,
+    /// Kinds that are watched, and those that may not be until a time.
+    kinds: Mutex<std::collections::HashMap<GroupKind, Option<Instant>>>,
+    tasks: TaskTracker,
+    shutdown: CancellationToken,
+}
+
+impl Watches {
+    /// Watches of the objects that carry `label`, asked for as `client`, until `shutdown`.
+    pub fn new(client: Client, ledger: Arc<Ledger>, label: String, shutdown: CancellationToken) -> Self {
+        let kinds = Mutex::default();
+        Self(Arc::new(Inner { client, ledger, label, kinds, tasks: TaskTracker::new(), shutdown }))
+    }
+
+    /// Waits until all watches have ended after shutdown.
+    pub async fn stopped(&self) {
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// Sees to it that a kind is watched.
+    pub(crate) fn ensure(&self, mapping: &Mapping) {
+        let kind = GroupKind { group: mapping.resource.group.clone(), kind: mapping.resource.kind.clone() };
+        let mut kinds = self.0.kinds.lock();
+        match kinds.get(&kind) {
+            Some(None) => return,
+            Some(Some(until)) if *until > Instant::now() => return,
+            _ => {}
+        }
+        if kinds.values().filter(|refused| refused.is_none()).count() >= MAX_WATCHES {
+            return;
+        }
+        kinds.insert(kind.clone(), None);
+        drop(kinds);
+        let (inner, mapping) = (Arc::clone(&self.0), mapping.clone());
+        self.0.tasks.spawn(async move {
+            let watching = inner.watch(&kind, &mapping);
+            inner.shutdown.run_until_cancelled(watching).await;
+            inner.ledger.unwatched(&kind);
+            inner.kinds.lock().insert(kind, Some(Instant::now() + REFUSED));
+        });
+    }
+}
+
+impl Inner {
+    /// Ends when the server refuses the kind for good.
+    async fn watch(&self, kind: &GroupKind, mapping: &Mapping) {
+        let config = watcher::Config::default().labels(&self.label).page_size(PAGE);
+        let is_metadata = METADATA_ONLY.contains(&(kind.group.as_str(), kind.kind.as_str()));
+        if is_metadata {
+            let api =
+                Api::<PartialObjectMeta<DynamicObject>>::all_with(self.client.clone(), &mapping.resource);
+            self.follow(kind, watcher(api, config).default_backoff()).await;
+        } else {
+            let api = Api::<DynamicObject>::all_with(self.client.clone(), &mapping.resource);
+            self.follow(kind, watcher(api, config).default_backoff()).await;
+        }
+    }
+
+    async fn follow<K: Sighting>(
+        &self,
+        kind: &GroupKind,
+        events: impl Stream<Item = watcher::Result<Event<K>>>,
+    ) {
+        let mut events = pin!(events);
+        let mut present = HashSet::new();
+        let mut began = Instant::now();
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(Event::Init) => {
+                    present.clear();
+                    began = Instant::now();
+                }
+                Ok(Event::InitApply(object)) => {
+                    let id = id_of(kind, object.metadata());
+                    self.ledger.saw(&id, object.metadata(), object.body());
+                    present.insert(id);
+                }
+                Ok(Event::InitDone) => self.ledger.listed(kind, &std::mem::take(&mut present), began),
+                Ok(Event::Apply(object)) => {
+                    let id = id_of(kind, object.metadata());
+                    self.ledger.saw(&id, object.metadata(), object.body());
+                }
+                Ok(Event::Delete(object)) => self.ledger.lost(&id_of(kind, object.metadata())),
+                Err(error) => {
+                    self.ledger.unwatched(kind);
+                    if is_refusal(&error) {
+                        tracing::debug!(kind = kind.kind, group = kind.group, %error, "kind cannot be watched");
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// An object as a watch delivers it.
+trait Sighting {
+    fn metadata(&self) -> &ObjectMeta;
+    fn body(&self) -> Option<&DynamicObject>;
+}
+
+impl Sighting for DynamicObject {
+    fn metadata(&self) -> &ObjectMeta {
+        self.meta()
+    }
+
+    fn body(&self) -> Option<&DynamicObject> {
+        Some(self)
+    }
+}
+
+impl Sighting for PartialObjectMeta<DynamicObject> {
+    fn metadata(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn body(&self) -> Option<&DynamicObject> {
+        None
+    }
+}
+
+fn id_of(kind: &GroupKind, meta: &ObjectMeta) -> ObjectId {
+    ObjectId {
+        namespace: meta.namespace.clone().unwrap_or_default(),
+        name: meta.name.clone().unwrap_or_default(),
+        group: kind.group.clone(),
+        kind: kind.kind.clone(),
+    }
+}
+
+fn is_refusal(error: &watcher::Error) -> bool {
+    let code = match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => status(error).map(|status| status.code),
+        watcher::Error::WatchError(status) => Some(status.code),
+        watcher::Error::NoResourceVersion => None,
+    };
+    matches!(code, Some(403 | 404 | 405))
+}
