@@ -91,7 +91,7 @@ pub struct GitRepositorySpec {
 
 /// GitRepositoryRef specifies the Git reference to resolve and check out.
 ///
-/// Precedence: commit, name, tag, semver, branch (SRC-GIT-1).
+/// Precedence: commit, name, tag, semver, branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GitRepositoryRef {
     /// Branch to check out, defaults to 'master' if no other field is defined.
