@@ -1,0 +1,72 @@
+//! What becomes of objects that are written in one version and read in another.
+
+use kube::Api;
+use serde_json::{Value, json};
+use weir_api::{GitRepository, Kustomization, Receiver};
+
+use super::world;
+
+fn manifest(api_version: &str, kind: &str, name: &str, spec: &Value) -> Value {
+    json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": name }, "spec": spec })
+}
+
+#[tokio::test]
+async fn fields_of_old_kustomizations_survive() {
+    let (plane, namespace) = world("versions").await;
+    let spec = json!({
+        "interval": "10m0s",
+        "path": "./deploy",
+        "prune": true,
+        "sourceRef": { "kind": "GitRepository", "name": "app" },
+        "validation": "client",
+        "patchesStrategicMerge": [{ "kind": "Deployment", "metadata": { "name": "app" }, "spec": { "replicas": 2 } }],
+        "patchesJson6902": [{
+            "target": { "version": "v1", "kind": "Service", "name": "app" },
+            "patch": [{ "op": "replace", "path": "/spec/ports/0/port", "value": 8080 }],
+        }],
+    });
+    plane
+        .apply(&namespace, manifest("kustomize.toolkit.fluxcd.io/v1beta1", "Kustomization", "app", &spec))
+        .await
+        .unwrap();
+
+    let read =
+        Api::<Kustomization>::namespaced(plane.client().unwrap(), &namespace).get("app").await.unwrap();
+    assert_eq!(read.spec.validation.as_deref(), Some("client"));
+    assert_eq!(read.spec.patches_strategic_merge[0]["spec"]["replicas"], 2);
+    assert_eq!(read.spec.patches_json6902[0].patch[0].value, Some(json!(8080)));
+    assert_eq!(read.status.unwrap().observed_generation, -1);
+}
+
+#[tokio::test]
+async fn absent_fields_get_their_defaults() {
+    let (plane, namespace) = world("versions").await;
+    let spec = json!({ "interval": "1m", "url": "https://example.com/app.git", "verify": { "secretRef": { "name": "keys" } } });
+    plane
+        .apply(&namespace, manifest("source.toolkit.fluxcd.io/v1", "GitRepository", "app", &spec))
+        .await
+        .unwrap();
+    let spec = json!({ "type": "github", "resources": [], "secretRef": { "name": "token" } });
+    plane
+        .apply(&namespace, manifest("notification.toolkit.fluxcd.io/v1", "Receiver", "app", &spec))
+        .await
+        .unwrap();
+
+    let git = Api::<GitRepository>::namespaced(plane.client().unwrap(), &namespace).get("app").await.unwrap();
+    assert_eq!(git.spec.timeout.unwrap().to_string(), "1m0s");
+    assert_eq!(git.spec.provider, None);
+    assert_eq!(git.spec.verify.unwrap().mode.as_deref(), Some("HEAD"));
+    let receiver = Api::<Receiver>::namespaced(plane.client().unwrap(), &namespace).get("app").await.unwrap();
+    assert_eq!(receiver.spec.interval.unwrap().to_string(), "10m0s");
+}
+
+/// An object without a spec is taken and says that nothing has looked at it yet (KS-API-5).
+#[tokio::test]
+async fn an_object_without_spec_is_taken() {
+    let (plane, namespace) = world("versions").await;
+    let empty = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": { "name": "empty" },
+    });
+    let applied = plane.apply(&namespace, empty).await.unwrap();
+    assert_eq!(applied.data["status"], json!({ "observedGeneration": -1 }));
+}
