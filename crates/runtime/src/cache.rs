@@ -43,7 +43,10 @@ impl fmt::Display for ObjectKey {
 }
 
 /// What a cache can hold.
-pub trait Cached: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + fmt::Debug + Send + Sync + 'static {}
+pub trait Cached:
+    kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + fmt::Debug + Send + Sync + 'static
+{
+}
 impl<K> Cached for K where
     K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + fmt::Debug + Send + Sync + 'static
 {
@@ -172,7 +175,8 @@ impl<K: Cached> Cache<K> {
     }
 
     fn retain(&self, keep: &std::collections::HashSet<ObjectKey>) {
-        let gone: Vec<_> = self.inner.objects.read().keys().filter(|key| !keep.contains(*key)).cloned().collect();
+        let gone: Vec<_> =
+            self.inner.objects.read().keys().filter(|key| !keep.contains(*key)).cloned().collect();
         gone.iter().for_each(|key| self.delete(key));
     }
 
@@ -192,7 +196,8 @@ fn trim<K: kube::Resource>(object: &mut K) {
 
 /// Resource versions of one kind are numbers that grow (guaranteed by the API since Kubernetes 1.35, true before).
 fn is_newer<K: kube::Resource>(candidate: &K, known: &K) -> bool {
-    let version = |object: &K| object.meta().resource_version.as_deref().and_then(|text| text.parse::<u64>().ok());
+    let version =
+        |object: &K| object.meta().resource_version.as_deref().and_then(|text| text.parse::<u64>().ok());
     if candidate.meta().uid != known.meta().uid {
         return true;
     }

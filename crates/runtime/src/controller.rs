@@ -27,8 +27,8 @@ pub use run::{Finalized, Next, Outcome, Run};
 use backoff::Backoff;
 pub(crate) use backoff::RetryDelays;
 use progress::Phases;
-use report::Reporter;
 pub(crate) use report::ReportSettings;
+use report::Reporter;
 
 /// How long runs in flight may take to end once the service stops; Pods are killed 60 s after the signal.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
@@ -112,7 +112,8 @@ impl<R: Reconciler> Controller<R> {
             while runs.try_join_next().is_some() {}
         }
         queue.cancel_all();
-        let _ = tokio::time::timeout(STOP_DEADLINE, async { while runs.join_next().await.is_some() {} }).await;
+        let _ =
+            tokio::time::timeout(STOP_DEADLINE, async { while runs.join_next().await.is_some() {} }).await;
     }
 
     async fn run_one(&self, ticket: Ticket) {
@@ -147,7 +148,8 @@ impl<R: Reconciler> Controller<R> {
         let (key, started) = (run.key.clone(), run.started);
         let cancelled = run.cancel.clone();
         let work = AssertUnwindSafe(self.reconciler.reconcile(run)).catch_unwind();
-        let outcome = progress::follow(work, &phases, |phase| self.reporter.progress(object.clone(), phase)).await;
+        let outcome =
+            progress::follow(work, &phases, |phase| self.reporter.progress(object.clone(), phase)).await;
         match outcome {
             Ok(outcome) if outcome.superseded => {
                 tracing::debug!(%key, cancelled = cancelled.is_cancelled(), "run superseded");

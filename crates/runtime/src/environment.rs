@@ -28,7 +28,9 @@ pub enum EnvironmentError {
     #[error("the cluster's address or credentials are not usable: {0}")]
     Client(#[source] kube::Error),
     /// A variable is set that would change whom the service acts as.
-    #[error("refusing to start while the environment variable {0} is set: it would change who the service acts as")]
+    #[error(
+        "refusing to start while the environment variable {0} is set: it would change who the service acts as"
+    )]
     Impersonation(&'static str),
 }
 
@@ -72,7 +74,9 @@ impl Environment {
     /// Surroundings for a given cluster.
     pub fn new(mut kube_config: kube::Config, runtime_namespace: String) -> Result<Self, EnvironmentError> {
         kube_config.read_timeout = Some(READ_TIMEOUT);
-        let client = kube::Client::try_from(kube_config.clone()).map_err(EnvironmentError::Client)?;
+        let metrics = Metrics::default();
+        let client = crate::client::client(kube_config.clone(), metrics.requests())
+            .map_err(EnvironmentError::Client)?;
         Ok(Self {
             peer_token: PeerToken::of_process(&kube_config),
             kube_config,
@@ -80,7 +84,7 @@ impl Environment {
             shutdown: CancellationToken::new(),
             runtime_namespace,
             caches: CachePool::default(),
-            metrics: Metrics::default(),
+            metrics,
             shared: None,
             clock: Timestamp::now,
         })

@@ -114,7 +114,11 @@ impl Election {
             lease_duration_seconds: i32::try_from(self.duration.as_secs()).ok(),
             acquire_time: Some(acquired.unwrap_or(MicroTime(now))),
             renew_time: Some(MicroTime(now)),
-            lease_transitions: Some(if ours || before.is_none() { transitions } else { transitions.saturating_add(1) }),
+            lease_transitions: Some(if ours || before.is_none() {
+                transitions
+            } else {
+                transitions.saturating_add(1)
+            }),
             ..LeaseSpec::default()
         }
     }

@@ -13,13 +13,11 @@
 //! - At most one run per object; a run never sleeps, it returns what it waits for ([`Next`]).
 //! - Telling people never delays a run: events leave through a bounded outbox.
 //! - Nothing in here knows a single kind or service.
-#![cfg_attr(
-    test,
-    allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
-)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod args;
 pub mod cache;
+pub mod client;
 pub mod condition;
 pub mod controller;
 pub mod environment;

@@ -46,6 +46,13 @@ struct QueueLabels {
     name: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    code: u16,
+    method: String,
+    host: String,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// All metrics of a process.
@@ -67,6 +74,7 @@ struct Families {
     adds: Family<QueueLabels, Counter>,
     waited: Histograms<QueueLabels>,
     retries: Family<QueueLabels, Counter>,
+    requests: Family<RequestLabels, Counter>,
 }
 
 impl Default for Metrics {
@@ -85,6 +93,7 @@ impl Default for Metrics {
             adds: Family::default(),
             waited: Family::new_with_constructor(queue),
             retries: Family::default(),
+            requests: Family::default(),
         };
         let mut registry = Registry::default();
         families.register(&mut registry);
@@ -95,11 +104,23 @@ impl Default for Metrics {
 
 impl Families {
     fn register(&self, registry: &mut Registry) {
-        registry.register("gotk_reconcile_duration_seconds", "Duration of a reconcile", self.duration.clone());
+        registry.register(
+            "gotk_reconcile_duration_seconds",
+            "Duration of a reconcile",
+            self.duration.clone(),
+        );
         registry.register("controller_runtime_reconcile", "Reconciles by result", self.total.clone());
         registry.register("controller_runtime_reconcile_errors", "Failed reconciles", self.errors.clone());
-        registry.register("controller_runtime_reconcile_panics", "Reconciles that panicked", self.panics.clone());
-        registry.register("controller_runtime_reconcile_time_seconds", "Duration of reconciles", self.time.clone());
+        registry.register(
+            "controller_runtime_reconcile_panics",
+            "Reconciles that panicked",
+            self.panics.clone(),
+        );
+        registry.register(
+            "controller_runtime_reconcile_time_seconds",
+            "Duration of reconciles",
+            self.time.clone(),
+        );
         registry.register("controller_runtime_active_workers", "Reconciles running now", self.active.clone());
         registry.register(
             "controller_runtime_max_concurrent_reconciles",
@@ -110,6 +131,7 @@ impl Families {
         registry.register("workqueue_adds", "Objects taken from the queue", self.adds.clone());
         registry.register("workqueue_queue_duration_seconds", "Time in the queue", self.waited.clone());
         registry.register("workqueue_retries", "Retries after failures", self.retries.clone());
+        registry.register("rest_client_requests", "Requests to the Kubernetes API", self.requests.clone());
     }
 }
 
@@ -127,11 +149,29 @@ impl Metrics {
         metrics
     }
 
+    /// The handle of a Kubernetes client.
+    pub fn requests(&self) -> RequestMetrics {
+        RequestMetrics { requests: self.families.requests.clone() }
+    }
+
     /// The OpenMetrics text of everything.
     pub fn encode(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry.lock())?;
         Ok(text)
+    }
+}
+
+/// What a Kubernetes client counts.
+#[derive(Clone)]
+pub struct RequestMetrics {
+    requests: Family<RequestLabels, Counter>,
+}
+
+impl RequestMetrics {
+    pub(crate) fn sent(&self, method: &http::Method, code: http::StatusCode, host: &str) {
+        let labels = RequestLabels { code: code.as_u16(), method: method.to_string(), host: host.to_owned() };
+        self.requests.get_or_create(&labels).inc();
     }
 }
 

@@ -130,7 +130,12 @@ impl Service {
         if service.env.shared.is_none() {
             service.serve_probes().await?;
         }
-        tracing::info!(logger = "setup", service = name, version = env!("CARGO_PKG_VERSION"), "starting manager");
+        tracing::info!(
+            logger = "setup",
+            service = name,
+            version = env!("CARGO_PKG_VERSION"),
+            "starting manager"
+        );
         Ok(service)
     }
 
@@ -274,14 +279,17 @@ impl Service {
             }
             None => {
                 let mut grpc = std::mem::take(&mut *self.grpc.lock());
-                grpc.add(self.status.clone().into_service(self.authorizer.clone()));
+                grpc.add(
+                    self.status.clone().into_service(self.authorizer.clone(), self.env.shutdown.clone()),
+                );
                 serve_grpc(grpc, &self.args, &self.tasks, tell_stop.clone()).await?;
             }
         }
         let controllers = std::mem::take(&mut *self.controllers.lock());
-        let election = self.args.enable_leader_election.then(|| {
-            Election::new(self.name, &self.env.runtime_namespace, &self.args)
-        });
+        let election = self
+            .args
+            .enable_leader_election
+            .then(|| Election::new(self.name, &self.env.runtime_namespace, &self.args));
         let outcome = lead(election, controllers, &self.leader, &self.env).await;
         tell_stop.cancel();
         self.tasks.close();
@@ -291,8 +299,10 @@ impl Service {
 
     async fn serve_probes(&self) -> Result<(), ServiceError> {
         let stop = self.env.shutdown.clone();
-        let routers =
-            [(&self.args.metrics_addr, probe::metrics(self.env.metrics.clone())), (&self.args.health_addr, probe::probes())];
+        let routers = [
+            (&self.args.metrics_addr, probe::metrics(self.env.metrics.clone())),
+            (&self.args.health_addr, probe::probes()),
+        ];
         for (addr, router) in routers {
             if let Some(listener) = listen("metrics and probes", addr).await? {
                 let stop = stop.clone();
@@ -322,7 +332,8 @@ async fn lead(
     }
     leader.send_replace(true);
     let stop_controllers = stop.child_token();
-    let running = futures::future::join_all(controllers.into_iter().map(|start| start(stop_controllers.clone())));
+    let running =
+        futures::future::join_all(controllers.into_iter().map(|start| start(stop_controllers.clone())));
     let waiting = async {
         let kept = match &election {
             Some(election) => election.hold(&env.client, &stop).await,
@@ -360,7 +371,8 @@ async fn serve_grpc(
 
 async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
     let Some(addr) = listen_addr(addr)? else { return Ok(None) };
-    let listener = TcpListener::bind(addr).await.map_err(|source| ServiceError::Listen { what, addr, source })?;
+    let listener =
+        TcpListener::bind(addr).await.map_err(|source| ServiceError::Listen { what, addr, source })?;
     tracing::info!(logger = "setup", what, addr = %listener.local_addr().unwrap_or(addr), "listening");
     Ok(Some(listener))
 }
@@ -374,7 +386,8 @@ fn peer_of(args: &EventsArgs) -> Result<Option<Route>, ServiceError> {
     let EventsArgs { events_addr, events_grpc_addr } = args;
     if !events_grpc_addr.is_empty() {
         let channel = peer_channel(events_grpc_addr, None);
-        let channel = channel.map_err(|source| ServiceError::PeerAddr { addr: events_grpc_addr.clone(), source })?;
+        let channel =
+            channel.map_err(|source| ServiceError::PeerAddr { addr: events_grpc_addr.clone(), source })?;
         return Ok(Some(Route::Grpc(channel)));
     }
     if events_addr.is_empty() {

@@ -26,7 +26,12 @@ pub struct CachePool {
 
 impl CachePool {
     /// The cache of that kind and scope, started on first use; returns when its first list is complete.
-    pub async fn get<K>(&self, client: &kube::Client, scope: Scope, stop: &CancellationToken) -> Result<Cache<K>, WatchError>
+    pub async fn get<K>(
+        &self,
+        client: &kube::Client,
+        scope: Scope,
+        stop: &CancellationToken,
+    ) -> Result<Cache<K>, WatchError>
     where
         K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
     {

@@ -22,7 +22,9 @@ pub struct Scope {
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The first list did not finish; most often the CRDs are not installed, or RBAC forbids the list.
-    #[error("{kind}: the first list did not finish within {seconds} s; are the CRDs installed, and may this account list them?")]
+    #[error(
+        "{kind}: the first list did not finish within {seconds} s; are the CRDs installed, and may this account list them?"
+    )]
     NotSynced {
         /// Kind that was to be watched.
         kind: String,
@@ -53,7 +55,11 @@ where
     }
 }
 
-fn take<K: Cached>(cache: &Cache<K>, listed: &mut HashSet<ObjectKey>, event: watcher::Event<DeserializeGuard<K>>) {
+fn take<K: Cached>(
+    cache: &Cache<K>,
+    listed: &mut HashSet<ObjectKey>,
+    event: watcher::Event<DeserializeGuard<K>>,
+) {
     match event {
         watcher::Event::Init => listed.clear(),
         watcher::Event::InitApply(guard) => {

@@ -50,7 +50,8 @@ pub(super) async fn follow<T, W: Future<Output = ()>>(
             () = tokio::time::sleep(QUIET) => {}
         }
         let phase = phases.get();
-        if phase.is_some() && phase != written
+        if phase.is_some()
+            && phase != written
             && let Some(phase) = phase
         {
             written = Some(phase.clone());

@@ -101,7 +101,12 @@ where
     }
 
     /// Writes the status if it differs, then tells.
-    pub(super) async fn outcome<R: Reconciler>(&self, object: &K, outcome: Outcome<K>, took: Duration) -> Next {
+    pub(super) async fn outcome<R: Reconciler>(
+        &self,
+        object: &K,
+        outcome: Outcome<K>,
+        took: Duration,
+    ) -> Next {
         let key = ObjectKey::of(object);
         let latest = self.latest(object);
         let mut desired = status_of(&outcome.object);
@@ -131,7 +136,9 @@ where
             }
             Finalized::Retry { object: desired, events } => {
                 let desired = desired.as_ref().map(status_of);
-                if let Some(patch) = desired.and_then(|desired| merge_diff(&status_of(&*self.latest(object)), &desired)) {
+                if let Some(patch) =
+                    desired.and_then(|desired| merge_diff(&status_of(&*self.latest(object)), &desired))
+                {
                     let _ = self.write_status(object, patch).await;
                 }
                 self.tell(object, events);
@@ -147,7 +154,13 @@ where
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         self.settings.metrics.panicked();
         self.settings.metrics.reconciled(K::KIND, key, took, Next::Backoff);
-        tracing::error!(controllerKind = K::KIND, namespace = key.namespace, name = key.name, error = text, "panic recovered");
+        tracing::error!(
+            controllerKind = K::KIND,
+            namespace = key.namespace,
+            name = key.name,
+            error = text,
+            "panic recovered"
+        );
         Next::Backoff
     }
 
@@ -160,7 +173,9 @@ where
     /// The newest known state of the same object: a progress write may have come between.
     fn latest(&self, object: &K) -> Arc<K> {
         let known = self.cache.get(&ObjectKey::of(object));
-        known.filter(|known| known.meta().uid == object.meta().uid).unwrap_or_else(|| Arc::new(object.clone()))
+        known
+            .filter(|known| known.meta().uid == object.meta().uid)
+            .unwrap_or_else(|| Arc::new(object.clone()))
     }
 
     fn api(&self, object: &K) -> Api<K> {
@@ -223,7 +238,13 @@ fn set_field(object: &mut Value, field: &str, value: Value) {
     }
 }
 
-fn log(key: &ObjectKey, kind: &str, took: Duration, revision: Option<&str>, line: Option<(tracing::Level, String)>) {
+fn log(
+    key: &ObjectKey,
+    kind: &str,
+    took: Duration,
+    revision: Option<&str>,
+    line: Option<(tracing::Level, String)>,
+) {
     let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     match line {
@@ -233,7 +254,9 @@ fn log(key: &ObjectKey, kind: &str, took: Duration, revision: Option<&str>, line
         Some((tracing::Level::INFO, message)) => {
             tracing::info!(controllerKind = kind, namespace, name, revision, duration_ms, "{message}");
         }
-        Some((_, message)) => tracing::debug!(controllerKind = kind, namespace, name, revision, duration_ms, "{message}"),
+        Some((_, message)) => {
+            tracing::debug!(controllerKind = kind, namespace, name, revision, duration_ms, "{message}")
+        }
         None => tracing::debug!(controllerKind = kind, namespace, name, revision, duration_ms, "reconciled"),
     }
 }

@@ -38,8 +38,12 @@ impl<K: FluxObject> Run<K> {
 
     /// A run outside a controller, for tests of reconcilers.
     pub fn detached(object: Arc<K>, causes: Vec<Cause>, now: Timestamp) -> Self {
-        let ticket =
-            Ticket { key: ObjectKey::of(&*object), causes, cancel: CancellationToken::new(), waited: Duration::ZERO };
+        let ticket = Ticket {
+            key: ObjectKey::of(&*object),
+            causes,
+            cancel: CancellationToken::new(),
+            waited: Duration::ZERO,
+        };
         Self::new(object, ticket, Phases::default(), now)
     }
 

@@ -98,5 +98,12 @@ async fn post(client: &reqwest::Client, url: &reqwest::Url, event: &Event) -> Re
 fn undelivered(event: &Event, error: &str) {
     let involved = &event.involved_object;
     let (namespace, name) = (&involved.namespace, &involved.name);
-    tracing::warn!(controllerKind = involved.kind, namespace, name, reason = event.reason, error, "event not delivered to the notification service");
+    tracing::warn!(
+        controllerKind = involved.kind,
+        namespace,
+        name,
+        reason = event.reason,
+        error,
+        "event not delivered to the notification service"
+    );
 }

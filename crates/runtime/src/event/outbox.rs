@@ -105,7 +105,14 @@ fn enqueue(queue: &mpsc::Sender<Event>, event: Event, destination: &str) {
             mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event) => event,
         };
         let InvolvedObject { kind, namespace, name, .. } = event.involved_object;
-        tracing::warn!(controllerKind = kind, namespace, name, reason = event.reason, destination, "event dropped: the outbox is full");
+        tracing::warn!(
+            controllerKind = kind,
+            namespace,
+            name,
+            reason = event.reason,
+            destination,
+            "event dropped: the outbox is full"
+        );
     }
 }
 
@@ -134,5 +141,9 @@ fn truncated(mut message: String) -> String {
 
 fn hostname() -> String {
     let from_env = std::env::var("HOSTNAME").ok();
-    from_env.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok()).unwrap_or_default().trim().to_owned()
+    from_env
+        .or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok())
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }

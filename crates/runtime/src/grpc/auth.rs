@@ -81,13 +81,17 @@ impl Authorizer {
         }
         let Access { verb, group, resource, namespace, name } = access;
         let target = [namespace, name].join("/");
-        Err(Status::permission_denied(format!("user '{}' may not {verb} {resource}.{group} {target}", identity.user)))
+        Err(Status::permission_denied(format!(
+            "user '{}' may not {verb} {resource}.{group} {target}",
+            identity.user
+        )))
     }
 
     /// Finds out who calls.
     pub async fn identify<T>(&self, request: &Request<T>) -> Result<Identity, Status> {
         let header = request.metadata().get("authorization").and_then(|value| value.to_str().ok());
-        let token = header.and_then(|value| value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ")));
+        let token =
+            header.and_then(|value| value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ")));
         let token = token.filter(|token| token.len() <= MAX_TOKEN).ok_or_else(|| {
             Status::unauthenticated("a Kubernetes token is needed: metadata 'authorization: Bearer <token>'")
         })?;

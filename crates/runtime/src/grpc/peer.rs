@@ -37,7 +37,10 @@ pub struct PeerToken {
 enum Source {
     /// All services are in this process; the token never leaves it.
     Process(SecretString),
-    File { path: PathBuf, read: Mutex<Option<(Instant, SecretString)>> },
+    File {
+        path: PathBuf,
+        read: Mutex<Option<(Instant, SecretString)>>,
+    },
 }
 
 impl PeerToken {
@@ -85,10 +88,14 @@ pub struct Token(pub PeerToken);
 
 impl Interceptor for Token {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        let token = self.0.current().map_err(|error| Status::unauthenticated(format!("no token for the peer: {error}")))?;
+        let token = self
+            .0
+            .current()
+            .map_err(|error| Status::unauthenticated(format!("no token for the peer: {error}")))?;
         let value = format!("Bearer {}", token.expose_secret());
-        let mut value: MetadataValue<_> =
-            value.parse().map_err(|_| Status::unauthenticated("the token for the peer is not a header value"))?;
+        let mut value: MetadataValue<_> = value
+            .parse()
+            .map_err(|_| Status::unauthenticated("the token for the peer is not a header value"))?;
         value.set_sensitive(true);
         request.metadata_mut().insert("authorization", value);
         Ok(request)

@@ -58,7 +58,12 @@ impl GrpcServer {
     /// Adds a service.
     pub fn add<S>(&mut self, service: S)
     where
-        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + NamedService + Clone + Send + Sync + 'static,
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>
+            + NamedService
+            + Clone
+            + Send
+            + Sync
+            + 'static,
         S::Future: Send + 'static,
     {
         self.names.push(S::NAME);
@@ -70,7 +75,12 @@ impl GrpcServer {
     /// # Errors
     ///
     /// When the certificate cannot be read, or the transport fails.
-    pub async fn serve(mut self, listener: TcpListener, tls: Option<TlsFiles>, stop: CancellationToken) -> Result<(), GrpcError> {
+    pub async fn serve(
+        mut self,
+        listener: TcpListener,
+        tls: Option<TlsFiles>,
+        stop: CancellationToken,
+    ) -> Result<(), GrpcError> {
         let (health, health_service) = tonic_health::server::health_reporter();
         for name in &self.names {
             health.set_service_status(*name, tonic_health::ServingStatus::Serving).await;
@@ -93,7 +103,9 @@ impl GrpcServer {
             server = server.tls_config(ServerTlsConfig::new().identity(identity))?;
         }
         let router = server.add_routes(self.routes.routes());
-        Ok(router.serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned()).await?)
+        Ok(router
+            .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned())
+            .await?)
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 use weir_api::FluxObject;
 use weir_proto::status::v1::ObjectStatus;
 use weir_proto::status::v1::status_server::StatusServer;
@@ -60,8 +61,9 @@ impl StatusRegistry {
             get: Box::new(move |key| getter.get(key).map(|object| convert::status(&*object))),
             list: Box::new(move |namespace| {
                 let selected = lister.list().into_iter();
-                let selected =
-                    selected.filter(|object| namespace.is_empty() || object.meta().namespace.as_deref() == Some(namespace));
+                let selected = selected.filter(|object| {
+                    namespace.is_empty() || object.meta().namespace.as_deref() == Some(namespace)
+                });
                 let mut listed: Vec<_> = selected.map(|object| convert::status(&*object)).collect();
                 listed.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
                 listed
@@ -86,9 +88,13 @@ impl StatusRegistry {
         });
     }
 
-    /// The gRPC service over these kinds.
-    pub fn into_service(self, authorizer: Authorizer) -> StatusServer<impl weir_proto::status::v1::status_server::Status> {
-        StatusServer::new(service::StatusService { registry: self, authorizer })
+    /// The gRPC service over these kinds; its streams end at `stop`.
+    pub fn into_service(
+        self,
+        authorizer: Authorizer,
+        stop: CancellationToken,
+    ) -> StatusServer<impl weir_proto::status::v1::status_server::Status> {
+        StatusServer::new(service::StatusService { registry: self, authorizer, stop })
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(usize::MAX)
     }

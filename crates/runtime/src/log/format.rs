@@ -63,7 +63,9 @@ impl Fields {
     /// Flux's entries about an object carry it as `<Kind>: {name, namespace}` beside the single keys.
     fn name_object(&mut self) {
         let text = |key: &str| self.others.get(key).and_then(Value::as_str).map(str::to_owned);
-        if let (Some(kind), Some(namespace), Some(name)) = (text("controllerKind"), text("namespace"), text("name")) {
+        if let (Some(kind), Some(namespace), Some(name)) =
+            (text("controllerKind"), text("namespace"), text("name"))
+        {
             self.others.insert("controller".to_owned(), kind.to_lowercase().into());
             self.others.insert(kind, serde_json::json!({ "name": name, "namespace": namespace }));
         }
@@ -75,7 +77,12 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
-    fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
         let mut fields = Fields::default();
         event.record(&mut fields);
         fields.name_object();
@@ -97,7 +104,9 @@ impl ZapFormat {
         let Fields { message, others } = fields;
         match self.encoding {
             Encoding::Console if others.is_empty() => format!("{ts}\t{}\t{message}", level.to_uppercase()),
-            Encoding::Console => format!("{ts}\t{}\t{message}\t{}", level.to_uppercase(), Value::Object(others)),
+            Encoding::Console => {
+                format!("{ts}\t{}\t{message}\t{}", level.to_uppercase(), Value::Object(others))
+            }
             Encoding::Json => {
                 let mut entry = Map::new();
                 entry.insert("level".to_owned(), level.into());
@@ -138,6 +147,9 @@ mod tests {
 
     #[test]
     fn console_is_tab_separated() {
-        assert!(line(Encoding::Console).starts_with("2026-01-02T03:04:05.006Z\tINFO\tserver-side apply completed\t{"));
+        assert!(
+            line(Encoding::Console)
+                .starts_with("2026-01-02T03:04:05.006Z\tINFO\tserver-side apply completed\t{")
+        );
     }
 }

@@ -18,7 +18,7 @@ where
     A: Parser,
     F: Future<Output = Result<(), ServiceError>>,
 {
-    let args = A::parse();
+    let args = parse::<A>();
     let common = runtime(&args);
     crate::log::init(common.log_level, common.log_encoding);
     install_crypto();
@@ -47,6 +47,12 @@ where
     }
 }
 
+/// The last of repeated flags wins, as with Flux: patches append to the arguments of a Deployment.
+fn parse<A: Parser>() -> A {
+    let matches = A::command().args_override_self(true).get_matches();
+    A::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
 /// One crypto provider for the whole process, installed before any TLS is set up (DEP-04).
 pub fn install_crypto() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -55,7 +61,8 @@ pub fn install_crypto() {
 /// Cancels at the first SIGTERM or SIGINT; ends at the second.
 pub(crate) async fn cancel_at_signal(shutdown: CancellationToken) {
     for _ in 0..2 {
-        let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+        else {
             return std::future::pending().await;
         };
         tokio::select! {

@@ -48,7 +48,11 @@ impl SharedServers {
 pub type Entry = Box<dyn FnOnce(Environment) -> BoxFuture<'static, Result<(), ServiceError>> + Send>;
 
 /// Runs services together until the process is told to stop, or one of them fails, which stops the others.
-pub async fn run_together(args: &RuntimeArgs, mut env: Environment, services: Vec<Entry>) -> Result<(), ServiceError> {
+pub async fn run_together(
+    args: &RuntimeArgs,
+    mut env: Environment,
+    services: Vec<Entry>,
+) -> Result<(), ServiceError> {
     args.validate()?;
     let shared = SharedServers::new(services.len());
     env.shared = Some(shared.clone());
@@ -73,7 +77,7 @@ pub async fn run_together(args: &RuntimeArgs, mut env: Environment, services: Ve
         }
         let mut grpc = std::mem::take(&mut *shared.grpc.lock());
         let authorizer = Authorizer::new(env.client.clone(), env.peer_token.clone());
-        grpc.add(shared.status().into_service(authorizer));
+        grpc.add(shared.status().into_service(authorizer, stop.clone()));
         serve_grpc(grpc, args, &tasks, stop_serving.clone()).await
     };
     let running = services.into_iter().map(|start| {

@@ -2,11 +2,12 @@
 
 use std::pin::Pin;
 
-use futures::Stream;
+use futures::{Stream, StreamExt};
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 use weir_proto::status::v1::{
-    GetRequest, GetResponse, ListKindsRequest, ListKindsResponse, ListRequest, ListResponse, WatchRequest, WatchResponse,
-    status_server,
+    GetRequest, GetResponse, ListKindsRequest, ListKindsResponse, ListRequest, ListResponse, WatchRequest,
+    WatchResponse, status_server,
 };
 
 use super::{Source, StatusRegistry, feed};
@@ -16,6 +17,7 @@ use crate::grpc::{Access, Authorizer};
 pub(super) struct StatusService {
     pub registry: StatusRegistry,
     pub authorizer: Authorizer,
+    pub stop: CancellationToken,
 }
 
 fn access(source: &Source, verb: &'static str, namespace: &str, name: &str) -> Access {
@@ -46,7 +48,8 @@ impl status_server::Status for StatusService {
         let source = self.source(kind)?;
         self.authorizer.allow(&request, access(&source, "get", namespace, name)).await?;
         let object = (source.get)(&ObjectKey::new(namespace, name));
-        let object = object.ok_or_else(|| Status::not_found(format!("{kind} '{namespace}/{name}' not found")))?;
+        let object =
+            object.ok_or_else(|| Status::not_found(format!("{kind} '{namespace}/{name}' not found")))?;
         Ok(Response::new(GetResponse { object: Some(object) }))
     }
 
@@ -77,17 +80,24 @@ impl status_server::Status for StatusService {
             }
         }
         if kinds.is_empty() {
-            return Err(Status::permission_denied(format!("user '{}' may not watch {kind} objects", identity.user)));
+            return Err(Status::permission_denied(format!(
+                "user '{}' may not watch {kind} objects",
+                identity.user
+            )));
         }
         let since = match resource_version.as_str() {
             "" => 0,
             text => text.parse().map_err(|_| Status::invalid_argument("resource_version is not a number"))?,
         };
         let selection = feed::Selection { kinds, namespace, name, since };
-        Ok(Response::new(Box::pin(feed::stream(&self.registry, selection))))
+        let stream = feed::stream(&self.registry, selection).take_until(self.stop.clone().cancelled_owned());
+        Ok(Response::new(Box::pin(stream)))
     }
 
-    async fn list_kinds(&self, request: Request<ListKindsRequest>) -> Result<Response<ListKindsResponse>, Status> {
+    async fn list_kinds(
+        &self,
+        request: Request<ListKindsRequest>,
+    ) -> Result<Response<ListKindsResponse>, Status> {
         self.authorizer.identify(&request).await?;
         let kinds = self.registry.kinds().into_iter().map(str::to_owned).collect();
         Ok(Response::new(ListKindsResponse { kinds }))

@@ -1,0 +1,66 @@
+//! The Kubernetes client of a service: named, and counted in `rest_client_requests_total` (KS-MET-3).
+
+use std::task::{Context, Poll};
+
+use futures::future::{InspectOk, TryFutureExt};
+use http::{HeaderName, HeaderValue, Request, Response};
+use kube::client::{Body, ClientBuilder};
+use tower::{Layer, Service};
+
+use crate::metrics::RequestMetrics;
+
+/// What the API server's audit log shows of us.
+const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("weir/", env!("CARGO_PKG_VERSION")));
+
+/// Builds a client whose requests carry Weir's name and are counted.
+///
+/// # Errors
+///
+/// When the configuration's certificates or credentials are not usable.
+pub fn client(mut config: kube::Config, metrics: RequestMetrics) -> kube::Result<kube::Client> {
+    config.headers.push((HeaderName::from_static("user-agent"), USER_AGENT));
+    let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
+    Ok(ClientBuilder::try_from(config)?.with_layer(&Counting { metrics, host }).build())
+}
+
+#[derive(Clone)]
+struct Counting {
+    metrics: RequestMetrics,
+    host: String,
+}
+
+impl<S> Layer<S> for Counting {
+    type Service = Counted<S>;
+
+    fn layer(&self, inner: S) -> Counted<S> {
+        Counted { inner, counting: self.clone() }
+    }
+}
+
+#[derive(Clone)]
+struct Counted<S> {
+    inner: S,
+    counting: Counting,
+}
+
+type Count<B> = Box<dyn FnOnce(&Response<B>) + Send>;
+
+impl<S, B> Service<Request<Body>> for Counted<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    B: 'static,
+{
+    type Response = Response<B>;
+    type Error = S::Error;
+    type Future = InspectOk<S::Future, Count<B>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let (method, Counting { metrics, host }) = (request.method().clone(), self.counting.clone());
+        let count: Count<B> = Box::new(move |response| metrics.sent(&method, response.status(), &host));
+        self.inner.call(request).inspect_ok(count)
+    }
+}

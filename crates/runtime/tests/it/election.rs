@@ -1,0 +1,51 @@
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use weir_runtime::leader::Election;
+use weir_testkit::ControlPlane;
+
+fn election(namespace: &str, identity: &str) -> Election {
+    Election {
+        lease: "source-controller-leader-election".into(),
+        namespace: namespace.into(),
+        identity: identity.into(),
+        duration: Duration::from_secs(15),
+        renew_deadline: Duration::from_secs(10),
+        retry_period: Duration::from_millis(100),
+        release: true,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_second_replica_leads_as_soon_as_the_first_gives_the_lease_back() {
+    let plane = ControlPlane::shared().await.unwrap();
+    let client = plane.client().unwrap();
+    let namespace = plane.unique_namespace("leader").await.unwrap();
+    let (first, second) = (election(&namespace, "first"), election(&namespace, "second"));
+    let (stop_first, never) = (CancellationToken::new(), CancellationToken::new());
+    assert!(first.acquire(&client, &never).await);
+    let waiting = async {
+        let held = tokio::time::timeout(Duration::from_secs(1), second.acquire(&client, &never)).await;
+        assert!(held.is_err(), "two leaders at once");
+        stop_first.cancel();
+    };
+    let (kept, ()) = tokio::join!(first.hold(&client, &stop_first), waiting);
+    assert!(kept);
+    let taken = tokio::time::timeout(Duration::from_secs(5), second.acquire(&client, &never)).await;
+    assert_eq!(taken.ok(), Some(true), "a released lease must not have to expire");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_taken_by_another_is_lost() {
+    let plane = ControlPlane::shared().await.unwrap();
+    let client = plane.client().unwrap();
+    let namespace = plane.unique_namespace("leader").await.unwrap();
+    let (first, thief) = (election(&namespace, "first"), election(&namespace, "thief"));
+    let never = CancellationToken::new();
+    assert!(first.acquire(&client, &never).await);
+    let leases: kube::Api<k8s_openapi::api::coordination::v1::Lease> =
+        kube::Api::namespaced(client.clone(), &namespace);
+    let patch = serde_json::json!({ "spec": { "holderIdentity": thief.identity } });
+    leases.patch(&first.lease, &Default::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
+    assert!(!first.hold(&client, &never).await);
+}

@@ -1,0 +1,8 @@
+//! The runtime against a real API server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod election;
+mod events;
+mod reconcile;
+mod status;
+mod world;

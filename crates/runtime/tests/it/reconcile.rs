@@ -1,0 +1,113 @@
+use std::sync::atomic::Ordering;
+
+use k8s_openapi::api::core::v1::Event;
+use kube::api::{Api, DeleteParams, ListParams};
+use weir_runtime::args::EventsArgs;
+use weir_testkit::{condition, eventually, touch_requested_at, wait_for, wait_gone, wait_ready};
+
+use crate::world::{DEADLINE, MarkReady, World, flags};
+
+async fn world(reconciler: MarkReady) -> World {
+    World::start(flags(&[]), EventsArgs::default(), reconciler).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_gets_its_finalizer_its_status_and_an_event() {
+    let world = world(MarkReady::default()).await;
+    world.receiver("a", "").await;
+    let object = wait_ready(&world.receivers().await, "a", DEADLINE).await.unwrap();
+    assert_eq!(object.metadata.finalizers.as_deref(), Some(&["finalizers.fluxcd.io".to_owned()][..]));
+    let events: Api<Event> = Api::namespaced(world.env.client.clone(), &world.namespace);
+    let event = eventually("the event", DEADLINE, async || {
+        events.list(&ListParams::default()).await.ok()?.items.pop()
+    });
+    let event = event.await.unwrap();
+    assert_eq!(event.message.as_deref(), Some("all good"));
+    assert_eq!(event.source.unwrap().component.as_deref(), Some("test-controller"));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_is_recorded_as_handled() {
+    let world = world(MarkReady::default()).await;
+    world.receiver("a", "").await;
+    let receivers = world.receivers().await;
+    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
+    let token = touch_requested_at(&receivers, "a").await.unwrap();
+    let handled = wait_for(&receivers, "a", "the request is handled", DEADLINE, |object| {
+        object.is_some_and(|object| object.data["status"]["lastHandledReconcileAt"] == token.as_str())
+    });
+    handled.await.unwrap();
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suspended_object_is_not_reconciled_but_its_request_is_recorded() {
+    let reconciler = MarkReady::default();
+    let runs = reconciler.runs.clone();
+    let world = world(reconciler).await;
+    world.receiver("a", "suspend: true").await;
+    let receivers = world.receivers().await;
+    let token = touch_requested_at(&receivers, "a").await.unwrap();
+    let handled = wait_for(&receivers, "a", "the request is recorded", DEADLINE, |object| {
+        object.is_some_and(|object| object.data["status"]["lastHandledReconcileAt"] == token.as_str())
+    });
+    let object = handled.await.unwrap().unwrap();
+    assert!(condition(&object, "Ready").is_none());
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_object_is_finalized_once_and_goes() {
+    let reconciler = MarkReady::default();
+    let finalized = reconciler.finalized.clone();
+    let world = world(reconciler).await;
+    world.receiver("a", "").await;
+    let receivers = world.receivers().await;
+    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
+    receivers.delete("a", &DeleteParams::default()).await.unwrap();
+    wait_gone(&receivers, "a", DEADLINE).await.unwrap();
+    assert_eq!(finalized.load(Ordering::SeqCst), 1);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_costs_only_its_own_object() {
+    let world = world(MarkReady::default()).await;
+    world.receiver("panic", "").await;
+    world.receiver("b", "").await;
+    wait_ready(&world.receivers().await, "b", DEADLINE).await.unwrap();
+    let text = eventually("the panic is counted", DEADLINE, async || {
+        let text = world.env.metrics.encode().ok()?;
+        text.contains("controller_runtime_reconcile_panics_total").then_some(text)
+    });
+    assert!(
+        text.await.unwrap().contains(r#"controller_runtime_reconcile_errors_total{controller="receiver"}"#)
+    );
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spec_change_moves_the_generation_and_not_the_transition_time() {
+    let reconciler = MarkReady::default();
+    let runs = reconciler.runs.clone();
+    let world = world(reconciler).await;
+    world.receiver("a", "").await;
+    let receivers = world.receivers().await;
+    let first = wait_ready(&receivers, "a", DEADLINE).await.unwrap();
+    let before = runs.load(Ordering::SeqCst);
+    world.receiver("a", "interval: 5m").await;
+    let second = eventually("the second run", DEADLINE, async || {
+        let object = receivers.get("a").await.ok()?;
+        (runs.load(Ordering::SeqCst) > before && object.data["status"]["observedGeneration"] == 2)
+            .then_some(object)
+    });
+    let second = second.await.unwrap();
+    assert_ne!(first.metadata.resource_version, second.metadata.resource_version);
+    assert_eq!(
+        first.data["status"]["conditions"][0]["lastTransitionTime"],
+        second.data["status"]["conditions"][0]["lastTransitionTime"]
+    );
+    world.stop().await;
+}
