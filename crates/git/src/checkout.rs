@@ -1,0 +1,299 @@
+//! A fetched commit, read object by object: no work tree, no filters, no hooks (DEP-GIT-6).
+
+use crate::error::Error;
+use git2::{ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+const EXECUTABLE: i32 = 0o100_755;
+const SYMLINK: i32 = 0o120_000;
+const COMMIT: i32 = 0o160_000;
+const DIRECTORY: i32 = 0o040_000;
+/// Runes of a commit subject that go into events and logs.
+const MAX_SUMMARY: usize = 50;
+
+/// Caps on what is read of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Files of a tree. The Linux kernel has 90 000.
+    pub files: usize,
+    /// Bytes of one blob; libgit2 holds it in memory.
+    pub blob: u64,
+    /// Directories inside each other.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { files: 500_000, blob: 256 << 20, depth: 128 }
+    }
+}
+
+/// The bare repository of a checkout; removed with the last value that shares it.
+#[derive(Debug, Clone)]
+pub(crate) struct Directory {
+    path: Arc<TempDir>,
+}
+
+impl Directory {
+    pub(crate) fn create() -> Result<Directory, Error> {
+        let path = tempfile::Builder::new().prefix("weir-git-").tempdir();
+        let path = path.map_err(|source| Error::WorkDirectory { source })?;
+        let mut options = RepositoryInitOptions::new();
+        options.bare(true).external_template(false);
+        Repository::init_opts(path.path(), &options)?;
+        Ok(Directory { path: Arc::new(path) })
+    }
+
+    pub(crate) fn open(&self) -> Result<Repository, Error> {
+        // Not `open_bare`: it does not read which commits are shallow roots, and walks then miss their parents.
+        let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH;
+        Ok(Repository::open_ext(self.path.path(), flags, std::iter::empty::<&std::ffi::OsStr>())?)
+    }
+}
+
+/// What a commit says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// Its id.
+    pub id: Oid,
+    /// The first line of its message.
+    pub summary: String,
+    /// Its whole message.
+    pub message: String,
+    /// Author as `Name <email>`.
+    pub author: String,
+    /// Committer time in seconds since 1970.
+    pub time: i64,
+    /// Its root tree.
+    pub tree: Oid,
+}
+
+impl CommitInfo {
+    pub(crate) fn read(repository: &Repository, id: Oid) -> Result<CommitInfo, Error> {
+        let commit = repository.find_commit(id)?;
+        let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+        Ok(CommitInfo {
+            id,
+            summary: message.trim_start().lines().next().unwrap_or_default().to_owned(),
+            message,
+            author: commit.author().to_string(),
+            time: commit.time().seconds(),
+            tree: commit.tree_id(),
+        })
+    }
+
+    /// The subject for events: at most 50 characters, then `...`.
+    #[must_use]
+    pub fn short_summary(&self) -> String {
+        match self.summary.char_indices().nth(MAX_SUMMARY) {
+            Some((end, _)) => format!("{}...", self.summary.get(..end).unwrap_or_default()),
+            None => self.summary.clone(),
+        }
+    }
+}
+
+/// What an entry of a tree is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeKind {
+    /// A directory.
+    Directory,
+    /// A file.
+    File {
+        /// Whether its mode is 0755.
+        executable: bool,
+    },
+    /// A symbolic link.
+    Symlink,
+    /// A submodule.
+    Submodule,
+}
+
+/// An entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeNode {
+    /// Its name, one path component.
+    pub name: String,
+    /// What it is.
+    pub kind: TreeKind,
+    /// The object.
+    pub id: Oid,
+}
+
+/// A file of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitFile {
+    /// Path from the root.
+    pub path: String,
+    /// File or symlink.
+    pub kind: TreeKind,
+    /// The blob.
+    pub id: Oid,
+}
+
+/// A commit that was fetched. Its methods block; they belong on a blocking thread.
+#[derive(Debug, Clone)]
+pub struct Checkout {
+    directory: Directory,
+    /// What the reference stood for: the commit, or an annotated tag.
+    object: Oid,
+    commit: CommitInfo,
+    revision: String,
+    limits: Limits,
+}
+
+impl Checkout {
+    pub(crate) fn new(
+        directory: Directory,
+        object: Oid,
+        commit: Oid,
+        revision: String,
+    ) -> Result<Checkout, Error> {
+        let commit = CommitInfo::read(&directory.open()?, commit)?;
+        Ok(Checkout { directory, object, commit, revision, limits: Limits::default() })
+    }
+
+    pub(crate) fn share(&self) -> Directory {
+        self.directory.clone()
+    }
+
+    pub(crate) fn repository(&self) -> Result<Repository, Error> {
+        self.directory.open()
+    }
+
+    /// The revision, as `status.artifact.revision` has it.
+    #[must_use]
+    pub fn revision(&self) -> &str {
+        &self.revision
+    }
+
+    /// The commit.
+    #[must_use]
+    pub fn commit(&self) -> &CommitInfo {
+        &self.commit
+    }
+
+    /// The object that the reference stood for: the commit itself or an annotated tag.
+    #[must_use]
+    pub fn object(&self) -> Oid {
+        self.object
+    }
+
+    /// A reader that keeps the repository open.
+    ///
+    /// # Errors
+    /// When the repository cannot be opened.
+    pub fn reader(&self) -> Result<Reader, Error> {
+        Ok(Reader { repository: self.directory.open()?, limits: self.limits })
+    }
+
+    /// The files of a commit below `subtree` (empty for all), sorted by path; no submodules.
+    ///
+    /// # Errors
+    /// When the tree cannot be read or is beyond the limits. A missing subtree has no files.
+    pub fn files(&self, commit: Oid, subtree: &str) -> Result<Vec<GitFile>, Error> {
+        let reader = self.reader()?;
+        let root = reader.repository.find_commit(commit)?.tree_id();
+        let prefix = subtree.trim_start_matches("./").trim_matches('/');
+        let Some(start) = reader.find_directory(root, prefix)? else { return Ok(Vec::new()) };
+        let mut files = Vec::new();
+        let mut pending = vec![(prefix.to_owned(), start, 0)];
+        while let Some((directory, id, depth)) = pending.pop() {
+            if depth > self.limits.depth {
+                return Err(Error::Limit {
+                    what: "depth of the tree".into(),
+                    limit: self.limits.depth as u64,
+                });
+            }
+            for node in reader.list(id)? {
+                let path =
+                    if directory.is_empty() { node.name } else { format!("{directory}/{}", node.name) };
+                match node.kind {
+                    TreeKind::Directory => pending.push((path, node.id, depth + 1)),
+                    TreeKind::Submodule => {}
+                    kind => files.push(GitFile { path, kind, id: node.id }),
+                }
+            }
+            if files.len() > self.limits.files {
+                return Err(Error::Limit { what: "number of files".into(), limit: self.limits.files as u64 });
+            }
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(files)
+    }
+
+    /// The content of a blob.
+    ///
+    /// # Errors
+    /// When it cannot be read or is beyond the limits.
+    pub fn read(&self, blob: Oid) -> Result<Vec<u8>, Error> {
+        self.reader()?.read(blob)
+    }
+}
+
+/// Reads many objects of one repository.
+pub struct Reader {
+    repository: Repository,
+    limits: Limits,
+}
+
+impl Reader {
+    /// The entries of a tree in the order in which Git keeps them.
+    ///
+    /// # Errors
+    /// When the tree cannot be read, or a name is no text or no path component.
+    pub fn list(&self, tree: Oid) -> Result<Vec<TreeNode>, Error> {
+        let tree = self.repository.find_tree(tree)?;
+        tree.iter()
+            .map(|entry| {
+                let lossy = || String::from_utf8_lossy(entry.name_bytes()).into_owned();
+                let name =
+                    std::str::from_utf8(entry.name_bytes()).map_err(|_| Error::Path { path: lossy() })?;
+                if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
+                    return Err(Error::Path { path: name.to_owned() });
+                }
+                let kind = match entry.filemode() {
+                    DIRECTORY => TreeKind::Directory,
+                    SYMLINK => TreeKind::Symlink,
+                    COMMIT => TreeKind::Submodule,
+                    mode => TreeKind::File { executable: mode == EXECUTABLE },
+                };
+                Ok(TreeNode { name: name.to_owned(), kind, id: entry.id() })
+            })
+            .collect()
+    }
+
+    /// The content of a blob.
+    ///
+    /// # Errors
+    /// When it cannot be read or is beyond the limits.
+    pub fn read(&self, blob: Oid) -> Result<Vec<u8>, Error> {
+        let odb = self.repository.odb()?;
+        let (size, _) = odb.read_header(blob)?;
+        if size as u64 > self.limits.blob {
+            return Err(Error::Limit { what: format!("size of blob {blob}"), limit: self.limits.blob });
+        }
+        let object = odb.read(blob)?;
+        if object.kind() != ObjectType::Blob {
+            return Err(Error::Path { path: blob.to_string() });
+        }
+        Ok(object.data().to_vec())
+    }
+
+    /// The tree at a path below `root`; nothing when there is none.
+    ///
+    /// # Errors
+    /// When a tree on the way cannot be read.
+    pub fn find_directory(&self, root: Oid, path: &str) -> Result<Option<Oid>, Error> {
+        let mut at = root;
+        for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+            let next =
+                self.list(at)?.into_iter().find(|node| node.name == name && node.kind == TreeKind::Directory);
+            match next {
+                Some(node) => at = node.id,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(at))
+    }
+}

@@ -1,0 +1,138 @@
+//! The entry: bounded blocking work, one deadline per operation.
+
+use crate::error::Error;
+use crate::operation::Registered;
+use crate::reference::{Reference, RemoteRef};
+use crate::remote::Remote;
+use crate::{Checkout, CommitInfo, Fetched, PushRequest};
+use crate::{fetch, push, transport};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use weir_http::Clients;
+
+/// Operations at a time, when the caller does not say. Each holds a thread and the buffers of a pack.
+const DEFAULT_CONCURRENCY: usize = 8;
+/// Servers know Flux by this name; some choose their answer by it.
+const USER_AGENT: &str = "flux/v2";
+
+/// How the client is set up.
+#[derive(Debug, Clone)]
+pub struct GitConfig {
+    /// Operations at a time.
+    pub concurrency: usize,
+}
+
+impl Default for GitConfig {
+    fn default() -> Self {
+        GitConfig { concurrency: DEFAULT_CONCURRENCY }
+    }
+}
+
+/// Git client. Cheap to clone; share one per process.
+#[derive(Clone)]
+pub struct Git {
+    permits: Arc<Semaphore>,
+    clients: Clients,
+}
+
+impl Git {
+    /// A client; prepares libgit2 for this process.
+    ///
+    /// # Errors
+    /// When libgit2 cannot be prepared.
+    pub fn new(config: GitConfig) -> Result<Git, Error> {
+        transport::initialise()?;
+        let permits = Arc::new(Semaphore::new(config.concurrency.max(1)));
+        Ok(Git { permits, clients: Clients::new(USER_AGENT) })
+    }
+
+    /// The references of a remote.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached or does not let us.
+    pub async fn list(&self, remote: &Remote) -> Result<Vec<RemoteRef>, Error> {
+        self.run(remote, fetch::list).await
+    }
+
+    /// Resolves `reference` and fetches it, in one session. When it resolves to the revision `known`, nothing is
+    /// fetched; a pinned commit is not even asked for then.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached, does not let us, or has no such reference.
+    pub async fn fetch(
+        &self,
+        remote: &Remote,
+        reference: &Reference,
+        known: Option<&str>,
+    ) -> Result<Fetched, Error> {
+        if let (Some(revision), Some(known)) = (reference.fixed_revision(), known)
+            && revision == known
+        {
+            return Ok(Fetched::Unchanged { revision });
+        }
+        let (reference, known) = (reference.clone(), known.map(str::to_owned));
+        self.run(remote, move |operation| fetch::fetch(operation, &reference, known.as_deref())).await
+    }
+
+    /// A shallow clone of a branch.
+    ///
+    /// # Errors
+    /// As [`Git::fetch`].
+    pub async fn clone_branch(&self, remote: &Remote, branch: &str) -> Result<Checkout, Error> {
+        match self.fetch(remote, &Reference::Branch(branch.to_owned()), None).await? {
+            Fetched::New(checkout) => Ok(checkout),
+            // Nothing is known, so nothing can be unchanged.
+            Fetched::Unchanged { revision } => Err(Error::RefNotFound { name: revision }),
+        }
+    }
+
+    /// Fetches another branch into a clone; nothing when the remote has no such branch.
+    ///
+    /// # Errors
+    /// As [`Git::fetch`].
+    pub async fn fetch_more(
+        &self,
+        remote: &Remote,
+        checkout: &Checkout,
+        branch: &str,
+    ) -> Result<Option<CommitInfo>, Error> {
+        let (directory, branch) = (checkout.share(), branch.to_owned());
+        self.run(remote, move |operation| fetch::fetch_more(operation, &directory, &branch)).await
+    }
+
+    /// Pushes a commit of a clone by compare-and-swap.
+    ///
+    /// # Errors
+    /// [`Error::LeaseLost`] when someone else was faster, [`Error::PushRejected`] when the server refuses.
+    pub async fn push(
+        &self,
+        remote: &Remote,
+        checkout: &Checkout,
+        request: PushRequest,
+    ) -> Result<(), Error> {
+        let directory = checkout.share();
+        self.run(remote, move |operation| push::push(operation, &directory, &request)).await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        remote: &Remote,
+        work: impl FnOnce(&Registered) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let http = match remote.url.scheme() {
+            "http" | "https" => Some(self.clients.get(&remote.http)?),
+            "ssh" => None,
+            scheme => return Err(Error::Scheme { scheme: scheme.to_owned() }),
+        };
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| Error::Cancelled)?;
+        let cancel = remote.cancel.child_token();
+        let operation = Registered::new(remote.clone(), http, cancel.clone());
+        // A caller that goes away takes its operation along.
+        let _guard = cancel.drop_guard();
+        let running = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work(&operation).map_err(|error| operation.operation().reason(error))
+        });
+        running.await.map_err(|error| Error::WorkDirectory { source: std::io::Error::other(error) })?
+    }
+}

@@ -1,0 +1,255 @@
+//! What goes wrong between us and a Git server, in the words that conditions carry (SRC-GIT-7).
+
+use crate::known_hosts::KnownHostsError;
+use crate::ssh_key::IdentityError;
+use std::io;
+
+/// A failed Git operation. [`Error::clone_message`] gives the text for a condition.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The server wants credentials, or better ones.
+    #[error("authentication required: {detail}")]
+    AuthenticationRequired {
+        /// What the server said.
+        detail: String,
+    },
+    /// The server knows us and says no.
+    #[error("authorization failed: {detail}")]
+    AuthorizationFailed {
+        /// What the server said.
+        detail: String,
+    },
+    /// No such repository, said over HTTP.
+    #[error("repository not found: {detail}")]
+    RepositoryNotFound {
+        /// What the server said.
+        detail: String,
+    },
+    /// No such repository, said over SSH.
+    #[error("repository not found")]
+    SshRepositoryNotFound,
+    /// Any other answer of an HTTP server.
+    #[error("unexpected requesting \"{url}\" status code: {status}")]
+    UnexpectedStatus {
+        /// What was asked for.
+        url: String,
+        /// The answer.
+        status: u16,
+    },
+    /// The answer is not that of a smart HTTP server.
+    #[error("\"{url}\" is no smart Git server: content type '{content_type}'")]
+    NotSmart {
+        /// What was asked for.
+        url: String,
+        /// Type of the answer.
+        content_type: String,
+    },
+    /// The HTTP request got no answer.
+    #[error("{method} \"{url}\": {reason}")]
+    Request {
+        /// `Get` or `Post`.
+        method: &'static str,
+        /// What was asked for.
+        url: String,
+        /// Why there is no answer.
+        reason: String,
+    },
+    /// The HTTP client could not be made from the given certificate authority or proxy.
+    #[error(transparent)]
+    HttpClient(#[from] weir_http::ClientError),
+    /// The connection could not be made, or it broke.
+    #[error("ssh: {0}")]
+    Ssh(#[from] SshError),
+    /// Credentials that cannot be used.
+    #[error("unable to construct auth method with options: {0}")]
+    Identity(#[from] IdentityError),
+    /// Host keys that cannot be read.
+    #[error("unable to construct auth method with options: knownhosts: {0}")]
+    KnownHosts(#[from] KnownHostsError),
+    /// An SSH URL without SSH credentials, or the other way round.
+    #[error("transport '{scheme}' cannot be used with the given credentials")]
+    Credentials {
+        /// Scheme of the URL.
+        scheme: String,
+    },
+    /// The scheme is none that we speak.
+    #[error("unsupported transport '{scheme}'")]
+    Scheme {
+        /// Scheme of the URL.
+        scheme: String,
+    },
+    /// The remote has no references at all.
+    #[error("git repository is empty")]
+    Empty,
+    /// The branch, tag or name is not there.
+    #[error("couldn't find remote ref \"{name}\"")]
+    RefNotFound {
+        /// The full reference.
+        name: String,
+    },
+    /// `ref.name` leads nowhere (SRC-GIT-5).
+    #[error("unable to resolve ref '{name}' to a specific commit")]
+    NameNotFound {
+        /// The reference as written.
+        name: String,
+    },
+    /// `ref.name` is no reference.
+    #[error("ref {name} is invalid; Git refs cannot begin or end with a slash '/'")]
+    NameInvalid {
+        /// The reference as written.
+        name: String,
+    },
+    /// The commit is not there (SRC-GIT-6).
+    #[error("unable to resolve commit object for '{id}': {reason}")]
+    CommitNotFound {
+        /// The commit as written.
+        id: String,
+        /// Why it cannot be found.
+        reason: String,
+    },
+    /// The range cannot be read.
+    #[error("semver parse error: {0}")]
+    Range(#[from] weir_policy::semver::SemverError),
+    /// No tag lies in the range.
+    #[error("no match found for semver: {range}")]
+    NoMatch {
+        /// The range as written.
+        range: String,
+    },
+    /// A reference points at something that is no commit.
+    #[error("'{name}' does not point at a commit")]
+    NotACommit {
+        /// The reference.
+        name: String,
+    },
+    /// A path in a tree or an edit cannot be used.
+    #[error("invalid path '{path}' in Git tree")]
+    Path {
+        /// The path.
+        path: String,
+    },
+    /// A quantity in the repository is beyond its cap.
+    #[error("{what} exceeds {limit}")]
+    Limit {
+        /// What is too large.
+        what: String,
+        /// The cap.
+        limit: u64,
+    },
+    /// Someone else moved the branch since it was read (DEP-GIT-4).
+    #[error("reference '{refname}' has changed since it was read: expected {expected}, found {found}")]
+    LeaseLost {
+        /// The reference that was to be pushed.
+        refname: String,
+        /// Where it was believed to be.
+        expected: String,
+        /// Where it is.
+        found: String,
+    },
+    /// The server refused the push.
+    #[error("push of '{refname}' was rejected: {reason}")]
+    PushRejected {
+        /// The reference.
+        refname: String,
+        /// The server's words.
+        reason: String,
+    },
+    /// Push options were given and the server takes none (DEP-GIT-5).
+    #[error("push options are not supported by the Git server")]
+    PushOptionsUnsupported,
+    /// The commit could not be signed.
+    #[error("failed to sign commit: {reason}")]
+    Sign {
+        /// The signer's words.
+        reason: String,
+    },
+    /// The time given for the operation is over.
+    #[error("context deadline exceeded")]
+    Deadline,
+    /// The operation was given up by its caller.
+    #[error("context canceled")]
+    Cancelled,
+    /// Work directory trouble.
+    #[error("failed to create Git work directory: {source}")]
+    WorkDirectory {
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// Anything that libgit2 says without us knowing better.
+    #[error("{}", source.message())]
+    Library {
+        /// The library's error.
+        #[from]
+        source: git2::Error,
+    },
+}
+
+/// What goes wrong on the way to an SSH server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SshError {
+    /// No connection.
+    #[error("{reason}")]
+    Connect {
+        /// Why.
+        reason: String,
+    },
+    /// The host is known with other keys.
+    #[error("handshake failed: knownhosts: key mismatch")]
+    HostKeyMismatch,
+    /// Nothing is known of the host.
+    #[error("handshake failed: knownhosts: key is unknown")]
+    HostKeyUnknown,
+    /// The host's key is known to be compromised.
+    #[error("handshake failed: knownhosts: key is revoked")]
+    HostKeyRevoked,
+    /// The server takes none of our keys.
+    #[error(
+        "handshake failed: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain"
+    )]
+    NotAuthenticated,
+    /// The handshake failed otherwise, or the connection broke later.
+    #[error("{reason}")]
+    Protocol {
+        /// The library's words.
+        reason: String,
+    },
+    /// The server ended the session before it sent anything.
+    #[error("unexpected end of session: {stderr}")]
+    Ended {
+        /// What it wrote to its error stream.
+        stderr: String,
+    },
+}
+
+impl Error {
+    /// The text of a failed clone of `url`, as conditions carry it behind `failed to checkout and determine revision: `.
+    /// User info of the URL is not repeated.
+    #[must_use]
+    pub fn clone_message(&self, url: &str) -> String {
+        let url = without_password(url);
+        match self {
+            Error::SshRepositoryNotFound => format!("unable to clone: {self}: git repository: '{url}'"),
+            Error::NameNotFound { .. }
+            | Error::NameInvalid { .. }
+            | Error::CommitNotFound { .. }
+            | Error::Range(_)
+            | Error::NoMatch { .. }
+            | Error::Identity(_)
+            | Error::KnownHosts(_)
+            | Error::Empty => self.to_string(),
+            _ => format!("unable to clone '{url}': {self}"),
+        }
+    }
+}
+
+/// A URL as it may be shown: the password, if it has one, is left out; a user name alone is not a secret.
+pub(crate) fn without_password(text: &str) -> String {
+    match url::Url::parse(text) {
+        Ok(mut url) if url.password().is_some() => {
+            let cleared = url.set_password(None).and_then(|()| url.set_username(""));
+            if cleared.is_ok() { url.to_string() } else { String::new() }
+        }
+        _ => text.to_owned(),
+    }
+}

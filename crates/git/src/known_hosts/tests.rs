@@ -1,0 +1,60 @@
+use super::*;
+use rstest::rstest;
+
+const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
+const OTHER: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ";
+
+fn verdict(text: &str, host: &str, port: u16) -> HostVerdict {
+    KnownHosts::parse(text).unwrap().check(host, port, &PublicKey::from_openssh(KEY).unwrap())
+}
+
+#[rstest]
+#[case::plain(format!("example.com {KEY}"), HostVerdict::Known)]
+#[case::with_comment(format!("# c\n\nexample.com {KEY} root@example"), HostVerdict::Known)]
+#[case::one_of_many(format!("a.com,Example.COM {KEY}"), HostVerdict::Known)]
+#[case::any_matching_line(format!("example.com {OTHER}\nexample.com {KEY}"), HostVerdict::Known)]
+#[case::wildcard(format!("*.com {KEY}"), HostVerdict::Known)]
+#[case::question_mark(format!("exampl?.com {KEY}"), HostVerdict::Known)]
+#[case::negated(format!("*.com,!example.com {KEY}"), HostVerdict::Unknown)]
+#[case::other_host(format!("example.org {KEY}"), HostVerdict::Unknown)]
+#[case::other_port(format!("[example.com]:2222 {KEY}"), HostVerdict::Unknown)]
+#[case::other_key(format!("example.com {OTHER}"), HostVerdict::Mismatch)]
+#[case::revoked(format!("example.com {KEY}\n@revoked * {KEY}"), HostVerdict::Revoked)]
+#[case::authority_is_no_host_key(format!("@cert-authority example.com {KEY}"), HostVerdict::Unknown)]
+#[case::nothing(String::new(), HostVerdict::Unknown)]
+fn on_the_default_port(#[case] text: String, #[case] expected: HostVerdict) {
+    assert_eq!(verdict(&text, "example.com", 22), expected);
+}
+
+#[test]
+fn other_ports_are_written_in_brackets() {
+    assert_eq!(verdict(&format!("[example.com]:2222 {KEY}"), "example.com", 2222), HostVerdict::Known);
+    assert_eq!(verdict(&format!("example.com {KEY}"), "example.com", 2222), HostVerdict::Unknown);
+}
+
+#[test]
+fn hashed_names() {
+    // ssh-keygen -H of "example.com"
+    let mut mac = Hmac::<Sha1>::new_from_slice(b"salt").unwrap();
+    mac.update(b"example.com");
+    let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
+    let line = format!("|1|{}|{} {KEY}", encode(b"salt"), encode(&mac.finalize().into_bytes()));
+    assert_eq!(verdict(&line, "example.com", 22), HostVerdict::Known);
+    assert_eq!(verdict(&line, "example.org", 22), HostVerdict::Unknown);
+}
+
+#[rstest]
+#[case("junk", "knownhosts: missing host pattern")]
+#[case("example.com ssh-ed25519", "knownhosts: missing host pattern")]
+#[case("example.com ssh-ed25519 AAAA", "knownhosts: line 1: invalid key")]
+#[case("@trust example.com ssh-ed25519 AAAA", "knownhosts: line 1: unknown marker")]
+fn malformed(#[case] text: &str, #[case] message: &str) {
+    assert_eq!(KnownHosts::parse(text).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn algorithms_follow_the_lines_of_the_host() {
+    let hosts = KnownHosts::parse(&format!("other.com {OTHER}\nexample.com {KEY}")).unwrap();
+    assert_eq!(hosts.algorithms("example.com", 22), [Algorithm::Ed25519]);
+    assert_eq!(hosts.algorithms("unknown.com", 22), [Algorithm::Ed25519]);
+}

@@ -1,0 +1,47 @@
+//! Git for sources and for automation: resolve a reference, fetch it shallow, read its tree without a checkout, commit,
+//! and push by compare-and-swap.
+//!
+//! libgit2 does the object work. Everything that touches the network is ours (DEP-GIT-2): two transports, HTTP(S) over
+//! reqwest and SSH over russh, that know one operation's credentials, certificate authority, proxy, deadline and
+//! cancellation. No configuration of the machine is read, no child process is started, no file of a commit is written
+//! to disk.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), weir_git::Error> {
+//! use weir_git::{Fetched, Git, GitConfig, Reference, Remote};
+//! let git = Git::new(GitConfig::default())?;
+//! let remote = Remote::new("https://github.com/org/fleet".parse().unwrap());
+//! match git.fetch(&remote, &Reference::Branch("main".into()), None).await? {
+//!     Fetched::New(checkout) => println!("{}: {}", checkout.revision(), checkout.commit().summary),
+//!     Fetched::Unchanged { revision } => println!("still at {revision}"),
+//! }
+//! # Ok(()) }
+//! ```
+
+mod checkout;
+mod client;
+mod commit;
+mod credentials;
+mod error;
+mod fetch;
+mod known_hosts;
+mod operation;
+mod push;
+mod reference;
+mod remote;
+mod ssh_key;
+mod transport;
+
+pub use checkout::{Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
+pub use client::{Git, GitConfig};
+pub use commit::{CommitRequest, Signature, Signer};
+pub use credentials::{AuthOptionError, Credentials, SshAuth};
+pub use error::{Error, SshError};
+pub use fetch::Fetched;
+pub use git2::Oid;
+pub use known_hosts::{HostVerdict, KnownHosts, KnownHostsError};
+pub use push::{Lease, PushRequest};
+pub use reference::{Reference, RemoteRef};
+pub use remote::Remote;
+pub use ssh_key::{IdentityError, identity_is_encrypted};
+pub use weir_http::{Profile, Proxy};

@@ -1,0 +1,117 @@
+//! One operation on its way through libgit2: what its transport needs, and why it failed.
+//!
+//! libgit2 knows transports by URL scheme only. So an operation is given a number, the number is the host of the URL
+//! that libgit2 sees, and the transport finds the operation by it (DEP-GIT-2).
+
+use crate::error::Error;
+use crate::remote::Remote;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::future::Future;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Scheme under which HTTP(S) operations are known to libgit2.
+pub(crate) const HTTP_SCHEME: &str = "weir+http";
+/// Scheme under which SSH operations are known to libgit2.
+pub(crate) const SSH_SCHEME: &str = "weir+ssh";
+
+static RUNNING: LazyLock<Mutex<HashMap<u64, Arc<Operation>>>> = LazyLock::new(Mutex::default);
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// What the transports know of an operation.
+pub(crate) struct Operation {
+    pub(crate) remote: Remote,
+    pub(crate) http: Option<reqwest::Client>,
+    runtime: Handle,
+    deadline: Instant,
+    cancel: CancellationToken,
+    failure: Mutex<Option<Error>>,
+}
+
+/// An operation that transports can find; they no longer can once this is dropped.
+pub(crate) struct Registered {
+    id: u64,
+    operation: Arc<Operation>,
+}
+
+impl Registered {
+    /// Makes an operation known. `http` is the client for HTTP(S) remotes. Must be called inside a tokio runtime.
+    pub(crate) fn new(
+        remote: Remote,
+        http: Option<reqwest::Client>,
+        cancel: CancellationToken,
+    ) -> Registered {
+        let deadline = Instant::now() + remote.timeout;
+        let runtime = Handle::current();
+        let operation =
+            Arc::new(Operation { remote, http, runtime, deadline, cancel, failure: Mutex::new(None) });
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        RUNNING.lock().insert(id, Arc::clone(&operation));
+        Registered { id, operation }
+    }
+
+    /// The URL under which libgit2 reaches the remote.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.operation.http.is_some() { HTTP_SCHEME } else { SSH_SCHEME };
+        format!("{scheme}://{}/", self.id)
+    }
+
+    pub(crate) fn operation(&self) -> &Operation {
+        &self.operation
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        RUNNING.lock().remove(&self.id);
+    }
+}
+
+/// The operation behind a URL that libgit2 hands to a transport.
+pub(crate) fn find(url: &str) -> Option<Arc<Operation>> {
+    let (_, rest) = url.split_once("://")?;
+    let id = rest.split('/').next()?.parse().ok()?;
+    RUNNING.lock().get(&id).cloned()
+}
+
+impl Operation {
+    /// Runs a future to its end on this blocking thread, unless deadline or cancellation come first.
+    pub(crate) fn wait<T>(&self, future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => Err(Error::Cancelled),
+                result = tokio::time::timeout_at(self.deadline, future) => result.unwrap_or(Err(Error::Deadline)),
+            }
+        })
+    }
+
+    /// Whether the operation may go on.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.cancel.is_cancelled() && Instant::now() < self.deadline
+    }
+
+    /// Remembers why the operation failed; libgit2 is told something shorter. The first reason stays.
+    pub(crate) fn fail(&self, error: Error) -> io::Error {
+        let shown = io::Error::other(error.to_string());
+        self.failure.lock().get_or_insert(error);
+        shown
+    }
+
+    /// The reason behind an error of libgit2: what a transport remembered, or that the time was over.
+    pub(crate) fn reason(&self, error: Error) -> Error {
+        if let Some(reason) = self.failure.lock().take() {
+            return reason;
+        }
+        match error {
+            Error::Library { .. } if self.cancel.is_cancelled() => Error::Cancelled,
+            Error::Library { .. } if Instant::now() >= self.deadline => Error::Deadline,
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! From what an object asks for to one reference of the remote (SRC-GIT-1…6). Pure: the remote's list in, a plan out.
+
+use crate::error::Error;
+use git2::Oid;
+use weir_policy::semver::{Constraint, Version};
+
+/// Suffix under which a server lists the commit behind an annotated tag.
+const PEELED: &str = "^{}";
+const HEADS: &str = "refs/heads/";
+const TAGS: &str = "refs/tags/";
+/// Tags of equal precedence (build metadata) that are fetched to compare their dates.
+const MAX_TIES: usize = 16;
+
+/// What to fetch, one of `spec.ref`'s forms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reference {
+    /// The tip of a branch.
+    Branch(String),
+    /// A tag, lightweight or annotated.
+    Tag(String),
+    /// The highest version tag in a range.
+    Semver(String),
+    /// Any full reference, for example `refs/pull/1/head`.
+    Name(String),
+    /// A commit by its full hash, searched on `branch` if given, else everywhere.
+    Commit {
+        /// 40 hex digits.
+        id: String,
+        /// Where to search it, and the revision's pointer.
+        branch: Option<String>,
+        /// The revision's pointer when no branch is given (`ref.name` beside `ref.commit`).
+        name: Option<String>,
+    },
+}
+
+/// One line of a remote's list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteRef {
+    /// Full name; `^{}` at the end means the object behind an annotated tag.
+    pub name: String,
+    /// The object.
+    pub id: Oid,
+}
+
+/// What to download and what it is called then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Remote references to fetch; more than one only for tags of equal precedence.
+    pub(crate) candidates: Vec<Candidate>,
+    /// How far back.
+    pub(crate) depth: Depth,
+}
+
+/// One reference that may be the one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// Full name on the remote.
+    pub(crate) name: String,
+    /// The object that the name stands for: a commit or an annotated tag.
+    pub(crate) object: Oid,
+    /// The commit, as far as the list tells.
+    pub(crate) commit: Oid,
+    /// What stands before the `@` of the revision.
+    pub(crate) pointer: Option<String>,
+}
+
+/// How much history is fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// The commit alone.
+    Shallow,
+    /// All history of these references, to look for the candidate's commit in it.
+    Full(Vec<String>),
+}
+
+impl Plan {
+    /// The revision, when the list alone decides it.
+    pub(crate) fn revision(&self) -> Option<String> {
+        match self.candidates.as_slice() {
+            [only] => Some(only.revision()),
+            _ => None,
+        }
+    }
+
+    fn one(candidate: Candidate) -> Plan {
+        Plan { candidates: vec![candidate], depth: Depth::Shallow }
+    }
+}
+
+impl Candidate {
+    pub(crate) fn revision(&self) -> String {
+        match &self.pointer {
+            Some(pointer) => format!("{pointer}@sha1:{}", self.commit),
+            None => format!("sha1:{}", self.commit),
+        }
+    }
+}
+
+impl Reference {
+    /// Decides what to download from a remote that lists `refs`.
+    pub(crate) fn resolve(&self, refs: &[RemoteRef]) -> Result<Plan, Error> {
+        match self {
+            Reference::Branch(branch) => Ok(Plan::one(named(refs, &format!("{HEADS}{branch}"), branch)?)),
+            Reference::Tag(tag) => Ok(Plan::one(named(refs, &format!("{TAGS}{tag}"), tag)?)),
+            Reference::Semver(range) => by_range(refs, range),
+            Reference::Name(name) => by_name(refs, name),
+            Reference::Commit { id, branch, name } => by_commit(refs, id, branch.as_deref(), name.as_deref()),
+        }
+    }
+
+    /// The revision when it is known without asking the remote: a commit is what it is.
+    pub(crate) fn fixed_revision(&self) -> Option<String> {
+        let Reference::Commit { id, branch, name } = self else { return None };
+        let id = Oid::from_str(id).ok()?;
+        let pointer = name.clone().or_else(|| branch.clone());
+        Some(Candidate { name: String::new(), object: id, commit: id, pointer }.revision())
+    }
+}
+
+fn find<'a>(refs: &'a [RemoteRef], name: &str) -> Option<&'a RemoteRef> {
+    refs.iter().find(|reference| reference.name == name)
+}
+
+fn candidate(refs: &[RemoteRef], name: &str, pointer: &str) -> Option<Candidate> {
+    let object = find(refs, name)?.id;
+    let commit = find(refs, &format!("{name}{PEELED}")).map_or(object, |peeled| peeled.id);
+    Some(Candidate { name: name.to_owned(), object, commit, pointer: Some(pointer.to_owned()) })
+}
+
+fn named(refs: &[RemoteRef], name: &str, pointer: &str) -> Result<Candidate, Error> {
+    candidate(refs, name, pointer).ok_or_else(|| Error::RefNotFound { name: name.to_owned() })
+}
+
+fn by_name(refs: &[RemoteRef], name: &str) -> Result<Plan, Error> {
+    if name.starts_with('/') || name.ends_with('/') {
+        return Err(Error::NameInvalid { name: name.to_owned() });
+    }
+    let plain = name.strip_suffix(PEELED).unwrap_or(name);
+    candidate(refs, plain, name).map(Plan::one).ok_or_else(|| Error::NameNotFound { name: name.to_owned() })
+}
+
+fn by_range(refs: &[RemoteRef], range: &str) -> Result<Plan, Error> {
+    let constraint = Constraint::parse(range)?;
+    let tags = refs.iter().filter_map(|reference| reference.name.strip_prefix(TAGS));
+    let mut matching: Vec<(Version, &str)> = tags
+        .filter(|tag| !tag.ends_with(PEELED))
+        .filter_map(|tag| Some((Version::parse_tag(tag).ok()?, tag)))
+        .filter(|(version, _)| constraint.matches(version))
+        .collect();
+    matching.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let Some((highest, _)) = matching.first().cloned() else {
+        return Err(Error::NoMatch { range: range.to_owned() });
+    };
+    let ties = matching.iter().take_while(|(version, _)| *version == highest).take(MAX_TIES);
+    let candidates =
+        ties.map(|(_, tag)| named(refs, &format!("{TAGS}{tag}"), tag)).collect::<Result<_, _>>()?;
+    Ok(Plan { candidates, depth: Depth::Shallow })
+}
+
+fn by_commit(refs: &[RemoteRef], id: &str, branch: Option<&str>, name: Option<&str>) -> Result<Plan, Error> {
+    let invalid = || Error::CommitNotFound { id: id.to_owned(), reason: "object not found".to_owned() };
+    if id.len() != 40 {
+        return Err(invalid());
+    }
+    let commit = Oid::from_str(id).map_err(|_| invalid())?;
+    let pointer = name.or(branch).map(str::to_owned);
+    let on_branch = branch.map(|branch| named(refs, &format!("{HEADS}{branch}"), branch)).transpose()?;
+    // A tip can be had shallow by its name; anything else has to be looked for.
+    let is_tip = |reference: &&RemoteRef| reference.id == commit && reference.name.starts_with("refs/");
+    let tip = refs.iter().find(is_tip).filter(|_| on_branch.as_ref().is_none_or(|tip| tip.commit == commit));
+    let (name, depth) = match tip {
+        Some(tip) => (tip.name.trim_end_matches(PEELED).to_owned(), Depth::Shallow),
+        None => (id.to_owned(), Depth::Full(histories(refs, on_branch))),
+    };
+    Ok(Plan { candidates: vec![Candidate { name, object: commit, commit, pointer }], depth })
+}
+
+/// The references whose history may hold a commit.
+fn histories(refs: &[RemoteRef], branch: Option<Candidate>) -> Vec<String> {
+    match branch {
+        Some(branch) => vec![branch.name],
+        None => refs
+            .iter()
+            .map(|reference| &reference.name)
+            .filter(|name| name.starts_with(HEADS))
+            .cloned()
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;

@@ -1,0 +1,39 @@
+//! A repository somewhere else and everything needed to talk to it.
+
+use crate::credentials::Credentials;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+use weir_http::Profile;
+
+/// Time for one operation when the object does not say (`spec.timeout`, SRC-TYP-3).
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A remote repository with what one operation needs to reach it.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    /// `http`, `https` or `ssh`. User info in it fills what the credentials leave open.
+    pub url: Url,
+    /// How we identify ourselves.
+    pub credentials: Credentials,
+    /// Certificates and proxy for HTTP(S).
+    pub http: Profile,
+    /// Time for each operation, from connect to the last byte.
+    pub timeout: Duration,
+    /// Ends the operation early.
+    pub cancel: CancellationToken,
+}
+
+impl Remote {
+    /// A remote without credentials and with the default timeout.
+    #[must_use]
+    pub fn new(url: Url) -> Remote {
+        Remote {
+            url,
+            credentials: Credentials::None,
+            http: Profile::default(),
+            timeout: DEFAULT_TIMEOUT,
+            cancel: CancellationToken::new(),
+        }
+    }
+}

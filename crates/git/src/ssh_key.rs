@@ -1,0 +1,64 @@
+//! Private keys of SSH Secrets.
+
+use russh::keys::ssh_key::PrivateKey;
+use russh::keys::{Error as KeyError, decode_secret_key};
+use secrecy::ExposeSecret;
+
+/// Bytes of a private key. RSA keys of 16384 bits have 13 KiB.
+const MAX_IDENTITY_BYTES: usize = 64 * 1024;
+
+/// Why a private key cannot be used. The texts are those of Go's libraries, which users search for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdentityError {
+    /// No key in the text.
+    #[error("ssh: no key found")]
+    NoKey,
+    /// Encrypted, and no passphrase was given.
+    #[error("ssh: this private key is passphrase protected")]
+    Encrypted,
+    /// Encrypted with another passphrase.
+    #[error("x509: decryption password incorrect")]
+    WrongPassphrase,
+    /// A key, but none that we can use.
+    #[error("ssh: cannot decode private key: {reason}")]
+    Unusable {
+        /// What the library said.
+        reason: String,
+    },
+}
+
+/// Whether the key needs a passphrase. Text that is no key does not.
+#[must_use]
+pub fn identity_is_encrypted(identity: &str) -> bool {
+    matches!(parse(identity, None), Err(IdentityError::Encrypted))
+}
+
+/// Decodes the key of an SSH credential.
+pub(crate) fn decode(auth: &crate::SshAuth) -> Result<PrivateKey, IdentityError> {
+    parse(auth.identity.expose_secret(), auth.passphrase.as_ref().map(ExposeSecret::expose_secret))
+}
+
+fn parse(identity: &str, passphrase: Option<&str>) -> Result<PrivateKey, IdentityError> {
+    if identity.len() > MAX_IDENTITY_BYTES || !identity.contains("-----BEGIN ") {
+        return Err(IdentityError::NoKey);
+    }
+    decode_secret_key(identity, passphrase).map_err(|error| match error {
+        KeyError::KeyIsEncrypted => IdentityError::Encrypted,
+        other if passphrase.is_some() && looks_encrypted(identity) => {
+            tracing::debug!(error = %other, "private key does not open with its passphrase");
+            IdentityError::WrongPassphrase
+        }
+        other if looks_encrypted(identity) => {
+            tracing::debug!(error = %other, "private key does not open without passphrase");
+            IdentityError::Encrypted
+        }
+        other => IdentityError::Unusable { reason: other.to_string() },
+    })
+}
+
+/// Whether the format says that the key is encrypted: the library's errors for a missing and a wrong passphrase differ
+/// from format to format and do not always say so.
+fn looks_encrypted(identity: &str) -> bool {
+    identity.contains("ENCRYPTED")
+        || PrivateKey::from_openssh(identity).is_ok_and(|key: PrivateKey| key.is_encrypted())
+}

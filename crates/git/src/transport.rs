@@ -1,0 +1,49 @@
+//! The two transports under libgit2 (DEP-GIT-2, DEP-GIT-3).
+//!
+//! libgit2 blocks, so an operation has a blocking thread of its own; on it the transports wait for asynchronous IO,
+//! bounded by the operation's deadline and cancellation.
+
+mod http;
+mod ssh;
+
+use crate::error::Error;
+use crate::operation::{self, HTTP_SCHEME, SSH_SCHEME};
+use git2::transport::{SmartSubtransport, Transport};
+use git2::{ConfigLevel, ErrorClass, ErrorCode};
+use std::sync::OnceLock;
+
+/// Prepares libgit2 for this process, once: no configuration of system or user, no check of directory owners (a volume
+/// may belong to another user), and our two transports.
+pub(crate) fn initialise() -> Result<(), Error> {
+    static DONE: OnceLock<Result<(), (i32, String)>> = OnceLock::new();
+    let done =
+        DONE.get_or_init(|| register().map_err(|error| (error.raw_code(), error.message().to_owned())));
+    done.clone()
+        .map_err(|(_, message)| git2::Error::new(ErrorCode::GenericError, ErrorClass::None, message).into())
+}
+
+/// The only `unsafe` of this workspace. `set_search_path`, `set_verify_owner_validation` and `register` change process
+/// globals of libgit2 without a lock; the `OnceLock` around this function is the lock, and no repository or remote is
+/// opened by this crate before it has returned.
+#[allow(unsafe_code)]
+fn register() -> Result<(), git2::Error> {
+    unsafe {
+        for level in [ConfigLevel::ProgramData, ConfigLevel::System, ConfigLevel::XDG, ConfigLevel::Global] {
+            git2::opts::set_search_path(level, "")?;
+        }
+        git2::opts::set_verify_owner_validation(false)?;
+        git2::transport::register(HTTP_SCHEME, |remote| smart(remote, true, http::HttpTransport::new))?;
+        git2::transport::register(SSH_SCHEME, |remote| smart(remote, false, ssh::SshTransport::new))
+    }
+}
+
+/// A smart transport for the operation that the remote's URL names. `stateless` is how HTTP talks: a request per turn.
+fn smart<T: SmartSubtransport>(
+    remote: &git2::Remote<'_>,
+    stateless: bool,
+    make: impl FnOnce(std::sync::Arc<operation::Operation>) -> T,
+) -> Result<Transport, git2::Error> {
+    let unknown = || git2::Error::new(ErrorCode::Invalid, ErrorClass::Net, "operation is over");
+    let operation = operation::find(remote.url()?).ok_or_else(unknown)?;
+    Transport::smart(remote, stateless, make(operation))
+}

@@ -1,0 +1,215 @@
+//! Smart HTTP(S): one GET for the list, one POST per turn of the negotiation.
+
+use crate::credentials::Credentials;
+use crate::error::{Error, without_password};
+use crate::operation::Operation;
+use bytes::Bytes;
+use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
+use parking_lot::Mutex;
+use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
+use secrecy::ExposeSecret;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use url::Url;
+
+/// Bytes of one request body. Fetches send a list of ids; pushes send a pack of the few objects that automation makes.
+const MAX_REQUEST_BYTES: usize = 256 << 20;
+/// Bytes of an error page that go into a condition.
+const MAX_DETAIL_BYTES: usize = 1024;
+
+/// The transport of one operation.
+pub(super) struct HttpTransport {
+    operation: Arc<Operation>,
+    /// Where the repository is, once a redirect of the list has told; later requests go there.
+    base: Arc<Mutex<Url>>,
+}
+
+impl HttpTransport {
+    pub(super) fn new(operation: Arc<Operation>) -> HttpTransport {
+        let mut base = operation.remote.url.clone();
+        // User info travels in the credentials, never in a URL that may be redirected or logged.
+        let _ = base.set_password(None);
+        let _ = base.set_username("");
+        HttpTransport { operation, base: Arc::new(Mutex::new(base)) }
+    }
+}
+
+impl SmartSubtransport for HttpTransport {
+    fn action(&self, _url: &str, service: Service) -> Result<Box<dyn SmartSubtransportStream>, git2::Error> {
+        Ok(Box::new(Exchange {
+            operation: Arc::clone(&self.operation),
+            base: Arc::clone(&self.base),
+            service,
+            request: Vec::new(),
+            response: None,
+            chunk: Bytes::new(),
+        }))
+    }
+
+    fn close(&self) -> Result<(), git2::Error> {
+        Ok(())
+    }
+}
+
+/// One request and its answer. libgit2 writes all of the request before it reads, so the first read sends it.
+struct Exchange {
+    operation: Arc<Operation>,
+    base: Arc<Mutex<Url>>,
+    service: Service,
+    request: Vec<u8>,
+    response: Option<Response>,
+    chunk: Bytes,
+}
+
+impl Read for Exchange {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.response.is_none() {
+            self.response = Some(self.send().map_err(|error| self.operation.fail(error))?);
+        }
+        while self.chunk.is_empty() {
+            let Some(response) = &mut self.response else { return Ok(0) };
+            let url = response.url().clone();
+            let next = self
+                .operation
+                .wait(async { response.chunk().await.map_err(|error| failed("Get", &url, &error)) });
+            match next.map_err(|error| self.operation.fail(error))? {
+                Some(chunk) => self.chunk = chunk,
+                None => return Ok(0),
+            }
+        }
+        let count = self.chunk.len().min(buffer.len());
+        let head = self.chunk.split_to(count);
+        if let Some(target) = buffer.get_mut(..count) {
+            target.copy_from_slice(&head);
+        }
+        Ok(count)
+    }
+}
+
+impl Write for Exchange {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.request.len() + bytes.len() > MAX_REQUEST_BYTES {
+            let limit = MAX_REQUEST_BYTES as u64;
+            return Err(self
+                .operation
+                .fail(Error::Limit { what: "request to the Git server".to_owned(), limit }));
+        }
+        self.request.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Exchange {
+    fn send(&mut self) -> Result<Response, Error> {
+        let (service, lists) = match self.service {
+            Service::UploadPackLs => ("git-upload-pack", true),
+            Service::UploadPack => ("git-upload-pack", false),
+            Service::ReceivePackLs => ("git-receive-pack", true),
+            Service::ReceivePack => ("git-receive-pack", false),
+        };
+        let base = self.base.lock().clone();
+        if lists {
+            let url = below(&base, "info/refs", Some(&format!("service={service}")));
+            let response = self.request("Get", Method::GET, &url, |request| request)?;
+            check_type(&response, &url, &format!("application/x-{service}-advertisement"))?;
+            if let Some(moved) = moved_base(response.url()) {
+                *self.base.lock() = moved;
+            }
+            return Ok(response);
+        }
+        let url = below(&base, service, None);
+        let body = std::mem::take(&mut self.request);
+        let response = self.request("Post", Method::POST, &url, |request| {
+            request
+                .header(header::CONTENT_TYPE, format!("application/x-{service}-request"))
+                .header(header::ACCEPT, format!("application/x-{service}-result"))
+                .body(body)
+        })?;
+        check_type(&response, &url, &format!("application/x-{service}-result"))?;
+        Ok(response)
+    }
+
+    fn request(
+        &self,
+        verb: &'static str,
+        method: Method,
+        url: &Url,
+        finish: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Response, Error> {
+        let client = self.operation.http.as_ref();
+        let client = client.ok_or_else(|| Error::Scheme { scheme: url.scheme().to_owned() })?;
+        let mut request = client.request(method, url.clone());
+        if same_origin(url, &self.operation.remote.url) {
+            request = authorise(request, &self.operation.remote.credentials)?;
+        }
+        self.operation.wait(async {
+            let response = finish(request).send().await.map_err(|error| failed(verb, url, &error))?;
+            match response.status() {
+                status if status.is_success() => Ok(response),
+                status => Err(refused(status, url, response).await),
+            }
+        })
+    }
+}
+
+fn authorise(request: RequestBuilder, credentials: &Credentials) -> Result<RequestBuilder, Error> {
+    match credentials {
+        Credentials::None => Ok(request),
+        Credentials::Basic { username, password } => {
+            Ok(request.basic_auth(username, Some(password.expose_secret())))
+        }
+        Credentials::Bearer(token) => Ok(request.bearer_auth(token.expose_secret())),
+        Credentials::Ssh(_) => Err(Error::Credentials { scheme: "http".to_owned() }),
+    }
+}
+
+fn same_origin(a: &Url, b: &Url) -> bool {
+    a.origin() == b.origin()
+}
+
+fn failed(method: &'static str, url: &Url, error: &reqwest::Error) -> Error {
+    Error::Request { method, url: without_password(url.as_str()), reason: weir_http::reason(error, url) }
+}
+
+async fn refused(status: StatusCode, url: &Url, response: Response) -> Error {
+    let body = weir_http::read_capped(response, MAX_DETAIL_BYTES).await.unwrap_or_default();
+    let detail = String::from_utf8_lossy(&body).trim().to_owned();
+    match status {
+        StatusCode::UNAUTHORIZED => Error::AuthenticationRequired { detail },
+        StatusCode::FORBIDDEN => Error::AuthorizationFailed { detail },
+        StatusCode::NOT_FOUND => Error::RepositoryNotFound { detail },
+        status => Error::UnexpectedStatus { url: without_password(url.as_str()), status: status.as_u16() },
+    }
+}
+
+fn check_type(response: &Response, url: &Url, expected: &str) -> Result<(), Error> {
+    let found = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    if found.split(';').next().is_some_and(|found| found.trim() == expected) {
+        return Ok(());
+    }
+    Err(Error::NotSmart { url: without_password(url.as_str()), content_type: found.to_owned() })
+}
+
+fn below(base: &Url, path: &str, query: Option<&str>) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
+    url.set_query(query);
+    url
+}
+
+/// The repository's URL from the URL that finally answered with its list.
+fn moved_base(answered: &Url) -> Option<Url> {
+    let mut base = answered.clone();
+    base.set_query(None);
+    let path = answered.path().strip_suffix("/info/refs")?.to_owned();
+    base.set_path(&path);
+    Some(base)
+}

@@ -1,0 +1,108 @@
+//! Connecting: the host proves itself first, then we do.
+
+use crate::credentials::{Credentials, SshAuth};
+use crate::error::{Error, SshError};
+use crate::known_hosts::{HostVerdict, KnownHosts};
+use crate::remote::Remote;
+use crate::ssh_key;
+use russh::client::{self, Handle, Handler};
+use russh::keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// User of URLs without one.
+const DEFAULT_USER: &str = "git";
+const DEFAULT_PORT: u16 = 22;
+/// A connection on which nothing moves for so long is given up; operations have a deadline beside it.
+const INACTIVITY: Duration = Duration::from_secs(300);
+
+/// Judges the host by the known keys.
+pub(super) struct Client {
+    host: String,
+    port: u16,
+    known_hosts: KnownHosts,
+}
+
+/// Error of the handshake: ours when the host was refused, else the library's.
+#[derive(Debug)]
+pub(super) struct HandshakeError(SshError);
+
+impl From<russh::Error> for HandshakeError {
+    fn from(error: russh::Error) -> Self {
+        HandshakeError(match &error {
+            russh::Error::IO(io) => SshError::Connect { reason: io.to_string() },
+            other => SshError::Protocol { reason: format!("handshake failed: {other}") },
+        })
+    }
+}
+
+impl Handler for Client {
+    type Error = HandshakeError;
+
+    async fn check_server_key(&mut self, presented: &PublicKeyOrCertificate) -> Result<bool, HandshakeError> {
+        let verdict = match presented {
+            PublicKeyOrCertificate::PublicKey { key, .. } => {
+                self.known_hosts.check(&self.host, self.port, key)
+            }
+            PublicKeyOrCertificate::Certificate(certificate) => {
+                self.known_hosts.check_certificate(&self.host, self.port, certificate)
+            }
+        };
+        match verdict {
+            HostVerdict::Known => Ok(true),
+            HostVerdict::Mismatch => Err(HandshakeError(SshError::HostKeyMismatch)),
+            HostVerdict::Unknown => Err(HandshakeError(SshError::HostKeyUnknown)),
+            HostVerdict::Revoked => Err(HandshakeError(SshError::HostKeyRevoked)),
+        }
+    }
+}
+
+/// A session with an authenticated connection to a verified host.
+pub(super) async fn connect(remote: &Remote) -> Result<Handle<Client>, Error> {
+    let Credentials::Ssh(auth) = &remote.credentials else {
+        return Err(Error::Credentials { scheme: remote.url.scheme().to_owned() });
+    };
+    let key = ssh_key::decode(auth)?;
+    let client = judge(remote, auth)?;
+    let config = Arc::new(configuration(&client));
+    let place = (client.host.trim_matches(['[', ']']).to_owned(), client.port);
+    let mut session = client::connect(config, place, client).await.map_err(|HandshakeError(error)| error)?;
+    let user = match remote.url.username() {
+        "" => DEFAULT_USER,
+        user => user,
+    };
+    let hash = session.best_supported_rsa_hash().await.map_err(protocol)?.flatten();
+    let key = PrivateKeyWithHashAlg::new(Arc::new(key), hash);
+    match session.authenticate_publickey(user, key).await.map_err(protocol)? {
+        result if result.success() => Ok(session),
+        _ => Err(SshError::NotAuthenticated.into()),
+    }
+}
+
+fn judge(remote: &Remote, auth: &SshAuth) -> Result<Client, Error> {
+    Ok(Client {
+        host: remote.url.host_str().unwrap_or_default().to_owned(),
+        port: remote.url.port().unwrap_or(DEFAULT_PORT),
+        known_hosts: KnownHosts::parse(&auth.known_hosts)?,
+    })
+}
+
+/// Asks the host for keys that we can judge (DEP-GIT-9).
+fn configuration(client: &Client) -> client::Config {
+    let mut config =
+        client::Config { inactivity_timeout: Some(INACTIVITY), nodelay: true, ..Default::default() };
+    let algorithms = client.known_hosts.algorithms(&client.host, client.port);
+    if !algorithms.is_empty() {
+        config.preferred.key = Cow::Owned(algorithms);
+    }
+    if client.known_hosts.has_authority(&client.host, client.port) {
+        config.preferred.host_key_certificates = config.preferred.key.clone();
+    }
+    config
+}
+
+/// An error after the host was accepted.
+pub(super) fn protocol(error: russh::Error) -> Error {
+    Error::Ssh(SshError::Protocol { reason: error.to_string() })
+}

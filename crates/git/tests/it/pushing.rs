@@ -1,0 +1,145 @@
+//! Commits and pushes: nothing of anyone is lost.
+
+use crate::{git, remote};
+use weir_git::{Checkout, CommitRequest, Error, Lease, Oid, PushRequest, Remote, Signature};
+use weir_testkit::{GitRepo, GitServer};
+
+async fn cloned() -> (GitServer, GitRepo, Remote, Checkout) {
+    let server = GitServer::start().await.unwrap();
+    let repository = server.repo("app").unwrap();
+    repository.commit("main", "old", &[("deploy/a.yaml", "a: 0\n")]).unwrap();
+    let change = repository
+        .change("main")
+        .message("first")
+        .file("deploy/a.yaml", "a: 1\n")
+        .executable("run.sh", "#!\n");
+    change.commit().unwrap();
+    let remote = remote(&server.url("app"));
+    let checkout = git().clone_branch(&remote, "main").await.unwrap();
+    (server, repository, remote, checkout)
+}
+
+fn bot() -> Signature {
+    Signature { name: "bot".into(), email: "bot@example.com".into(), time: 1_700_000_000, offset_minutes: 0 }
+}
+
+fn edited(checkout: &Checkout, edits: &[(&str, &str)]) -> Oid {
+    let edits = edits.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+    let parent = checkout.commit().id;
+    let message = "bump a".to_owned();
+    checkout
+        .commit_edits(CommitRequest { parent, edits, message, author: bot(), committer: bot(), sign: None })
+        .unwrap()
+}
+
+fn to_main(commit: Oid, lease: Lease) -> PushRequest {
+    PushRequest { commit, refname: "refs/heads/main".into(), lease, options: Vec::new() }
+}
+
+#[tokio::test]
+async fn edit_commit_push() {
+    let (_server, repository, remote, checkout) = cloned().await;
+    let parent = checkout.commit().id;
+    let commit =
+        edited(&checkout, &[("deploy/a.yaml", "a: 2\n"), ("run.sh", "#!/bin/sh\n"), ("new/b.yaml", "b\n")]);
+    git().push(&remote, &checkout, to_main(commit, Lease::Expect(parent))).await.unwrap();
+    assert_eq!(repository.head("main").unwrap(), commit.to_string());
+    assert_eq!(repository.read("main", "deploy/a.yaml").unwrap(), "a: 2\n");
+    assert_eq!(repository.read("main", "new/b.yaml").unwrap(), "b\n");
+    let log = repository.log("main").unwrap();
+    assert_eq!((log[0].message.trim(), log[0].author_email.as_str()), ("bump a", "bot@example.com"));
+    assert_eq!(log[0].parents, [parent.to_string()]);
+    assert_eq!(log.len(), 3);
+    let again = git().clone_branch(&remote, "main").await.unwrap();
+    let nodes = again.reader().unwrap().list(again.commit().tree).unwrap();
+    let run = nodes.iter().find(|node| node.name == "run.sh").unwrap();
+    assert_eq!(run.kind, weir_git::TreeKind::File { executable: true });
+}
+
+#[tokio::test]
+async fn someone_else_was_faster() {
+    let (_server, repository, remote, checkout) = cloned().await;
+    let commit = edited(&checkout, &[("deploy/a.yaml", "a: 2\n")]);
+    let theirs = repository.commit("main", "theirs", &[("theirs.yaml", "t")]).unwrap();
+    let request = to_main(commit, Lease::Expect(checkout.commit().id));
+    let error = git().push(&remote, &checkout, request).await.unwrap_err();
+    assert!(matches!(&error, Error::LeaseLost { found, .. } if *found == theirs), "{error}");
+    assert_eq!(repository.head("main").unwrap(), theirs);
+}
+
+#[tokio::test]
+async fn new_branches_and_forced_ones() {
+    let (_server, repository, remote, checkout) = cloned().await;
+    let commit = edited(&checkout, &[("deploy/a.yaml", "a: 2\n")]);
+    let to = |lease| PushRequest { refname: "refs/heads/bot/bumps".into(), ..to_main(commit, lease) };
+    git().push(&remote, &checkout, to(Lease::Absent)).await.unwrap();
+    assert_eq!(repository.head("bot/bumps").unwrap(), commit.to_string());
+    repository.commit("bot/bumps", "theirs", &[("x", "x")]).unwrap();
+    let error = git().push(&remote, &checkout, to(Lease::Absent)).await.unwrap_err();
+    assert!(matches!(error, Error::LeaseLost { .. }), "{error}");
+    git().push(&remote, &checkout, to(Lease::Force)).await.unwrap();
+    assert_eq!(repository.head("bot/bumps").unwrap(), commit.to_string());
+}
+
+#[tokio::test]
+async fn a_branch_beside_the_cloned_one() {
+    let (_server, repository, remote, checkout) = cloned().await;
+    assert_eq!(git().fetch_more(&remote, &checkout, "bot").await.unwrap(), None);
+    let tip = repository.commit("bot", "from the bot", &[("deploy/a.yaml", "a: 9\n")]).unwrap();
+    let fetched = git().fetch_more(&remote, &checkout, "bot").await.unwrap().unwrap();
+    assert_eq!((fetched.id.to_string(), fetched.summary.as_str()), (tip, "from the bot"));
+    let files = checkout.files(fetched.id, "deploy").unwrap();
+    assert_eq!(checkout.read(files[0].id).unwrap(), b"a: 9\n");
+}
+
+#[tokio::test]
+async fn the_server_says_no() {
+    let (_server, repository, remote, checkout) = cloned().await;
+    let hook = repository.path().join("hooks/update");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, "#!/bin/sh\necho no bots here >&2\nexit 1\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let commit = edited(&checkout, &[("deploy/a.yaml", "a: 2\n")]);
+    let request = to_main(commit, Lease::Expect(checkout.commit().id));
+    let error = git().push(&remote, &checkout, request).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::PushRejected { reason, .. } if reason.contains("hook declined")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn signatures_go_into_the_commit() {
+    let (_server, _repository, _remote, checkout) = cloned().await;
+    let sign = |bytes: &[u8]| Ok(format!("-----BEGIN TEST-----\n{} bytes\n-----END TEST-----", bytes.len()));
+    let request = |sign| CommitRequest {
+        parent: checkout.commit().id,
+        edits: vec![("a".into(), b"a".to_vec())],
+        message: "signed".into(),
+        author: bot(),
+        committer: bot(),
+        sign,
+    };
+    let signed = checkout.commit_edits(request(Some(&sign))).unwrap();
+    let plain = checkout.commit_edits(request(None)).unwrap();
+    assert_ne!(signed, plain);
+    let refuse = |_: &[u8]| Err("no key".to_owned());
+    let error = checkout.commit_edits(request(Some(&refuse))).unwrap_err();
+    assert_eq!(error.to_string(), "failed to sign commit: no key");
+}
+
+#[tokio::test]
+async fn paths_that_lead_out_of_the_tree() {
+    let (_server, _repository, _remote, checkout) = cloned().await;
+    for path in ["../a", "a/../b", "/a", "a//b", ".git/config"] {
+        let request = CommitRequest {
+            parent: checkout.commit().id,
+            edits: vec![(path.into(), Vec::new())],
+            message: String::new(),
+            author: bot(),
+            committer: bot(),
+            sign: None,
+        };
+        assert!(matches!(checkout.commit_edits(request), Err(Error::Path { .. })), "{path}");
+    }
+}

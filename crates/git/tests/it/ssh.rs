@@ -1,0 +1,127 @@
+//! The same over a real `sshd`: the host proves itself, then we do.
+
+use crate::{branch, failure, fetched, files, git, remote};
+use weir_git::{Credentials, Error, Fetched, Remote, SshAuth, SshError};
+use weir_testkit::SshGitServer;
+
+async fn server() -> (SshGitServer, Remote, String) {
+    let server = SshGitServer::start().await.unwrap();
+    let id = server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+    let mut remote = remote(&server.url("app"));
+    remote.credentials = Credentials::Ssh(SshAuth {
+        identity: server.identity().to_string().into(),
+        passphrase: None,
+        known_hosts: server.known_hosts().to_string(),
+    });
+    (server, remote, id)
+}
+
+fn with(remote: &Remote, change: impl FnOnce(&mut SshAuth)) -> Remote {
+    let mut remote = remote.clone();
+    let Credentials::Ssh(auth) = &mut remote.credentials else { panic!("SSH") };
+    change(auth);
+    remote
+}
+
+/// Runs `ssh-keygen` in a directory of its own and returns what `file` holds then.
+fn keygen(file: &str, before: &str, arguments: &[&str]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    if !before.is_empty() {
+        std::fs::write(directory.path().join(file), before).unwrap();
+    }
+    let run =
+        std::process::Command::new("ssh-keygen").current_dir(&directory).args(arguments).output().unwrap();
+    assert!(run.status.success(), "{run:?}");
+    std::fs::read_to_string(directory.path().join(file)).unwrap()
+}
+
+#[tokio::test]
+async fn fetch_and_no_fetch() {
+    let (_server, remote, id) = server().await;
+    let checkout = fetched(&remote, &branch("main")).await;
+    assert_eq!(checkout.revision(), format!("main@sha1:{id}"));
+    assert_eq!(files(&checkout), [("a.yaml".to_owned(), "a: 1\n".to_owned())]);
+    let known = format!("main@sha1:{id}");
+    let again = git().fetch(&remote, &branch("main"), Some(&known)).await.unwrap();
+    assert!(matches!(again, Fetched::Unchanged { .. }));
+}
+
+#[tokio::test]
+async fn hashed_known_hosts() {
+    let (server, remote, _) = server().await;
+    let hashed = keygen("known", &server.known_hosts().to_string(), &["-q", "-H", "-f", "known"]);
+    assert!(hashed.starts_with("|1|"), "{hashed}");
+    fetched(&with(&remote, |auth| auth.known_hosts = hashed), &branch("main")).await;
+}
+
+#[tokio::test]
+async fn hosts_that_are_not_who_they_should_be() {
+    let (server, remote, _) = server().await;
+    let other = with(&remote, |auth| auth.known_hosts = server.other_known_hosts().to_string());
+    let error = failure(&other, &branch("main")).await;
+    assert!(matches!(error, Error::Ssh(SshError::HostKeyMismatch)), "{error}");
+    assert_eq!(error.to_string(), "ssh: handshake failed: knownhosts: key mismatch");
+    let elsewhere =
+        with(&remote, |auth| auth.known_hosts = auth.known_hosts.replace("127.0.0.1", "127.0.0.2"));
+    let error = failure(&elsewhere, &branch("main")).await;
+    assert_eq!(error.to_string(), "ssh: handshake failed: knownhosts: key is unknown");
+    let junk = with(&remote, |auth| auth.known_hosts = "junk".into());
+    let error = failure(&junk, &branch("main")).await;
+    let expected =
+        "unable to construct auth method with options: knownhosts: knownhosts: missing host pattern";
+    assert_eq!(error.clone_message("u"), expected);
+}
+
+#[tokio::test]
+async fn keys_that_do_not_open_the_door() {
+    let (_server, remote, _) = server().await;
+    let stranger = keygen("key", "", &["-q", "-t", "ed25519", "-N", "", "-f", "key"]);
+    let error = failure(&with(&remote, |auth| auth.identity = stranger.into()), &branch("main")).await;
+    let expected = "ssh: handshake failed: ssh: unable to authenticate, attempted methods [none publickey], no \
+                    supported methods remain";
+    assert_eq!(error.to_string(), expected);
+    let error = failure(&with(&remote, |auth| auth.identity = "junk".into()), &branch("main")).await;
+    assert_eq!(error.to_string(), "unable to construct auth method with options: ssh: no key found");
+}
+
+#[tokio::test]
+async fn encrypted_keys() {
+    let locked = keygen("key", "", &["-q", "-t", "ed25519", "-N", "secret", "-f", "key"]);
+    assert!(weir_git::identity_is_encrypted(&locked));
+    let (server, remote, _) = server().await;
+    assert!(!weir_git::identity_is_encrypted(&server.identity().to_string()));
+    let identity = server.identity().to_string();
+    let arguments = ["-q", "-p", "-P", "", "-N", "secret", "-f", "key"];
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("key");
+    std::fs::write(&path, identity).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let run =
+        std::process::Command::new("ssh-keygen").current_dir(&directory).args(arguments).output().unwrap();
+    assert!(run.status.success(), "{run:?}");
+    let locked = std::fs::read_to_string(&path).unwrap();
+    let open = with(&remote, |auth| {
+        auth.identity = locked.clone().into();
+        auth.passphrase = Some("secret".into());
+    });
+    fetched(&open, &branch("main")).await;
+    let wrong = with(&remote, |auth| {
+        auth.identity = locked.into();
+        auth.passphrase = Some("no".into());
+    });
+    let error = failure(&wrong, &branch("main")).await;
+    let expected = "unable to construct auth method with options: x509: decryption password incorrect";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[tokio::test]
+async fn a_repository_that_is_not_there() {
+    let (server, mut remote, _) = server().await;
+    remote.url = server.url("nothing").parse().unwrap();
+    let error = failure(&remote, &branch("main")).await;
+    let url = remote.url.as_str();
+    assert_eq!(
+        error.clone_message(url),
+        format!("unable to clone: repository not found: git repository: '{url}'")
+    );
+}

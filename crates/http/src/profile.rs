@@ -1,0 +1,47 @@
+//! What makes two HTTP clients different from each other.
+
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+/// How a server is reached and believed. The default is the system's trust store and the environment's proxies.
+#[derive(Debug, Clone, Default)]
+pub struct Profile {
+    /// PEM of certificate authorities that are trusted beside those of the system (SRC-TLS-1).
+    pub ca: Option<Vec<u8>>,
+    /// PEM of a client certificate followed by its key.
+    pub identity: Option<SecretString>,
+    /// The way to the server.
+    pub proxy: Option<Proxy>,
+    /// Whether any certificate is accepted: only an `OCIRepository` with `insecure` may ask for it (SRC-OCI-20).
+    pub accept_invalid_certificates: bool,
+}
+
+/// A proxy of one object (SRC-PRX-1).
+#[derive(Debug, Clone)]
+pub struct Proxy {
+    /// `http`, `https` or `socks5` URL without user info.
+    pub address: Url,
+    /// User and password.
+    pub credentials: Option<(String, SecretString)>,
+}
+
+impl Profile {
+    /// A key that is equal exactly for profiles that may share a client. It does not give its secrets away.
+    pub(crate) fn key(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        let mut part = |bytes: Option<&[u8]>| {
+            // Length and presence go in too, so that no two profiles run together.
+            hash.update(bytes.map_or(u64::MAX, |bytes| bytes.len() as u64).to_le_bytes());
+            hash.update(bytes.unwrap_or_default());
+        };
+        part(self.ca.as_deref());
+        part(self.identity.as_ref().map(|identity| identity.expose_secret().as_bytes()));
+        part(self.proxy.as_ref().map(|proxy| proxy.address.as_str().as_bytes()));
+        let credentials = self.proxy.as_ref().and_then(|proxy| proxy.credentials.as_ref());
+        part(credentials.map(|(user, _)| user.as_bytes()));
+        part(credentials.map(|(_, password)| password.expose_secret().as_bytes()));
+        part(Some(&[u8::from(self.accept_invalid_certificates)]));
+        hash.finalize().into()
+    }
+}
