@@ -130,12 +130,11 @@ impl Reader {
                 return Err(SetterError::TooManyDocuments);
             }
         }
-        if let Event::Anchor(..) = event {
-            if let Some(candidate) =
+        if let Event::Anchor(..) = event
+            && let Some(last) =
                 self.candidates.last_mut().filter(|last| last.target.event + 1 == self.shapes.len())
-            {
-                candidate.start = candidate.start.min(bytes.start);
-            }
+        {
+            last.start = last.start.min(bytes.start);
         }
         let position = self.walk.step(event);
         if let (Some(position), &Event::Scalar(ref value, style, _, ref tag)) = (position, event) {

@@ -1,6 +1,6 @@
 //! Lenient versions with semantic precedence.
 
-use std::{cmp::Ordering, str::FromStr};
+use std::{cmp::Ordering, fmt, str::FromStr};
 
 use super::SemverError;
 
@@ -97,6 +97,12 @@ impl Prerelease {
     /// Says whether there is none, which makes the version a release.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Prerelease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

@@ -36,7 +36,8 @@ fn head_comment<'c>(text: &str, comments: &Comments<'c>, candidate: &Candidate) 
     let line = line_start(text, candidate.start);
     let prefix = text.get(line..candidate.start)?.trim();
     let is_alone = prefix.is_empty();
-    if !is_alone && !(candidate.is_item && prefix == "-") {
+    let is_after_own_dash = candidate.is_item && prefix == "-";
+    if !is_alone && !is_after_own_dash {
         return None;
     }
     let above = line_above(text, line)?;

@@ -1,0 +1,117 @@
+//! Function calls: arguments by Go's rules of types, `and` and `or` no further than needed.
+
+use super::{
+    super::{
+        TemplateError, function,
+        function::{CallError, Function},
+        limit::MAX_OUTPUT,
+        node::{Command, OperandKind},
+        value::Value,
+    },
+    Run,
+};
+
+impl Run<'_> {
+    pub(super) fn function(
+        &mut self,
+        dot: &Value,
+        command: &Command,
+        name: &str,
+        last: Option<Value>,
+    ) -> Result<Value, TemplateError> {
+        if matches!(name, "and" | "or") {
+            return self.short_circuit(dot, command, name == "and", last);
+        }
+        let Some(function) = function::find(name) else {
+            return Err(self.error(command.at, command, format!("function {name:?} is not available")));
+        };
+        let mut arguments = Vec::with_capacity(command.rest.len() + 1);
+        for operand in &command.rest {
+            arguments.push(match operand.kind {
+                OperandKind::Nil => Value::Nil,
+                _ => self.operand(dot, operand)?,
+            });
+        }
+        arguments.extend(last);
+        self.check_count(command, name, &function, arguments.len())?;
+        let result =
+            (function.call)(&arguments).map_err(|error| self.call_error(command, name, &arguments, error))?;
+        match &result {
+            Value::Text(text) if text.len() > MAX_OUTPUT => {
+                let message = format!("error calling {name}: string is longer than {MAX_OUTPUT} bytes");
+                Err(self.error(command.at, command, message))
+            }
+            _ => Ok(result),
+        }
+    }
+
+    fn short_circuit(
+        &mut self,
+        dot: &Value,
+        command: &Command,
+        is_and: bool,
+        last: Option<Value>,
+    ) -> Result<Value, TemplateError> {
+        let mut value = None;
+        for operand in &command.rest {
+            let next = self.operand(dot, operand)?;
+            if next.is_true() != is_and {
+                return Ok(next);
+            }
+            value = Some(next);
+        }
+        last.or(value).ok_or_else(|| {
+            let name = if is_and { "and" } else { "or" };
+            self.error(command.at, &name, format!("wrong number of args for {name}: want at least 1 got 0"))
+        })
+    }
+
+    fn check_count(
+        &self,
+        command: &Command,
+        name: &str,
+        function: &Function,
+        got: usize,
+    ) -> Result<(), TemplateError> {
+        let want = match function.most {
+            Some(most) if most == function.least && got != most => format!("want {most}"),
+            _ if got < function.least => format!("want at least {}", function.least),
+            Some(most) if got > most => format!("want {most}"),
+            _ => return Ok(()),
+        };
+        Err(self.error(
+            command.first.at,
+            &command.first,
+            format!("wrong number of args for {name}: {want} got {got}"),
+        ))
+    }
+
+    fn call_error(
+        &self,
+        command: &Command,
+        name: &str,
+        arguments: &[Value],
+        error: CallError,
+    ) -> TemplateError {
+        match error {
+            CallError::Failed(message) => {
+                self.error(command.at, command, format!("error calling {name}: {message}"))
+            }
+            CallError::Type { index, expected } => {
+                let value = arguments.get(index).unwrap_or(&Value::Nil);
+                let operand = command.rest.get(index);
+                let literal = operand.filter(|operand| matches!(operand.kind, OperandKind::Literal(..)));
+                let message = match (literal, value) {
+                    (Some(literal), _) => {
+                        let expected = if expected == "int" { "integer" } else { expected };
+                        format!("expected {expected}; found {literal}")
+                    }
+                    (None, Value::Nil) => format!("invalid value; expected {expected}"),
+                    _ => format!("wrong type for value; expected {expected}; got {}", value.type_name()),
+                };
+                let piece = operand.unwrap_or(&command.first);
+                self.error(piece.at, piece, message)
+            }
+        }
+    }
+}

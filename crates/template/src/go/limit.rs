@@ -1,0 +1,22 @@
+//! What a template may use (TP-5).
+
+/// Longest template text, in bytes; a commit message template is a few lines.
+pub const MAX_SOURCE: usize = 64 * 1024;
+
+/// Longest output, and longest string any function may make, in bytes; Git hosts refuse larger messages.
+pub const MAX_OUTPUT: usize = 256 * 1024;
+
+/// Most nodes executed in one run; ten thousand changes with a line of text each need about half of it.
+pub const MAX_STEPS: usize = 500_000;
+
+/// Most items of a list that a function makes.
+pub(crate) const MAX_ITEMS: usize = 100_000;
+
+/// Deepest nesting of actions and parentheses, and of named templates that call each other; bounds the stack.
+pub(crate) const MAX_DEPTH: usize = 100;
+
+/// Deepest nesting of values that functions make; bounds printing and dropping.
+pub(crate) const MAX_VALUE_DEPTH: usize = 64;
+
+/// Largest width or precision of a `printf` verb.
+pub(crate) const MAX_WIDTH: usize = 10_000;

@@ -1,0 +1,80 @@
+//! Go's printed forms: `%v` and the verbs of `printf`.
+
+mod format;
+mod number;
+
+use super::{limit::MAX_OUTPUT, value::Value};
+
+pub(super) use self::{format::format, number::float};
+
+/// Prints a value as `%v` does.
+pub(super) fn value(value: &Value) -> Result<String, String> {
+    let mut out = String::new();
+    write(&mut out, value)?;
+    Ok(out)
+}
+
+/// Values share their parts, so a small one can print long: the length is checked on the way.
+fn write(out: &mut String, value: &Value) -> Result<(), String> {
+    if out.len() > MAX_OUTPUT {
+        return Err(format!("output is longer than {MAX_OUTPUT} bytes"));
+    }
+    match value {
+        Value::Nil => out.push_str("<nil>"),
+        Value::Bool(value) => out.push_str(&value.to_string()),
+        Value::Int(value) => out.push_str(&value.to_string()),
+        Value::Float(value) => out.push_str(&float(*value)),
+        Value::Text(text) => out.push_str(text),
+        Value::Struct(value) => out.push_str(&value.printed),
+        Value::List(list) => {
+            out.push('[');
+            for (index, item) in list.items.iter().enumerate() {
+                if index > 0 {
+                    out.push(' ');
+                }
+                write(out, item)?;
+            }
+            out.push(']');
+        }
+        Value::Map(map) => {
+            out.push_str("map[");
+            for (index, (key, item)) in map.entries.iter().enumerate() {
+                if index > 0 {
+                    out.push(' ');
+                }
+                write(out, key)?;
+                out.push(':');
+                write(out, item)?;
+            }
+            out.push(']');
+        }
+    }
+    Ok(())
+}
+
+/// `print`: a space between two operands of which neither is a string.
+pub(super) fn print(values: &[Value]) -> Result<String, String> {
+    let mut out = String::new();
+    for (index, value) in values.iter().enumerate() {
+        let previous = index.checked_sub(1).and_then(|before| values.get(before));
+        let are_strings = matches!(value, Value::Text(_)) || matches!(previous, Some(Value::Text(_)));
+        if previous.is_some() && !are_strings {
+            out.push(' ');
+        }
+        write(&mut out, value)?;
+    }
+    Ok(out)
+}
+
+/// `println`: a space between all operands and a line's end.
+pub(super) fn println(values: &[Value]) -> Result<String, String> {
+    let mut out = String::new();
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            out.push(' ');
+        }
+        write(&mut out, value)?;
+    }
+    out.push('\n');
+    Ok(out)
+}

@@ -1,0 +1,186 @@
+//! `printf`.
+
+use super::{number, value as print_value};
+use crate::go::{
+    limit::{MAX_OUTPUT, MAX_WIDTH},
+    value::Value,
+};
+
+/// Flags, width and precision of one verb.
+#[derive(Debug, Default)]
+struct Spec {
+    is_left: bool,
+    has_sign: bool,
+    is_alternate: bool,
+    is_zero_padded: bool,
+    has_space: bool,
+    width: usize,
+    precision: Option<usize>,
+}
+
+/// Formats the arguments as Go's `Sprintf` does, its remarks on misuse (`%!d(string=x)`) included.
+pub(in crate::go) fn format(text: &str, arguments: &[Value]) -> Result<String, String> {
+    let mut out = String::new();
+    let mut arguments = arguments.iter();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        out.push_str(before);
+        let (spec, after) = spec(after, &mut arguments)?;
+        let Some(verb) = after.chars().next() else {
+            out.push_str("%!(NOVERB)");
+            rest = "";
+            break;
+        };
+        rest = after.get(verb.len_utf8()..).unwrap_or_default();
+        if verb == '%' {
+            out.push('%');
+        } else if let Some(argument) = arguments.next() {
+            let piece = verb_text(verb, &spec, argument)?;
+            pad(&mut out, &spec, &piece, is_number(argument));
+        } else {
+            out.push_str(&format!("%!{verb}(MISSING)"));
+        }
+        if out.len() > MAX_OUTPUT {
+            return Err(format!("output is longer than {MAX_OUTPUT} bytes"));
+        }
+    }
+    out.push_str(rest);
+    let extra: Vec<String> = arguments
+        .map(|value| Ok(format!("{}={}", value.type_name(), print_value(value)?)))
+        .collect::<Result<_, String>>()?;
+    if !extra.is_empty() {
+        out.push_str(&format!("%!(EXTRA {})", extra.join(", ")));
+    }
+    Ok(out)
+}
+
+fn spec<'t>(text: &'t str, arguments: &mut std::slice::Iter<'_, Value>) -> Result<(Spec, &'t str), String> {
+    let mut spec = Spec::default();
+    let mut rest = text;
+    while let Some(flag) = rest.chars().next() {
+        match flag {
+            '-' => spec.is_left = true,
+            '+' => spec.has_sign = true,
+            '#' => spec.is_alternate = true,
+            '0' => spec.is_zero_padded = true,
+            ' ' => spec.has_space = true,
+            _ => break,
+        }
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    let (width, after) = count(rest, arguments)?;
+    spec.width = width.unwrap_or_default();
+    let Some(after_point) = after.strip_prefix('.') else { return Ok((spec, after)) };
+    let (precision, after) = count(after_point, arguments)?;
+    spec.precision = Some(precision.unwrap_or_default());
+    Ok((spec, after))
+}
+
+/// Reads digits, or `*`, which takes an argument.
+fn count<'t>(
+    text: &'t str,
+    arguments: &mut std::slice::Iter<'_, Value>,
+) -> Result<(Option<usize>, &'t str), String> {
+    let (number, rest) = if let Some(rest) = text.strip_prefix('*') {
+        match arguments.next() {
+            Some(Value::Int(value)) => (usize::try_from(*value).unwrap_or_default(), rest),
+            _ => return Err("width or precision is no integer".to_owned()),
+        }
+    } else {
+        let digits = text.len() - text.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
+        let Some((digits, rest)) = text.split_at_checked(digits).filter(|(digits, _)| !digits.is_empty())
+        else {
+            return Ok((None, text));
+        };
+        (digits.parse().unwrap_or(usize::MAX), rest)
+    };
+    if number > MAX_WIDTH {
+        return Err(format!("width or precision is larger than {MAX_WIDTH}"));
+    }
+    Ok((Some(number), rest))
+}
+
+fn verb_text(verb: char, spec: &Spec, value: &Value) -> Result<String, String> {
+    Ok(match (verb, value) {
+        ('v', Value::Text(text)) if spec.is_alternate => quoted(text),
+        ('v', Value::Int(number)) => signed(spec, *number),
+        ('v', value) => print_value(value)?,
+        ('T', value) => value.type_name().to_owned(),
+        ('t', Value::Bool(value)) => value.to_string(),
+        ('d', Value::Int(number)) => signed(spec, *number),
+        ('x', Value::Int(number)) => format!("{}{:x}", sign(*number), number.unsigned_abs()),
+        ('X', Value::Int(number)) => format!("{}{:X}", sign(*number), number.unsigned_abs()),
+        ('o', Value::Int(number)) => format!("{}{:o}", sign(*number), number.unsigned_abs()),
+        ('b', Value::Int(number)) => format!("{}{:b}", sign(*number), number.unsigned_abs()),
+        ('c', Value::Int(number)) => character(*number).to_string(),
+        ('q', Value::Int(number)) => format!("{:?}", character(*number)),
+        ('U', Value::Int(number)) => format!("U+{number:04X}"),
+        ('e', Value::Float(number)) => number::scientific(*number, spec.precision.unwrap_or(6)),
+        ('f' | 'F', Value::Float(number)) => format!("{:.*}", spec.precision.unwrap_or(6), number),
+        ('g', Value::Float(number)) => number::float(*number),
+        ('x', Value::Text(text)) => hexadecimal(text, false),
+        ('X', Value::Text(text)) => hexadecimal(text, true),
+        ('q', Value::Text(text)) => quoted(cut(spec, text)),
+        ('s', Value::Text(text)) => cut(spec, text).to_owned(),
+        ('s', Value::Struct(_) | Value::List(_) | Value::Map(_)) => print_value(value)?,
+        ('q', Value::Struct(structure)) => quoted(&structure.printed),
+        (verb, Value::Nil) => format!("%!{verb}(<nil>)"),
+        (verb, value) => format!("%!{verb}({}={})", value.type_name(), print_value(value)?),
+    })
+}
+
+/// A string's precision is the most characters of it.
+fn cut<'t>(spec: &Spec, text: &'t str) -> &'t str {
+    let end = spec.precision.and_then(|most| text.char_indices().nth(most));
+    end.map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
+}
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}").replace("\\'", "'")
+}
+
+fn hexadecimal(text: &str, is_upper: bool) -> String {
+    text.bytes().map(|byte| if is_upper { format!("{byte:02X}") } else { format!("{byte:02x}") }).collect()
+}
+
+fn character(number: i64) -> char {
+    u32::try_from(number).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+fn sign(number: i64) -> &'static str {
+    if number < 0 { "-" } else { "" }
+}
+
+fn signed(spec: &Spec, number: i64) -> String {
+    let sign = if number < 0 {
+        "-"
+    } else if spec.has_sign {
+        "+"
+    } else if spec.has_space {
+        " "
+    } else {
+        ""
+    };
+    format!("{sign}{}", number.unsigned_abs())
+}
+
+fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::Float(_))
+}
+
+fn pad(out: &mut String, spec: &Spec, piece: &str, is_number: bool) {
+    let missing = spec.width.saturating_sub(piece.chars().count());
+    if spec.is_left {
+        out.push_str(piece);
+        out.push_str(&" ".repeat(missing));
+    } else if spec.is_zero_padded && is_number {
+        let (sign, digits) =
+            piece.split_at_checked(usize::from(piece.starts_with(['-', '+', ' ']))).unwrap_or(("", piece));
+        out.push_str(sign);
+        out.push_str(&"0".repeat(missing));
+        out.push_str(digits);
+    } else {
+        out.push_str(&" ".repeat(missing));
+        out.push_str(piece);
+    }
+}

@@ -1,0 +1,220 @@
+//! The language against what Go's own package prints.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use proptest::prelude::*;
+use rstest::rstest;
+
+use super::{Template, Value, limit::MAX_OUTPUT};
+
+fn data() -> Value {
+    let text = |text: &str| Value::text(text);
+    let items = Value::data_list("[]string", vec![text("a"), text("b"), text("c")]);
+    Value::data_map(
+        "map[string]interface {}",
+        vec![
+            (text("Items"), items),
+            (
+                text("Map"),
+                Value::data_map("map[string]string", vec![(text("k"), text("v")), (text("l"), text("w"))]),
+            ),
+            (text("Name"), text("x")),
+        ],
+    )
+}
+
+fn render(template: &str) -> Result<String, String> {
+    let template = Template::parse("t", template).map_err(|error| error.to_string())?;
+    template.render(data()).map_err(|error| error.to_string())
+}
+
+#[rstest]
+#[case("a {{- /* note */ -}} b", "ab")]
+#[case("a {{/* note */}} b", "a  b")]
+#[case("{{ if .No }}1{{ else if .Name }}2{{ else }}3{{ end }}", "2")]
+#[case(
+    "{{ with .Name }}{{ . }}{{ else }}no{{ end }}{{ with .No }}{{ else with .Name }}{{ . }}{{ end }}",
+    "xx"
+)]
+#[case("{{ range .Items }}{{ . }},{{ else }}none{{ end }}", "a,b,c,")]
+#[case("{{ range $i, $v := .Items }}{{ $i }}{{ $v }}{{ end }}", "0a1b2c")]
+#[case("{{ range $v := .Map }}{{ $v }}{{ end }}{{ range $k, $v := .Map }}{{ $k }}{{ end }}", "vwkl")]
+#[case(
+    "{{ range .Items }}{{ if eq . \"b\" }}{{ continue }}{{ end }}{{ if eq . \"c\" }}{{ break }}{{ end }}{{ . }}{{ end }}",
+    "a"
+)]
+#[case("{{ $x := 1 }}{{ if true }}{{ $x = 2 }}{{ end }}{{ $x }}", "2")]
+#[case("{{ $x := 1 }}{{ if true }}{{ $x := 2 }}{{ end }}{{ $x }}", "1")]
+#[case("{{ define \"d\" }}<{{ . }}>{{ end }}{{ template \"d\" .Name }}", "<x>")]
+#[case("{{ block \"d\" .Name }}<{{ . }}>{{ end }}", "<x>")]
+#[case("{{ range 3 }}{{ . }}{{ end }}", "012")]
+#[case("{{ \"a\\tb\" }}{{ `c\\t` }}{{ 'A' }}{{ 0x10 }}{{ 1e3 }}{{ -2 }}", "a\tbc\\t65161000-2")]
+#[case("{{ .Name | printf \"%s-%s\" \"a\" }}", "a-x")]
+#[case("{{ (index .Items 1) | upper }}", "B")]
+#[case("{{ and 1 0 2 }}{{ or 0 \"\" \"z\" }}{{ not 0 }}", "0ztrue")]
+#[case("{{ len .Items }}{{ index .Map \"k\" }}{{ slice \"abcd\" 1 3 }}", "3vbc")]
+#[case("{{ eq 1 2 1 }}{{ ne 1 2 }}{{ lt 1 2 }}{{ ge \"b\" \"a\" }}", "truetruetruetrue")]
+#[case("{{ print 1 2 \"a\" 3 }}|{{ println 1 \"a\" }}", "1 2a3|1 a\n")]
+#[case(
+    "{{ printf \"%v %d %5s|%-5s|%05d %q %x %t %.2f %%\" .Items 7 \"a\" \"b\" 42 \"q\" 255 true 1.5 }}",
+    "[a b c] 7     a|b    |00042 \"q\" ff true 1.50 %"
+)]
+#[case(
+    "{{ printf \"%d\" \"x\" }}{{ printf \"%s\" }}{{ printf \"a\" 1 }}",
+    "%!d(string=x)%!s(MISSING)a%!(EXTRA int=1)"
+)]
+#[case("{{ html \"<a&'>\" }}{{ urlquery \"a b&\" }}", "&lt;a&amp;&#39;&gt;a+b%26")]
+#[case("{{ .Name\n| upper }}", "X")]
+#[case("{{ .No }}{{ print .No }}", "<no value><nil>")]
+fn templates_print_what_go_prints(#[case] template: &str, #[case] output: &str) {
+    assert_eq!(render(template).as_deref(), Ok(output));
+}
+
+#[rstest]
+#[case("{{ \"a,b\" | splitList \",\" | join \"-\" }}", "a-b")]
+#[case("{{ trunc 2 \"abc\" }}{{ trunc -2 \"abc\" }}{{ substr 1 3 \"abcd\" }}", "abbcbc")]
+#[case(
+    "{{ default \"d\" .No }}{{ default \"d\" .Name }}{{ coalesce .No \"\" \"c\" }}{{ ternary 1 2 false }}",
+    "dxc2"
+)]
+#[case(
+    "{{ replace \"a\" \"b\" \"cac\" }}{{ contains \"x\" \"axb\" }}{{ hasPrefix \"a\" \"ab\" }}",
+    "cbctruetrue"
+)]
+#[case("{{ indent 2 \"a\\nb\" }}|{{ nindent 1 \"c\" }}", "  a\n  b|\n c")]
+#[case("{{ quote \"a\" .No 1 }} {{ squote \"b\" }} {{ cat \"a\" 1 }}", "\"a\" \"1\" 'b' a 1")]
+#[case(
+    "{{ title \"hello world\" }}{{ repeat 3 \"z\" }}{{ trimSuffix \"c\" \"abc\" }}{{ trimAll \"-\" \"-a-\" }}",
+    "Hello Worldzzzaba"
+)]
+#[case(
+    "{{ list 1 2 3 | reverse | first }}{{ has 2 (list 1 2) }}{{ without (list 1 2) 1 }}{{ uniq (list 1 1) }}",
+    "3true[2][1]"
+)]
+#[case(
+    "{{ $d := dict \"a\" 1 }}{{ $d.a }}{{ get $d \"b\" }}{{ hasKey $d \"a\" }}{{ keys $d }}{{ merge (dict \"b\" 2) $d }}",
+    "1true[a]map[a:1 b:2]"
+)]
+#[case(
+    "{{ dig \"a\" \"b\" 0 (dict \"a\" (dict \"b\" 5)) }}{{ pluck \"a\" (dict \"a\" 1) }}{{ omit (dict \"a\" 1 \"b\" 2) \"a\" }}",
+    "5[1]map[b:2]"
+)]
+#[case(
+    "{{ add 1 2 3 }}{{ sub 5 2 }}{{ mul 2 3 }}{{ div 7 2 }}{{ mod 7 2 }}{{ max 1 9 3 }}{{ round 1.2345 2 }}",
+    "6363191.23"
+)]
+#[case("{{ until 3 }}{{ untilStep 0 6 2 }}{{ seq 3 }}", "[0 1 2][0 2 4]1 2 3")]
+#[case(
+    "{{ sha256sum \"a\" | trunc 8 }} {{ b64enc \"hi\" }} {{ \"aGk=\" | b64dec }} {{ adler32sum \"abc\" }}",
+    "ca978112 aGk= hi 38600999"
+)]
+#[case(
+    "{{ toJson (dict \"a\" (list 1 \"<\")) }}{{ (fromJson \"{\\\"b\\\":2}\").b }}",
+    "{\"a\":[1,\"\\u003c\"]}2"
+)]
+#[case(
+    "{{ regexReplaceAll \"a(.)\" \"ab\" \"${1}x\" }}{{ regexMatch \"^a\" \"b\" }}{{ regexFindAll \"[0-9]\" \"1a2\" -1 }}",
+    "bxfalse[1 2]"
+)]
+#[case(
+    "{{ semverCompare \"^1.2\" \"1.3.0\" }}{{ (semver \"v1.2.3-rc\").Minor }}{{ semver \"v1.2.3-rc\" }}",
+    "true21.2.3-rc"
+)]
+#[case(
+    "{{ base \"a/b.c\" }}{{ dir \"a/b/../c\" }}{{ ext \"a.tar.gz\" }}{{ clean \"a//b/./..\" }}",
+    "b.ca.gza"
+)]
+#[case(
+    "{{ kindOf .Items }} {{ typeOf 1 }} {{ kindIs \"string\" .Name }} {{ deepEqual (list 1) (list 1) }}",
+    "slice int true true"
+)]
+fn functions_compute_what_sprig_computes(#[case] template: &str, #[case] output: &str) {
+    assert_eq!(render(template).as_deref(), Ok(output));
+}
+
+#[rstest]
+#[case("{{else}}", "unexpected {{else}}")]
+#[case("{{! c }}", r#"unexpected "!" in command"#)]
+#[case("{{~ x ~}}", r#"unexpected "~" in command"#)]
+#[case("{{{ x }}}", r#"unexpected "{" in command"#)]
+#[case("{{ @key }}", r#"unexpected "@" in command"#)]
+#[case("{{> p}}", r#"unexpected ">" in command"#)]
+#[case("{{ this.x }}", r#"function "this" not defined"#)]
+#[case("{{ range .A }}", "unexpected EOF")]
+#[case("{{ $x }}", r#"undefined variable "$x""#)]
+#[case("{{ if }}", "missing value for if")]
+#[case("{{ \"a }}", "unterminated quoted string")]
+#[case("{{ 'a }}", "unterminated character constant")]
+#[case("{{ .A | 3 }}", "non executable command in pipeline stage 2")]
+#[case("{{ (.A }}", "unclosed left paren")]
+#[case("{{ .A )}}", "unexpected right paren")]
+#[case("{{ . }", r#"unexpected "}" in operand"#)]
+#[case("{{ break }}", "{{break}} outside {{range}}")]
+#[case("{{ 1a }}", r#"bad number syntax: "1a""#)]
+#[case("{{ if .A }}{{ else }}{{ else }}{{ end }}", "expected end; found {{else}}")]
+#[case("{{ range $a, $b, $c := .A }}{{end}}", "too many declarations in range")]
+#[case("{{ $x := 1", "unclosed action")]
+#[case("{{ define }}", r#"unexpected "}}" in define clause"#)]
+#[case("{{ .A % 3}}", r#"unexpected "%" in operand"#)]
+#[case("{{ $x.y := 3 }}", r#"undefined variable "$x""#)]
+#[case("{{ \"a\\q\" }}", "invalid syntax")]
+#[case("{{ .A.}}", "unexpected <.> in operand")]
+fn what_go_refuses_is_refused_in_its_words(#[case] template: &str, #[case] text: &str) {
+    assert_eq!(render(template), Err(format!("template: t:1: {text}")));
+}
+
+#[rstest]
+#[case("{{template \"x\"}}", "1:11: executing \"t\" at <{{template \"x\"}}>: template \"x\" not defined")]
+#[case("{{ lower 3 }}", "1:9: executing \"t\" at <3>: expected string; found 3")]
+#[case(
+    "{{ lower .Items }}",
+    "1:9: executing \"t\" at <.Items>: wrong type for value; expected string; got []string"
+)]
+#[case("{{ lower .No }}", "1:9: executing \"t\" at <.No>: invalid value; expected string")]
+#[case("{{ lower }}", "1:3: executing \"t\" at <lower>: wrong number of args for lower: want 1 got 0")]
+#[case("{{ range .Name }}{{ end }}", "1:9: executing \"t\" at <.Name>: range can't iterate over x")]
+#[case("a\n  {{ .Name.Y }}", "2:10: executing \"t\" at <.Name.Y>: can't evaluate field Y in type string")]
+#[case(
+    "{{ eq .Items 1 }}",
+    "1:3: executing \"t\" at <eq .Items 1>: error calling eq: non-comparable type []string: [a b c]"
+)]
+#[case("{{ genCA \"a\" 1 }}", "1:3: executing \"t\" at <genCA \"a\" 1>: function \"genCA\" is not available")]
+fn what_fails_in_go_fails_in_its_words(#[case] template: &str, #[case] text: &str) {
+    assert_eq!(render(template), Err(format!("template: t:{text}")));
+}
+
+#[rstest]
+#[case("{{ range 1000000 }}{{ range 1000000 }}{{ end }}{{ end }}", "steps")]
+#[case("{{ repeat 1000000000 \"x\" }}", "longer than")]
+#[case("{{ range 100000 }}0123456789{{ end }}", "longer than")]
+#[case("{{ until 1000000000 }}", "more than")]
+#[case("{{ printf \"%1000000d\" 1 }}", "larger than")]
+#[case("{{ define \"r\" }}{{ template \"r\" . }}{{ end }}{{ template \"r\" . }}", "maximum template depth")]
+#[case("{{ $x := list 1 }}{{ range 100 }}{{ $x = list $x $x }}{{ end }}{{ $x }}", "too deep")]
+#[case("{{ $x := list \"aaaaaaaaaa\" }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ $x }}", "longer than")]
+#[case("{{ $x := list 1 }}{{ range 60 }}{{ $x = concat $x $x }}{{ end }}", "more than")]
+fn every_template_ends_within_its_limits(#[case] template: &str, #[case] text: &str) {
+    let error = render(template).unwrap_err();
+    assert!(error.contains(text), "{error}");
+}
+
+#[test]
+fn long_and_deep_sources_are_refused() {
+    assert!(render(&"x".repeat(70_000)).unwrap_err().contains("longer than"));
+    let deep = format!("{}1{}", "{{ if ".to_owned() + &"(".repeat(500), ")".repeat(500) + " }}{{ end }}");
+    assert!(render(&deep).unwrap_err().contains("depth"));
+    assert!(render(&"{{ if 1 }}".repeat(500)).unwrap_err().contains("depth"));
+}
+
+proptest! {
+    #[test]
+    fn any_text_renders_or_is_refused(template in "[ a-z0-9.$|(){}\"\\-=:,\n]{0,40}") {
+        if let Ok(output) = render(&format!("{{{{ {template} }}}}{template}")) {
+            prop_assert!(output.len() <= MAX_OUTPUT);
+        }
+    }
+
+    #[test]
+    fn text_without_actions_is_itself(text in "[^{]{0,60}") {
+        prop_assert_eq!(render(&text), Ok(text));
+    }
+}

@@ -1,0 +1,150 @@
+//! What templates compute with.
+
+use std::{cmp::Ordering, collections::BTreeMap, rc::Rc};
+
+use super::{
+    limit::{MAX_ITEMS, MAX_VALUE_DEPTH},
+    print,
+};
+
+/// A value. Compound values are shared and never change, so that none can hold itself.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    /// Nothing: Go's nil, and what a missing key yields.
+    Nil,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(Rc<str>),
+    List(Rc<ListValue>),
+    Map(Rc<Map>),
+    Struct(Rc<Struct>),
+}
+
+#[derive(Debug)]
+pub(crate) struct ListValue {
+    pub(super) go_type: &'static str,
+    pub(super) items: Vec<Value>,
+    depth: usize,
+}
+
+/// A map with its entries in the order of keys.
+#[derive(Debug)]
+pub(crate) struct Map {
+    pub(super) go_type: &'static str,
+    pub(super) entries: Vec<(Value, Value)>,
+    depth: usize,
+}
+
+/// A Go struct: its fields and zero-argument methods alike (TP-8), and how it prints.
+#[derive(Debug)]
+pub(crate) struct Struct {
+    pub(crate) go_type: &'static str,
+    pub(crate) printed: String,
+    pub(crate) fields: Vec<(&'static str, Value)>,
+}
+
+impl Value {
+    pub(crate) fn text(text: impl AsRef<str>) -> Self {
+        Self::Text(Rc::from(text.as_ref()))
+    }
+
+    pub(crate) fn structure(value: Struct) -> Self {
+        Self::Struct(Rc::new(value))
+    }
+
+    /// A list whose items nest at most [`MAX_VALUE_DEPTH`] deep.
+    pub(super) fn list(items: Vec<Self>) -> Result<Self, String> {
+        if items.len() > MAX_ITEMS {
+            return Err(format!("list of more than {MAX_ITEMS} items"));
+        }
+        let depth = deeper(items.iter())?;
+        Ok(Self::List(Rc::new(ListValue { go_type: "[]interface {}", items, depth })))
+    }
+
+    /// A list of the data, which never nests deeply.
+    pub(crate) fn data_list(go_type: &'static str, items: Vec<Self>) -> Self {
+        Self::List(Rc::new(ListValue { go_type, items, depth: 1 }))
+    }
+
+    /// A map of the data; the entries come sorted.
+    pub(crate) fn data_map(go_type: &'static str, entries: Vec<(Self, Self)>) -> Self {
+        Self::Map(Rc::new(Map { go_type, entries, depth: 1 }))
+    }
+
+    /// A dictionary made by a template.
+    pub(super) fn dictionary(entries: BTreeMap<String, Self>) -> Result<Self, String> {
+        let depth = deeper(entries.values())?;
+        let entries = entries.into_iter().map(|(key, value)| (Self::text(key), value)).collect();
+        Ok(Self::Map(Rc::new(Map { go_type: "map[string]interface {}", entries, depth })))
+    }
+
+    fn depth(&self) -> usize {
+        match self {
+            Self::List(list) => list.depth,
+            Self::Map(map) => map.depth,
+            _ => 0,
+        }
+    }
+
+    /// Go's truth: not the zero value, not empty; structs always.
+    pub(super) fn is_true(&self) -> bool {
+        match self {
+            Self::Nil => false,
+            Self::Bool(value) => *value,
+            Self::Int(value) => *value != 0,
+            Self::Float(value) => *value != 0.0,
+            Self::Text(text) => !text.is_empty(),
+            Self::List(list) => !list.items.is_empty(),
+            Self::Map(map) => !map.entries.is_empty(),
+            Self::Struct(_) => true,
+        }
+    }
+
+    /// Go's name of the type.
+    pub(super) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Nil => "nil",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Float(_) => "float64",
+            Self::Text(_) => "string",
+            Self::List(list) => list.go_type,
+            Self::Map(map) => map.go_type,
+            Self::Struct(value) => value.go_type,
+        }
+    }
+
+    /// Go's name of the kind.
+    pub(super) fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Nil => "invalid",
+            Self::List(_) => "slice",
+            Self::Map(_) => "map",
+            Self::Struct(_) => "struct",
+            other => other.type_name(),
+        }
+    }
+
+    /// The printed form (`%v`).
+    pub(super) fn printed(&self) -> Result<String, String> {
+        print::value(self)
+    }
+}
+
+impl Map {
+    /// Looks a key up; maps whose keys are no strings have none.
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        let order = |(entry, _): &(Value, Value)| match entry {
+            Value::Text(text) => (**text).cmp(key),
+            _ => Ordering::Less,
+        };
+        self.entries.get(self.entries.binary_search_by(order).ok()?).map(|(_, value)| value)
+    }
+}
+
+/// One more than the deepest of the values, if that is allowed.
+fn deeper<'v>(values: impl Iterator<Item = &'v Value>) -> Result<usize, String> {
+    let depth = 1 + values.map(Value::depth).max().unwrap_or_default();
+    if depth > MAX_VALUE_DEPTH { Err("values nest too deeply".to_owned()) } else { Ok(depth) }
+}

@@ -1,0 +1,207 @@
+//! The golden messages of TP-6 to TP-10 and the complaints of TP-4.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+
+use rstest::rstest;
+use weir_setters::{Change, Image, ObjectId, PolicyName, Setters, Update};
+
+use super::{Message, MessageData};
+
+fn object(api_version: &str, kind: &str, name: &str) -> ObjectId {
+    ObjectId {
+        api_version: api_version.into(),
+        kind: kind.into(),
+        name: name.into(),
+        namespace: "shop".into(),
+    }
+}
+
+fn change(old: &str, new: &str, setter: &str) -> Change {
+    Change { old: old.into(), new: new.into(), setter: setter.into() }
+}
+
+/// Data set G of the specification.
+fn update() -> Update {
+    let mut setters = Setters::default();
+    for (name, image, tag) in [("web", "ghcr.io/acme/web", "1.1.0"), ("api", "acme/api", "2.1.0")] {
+        let policy = PolicyName { namespace: "flux-system".into(), name: name.into() };
+        setters.insert(policy, Image { name: image.into(), tag: tag.into(), digest: None });
+    }
+    let web = change("ghcr.io/acme/web:1.0.0", "ghcr.io/acme/web:1.1.0", "flux-system:web");
+    let api = change("2.0.0", "2.1.0", "flux-system:api:tag");
+    let mut update = Update::default();
+    let changes = vec![
+        (object("apps/v1", "Deployment", "web"), web.clone()),
+        (object("batch/v1", "CronJob", "web-jobs"), web),
+    ];
+    update.record("apps/web.yaml", changes, &setters);
+    let changes = vec![(object("helm.toolkit.fluxcd.io/v2", "HelmRelease", "api"), api)];
+    update.record("releases/api.yaml", changes, &setters);
+    update
+}
+
+fn render(template: &str) -> Result<String, String> {
+    let values = BTreeMap::from([("cluster".to_owned(), "prod".to_owned())]);
+    let update = update();
+    let data = MessageData { namespace: "flux-system", name: "apps", update: &update, values: &values };
+    let message = Message::parse(template).map_err(|error| error.to_string())?;
+    message.render(&data).map_err(|error| error.to_string())
+}
+
+const TEMPLATE_8: &str = "Files:
+{{ range $f, $_ := .Changed.FileChanges -}}
+- {{ $f }}
+{{ end -}}
+
+Objects:
+{{ range $o, $cs := .Changed.Objects -}}
+- {{ $o.Kind | lower }} {{ $o.Name }}
+  Changes:
+{{- range $_, $c := $cs }}
+    - {{ $c.OldValue }} -> {{ $c.NewValue }}
+{{ end -}}
+{{ end -}}
+";
+
+const MESSAGE_8: &str = "Files:
+- apps/web.yaml
+- releases/api.yaml
+Objects:
+- deployment web
+  Changes:
+    - ghcr.io/acme/web:1.0.0 -> ghcr.io/acme/web:1.1.0
+- cronjob web-jobs
+  Changes:
+    - ghcr.io/acme/web:1.0.0 -> ghcr.io/acme/web:1.1.0
+- helmrelease api
+  Changes:
+    - 2.0.0 -> 2.1.0
+";
+
+const TEMPLATE_9: &str = "Objects:
+{{ range $r, $_ := .Updated.Objects -}}
+{{ if eq $r.Kind \"Deployment\" -}}
+- {{ $r.Kind | lower }} {{ $r.Name | lower }}
+{{ else -}}
+- {{ $r.Kind }} {{ $r.Name }}
+{{ end -}}
+{{ end -}}
+
+Images:
+{{ range .Updated.Images -}}
+- {{.}} ({{.Policy.Name}})
+{{ end -}}
+";
+
+const MESSAGE_9: &str = "Objects:
+- deployment web
+- CronJob web-jobs
+- HelmRelease api
+Images:
+- ghcr.io/acme/web:1.1.0 (web)
+- acme/api:2.1.0 (api)
+";
+
+const CHANGE_ID: &str = r#"{{- $id := .AutomationObject -}}{{- $id = printf "%s%s" $id ( .Changed.FileChanges | toString ) -}}{{- $id = printf "%s%s" $id ( .Changed.Objects | toString ) -}}{{- $id = printf "%s%s" $id ( .Changed.Changes | toString ) }}Change-Id: {{ printf "I%s" ( sha256sum $id | trunc 40 ) }}"#;
+
+#[rstest]
+#[case::default("", "Update from image update automation")]
+#[case::white_space("   \n\t", "   \n\t")]
+#[case::changes(
+    "{{range .Changed.Changes}}{{print .OldValue}} -> {{println .NewValue}}{{end}}",
+    "ghcr.io/acme/web:1.0.0 -> ghcr.io/acme/web:1.1.0\n2.0.0 -> 2.1.0\n"
+)]
+#[case::images("{{range .Updated.Images}}{{println .}}{{end}}", "ghcr.io/acme/web:1.1.0\nacme/api:2.1.0\n")]
+#[case::values(
+    "for {{ .Values.cluster }}/{{ index .Values \"cluster\" }}[{{ .Values.x }}]",
+    "for prod/prod[<no value>]"
+)]
+#[case::image_parts(
+    "{{ range .Updated.Images }}{{ .Registry }} {{ .Repository }} {{ .Identifier }} {{ .Policy }};{{ end }}",
+    "ghcr.io acme/web 1.1.0 flux-system/web;index.docker.io acme/api 2.1.0 flux-system/api;"
+)]
+#[case::chain(
+    "{{ (index .Changed.Changes 0).NewValue }} {{ len .Changed.Changes }} {{ $.AutomationObject.Name }}",
+    "ghcr.io/acme/web:1.1.0 2 apps"
+)]
+#[case::printed(
+    "{{ .Changed.Changes | toString }}",
+    "[{ghcr.io/acme/web:1.0.0 ghcr.io/acme/web:1.1.0 flux-system:web} {2.0.0 2.1.0 flux-system:api:tag}]"
+)]
+#[case::files(TEMPLATE_8, MESSAGE_8)]
+#[case::legacy(TEMPLATE_9, MESSAGE_9)]
+#[case::change_id(CHANGE_ID, "Change-Id: I12fb02fa06bd5b05c02932d8d492a5335a1976c5")]
+#[case::legacy_result(
+    "{{ range .Changed.ImageResult.Images }}{{ . }} {{ end }}",
+    "ghcr.io/acme/web:1.1.0 acme/api:2.1.0 "
+)]
+#[case::legacy_files(
+    "{{ range $f, $r := .Updated.Files }}{{ $f }}:{{ range $o, $i := $r.Objects }}{{ $o.Name }}={{ $i }} {{ end }}{{ end }}",
+    "apps/web.yaml:web=[ghcr.io/acme/web:1.1.0] web-jobs=[ghcr.io/acme/web:1.1.0] releases/api.yaml:api=[acme/api:2.1.0] "
+)]
+#[case::objects_print(
+    "{{ range $o, $c := .Changed.Objects }}{{ $o }} {{ end }}",
+    "{{{apps/v1 Deployment} {web shop}}} {{{batch/v1 CronJob} {web-jobs shop}}} \
+     {{{helm.toolkit.fluxcd.io/v2 HelmRelease} {api shop}}} "
+)]
+#[case::nothing_below_nothing("{{ .Values.none.deeper }}", "<no value>")]
+fn templates_give_the_known_message(#[case] template: &str, #[case] message: &str) {
+    assert_eq!(render(template).as_deref(), Ok(message));
+}
+
+#[rstest]
+#[case("{{ .AutomationObject", "1: unclosed action")]
+#[case("{{ nope }}", r#"1: function "nope" not defined"#)]
+#[case("{{ env \"HOME\" }}", r#"1: function "env" not defined"#)]
+#[case("{{ now }}", r#"1: function "now" not defined"#)]
+#[case("{{#each changes}}{{oldValue}}{{/each}}", r##"1: unexpected "#" in command"##)]
+#[case("{{ end }}", "1: unexpected {{end}}")]
+fn a_template_that_does_not_parse_says_why(#[case] template: &str, #[case] text: &str) {
+    let text = format!("unable to create commit message template from spec: template: commit message:{text}");
+    assert_eq!(render(template), Err(text));
+}
+
+#[rstest]
+#[case("{{ .Nope }}", "1:3", ".Nope", "can't evaluate field Nope in type source.TemplateData")]
+#[case("{{ .Changed.Nope }}", "1:11", ".Changed.Nope", "can't evaluate field Nope in type update.Result")]
+#[case(
+    "{{ index .Values 3 }}",
+    "1:3",
+    "index .Values 3",
+    "error calling index: value has type int; should be string"
+)]
+#[case("{{ fail \"stop\" }}", "1:3", "fail \"stop\"", "error calling fail: stop")]
+#[case(
+    "{{ .AutomationObject.Name.X }}",
+    "1:20",
+    ".AutomationObject.Name.X",
+    "can't evaluate field X in type string"
+)]
+fn a_template_that_fails_says_where_and_why(
+    #[case] template: &str,
+    #[case] place: &str,
+    #[case] piece: &str,
+    #[case] text: &str,
+) {
+    let text = format!(
+        "failed to run template from spec: template: commit message:{place}: executing \"commit message\" at <{piece}>: {text}"
+    );
+    assert_eq!(render(template), Err(text));
+}
+
+#[test]
+fn digests_show_in_images() {
+    let policy = PolicyName { namespace: "ns".into(), name: "app".into() };
+    let image = Image { name: "docker.io/nginx".into(), tag: "1.2".into(), digest: Some("sha256:0f".into()) };
+    let mut setters = Setters::default();
+    setters.insert(policy, image);
+    let mut update = Update::default();
+    let changes = vec![(ObjectId::default(), change("a", "sha256:0f", "ns:app:digest"))];
+    update.record("a.yaml", changes, &setters);
+    let values = BTreeMap::new();
+    let data = MessageData { namespace: "ns", name: "x", update: &update, values: &values };
+    let template = "{{ range .Updated.Images }}{{ . }} {{ .Name }} {{ .Identifier }}{{ end }}";
+    let message = Message::parse(template).unwrap().render(&data).unwrap();
+    assert_eq!(message, "docker.io/nginx:1.2@sha256:0f index.docker.io/library/nginx@sha256:0f sha256:0f");
+}
