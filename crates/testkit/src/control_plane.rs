@@ -25,6 +25,7 @@ pub struct ControlPlane {
     processes: Vec<Process>,
     endpoint: Endpoint,
     kubeconfig: PathBuf,
+    weir_kubeconfig: PathBuf,
     audit_log: Option<PathBuf>,
     program: Program,
     applied_crds: Mutex<HashSet<PathBuf>>,
@@ -91,6 +92,13 @@ impl ControlPlane {
     #[must_use]
     pub fn kubeconfig_path(&self) -> &Path {
         &self.kubeconfig
+    }
+
+    /// A kubeconfig file for the user `weir`, who may do everything, so that an audit log tells the requests of the
+    /// services from those of the test.
+    #[must_use]
+    pub fn weir_kubeconfig_path(&self) -> &Path {
+        &self.weir_kubeconfig
     }
 
     /// The API server's URL.

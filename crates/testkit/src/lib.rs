@@ -37,6 +37,7 @@ pub use port::free_port;
 pub use process::Process;
 pub use registry::{Artifact, Registry};
 pub use wait::{
-    Condition, condition, eventually, touch_requested_at, wait_condition, wait_for, wait_gone, wait_ready,
+    Condition, condition, eventually, touch_requested_at, wait_condition, wait_for, wait_gone,
+    wait_not_ready, wait_ready,
 };
 pub use webhook_sink::{SinkAnswer, SinkRequest, WebhookSink};

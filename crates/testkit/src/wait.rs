@@ -93,6 +93,25 @@ pub async fn wait_condition(
     found.ok_or(Error::Deadline { what, deadline, last: "it does not exist".into() })
 }
 
+/// Waits until the object says `Ready=False` with a message that holds `part`, and returns that condition.
+///
+/// # Errors
+/// As [`wait_for`].
+pub async fn wait_not_ready(
+    api: &Api<DynamicObject>,
+    name: &str,
+    part: &str,
+    deadline: Duration,
+) -> Result<Condition, Error> {
+    let what = format!("Ready=False with '{part}'");
+    let not_ready = |object: Option<&DynamicObject>| {
+        let ready = condition(object?, "Ready")?;
+        (ready.status == "False" && ready.message.contains(part)).then_some(ready)
+    };
+    let found = wait_for(api, name, &what, deadline, |object| not_ready(object).is_some()).await?;
+    not_ready(found.as_ref()).ok_or(Error::Deadline { what, deadline, last: "it changed again".into() })
+}
+
 /// Waits until the object does not exist.
 ///
 /// # Errors

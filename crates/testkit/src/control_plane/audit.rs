@@ -9,6 +9,8 @@ use crate::Error;
 /// What requests are counted by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AuditKey {
+    /// Who asked, before impersonation: `admin`, `weir`, `system:kube-controller-manager`.
+    pub user: String,
     /// The user agent up to its first slash: `source-controller`, `kube-controller-manager`, `weir`.
     pub agent: String,
     /// The verb: `get`, `list`, `watch`, `create`, `patch`, …
@@ -29,7 +31,15 @@ struct Line {
     #[serde(default)]
     user_agent: String,
     #[serde(default)]
+    user: User,
+    #[serde(default)]
     object_ref: Reference,
+}
+
+#[derive(Deserialize, Default)]
+struct User {
+    #[serde(default)]
+    username: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -65,7 +75,10 @@ impl AuditCounts {
         if !line.object_ref.subresource.is_empty() {
             resource = format!("{resource}/{}", line.object_ref.subresource);
         }
-        *self.0.entry(AuditKey { agent, verb: line.verb, resource }).or_default() += 1;
+        *self
+            .0
+            .entry(AuditKey { user: line.user.username, agent, verb: line.verb, resource })
+            .or_default() += 1;
     }
 
     /// What has been counted since `earlier` was read.

@@ -27,6 +27,7 @@ const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStage
 
 const ADMIN_TOKEN: &str = "weir-test-admin";
 const CONTROLLER_MANAGER_TOKEN: &str = "weir-test-controller-manager";
+const WEIR_TOKEN: &str = "weir-test-weir";
 
 pub(super) async fn launch(options: ControlPlaneOptions) -> Result<ControlPlane, Error> {
     let program = Program::find().await?;
@@ -50,13 +51,15 @@ async fn launch_once(options: ControlPlaneOptions, program: Program) -> Result<C
         "tokens.csv",
         format!(
             "{ADMIN_TOKEN},admin,1,\"system:masters\"\n\
-             {CONTROLLER_MANAGER_TOKEN},system:kube-controller-manager,2,\"system:masters\"\n"
+             {CONTROLLER_MANAGER_TOKEN},system:kube-controller-manager,2,\"system:masters\"\n\
+             {WEIR_TOKEN},weir,3,\"system:masters\"\n"
         ),
     )?;
     folder.write("audit.yaml", AUDIT_POLICY)?;
 
     let endpoint =
         Endpoint { server: format!("https://127.0.0.1:{api_port}"), ca_pem, admin_token: ADMIN_TOKEN.into() };
+    let weir_kubeconfig = folder.write("weir.kubeconfig", identity::kubeconfig(&endpoint, WEIR_TOKEN))?;
     let kubeconfig = folder.write("kubeconfig", identity::kubeconfig(&endpoint, ADMIN_TOKEN))?;
     folder
         .write("controller-manager.kubeconfig", identity::kubeconfig(&endpoint, CONTROLLER_MANAGER_TOKEN))?;
@@ -82,6 +85,7 @@ async fn launch_once(options: ControlPlaneOptions, program: Program) -> Result<C
         processes,
         endpoint,
         kubeconfig,
+        weir_kubeconfig,
         audit_log: options.audit.then(|| folder.join("audit.log")),
         program,
         applied_crds: Default::default(),
@@ -127,6 +131,8 @@ fn api_server_flags(command: &mut Command, folder: &Path, etcd_url: &str, port: 
     if audit {
         command.arg(format!("--audit-policy-file={}", file("audit.yaml")));
         command.arg(format!("--audit-log-path={}", file("audit.log")));
+        // In MB: never rotated, since the whole log is counted.
+        command.arg("--audit-log-maxsize=100000");
     }
 }
 

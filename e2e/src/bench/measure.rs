@@ -1,0 +1,107 @@
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use weir_testkit::AuditCounts;
+
+use crate::{Usage, World};
+
+/// Ten times what Flux needs for its slowest phase at N = 1000.
+const DEADLINE: Duration = Duration::from_secs(30 * 60);
+
+/// The user of [`weir_testkit::ControlPlane::weir_kubeconfig_path`].
+const USER: &str = "weir";
+
+/// What one phase took.
+#[derive(Debug, Clone)]
+pub struct Phase {
+    /// Its name.
+    pub name: &'static str,
+    /// From the first request of the user until the last object is as wanted.
+    pub seconds: f64,
+    /// Requests of Weir by verb.
+    pub requests: BTreeMap<String, u64>,
+    /// CPU time of Weir in seconds.
+    pub cpu_seconds: f64,
+    /// The most resident memory of Weir during the phase, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+impl Phase {
+    /// Requests of all verbs.
+    #[must_use]
+    pub fn total_requests(&self) -> u64 {
+        self.requests.values().sum()
+    }
+}
+
+/// Measures phases of a world with an audit log.
+pub(super) struct Meter<'a> {
+    world: &'a World,
+    size: usize,
+    detail: bool,
+    phases: Vec<Phase>,
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(world: &'a World, size: usize, detail: bool) -> Self {
+        Self { world, size, detail, phases: Vec::new() }
+    }
+
+    pub(super) async fn measure(
+        &mut self,
+        name: &'static str,
+        phase: impl Future<Output = Result<()>>,
+    ) -> Result<()> {
+        let pid = self.world.weir.pid();
+        let counts = self.world.plane.audit_counts()?;
+        let usage = Usage::of(pid)?;
+        Usage::reset_peak(pid)?;
+        let start = Instant::now();
+        tokio::time::timeout(DEADLINE, phase).await.with_context(|| format!("{name} took too long"))??;
+        let seconds = start.elapsed().as_secs_f64();
+        let after = Usage::of(pid)?;
+        let counts = self.world.plane.audit_counts()?.since(&counts);
+        let phase = Phase {
+            name,
+            seconds,
+            requests: by_verb(&counts),
+            cpu_seconds: after.cpu_seconds - usage.cpu_seconds,
+            peak_rss_bytes: after.peak_rss_bytes,
+        };
+        self.show(&phase, &counts);
+        self.phases.push(phase);
+        Ok(())
+    }
+
+    pub(super) fn into_phases(self) -> Vec<Phase> {
+        self.phases
+    }
+
+    fn show(&self, phase: &Phase, counts: &AuditCounts) {
+        #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
+        let each = phase.total_requests() as f64 / self.size as f64;
+        println!(
+            "  {:<9} {:>7.1} s  {:>6} requests ({each:.1} a unit)  {:>6.1} CPU-s  {:>4} MiB",
+            phase.name,
+            phase.seconds,
+            phase.total_requests(),
+            phase.cpu_seconds,
+            phase.peak_rss_bytes >> 20
+        );
+        if self.detail {
+            for (key, count) in counts.iter().filter(|(key, _)| key.user == USER) {
+                println!("      {count:>6} {} {}", key.verb, key.resource);
+            }
+        }
+    }
+}
+
+fn by_verb(counts: &AuditCounts) -> BTreeMap<String, u64> {
+    let mut verbs = BTreeMap::new();
+    for (key, count) in counts.iter().filter(|(key, _)| key.user == USER) {
+        *verbs.entry(key.verb.clone()).or_default() += count;
+    }
+    verbs
+}

@@ -1,0 +1,16 @@
+//! Weir as its users meet it: `weir run` beside a real control plane, a registry, Git servers and a webhook sink.
+//!
+//! [`World`] starts all of that; the scenarios in `tests/it`, the demo and the benchmark play in it. What a unit test
+//! can show does not belong here.
+
+pub mod bench;
+pub mod demo;
+mod status;
+mod usage;
+mod weir_process;
+mod world;
+
+pub use status::StatusClient;
+pub use usage::Usage;
+pub use weir_process::{WeirOptions, WeirProcess, weir_program};
+pub use world::{World, WorldOptions};

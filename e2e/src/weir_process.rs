@@ -1,0 +1,251 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use weir_testkit::{Folder, Process, eventually, free_port, repo_path};
+
+/// `weir run` is up in well under a second; the rest is for a machine that compiles on every core meanwhile.
+const READY_DEADLINE: Duration = Duration::from_secs(60);
+
+/// Flux's controllers are given 10 s at most to finish what they do.
+const STOP_DEADLINE: Duration = Duration::from_secs(20);
+
+/// How `weir run` is started.
+#[derive(Debug, Clone, Default)]
+pub struct WeirOptions {
+    /// Ends the process at this point, once ([`weir_runtime::killpoint`]).
+    pub kill_point: Option<String>,
+    /// Further arguments of `weir run`.
+    pub arguments: Vec<String>,
+}
+
+/// `weir run` as a child process. Ports and folders stay the same over a restart, as they do in a cluster.
+#[derive(Debug)]
+pub struct WeirProcess {
+    process: Process,
+    program: PathBuf,
+    kubeconfig: PathBuf,
+    ports: Ports,
+    options: WeirOptions,
+    folder: Folder,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Ports {
+    storage: u16,
+    events: u16,
+    receiver: u16,
+    grpc: u16,
+    metrics: u16,
+    health: u16,
+}
+
+impl Ports {
+    fn free() -> Result<Self> {
+        Ok(Self {
+            storage: free_port()?,
+            events: free_port()?,
+            receiver: free_port()?,
+            grpc: free_port()?,
+            metrics: free_port()?,
+            health: free_port()?,
+        })
+    }
+}
+
+/// The `weir` program built with the tests (`target/<profile>/weir`), or the one that `WEIR_BIN` names.
+///
+/// # Errors
+/// When it has not been built.
+pub fn weir_program() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("WEIR_BIN") {
+        return Ok(path.into());
+    }
+    let this = std::env::current_exe()?;
+    let beside = this.ancestors().skip(1).take(2).map(|folder| folder.join("weir"));
+    beside.into_iter().find(|path| path.is_file()).with_context(|| {
+        format!(
+            "no `weir` beside {}: run `cargo build -p weir-cli` first, as `make test` does",
+            this.display()
+        )
+    })
+}
+
+impl WeirProcess {
+    /// Starts `weir run` with a kubeconfig and waits until it is ready.
+    ///
+    /// # Errors
+    /// When it has not been built or does not get ready in time.
+    pub async fn start(kubeconfig: &Path, options: WeirOptions) -> Result<Self> {
+        let program = weir_program()?;
+        let folder = Folder::new("run")?;
+        let ports = Ports::free()?;
+        let process = spawn(&program, kubeconfig, &folder, ports, &options)?;
+        let mut weir = Self { process, program, kubeconfig: kubeconfig.to_owned(), ports, options, folder };
+        // A process that a kill point ends may be gone before it is ready.
+        if weir.options.kill_point.is_none() {
+            weir.wait_until_ready().await?;
+        }
+        Ok(weir)
+    }
+
+    /// Starts it again, without a kill point, and waits until it is ready.
+    ///
+    /// # Errors
+    /// As [`WeirProcess::start`].
+    pub async fn restart(&mut self) -> Result<()> {
+        self.process.kill();
+        self.options.kill_point = None;
+        self.process = spawn(&self.program, &self.kubeconfig, &self.folder, self.ports, &self.options)?;
+        self.wait_until_ready().await
+    }
+
+    /// Kills it as the kernel does when memory runs out.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// Asks it to stop and waits for its end.
+    ///
+    /// # Errors
+    /// When it does not stop in time or fails doing so.
+    pub async fn stop(&mut self) -> Result<()> {
+        let status = self.process.stop(STOP_DEADLINE).await?;
+        if !status.success() {
+            bail!("weir run ended with {status}:\n{}", self.process.log_tail());
+        }
+        Ok(())
+    }
+
+    /// Waits until its kill point has ended it.
+    ///
+    /// # Errors
+    /// When it still runs at the deadline, which means that the point was never reached.
+    pub async fn wait_until_killed(&mut self, deadline: Duration) -> Result<()> {
+        let point = self.options.kill_point.clone().unwrap_or_default();
+        self.process.wait(deadline).await.with_context(|| format!("kill point {point} was not reached"))?;
+        Ok(())
+    }
+
+    /// Fails when it has ended.
+    ///
+    /// # Errors
+    /// With the end of its log.
+    pub fn check_running(&mut self) -> Result<()> {
+        Ok(self.process.check_running()?)
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Everything it has logged.
+    #[must_use]
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.process.log_path()).unwrap_or_default()).into_owned()
+    }
+
+    /// Host and port of its gRPC server.
+    #[must_use]
+    pub fn grpc_address(&self) -> String {
+        format!("127.0.0.1:{}", self.ports.grpc)
+    }
+
+    /// The URL of a webhook path.
+    #[must_use]
+    pub fn receiver_url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.ports.receiver)
+    }
+
+    /// The URL of its metrics.
+    #[must_use]
+    pub fn metrics_url(&self) -> String {
+        format!("http://127.0.0.1:{}/metrics", self.ports.metrics)
+    }
+
+    /// The folder of its artifacts and state.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Runs another `weir` command against the same cluster and returns what it printed.
+    ///
+    /// # Errors
+    /// With what it wrote to standard error when it fails.
+    pub async fn cli(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = tokio::process::Command::new(&self.program);
+        command.args(arguments).env("KUBECONFIG", &self.kubeconfig);
+        let output = command.output().await?;
+        if !output.status.success() {
+            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+            bail!("weir {} failed ({}): {errors}", arguments.join(" "), output.status);
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    async fn wait_until_ready(&mut self) -> Result<()> {
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        let url = format!("http://127.0.0.1:{}/readyz", self.ports.health);
+        let process = &mut self.process;
+        eventually("weir run to be ready", READY_DEADLINE, || {
+            let running = process.check_running();
+            let request = client.get(&url).send();
+            async {
+                match running {
+                    Err(error) => Some(Err(error)),
+                    Ok(()) => {
+                        request.await.ok().filter(|answer| answer.status().is_success()).map(|_| Ok(()))
+                    }
+                }
+            }
+        })
+        .await??;
+        Ok(())
+    }
+}
+
+fn spawn(
+    program: &Path,
+    kubeconfig: &Path,
+    folder: &Folder,
+    ports: Ports,
+    options: &WeirOptions,
+) -> Result<Process> {
+    let address = |port: u16| format!("127.0.0.1:{port}");
+    for name in ["artifacts", "state", "tmp"] {
+        std::fs::create_dir_all(folder.join(name))?;
+    }
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder.path())
+        .env("KUBECONFIG", kubeconfig)
+        .env("RUNTIME_NAMESPACE", "flux-system")
+        .env("TMPDIR", folder.join("tmp"))
+        .env("NO_PROXY", "127.0.0.1,localhost")
+        .arg("run")
+        .arg("--storage-path")
+        .arg(folder.join("artifacts"))
+        .arg("--state-dir")
+        .arg(folder.join("state"))
+        .args(["--storage-addr", &address(ports.storage)])
+        .args(["--storage-adv-addr", &address(ports.storage)])
+        .args(["--events-addr", &address(ports.events)])
+        .args(["--receiver-addr", &address(ports.receiver)])
+        .args(["--grpc-addr", &address(ports.grpc)])
+        .args(["--metrics-addr", &address(ports.metrics)])
+        .args(["--health-addr", &address(ports.health)])
+        .args(&options.arguments);
+    if let Some(point) = &options.kill_point {
+        command.env("WEIR_KILL_POINT", point).env("WEIR_KILL_FILE", folder.join("killed"));
+    }
+    Ok(Process::start("weir run", &mut command, &folder.join("weir.log"))?)
+}
+
+/// Where generated CRDs lie.
+pub(crate) fn crds() -> PathBuf {
+    repo_path("deploy/kustomize/crds")
+}

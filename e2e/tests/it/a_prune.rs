@@ -1,0 +1,95 @@
+//! A: an artifact of plain YAML is applied, pruned, and removed.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::json;
+use weir_e2e::World;
+use weir_testkit::{wait_gone, wait_ready};
+
+const OBJECTS: &str = include_str!("manifests/a-objects.yaml");
+const TOOLKIT: &str = include_str!("manifests/a-toolkit.yaml");
+
+/// The article's registry and the login that belongs to it (A4 is about that login).
+const ECR: [(&str, &str); 2] = [
+    ("oci://xxxxxxx.dkr.ecr.ap-northeast-1.amazonaws.com/", "oci://REGISTRY/"),
+    ("provider: aws", "provider: generic"),
+];
+
+const KEPT: [(&str, &str); 3] = [
+    ("Deployment", "oddy-test-deployment"),
+    ("Service", "oddy-test-service"),
+    ("HorizontalPodAutoscaler", "oddy-test-hpa"),
+];
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The source looks again after 1m, and up to 5 % later.
+const INTERVAL_DEADLINE: Duration = Duration::from_secs(80);
+
+fn toolkit(registry: &str) -> String {
+    let text = ECR.iter().fold(TOOLKIT.to_owned(), |text, (from, to)| text.replace(from, to));
+    text.replace("REGISTRY", registry)
+}
+
+#[tokio::test]
+async fn a1_to_a3_apply_prune_and_remove() -> Result<()> {
+    let world = World::start().await?;
+    let files = [("app.yaml", OBJECTS)];
+    world.registry.push_artifact("oddy-test-repository", "v1", &files).await?;
+    let stranger = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "stranger", "labels": {"app": "oddy-test"}}});
+    world.plane.apply("default", stranger).await?;
+
+    // A1: all four appear.
+    let toolkit = toolkit(world.registry.address());
+    world.apply("default", &toolkit).await?;
+    let kustomizations = world.api("Kustomization", "default").await?;
+    let ready = wait_ready(&kustomizations, "oddy-test", DEADLINE).await?;
+    let inventory = ready.data["status"]["inventory"]["entries"].as_array().map_or(0, Vec::len);
+    assert_eq!(inventory, 4);
+    let mut versions = Vec::new();
+    for (kind, name) in KEPT {
+        versions.push(world.api(kind, "default").await?.get(name).await?.metadata.generation);
+    }
+    world.api("PodDisruptionBudget", "default").await?.get("oddy-test-pdb").await?;
+
+    // A2: the tag is pushed again without the last document; the interval brings it in.
+    let (without_budget, _) = OBJECTS.rsplit_once("---\n").unwrap_or_default();
+    world.registry.push_artifact("oddy-test-repository", "v1", &[("app.yaml", without_budget)]).await?;
+    let budgets = world.api("PodDisruptionBudget", "default").await?;
+    wait_gone(&budgets, "oddy-test-pdb", INTERVAL_DEADLINE).await?;
+    for ((kind, name), version) in KEPT.iter().zip(versions) {
+        let kept = world.api(kind, "default").await?.get(name).await?;
+        assert_eq!(kept.metadata.generation, version, "{kind} {name} was touched");
+    }
+    let events = wait_for_prune_events(&world).await?;
+    let finished = events.iter().filter(|event| is_finished(event)).count();
+    assert!(finished >= 1, "{events:?}");
+
+    // A3: deleting the two custom resources deletes what they made, and nothing else.
+    world.plane.delete_yaml("default", &toolkit).await?;
+    wait_gone(&kustomizations, "oddy-test", DEADLINE).await?;
+    wait_gone(&world.api("OCIRepository", "default").await?, "oddy-test", DEADLINE).await?;
+    for (kind, name) in KEPT {
+        wait_gone(&world.api(kind, "default").await?, name, DEADLINE).await?;
+    }
+    world.api("ConfigMap", "default").await?.get("stranger").await?;
+    Ok(())
+}
+
+/// Events follow the deletion that they tell of.
+async fn wait_for_prune_events(world: &World) -> Result<Vec<String>> {
+    let deleted = "Progressing: PodDisruptionBudget/default/oddy-test-pdb deleted";
+    let found = weir_testkit::eventually("the event of the deletion", DEADLINE, async || {
+        let events = world.events("default", "Kustomization", "oddy-test").await.ok()?;
+        let told = events.iter().position(|event| event == deleted)?;
+        events[told..].iter().any(|event| is_finished(event)).then_some(events)
+    });
+    Ok(found.await?)
+}
+
+fn is_finished(event: &str) -> bool {
+    event.starts_with("ReconciliationSucceeded: Reconciliation finished in ")
+        && event.ends_with(", next run in 1m0s")
+}

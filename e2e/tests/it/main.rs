@@ -1,0 +1,13 @@
+//! The scenarios of the seed articles and what else users meet, played against `weir run` on a real control plane.
+//!
+//! `cargo build -p weir-cli` first; `make test` does.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod a_prune;
+mod b_depends_on;
+mod bad_artifact;
+mod bad_input;
+mod c_image_loop;
+mod d_first_contact;
+mod grpc_status;
+mod kill;
