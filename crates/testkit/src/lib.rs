@@ -20,6 +20,7 @@ mod error;
 mod folder;
 mod git;
 mod keeper;
+pub mod object;
 mod port;
 mod process;
 mod registry;

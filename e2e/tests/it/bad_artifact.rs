@@ -7,9 +7,10 @@ use anyhow::Result;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use kube::api::{Patch, PatchParams};
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use weir_e2e::World;
+use weir_testkit::object::{git_repository, kustomization, oci_repository, with_spec};
 use weir_testkit::{SinkAnswer, wait_not_ready, wait_ready};
 
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -66,7 +67,7 @@ async fn links_out_of_an_artifact_are_not_followed() -> Result<()> {
     let layer = tar_gz("a.yaml", tar::EntryType::Symlink, &secret.display().to_string(), "");
     world.registry.push_artifact_layer("link", "v1", layer).await?;
     world.plane.apply("flux-system", oci_repository("link", &world.registry.url("link"))).await?;
-    world.plane.apply("flux-system", kustomization("link", "OCIRepository")).await?;
+    world.plane.apply("flux-system", kustomization("link", "OCIRepository", "link", "./")).await?;
 
     // Whether the source drops the link or the build refuses it: what it points at is not applied.
     let api = world.api("Kustomization", "flux-system").await?;
@@ -88,7 +89,7 @@ async fn an_artifact_of_another_digest_is_not_applied() -> Result<()> {
     world.sink.answer_with(move |_| SinkAnswer { body: served.clone().into(), ..SinkAnswer::default() });
     let other = format!("sha256:{}", hex::encode(Sha256::digest(b"something else")));
     publish(&world, "other", &other).await?;
-    world.plane.apply("flux-system", kustomization("other", "GitRepository")).await?;
+    world.plane.apply("flux-system", kustomization("other", "GitRepository", "other", "./")).await?;
     let kustomizations = world.api("Kustomization", "flux-system").await?;
     let told = wait_not_ready(&kustomizations, "other", "digest", DEADLINE).await?;
     assert_eq!(told.reason, "ArtifactFailed", "{}", told.message);
@@ -97,15 +98,14 @@ async fn an_artifact_of_another_digest_is_not_applied() -> Result<()> {
     // The same bytes under their own digest are applied: it was the digest that was refused.
     let own = format!("sha256:{}", hex::encode(Sha256::digest(&good)));
     publish(&world, "own", &own).await?;
-    world.plane.apply("flux-system", kustomization("own", "GitRepository")).await?;
+    world.plane.apply("flux-system", kustomization("own", "GitRepository", "own", "./")).await?;
     wait_ready(&kustomizations, "own", DEADLINE).await?;
     check_no_panic(&mut world)
 }
 
 /// Plays another source controller: a suspended GitRepository with an artifact that the sink serves.
 async fn publish(world: &World, name: &str, digest: &str) -> Result<()> {
-    let object = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": {"name": name},
-        "spec": {"interval": "10m", "url": "https://example.com/app", "suspend": true}});
+    let object = with_spec(git_repository(name, "https://example.com/app"), json!({"suspend": true}));
     world.plane.apply("flux-system", object).await?;
     let status = json!({"status": {"observedGeneration": 1, "artifact": {
         "path": format!("gitrepository/flux-system/{name}/a.tar.gz"), "url": world.sink.url("/a.tar.gz"),
@@ -114,16 +114,6 @@ async fn publish(world: &World, name: &str, digest: &str) -> Result<()> {
     let api = world.api("GitRepository", "flux-system").await?;
     api.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await?;
     Ok(())
-}
-
-fn oci_repository(name: &str, url: &str) -> Value {
-    json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository", "metadata": {"name": name},
-        "spec": {"interval": "10m", "insecure": true, "url": url, "ref": {"tag": "v1"}}})
-}
-
-fn kustomization(name: &str, source_kind: &str) -> Value {
-    json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": name},
-        "spec": {"interval": "10m", "path": "./", "prune": true, "sourceRef": {"kind": source_kind, "name": name}}})
 }
 
 fn check_no_panic(world: &mut World) -> Result<()> {

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_e2e::World;
+use weir_testkit::object::{
+    git_repository, image_policy, image_repository, kustomization, oci_repository, with_spec,
+};
 use weir_testkit::{SshGitServer, wait_not_ready, wait_ready};
 
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -12,25 +15,17 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// More than a manifest may be; the file is mostly one comment.
 const HUGE_MANIFEST: usize = 100 * 1024 * 1024;
 
-/// What is applied, which object it is about, and what its condition says.
-struct Case {
-    kind: &'static str,
-    name: &'static str,
-    spec: serde_json::Value,
-    says: &'static str,
-}
+/// An object and what its condition says.
+struct Case(Value, &'static str);
 
 impl Case {
-    async fn check(&self, world: &World) -> Result<()> {
-        let api_version = match self.kind {
-            "Kustomization" => "kustomize.toolkit.fluxcd.io/v1",
-            kind if kind.starts_with("Image") => "image.toolkit.fluxcd.io/v1",
-            _ => "source.toolkit.fluxcd.io/v1",
-        };
-        let object = json!({"apiVersion": api_version, "kind": self.kind,
-            "metadata": {"name": self.name, "namespace": "flux-system"}, "spec": self.spec});
-        world.plane.apply("", object).await?;
-        wait_not_ready(&world.api(self.kind, "flux-system").await?, self.name, self.says, DEADLINE).await?;
+    async fn check(self, world: &World) -> Result<()> {
+        let Self(object, says) = self;
+        let text =
+            |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (kind, name) = (text("/kind"), text("/metadata/name"));
+        world.plane.apply("flux-system", object).await?;
+        wait_not_ready(&world.api(&kind, "flux-system").await?, &name, says, DEADLINE).await?;
         Ok(())
     }
 }
@@ -49,20 +44,16 @@ async fn check_sound(world: &mut World) -> Result<()> {
         &[("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sound}\n")],
     )?;
     world.plane.apply("flux-system", git_repository("sound", &world.git.url("sound"))).await?;
-    world.plane.apply("flux-system", kustomization("sound", "sound", "./")).await?;
+    let applied = kustomization("sound", "GitRepository", "sound", "./");
+    world.plane.apply("flux-system", with_spec(applied, json!({"targetNamespace": "default"}))).await?;
     wait_ready(&world.api("Kustomization", "flux-system").await?, "sound", DEADLINE).await?;
     Ok(())
 }
 
-fn git_repository(name: &str, url: &str) -> serde_json::Value {
-    json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": {"name": name},
-        "spec": {"interval": "10m", "url": url, "ref": {"branch": "main"}}})
-}
-
-fn kustomization(name: &str, source: &str, path: &str) -> serde_json::Value {
-    json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": name},
-        "spec": {"interval": "10m", "path": path, "prune": true, "targetNamespace": "default",
-            "sourceRef": {"kind": "GitRepository", "name": source}}})
+/// A folder of the GitRepository `app`.
+fn folder(name: &str) -> Value {
+    let object = kustomization(name, "GitRepository", "app", name);
+    with_spec(object, json!({"targetNamespace": "default"}))
 }
 
 #[tokio::test]
@@ -78,34 +69,31 @@ async fn sources_tell_what_is_wrong() -> Result<()> {
     let key =
         [("identity", ssh.identity()), ("identity.pub", ssh.identity_pub()), ("known_hosts", &other_host)];
     world.secret("flux-system", "other-host", &key).await?;
-    let oci = |repository: &str, tag: &str| json!({"interval": "10m", "insecure": true, "url": world.registry.url(repository), "ref": {"tag": tag}});
+    let with_secret = |name: &str, url: String, secret: &str| {
+        with_spec(git_repository(name, &url), json!({"secretRef": {"name": secret}}))
+    };
 
     let cases = [
-        Case {
-            kind: "GitRepository",
-            name: "wrong-credentials",
-            spec: json!({"interval": "10m", "url": world.git.url("private/app"), "secretRef": {"name": "wrong"}}),
-            says: "authentication required",
-        },
-        Case {
-            kind: "GitRepository",
-            name: "unknown-host-key",
-            spec: json!({"interval": "10m", "url": ssh.url("app"), "secretRef": {"name": "other-host"}}),
-            says: "knownhosts: key mismatch",
-        },
-        Case {
-            kind: "GitRepository",
-            name: "missing-branch",
-            spec: json!({"interval": "10m", "url": world.git.url("app"), "ref": {"branch": "nope"}}),
-            says: "couldn't find remote ref \"refs/heads/nope\"",
-        },
-        Case {
-            kind: "OCIRepository",
-            name: "missing-repository",
-            spec: oci("nothing", "v1"),
-            says: "NAME_UNKNOWN",
-        },
-        Case { kind: "OCIRepository", name: "missing-tag", spec: oci("app", "v9"), says: "MANIFEST_UNKNOWN" },
+        Case(
+            with_secret("wrong-credentials", world.git.url("private/app"), "wrong"),
+            "authentication required",
+        ),
+        Case(with_secret("unknown-host-key", ssh.url("app"), "other-host"), "knownhosts: key mismatch"),
+        Case(
+            with_spec(
+                git_repository("missing-branch", &world.git.url("app")),
+                json!({"ref": {"branch": "nope"}}),
+            ),
+            "couldn't find remote ref \"refs/heads/nope\"",
+        ),
+        Case(oci_repository("missing-repository", &world.registry.url("nothing")), "NAME_UNKNOWN"),
+        Case(
+            with_spec(
+                oci_repository("missing-tag", &world.registry.url("app")),
+                json!({"ref": {"tag": "v9"}}),
+            ),
+            "MANIFEST_UNKNOWN",
+        ),
     ];
     for case in cases {
         case.check(&world).await?;
@@ -126,29 +114,14 @@ async fn builds_tell_what_is_wrong() -> Result<()> {
         ("good/a.yaml", config_map),
     ];
     world.git.repo("app")?.commit("main", "first", &files)?;
-    let source = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
-        "metadata": {"name": "app"}, "spec": {"interval": "10m", "url": world.git.url("app"),
-        "ref": {"branch": "main"}}});
-    world.plane.apply("flux-system", source).await?;
-    let spec = |name: &str| kustomization(name, "app", name)["spec"].clone();
-    let mut undefined = spec("undefined");
-    undefined["postBuild"] = json!({"substitute": {"defined": "yes"}});
+    world.plane.apply("flux-system", git_repository("app", &world.git.url("app"))).await?;
+    let substituted = json!({"postBuild": {"substitute": {"defined": "yes"}}});
 
     let cases = [
-        Case {
-            kind: "Kustomization",
-            name: "invalid-yaml",
-            spec: spec("invalid-yaml"),
-            says: "invalid-yaml/a.yaml",
-        },
-        Case {
-            kind: "Kustomization",
-            name: "unknown-kind",
-            spec: spec("unknown-kind"),
-            says: "no matches for kind \"Thing\" in version \"nope.example/v1\"",
-        },
-        Case { kind: "Kustomization", name: "undefined", spec: undefined, says: "undefined_variable" },
-        Case { kind: "Kustomization", name: "huge", spec: spec("huge"), says: "huge/a.yaml" },
+        Case(folder("invalid-yaml"), "invalid-yaml/a.yaml"),
+        Case(folder("unknown-kind"), "no matches for kind \"Thing\" in version \"nope.example/v1\""),
+        Case(with_spec(folder("undefined"), substituted), "undefined_variable"),
+        Case(folder("huge"), "huge/a.yaml"),
     ];
     for case in cases {
         case.check(&world).await?;
@@ -162,9 +135,8 @@ async fn dependencies_in_a_circle_are_named() -> Result<()> {
     world.git.repo("app")?.commit("main", "first", &[("a.yaml", "{}")])?;
     world.plane.apply("flux-system", git_repository("app", &world.git.url("app"))).await?;
     for (name, needs) in [("first", "second"), ("second", "first")] {
-        let mut object = kustomization(name, "app", "./");
-        object["spec"]["dependsOn"] = json!([{"name": needs}]);
-        world.plane.apply("flux-system", object).await?;
+        let object = kustomization(name, "GitRepository", "app", "./");
+        world.plane.apply("flux-system", with_spec(object, json!({"dependsOn": [{"name": needs}]}))).await?;
     }
     let kustomizations = world.api("Kustomization", "flux-system").await?;
     let told = wait_not_ready(&kustomizations, "first", "second", DEADLINE).await?;
@@ -178,37 +150,16 @@ async fn image_objects_tell_what_is_wrong() -> Result<()> {
     let mut world = World::start().await?;
     world.registry.push_image("app", "1.0.0").await?;
     let image = |name: &str| format!("{}/{name}", world.registry.address());
-    let repository = json!({"apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImageRepository",
-        "metadata": {"name": "app"}, "spec": {"interval": "10m", "insecure": true, "image": image("app")}});
-    world.plane.apply("flux-system", repository).await?;
+    world.plane.apply("flux-system", image_repository("app", &image("app"))).await?;
     wait_ready(&world.api("ImageRepository", "flux-system").await?, "app", DEADLINE).await?;
+    let exclusion = image_repository("invalid-exclusion", &image("app"));
+    let filter = image_policy("invalid-filter", "app", ">=1.0.0");
 
     let cases = [
-        Case {
-            kind: "ImageRepository",
-            name: "missing-image",
-            spec: json!({"interval": "10m", "insecure": true, "image": image("nothing")}),
-            says: "NAME_UNKNOWN",
-        },
-        Case {
-            kind: "ImageRepository",
-            name: "invalid-exclusion",
-            spec: json!({"interval": "10m", "insecure": true, "image": image("app"), "exclusionList": ["[a-"]}),
-            says: "[a-",
-        },
-        Case {
-            kind: "ImagePolicy",
-            name: "invalid-filter",
-            spec: json!({"imageRepositoryRef": {"name": "app"}, "filterTags": {"pattern": "(unclosed"},
-                "policy": {"semver": {"range": ">=1.0.0"}}}),
-            says: "(unclosed",
-        },
-        Case {
-            kind: "ImagePolicy",
-            name: "invalid-range",
-            spec: json!({"imageRepositoryRef": {"name": "app"}, "policy": {"semver": {"range": "not a range"}}}),
-            says: "semver",
-        },
+        Case(image_repository("missing-image", &image("nothing")), "NAME_UNKNOWN"),
+        Case(with_spec(exclusion, json!({"exclusionList": ["[a-"]})), "[a-"),
+        Case(with_spec(filter, json!({"filterTags": {"pattern": "(unclosed"}})), "(unclosed"),
+        Case(image_policy("invalid-range", "app", "not a range"), "semver"),
     ];
     for case in cases {
         case.check(&world).await?;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use futures::StreamExt;
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use serde_json::{Value, json};
+use serde_json::Value;
 use weir_e2e::{StatusClient, World};
 use weir_proto::status::v1::ChangeType;
+use weir_testkit::object::git_repository;
 use weir_testkit::{repo_path, wait_ready};
 
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -26,7 +27,7 @@ impl Served {
     async fn start() -> Result<Self> {
         let world = World::start().await?;
         world.git.repo("app")?.commit("main", "first", &[("a.yaml", CONFIG_MAP)])?;
-        world.plane.apply("flux-system", git_repository(&world.git.url("app"))).await?;
+        world.plane.apply("flux-system", git_repository("app", &world.git.url("app"))).await?;
         wait_ready(&world.api("GitRepository", "flux-system").await?, "app", DEADLINE).await?;
         let rule = PolicyRule {
             api_groups: Some(vec!["source.toolkit.fluxcd.io".into()]),
@@ -40,11 +41,6 @@ impl Served {
         let stranger = world.plane.service_account_token("flux-system", "stranger").await?;
         Ok(Self { world, reader, stranger })
     }
-}
-
-fn git_repository(url: &str) -> Value {
-    json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": {"name": "app"},
-        "spec": {"interval": "10m", "url": url, "ref": {"branch": "main"}}})
 }
 
 #[tokio::test]
