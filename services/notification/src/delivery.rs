@@ -1,0 +1,214 @@
+//! Sending: one HTTP client for all providers, with retries, proxies, TLS material and careful words about failures
+//! (NTF-46 … NTF-55, NTF-125, NTF-126).
+
+pub mod client;
+pub mod mask;
+mod redirect;
+pub mod retry;
+
+use std::time::Duration;
+
+use http::{StatusCode, header::RETRY_AFTER};
+use serde_json::Value;
+
+pub use client::{Clients, Transport};
+pub use retry::Retry;
+
+use crate::provider::{Accept, Delivery, Message};
+
+/// Bytes of an answer that are read to judge it or to quote it (NTF-55); more than any error page needs to be understood.
+const MAX_QUOTED: usize = 4 * 1024;
+/// Bytes of a list of commit statuses; 50 statuses of GitHub are about 100 KiB.
+const MAX_LIST: usize = 4 * 1024 * 1024;
+
+/// Why a message did not arrive. The texts name scheme and host at most, since paths of webhooks are secrets (NTF-53).
+#[derive(Debug, thiserror::Error)]
+pub enum DeliveryError {
+    /// The time for the whole delivery is over.
+    #[error("{0}failed to execute request: context deadline exceeded")]
+    Deadline(&'static str),
+    /// The service refused.
+    #[error("{prefix}request failed: request failed with status code {status}: {body}")]
+    Status {
+        /// Words of the provider type.
+        prefix: &'static str,
+        /// Status code.
+        status: u16,
+        /// Start of the body, without control characters.
+        body: String,
+    },
+    /// Slack's API says no.
+    #[error("{prefix}Slack responded with error: {error}")]
+    Slack {
+        /// Words of the provider type.
+        prefix: &'static str,
+        /// Slack's code.
+        error: String,
+    },
+    /// The answer is not what the service promises.
+    #[error("{prefix}unable to unmarshal response body: {error}")]
+    Answer {
+        /// Words of the provider type.
+        prefix: &'static str,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// No answer, and no hope of one.
+    #[error("{prefix}failed to execute request: {method} {origin}: {error}")]
+    Connection {
+        /// Words of the provider type.
+        prefix: &'static str,
+        /// Method of the request.
+        method: http::Method,
+        /// Scheme and host.
+        origin: String,
+        /// The innermost cause.
+        error: String,
+    },
+    /// Every try failed.
+    #[error(
+        "{prefix}failed to execute request: {method} {origin} giving up after {attempts} attempt(s): {error}"
+    )]
+    GaveUp {
+        /// Words of the provider type.
+        prefix: &'static str,
+        /// Method of the request.
+        method: http::Method,
+        /// Scheme and host.
+        origin: String,
+        /// Number of tries.
+        attempts: u32,
+        /// What came of the last one.
+        error: String,
+    },
+    /// TLS or proxy settings do not make a client.
+    #[error("{0}")]
+    Client(#[from] client::ClientError),
+}
+
+/// Sends what a provider rendered.
+#[derive(Clone)]
+pub struct Sender {
+    clients: Clients,
+    retry: Retry,
+}
+
+/// An answer with a good status.
+struct Answer {
+    body: Vec<u8>,
+}
+
+impl Sender {
+    /// A sender with an empty client cache.
+    pub fn new(retry: Retry) -> Self {
+        Self { clients: Clients::default(), retry }
+    }
+
+    /// Sends everything of one delivery; `timeout` covers all requests and all tries.
+    pub async fn deliver(
+        &self,
+        delivery: Delivery,
+        transport: &Transport,
+        timeout: Duration,
+    ) -> Result<(), DeliveryError> {
+        let client = self.clients.get(transport)?;
+        let prefix = match &delivery {
+            Delivery::Nothing => return Ok(()),
+            Delivery::Messages(messages) => messages.first().map_or("", |message| message.failure_prefix),
+            Delivery::CommitStatus(status) => status.read.failure_prefix,
+        };
+        let work = async {
+            match delivery {
+                Delivery::Nothing => {}
+                Delivery::Messages(messages) => {
+                    for message in &messages {
+                        self.send(&client, message, MAX_QUOTED).await?;
+                    }
+                }
+                Delivery::CommitStatus(status) => {
+                    let answer = self.send(&client, &status.read, MAX_LIST).await?;
+                    let listed: Value = serde_json::from_slice(&answer.body).map_err(|error| {
+                        DeliveryError::Answer { prefix: status.read.failure_prefix, error: error.to_string() }
+                    })?;
+                    if !(status.is_current)(&listed) {
+                        self.send(&client, &status.write, MAX_QUOTED).await?;
+                    }
+                }
+            }
+            Ok(())
+        };
+        tokio::time::timeout(timeout, work).await.unwrap_or(Err(DeliveryError::Deadline(prefix)))
+    }
+
+    /// Tries until the answer is final; the caller bounds the time.
+    async fn send(
+        &self,
+        client: &reqwest::Client,
+        message: &Message,
+        limit: usize,
+    ) -> Result<Answer, DeliveryError> {
+        let prefix = message.failure_prefix;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let (outcome, error) = match redirect::send(client, message).await {
+                Ok(response) => {
+                    let status = response.status();
+                    let retry_after =
+                        response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()).map(str::to_owned);
+                    if !retry::is_worth_another(status) {
+                        return judge(message, status, response, limit).await;
+                    }
+                    (
+                        retry::Failure::Status { status, retry_after },
+                        format!("status code {}", status.as_u16()),
+                    )
+                }
+                Err(error) => {
+                    let text = client::cause(&error);
+                    if client::is_final(&error) {
+                        let (method, origin) = (message.method.clone(), origin(message));
+                        return Err(DeliveryError::Connection { prefix, method, origin, error: text });
+                    }
+                    (retry::Failure::Connection, text)
+                }
+            };
+            match self.retry.wait_after(attempts, &outcome, jiff::Timestamp::now()) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => {
+                    let (method, origin) = (message.method.clone(), origin(message));
+                    return Err(DeliveryError::GaveUp { prefix, method, origin, attempts, error });
+                }
+            }
+        }
+    }
+}
+
+async fn judge(
+    message: &Message,
+    status: StatusCode,
+    response: reqwest::Response,
+    limit: usize,
+) -> Result<Answer, DeliveryError> {
+    let prefix = message.failure_prefix;
+    let body = client::read_at_most(response, limit).await;
+    if message.accept == Accept::SlackOk {
+        let answer: Value = serde_json::from_slice(&body)
+            .map_err(|error| DeliveryError::Answer { prefix, error: error.to_string() })?;
+        if answer.get("ok").and_then(Value::as_bool) == Some(true) {
+            return Ok(Answer { body });
+        }
+        let error = answer.get("error").and_then(Value::as_str).unwrap_or_default().to_owned();
+        return Err(DeliveryError::Slack { prefix, error });
+    }
+    if status.is_success() {
+        return Ok(Answer { body });
+    }
+    let quoted = body.get(..MAX_QUOTED).unwrap_or(&body);
+    let body = String::from_utf8_lossy(quoted).chars().filter(|c| !c.is_control()).collect();
+    Err(DeliveryError::Status { prefix, status: status.as_u16(), body })
+}
+
+fn origin(message: &Message) -> String {
+    message.url.origin().ascii_serialization()
+}

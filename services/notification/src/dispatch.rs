@@ -1,0 +1,285 @@
+//! From an accepted event and an Alert to a delivery: guards, provider, rendering, sending, and what people are told when
+//! it fails.
+
+pub mod fairness;
+pub mod guard;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kube::api::Api;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use weir_api::{Alert, Provider};
+use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
+
+use crate::delivery::{Sender, mask};
+use crate::event::metadata::{self, AlertMetadata};
+use crate::event::{Event, ObjectReference};
+use crate::expression::{Expression, Type};
+use crate::metrics::DeliveryMetrics;
+use crate::outbox::{Entry, Outbox, Room, Target};
+use crate::provider::resolve::{Resolved, resolve};
+use crate::provider::{self, GIT_STATUS_TYPES, Notifier, git};
+use fairness::Fairness;
+use guard::{Policy, Verdict};
+
+/// Time for one delivery with all its tries, unless the Provider says otherwise.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
+/// Deliveries that a slow watcher may lag behind before it misses some.
+const WATCHERS_LAG: usize = 1024;
+
+/// A delivery that has ended, for whoever watches.
+#[derive(Debug, Clone)]
+pub struct Delivered {
+    /// The Alert it was made for.
+    pub alert: ObjectKey,
+    /// Name of the Provider.
+    pub provider: String,
+    /// The event as received.
+    pub event: Arc<Event>,
+    /// Why it failed, without secrets; empty when it did not.
+    pub error: String,
+}
+
+/// What deliveries need.
+pub struct Parts {
+    /// The service's own client.
+    pub client: kube::Client,
+    /// All Alerts.
+    pub alerts: Cache<Alert>,
+    /// All Providers.
+    pub providers: Cache<Provider>,
+    /// Kubernetes events on Alerts; they are never fed into this service (NTF-36).
+    pub events: EventSink,
+    /// Sends.
+    pub sender: Sender,
+    /// Where deliveries are noted as done.
+    pub outbox: Outbox,
+    /// Counts.
+    pub metrics: DeliveryMetrics,
+    /// What is allowed.
+    pub policy: Policy,
+    /// The time.
+    pub clock: fn() -> jiff::Timestamp,
+}
+
+/// Makes deliveries in the background. Their number is bounded by what the outbox admits.
+#[derive(Clone)]
+pub struct Dispatcher {
+    parts: Arc<Parts>,
+    fairness: Arc<Fairness>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    delivered: broadcast::Sender<Delivered>,
+}
+
+/// Why a delivery failed: before it was sent, or while.
+enum Failure {
+    Dispatch(String),
+    Send(String),
+}
+
+impl Dispatcher {
+    /// A dispatcher without work.
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            parts: Arc::new(parts),
+            fairness: Arc::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            delivered: broadcast::Sender::new(WATCHERS_LAG),
+        }
+    }
+
+    /// Deliveries from now on.
+    pub fn watch(&self) -> broadcast::Receiver<Delivered> {
+        self.delivered.subscribe()
+    }
+
+    /// Starts the deliveries of an entry, each on its own.
+    pub fn dispatch(&self, entry: Entry, room: Room) {
+        let room = Arc::new(room);
+        for target in entry.alerts {
+            let (this, event, room) = (self.clone(), entry.event.clone(), room.clone());
+            let id = entry.id;
+            self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(async move {
+                this.deliver(&target, event).await;
+                this.parts.outbox.done(id, target, (this.parts.clock)()).await;
+                drop(room);
+            }));
+        }
+    }
+
+    /// Waits for deliveries in flight; what is left after the grace period is made again after the next start (NTF-118).
+    pub async fn drain(&self, grace: Duration) {
+        self.tasks.close();
+        if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
+            tracing::warn!(deliveries = self.tasks.len(), "deliveries are left for the next start");
+            self.stop.cancel();
+            self.tasks.wait().await;
+        }
+    }
+
+    async fn deliver(&self, target: &Target, event: Arc<Event>) {
+        // The Alert may have gone since the event was accepted.
+        let Some(alert) = self.parts.alerts.get(&target.into()) else { return };
+        let provider_key = ObjectKey::new(target.namespace.clone(), alert.spec.provider_ref.name.clone());
+        let _turn = self.fairness.turn(&provider_key).await;
+        let started = Instant::now();
+        let result = self.attempt(&alert, &provider_key, &event).await;
+        let path = event.involved_object.path();
+        let (kind, error) = match result {
+            Ok(Some(kind)) => (kind, String::new()),
+            Ok(None) => return,
+            Err((kind, Failure::Dispatch(error))) => {
+                (kind, format!("failed to dispatch notification for {path}: {error}"))
+            }
+            Err((kind, Failure::Send(error))) => {
+                (kind, format!("failed to send notification for {path}: {error}"))
+            }
+        };
+        self.parts.metrics.delivered(&kind, error.is_empty(), started.elapsed());
+        if !error.is_empty() {
+            tracing::error!(alert = %ObjectKey::from(target), provider = %provider_key, error, "notification failed");
+            self.parts.events.send(&*alert, EventDraft::error("NotificationDispatchFailed", error.clone()));
+        }
+        let delivered = Delivered { alert: target.into(), provider: provider_key.name, event, error };
+        // Nobody may be watching.
+        let _ = self.delivered.send(delivered);
+    }
+
+    /// Delivers once; returns the provider's type, or nothing when there was nothing to deliver.
+    async fn attempt(
+        &self,
+        alert: &Alert,
+        provider_key: &ObjectKey,
+        event: &Event,
+    ) -> Result<Option<String>, (String, Failure)> {
+        let refuse = |error| (String::new(), Failure::Dispatch(error));
+        guard::check_namespace(self.parts.policy, alert, event).map_err(refuse)?;
+        let provider = self.provider(provider_key).await.map_err(refuse)?;
+        let kind = provider.spec.type_.clone();
+        match guard::judge(self.parts.policy, &provider, event) {
+            Verdict::Deliver => {}
+            Verdict::Skip => return Ok(None),
+            Verdict::Drop(reason) => {
+                let object = event.involved_object.path();
+                tracing::info!(alert = %ObjectKey::of(alert), provider = %provider_key, object, "discarding event, {reason}");
+                return Ok(None);
+            }
+            Verdict::Refuse(error) => return Err((kind, Failure::Dispatch(error))),
+        }
+        let outgoing = self.outgoing(alert, event);
+        let timeout = provider.spec.timeout.map_or(DEFAULT_TIMEOUT, weir_api::Duration::to_std);
+        match self.send(alert, &provider, &outgoing, timeout).await {
+            Ok(()) => Ok(Some(kind)),
+            Err(failure) => Err((kind, failure)),
+        }
+    }
+
+    /// The event as it is sent: with the metadata of the Alert, without prefixes (NTF-33).
+    fn outgoing(&self, alert: &Alert, event: &Event) -> Event {
+        let summary = alert.spec.summary.as_deref().unwrap_or_default();
+        let added = AlertMetadata { event_metadata: Some(&alert.spec.event_metadata), summary };
+        let combined = metadata::combine(event, added);
+        if !summary.is_empty() {
+            tracing::warn!(alert = %ObjectKey::of(alert), "the alert uses the deprecated field spec.summary, use spec.eventMetadata");
+        }
+        if !combined.conflicts.is_empty() {
+            self.tell_conflicts(alert, &combined.conflicts);
+        }
+        Event { metadata: combined.metadata, ..event.clone() }
+    }
+
+    fn tell_conflicts(&self, alert: &Alert, conflicts: &BTreeMap<String, String>) {
+        let text = "metadata key conflicts detected (please refer to the Alert API docs and Flux RFC 0008 for more information)";
+        tracing::info!(alert = %ObjectKey::of(alert), ?conflicts, "{text}");
+        let draft = EventDraft::error("MetadataAppendFailed", text);
+        self.parts
+            .events
+            .send(alert, conflicts.iter().fold(draft, |draft, (key, names)| draft.with(key, names)));
+    }
+
+    /// A Provider made a moment ago may not be in the cache yet: the API server has the last word.
+    async fn provider(&self, key: &ObjectKey) -> Result<Arc<Provider>, String> {
+        if let Some(provider) = self.parts.providers.get(key) {
+            return Ok(provider);
+        }
+        let api: Api<Provider> = Api::namespaced(self.parts.client.clone(), &key.namespace);
+        match api.get_opt(&key.name).await {
+            Ok(Some(provider)) => Ok(Arc::new(provider)),
+            Ok(None) => Err(format!(
+                "failed to read provider: Provider.notification.toolkit.fluxcd.io {:?} not found",
+                key.name
+            )),
+            Err(error) => Err(format!("failed to read provider: {}", crate::api_reason(error))),
+        }
+    }
+
+    async fn send(
+        &self,
+        alert: &Alert,
+        provider: &Provider,
+        event: &Event,
+        timeout: Duration,
+    ) -> Result<(), Failure> {
+        let commit_status = commit_status(alert, provider, event).await.map_err(Failure::Dispatch)?;
+        let name = provider.metadata.name.clone().unwrap_or_default();
+        let context = |error: String| {
+            Failure::Dispatch(format!("failed to initialize notifier for provider '{name}': {error}"))
+        };
+        let resolved = resolve(&self.parts.client, provider, commit_status)
+            .await
+            .map_err(|error| context(error.to_string()))?;
+        let Resolved { settings, transport, secrets } = resolved;
+        let notifier: Box<dyn Notifier> = provider::build(&settings).map_err(|error| {
+            context(mask::mask(&format!("failed to initialize notifier: {error}"), &secrets))
+        })?;
+        let delivery = notifier.render(event).map_err(|error| Failure::Send(error.to_string()))?;
+        let sent = self.parts.sender.deliver(delivery, &transport, timeout).await;
+        sent.map_err(|error| match error {
+            crate::delivery::DeliveryError::Client(error) => {
+                context(mask::mask(&error.to_string(), &secrets))
+            }
+            error => Failure::Send(mask::mask(&error.to_string(), &secrets)),
+        })
+    }
+}
+
+/// The name of the commit status, for the types that have one (NTF-70, NTF-71).
+async fn commit_status(alert: &Alert, provider: &Provider, event: &Event) -> Result<String, String> {
+    let spec = &provider.spec;
+    if !GIT_STATUS_TYPES.contains(&spec.type_.as_str()) {
+        return Ok(String::new());
+    }
+    let object: &ObjectReference = &event.involved_object;
+    let Some(text) = spec.commit_status_expr.clone().filter(|text| !text.is_empty()) else {
+        return Ok(git::default_status(object, provider.metadata.uid.as_deref().unwrap_or_default()));
+    };
+    let failed = |error: String| {
+        format!(
+            "failed to create commit status: failed to evaluate the spec.commitStatusExpr CEL expression for the event: {error}"
+        )
+    };
+    let values = [serde_json::to_value(event), serde_json::to_value(alert), serde_json::to_value(provider)];
+    let [Ok(event), Ok(alert), Ok(provider)] = values else {
+        return Err(failed("the objects are no JSON".to_owned()));
+    };
+    let evaluated = tokio::task::spawn_blocking(move || {
+        let expression = Expression::compile(&text, &["event", "alert", "provider"], Type::String)
+            .map_err(|error| format!("failed to compile expression: {error}"))?;
+        let variables = [("event", &event), ("alert", &alert), ("provider", &provider)];
+        expression.to_text(&variables).map_err(|error| error.to_string())
+    });
+    match evaluated.await {
+        Ok(Ok(name)) if name.is_empty() => {
+            Err("failed to create commit status: commit status cannot be empty".to_owned())
+        }
+        Ok(Ok(name)) => Ok(name),
+        Ok(Err(error)) => Err(failed(error)),
+        Err(_) => Err(failed("the evaluation was stopped".to_owned())),
+    }
+}

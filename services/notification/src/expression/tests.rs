@@ -1,0 +1,119 @@
+//! CEL: types, texts of errors, bounds.
+
+use rstest::rstest;
+use serde_json::json;
+
+use super::*;
+
+fn error(text: &str, output: Type) -> String {
+    Expression::compile(text, &["req", "res", "event"], output)
+        .err()
+        .map(|e| e.to_string())
+        .unwrap_or_default()
+}
+
+#[rstest]
+#[case("req.flag == true", "")]
+#[case("req.flag", "CEL expression output type mismatch: expected bool, got dyn")]
+#[case("has(req.flag) && req.tags.exists(t, t == 'x')", "")]
+#[case("req.tags.all(t, t.startsWith('v')) || !(req.a in ['x', 'y'])", "")]
+#[case("req.tags.filter(t, t == 'x')", "CEL expression output type mismatch: expected bool, got list(dyn)")]
+#[case("req.a ? true : false", "")]
+#[case("req.a ? req.b : false", "CEL expression output type mismatch: expected bool, got dyn")]
+#[case("'x'", "CEL expression output type mismatch: expected bool, got string")]
+#[case("size(req.tags) > 1 && req.?a.orValue('') == 'x' && req.a.matches('^v')", "")]
+#[case("base64.decode(req.data) == b'x' && type(req.a) == string", "")]
+#[case("req.tags.exists_one(t, t == 'x') && req.tags.map(t, t + 'x')[0] == 'yx'", "")]
+fn conditions_are_checked_for_their_type(#[case] text: &str, #[case] expected: &str) {
+    assert_eq!(error(text, Type::Bool), expected);
+}
+
+#[rstest]
+#[case("event.involvedObject.kind + '/' + event.x", "")]
+#[case("(event.kind + '/' + event.name).lowerAscii()", "")]
+#[case("event.uid.split('-').first().value() + ''", "")]
+#[case("event.nope", "CEL expression output type mismatch: expected string, got dyn")]
+fn texts_are_checked_for_their_type(#[case] text: &str, #[case] expected: &str) {
+    assert_eq!(error(text, Type::String), expected);
+}
+
+#[test]
+fn unknown_names_are_pointed_at() {
+    assert_eq!(
+        error("nope == 1", Type::Bool),
+        "failed to parse the CEL expression 'nope == 1': ERROR: <input>:1:1: undeclared reference to 'nope' (in container '')\n | nope == 1\n | ^"
+    );
+    assert_eq!(
+        error("true &&\n  req.x == claims.y", Type::Bool),
+        "failed to parse the CEL expression 'true &&\n  req.x == claims.y': ERROR: <input>:2:12: undeclared reference to 'claims' (in container '')\n |   req.x == claims.y\n | ...........^"
+    );
+}
+
+#[test]
+fn syntax_errors_read_as_in_go() {
+    assert_eq!(
+        error("req.x ==", Type::Bool),
+        "failed to parse the CEL expression 'req.x ==': ERROR: <input>:1:9: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\n | req.x ==\n | ........^"
+    );
+}
+
+#[rstest]
+#[case("req.n == 1", true)]
+#[case("req.n > 0 && req.n < 1.5", true)]
+#[case("req.tags.exists(t, t == 'b')", true)]
+#[case("req.?nope.orValue('x') == 'x'", true)]
+#[case("req.name.lowerAscii().startsWith('web')", true)]
+#[case("req.tags.last().value() == 'b'", true)]
+#[case("sets.contains(['a', 'b', 'c'], req.tags)", true)]
+#[case("sets.intersects(req.tags, ['x'])", false)]
+#[case("sets.equivalent(req.tags, ['b', 'a', 'b'])", true)]
+#[case("has(req.nope)", false)]
+fn conditions_are_evaluated(#[case] text: &str, #[case] expected: bool) {
+    let req = json!({"n": 1, "tags": ["a", "b"], "name": "WEB-1"});
+    let expression = Expression::compile(text, &["req"], Type::Bool).unwrap();
+    assert_eq!(expression.is_true(&[("req", &req)]), Ok(expected));
+}
+
+#[test]
+fn a_missing_key_is_an_error_and_not_false() {
+    let expression = Expression::compile("res.metadata.annotations.x == 'y'", &["res"], Type::Bool).unwrap();
+    let error = expression.is_true(&[("res", &json!({"metadata": {}}))]).unwrap_err();
+    assert!(error.to_string().contains("No such key: annotations"), "{error}");
+}
+
+#[test]
+fn the_default_example_of_a_status_name_evaluates() {
+    let text = "(event.kind + '/' + event.metadata.env + '/' + provider.uid.split('-').first().value()).lowerAscii()";
+    let expression = Expression::compile(text, &["event", "provider"], Type::String).unwrap();
+    let event = json!({"kind": "Kustomization", "metadata": {"env": "Prod"}});
+    let name = expression.to_text(&[("event", &event), ("provider", &json!({"uid": "0c9c2e41-1"}))]).unwrap();
+    assert_eq!(name, "kustomization/prod/0c9c2e41");
+}
+
+#[rstest]
+#[case::long(format!("'{}' == ''", "x".repeat(5000)))]
+#[case::parentheses(format!("{}true{}", "(".repeat(200), ")".repeat(200)))]
+#[case::lists(format!("{}1{} == []", "[".repeat(200), "]".repeat(200)))]
+#[case::ternaries(format!("{}true", "true ? true : ".repeat(200)))]
+#[case::sums(format!("{}1 == 1", "1+".repeat(1900)))]
+#[case::selects(format!("req{} == 1", ".a".repeat(1900)))]
+#[case::negations(format!("{}true", "!".repeat(4000)))]
+#[case::loops("req.a.all(a, req.a.all(b, req.a.all(c, a == b && b == c)))".to_owned())]
+fn security_expressions_that_cost_too_much_are_refused(#[case] text: String) {
+    assert!(Expression::compile(&text, &["req"], Type::Bool).is_err());
+}
+
+#[rstest]
+#[case::sums(format!("{}1 == 1", "1+".repeat(254)))]
+#[case::selects(format!("req{} == 1", ".a".repeat(254)))]
+#[case::negations(format!("{}true", "!".repeat(256)))]
+#[case::ands(format!("{}true", "true&&".repeat(128)))]
+#[case::parentheses(format!("{}{}true{}", "!".repeat(256), "(".repeat(32), ")".repeat(32)))]
+#[case::ternaries(format!("{}true", "true ? true : ".repeat(32)))]
+fn security_chains_as_long_as_admitted_do_not_overflow_the_stack(#[case] text: String) {
+    let expression = Expression::compile(&text, &["req"], Type::Bool);
+    assert_ne!(
+        expression.map(|it| it.is_true(&[("req", &json!({}))])).err().map(|e| e.to_string()),
+        Some(String::new())
+    );
+}

@@ -1,0 +1,290 @@
+//! The type an expression yields, as far as its syntax tree tells, and errors with the place they are at.
+
+use std::fmt;
+
+use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
+use cel::{ParseErrors, Program};
+
+/// Type of a result; what the tree does not tell is `dyn`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    /// `bool`
+    Bool,
+    /// `string`
+    String,
+    /// `int`
+    Int,
+    /// `uint`
+    Uint,
+    /// `double`
+    Double,
+    /// `bytes`
+    Bytes,
+    /// `null_type`
+    Null,
+    /// `list(dyn)`
+    List,
+    /// `map(dyn, dyn)`
+    Map,
+    /// Known only when evaluated.
+    Dyn,
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bool => "bool",
+            Self::String => "string",
+            Self::Int => "int",
+            Self::Uint => "uint",
+            Self::Double => "double",
+            Self::Bytes => "bytes",
+            Self::Null => "null_type",
+            Self::List => "list(dyn)",
+            Self::Map => "map(string, dyn)",
+            Self::Dyn => "dyn",
+        })
+    }
+}
+
+/// Names of types, which stand for themselves in expressions such as `type(x) == string`.
+const TYPE_NAMES: [&str; 10] =
+    ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
+
+/// What functions yield whatever they are given; `Dyn` where it depends.
+const FUNCTIONS: &[(Type, &[&str])] = &[
+    (
+        Type::Bool,
+        &[
+            "!_",
+            "_&&_",
+            "_||_",
+            "_==_",
+            "_!=_",
+            "_<_",
+            "_<=_",
+            "_>_",
+            "_>=_",
+            "@in",
+            "_in_",
+            "contains",
+            "startsWith",
+            "endsWith",
+            "matches",
+            "bool",
+            "hasValue",
+            "@not_strictly_false",
+            "sets.contains",
+            "sets.equivalent",
+            "sets.intersects",
+        ],
+    ),
+    (
+        Type::String,
+        &[
+            "string",
+            "lowerAscii",
+            "upperAscii",
+            "replace",
+            "substring",
+            "trim",
+            "charAt",
+            "join",
+            "format",
+            "strings.quote",
+            "base64.encode",
+        ],
+    ),
+    (
+        Type::Int,
+        &[
+            "size",
+            "int",
+            "indexOf",
+            "lastIndexOf",
+            "getFullYear",
+            "getMonth",
+            "getDate",
+            "getDayOfMonth",
+            "getDayOfWeek",
+            "getDayOfYear",
+            "getHours",
+            "getMinutes",
+            "getSeconds",
+            "getMilliseconds",
+        ],
+    ),
+    (Type::Uint, &["uint"]),
+    (Type::Double, &["double"]),
+    (Type::Bytes, &["bytes", "base64.decode"]),
+    (
+        Type::List,
+        &["split", "flatten", "sort", "slice", "distinct", "lists.range", "sortBy", "@sortByAssociatedKeys"],
+    ),
+    (
+        Type::Dyn,
+        &[
+            "dyn",
+            "type",
+            "duration",
+            "timestamp",
+            "first",
+            "last",
+            "value",
+            "orValue",
+            "or",
+            "reverse",
+            "optional.of",
+            "optional.none",
+            "optional.ofNonZeroValue",
+            "_[_]",
+            "_[?_]",
+            "_?._",
+            "optMap",
+            "optFlatMap",
+        ],
+    ),
+];
+
+/// The type of a program's result; an error when it names a variable or function that does not exist.
+pub(super) fn infer(program: &Program, text: &str, variables: &[&str]) -> Result<Type, String> {
+    let mut scope: Vec<(&str, Type)> = variables.iter().map(|name| (*name, Type::Map)).collect();
+    visit(program.expression(), &mut scope).map_err(|Undeclared { name, id }| {
+        let offset = program.source_info().offset_for(id).map_or(0, |(start, _)| start as usize);
+        let before = text.get(..offset).unwrap_or_default();
+        let line = before.matches('\n').count();
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
+        pointed(text, line, column, &format!("undeclared reference to '{name}' (in container '')"))
+    })
+}
+
+/// The parser's complaints in the layout of Go's.
+pub(super) fn syntax_errors(text: &str, errors: &ParseErrors) -> String {
+    let place = |number: isize| usize::try_from(number).unwrap_or(0).saturating_sub(1);
+    let lines =
+        errors.errors.iter().map(|error| pointed(text, place(error.pos.0), place(error.pos.1), &error.msg));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A message with the line it is about and a pointer below the place; both counted from zero.
+fn pointed(text: &str, line: usize, column: usize, message: &str) -> String {
+    let snippet = text.lines().nth(line).unwrap_or_default();
+    let dots = ".".repeat(column);
+    format!("ERROR: <input>:{}:{}: {message}\n | {snippet}\n | {dots}^", line + 1, column + 1)
+}
+
+struct Undeclared {
+    name: String,
+    id: u64,
+}
+
+fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Undeclared> {
+    Ok(match &expression.expr {
+        Expr::Unspecified => Type::Dyn,
+        Expr::Ident(name) => match scope.iter().rev().find(|(known, _)| known == name) {
+            Some((_, known)) => *known,
+            None if TYPE_NAMES.contains(&name.as_str()) => Type::Dyn,
+            None => return Err(Undeclared { name: name.clone(), id: expression.id }),
+        },
+        Expr::Literal(literal) => literal_type(literal),
+        Expr::Select(select) => {
+            visit(&select.operand, scope)?;
+            if select.test { Type::Bool } else { Type::Dyn }
+        }
+        Expr::Call(call) => call_type(call, expression.id, scope)?,
+        Expr::List(list) => {
+            for element in &list.elements {
+                visit(element, scope)?;
+            }
+            Type::List
+        }
+        Expr::Map(map) => {
+            for entry in &map.entries {
+                visit_entry(&entry.expr, scope)?;
+            }
+            Type::Map
+        }
+        Expr::Struct(fields) => {
+            for entry in &fields.entries {
+                visit_entry(&entry.expr, scope)?;
+            }
+            Type::Dyn
+        }
+        Expr::Comprehension(comprehension) => comprehension_type(comprehension, scope)?,
+    })
+}
+
+fn visit_entry<'a>(entry: &'a EntryExpr, scope: &mut Vec<(&'a str, Type)>) -> Result<(), Undeclared> {
+    match entry {
+        EntryExpr::StructField(field) => visit(&field.value, scope).map(drop),
+        EntryExpr::MapEntry(entry) => {
+            visit(&entry.key, scope)?;
+            visit(&entry.value, scope).map(drop)
+        }
+    }
+}
+
+fn literal_type(literal: &LiteralValue) -> Type {
+    match literal {
+        LiteralValue::Boolean(_) => Type::Bool,
+        LiteralValue::Bytes(_) => Type::Bytes,
+        LiteralValue::Double(_) => Type::Double,
+        LiteralValue::Int(_) => Type::Int,
+        LiteralValue::Null => Type::Null,
+        LiteralValue::String(_) => Type::String,
+        LiteralValue::UInt(_) => Type::Uint,
+    }
+}
+
+fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Undeclared> {
+    let mut arguments = Vec::with_capacity(call.args.len());
+    let mut name = call.func_name.clone();
+    if let Some(target) = call.target.as_deref() {
+        match &target.expr {
+            // A function of a namespace, such as `base64.encode`, looks like a method of an unknown variable.
+            Expr::Ident(space) if is_known(&format!("{space}.{name}")) => name = format!("{space}.{name}"),
+            _ => {
+                visit(target, scope)?;
+            }
+        }
+    }
+    for argument in &call.args {
+        arguments.push(visit(argument, scope)?);
+    }
+    match (name.as_str(), arguments.as_slice()) {
+        (operators::CONDITIONAL, [_, one, other]) => Ok(if one == other { *one } else { Type::Dyn }),
+        ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [one, other]) => {
+            // A value that is known only later takes the type of the one that is known now.
+            Ok(if *one == Type::Dyn { *other } else { *one })
+        }
+        ("-_", [one]) => Ok(*one),
+        _ => known(&name).ok_or(Undeclared { name: call.func_name.clone(), id }),
+    }
+}
+
+fn comprehension_type<'a>(
+    comprehension: &'a ComprehensionExpr,
+    scope: &mut Vec<(&'a str, Type)>,
+) -> Result<Type, Undeclared> {
+    visit(&comprehension.iter_range, scope)?;
+    let result = visit(&comprehension.accu_init, scope)?;
+    let outer = scope.len();
+    scope.push((&comprehension.iter_var, Type::Dyn));
+    if let Some(second) = &comprehension.iter_var2 {
+        scope.push((second, Type::Dyn));
+    }
+    scope.push((&comprehension.accu_var, result));
+    visit(&comprehension.loop_cond, scope)?;
+    visit(&comprehension.loop_step, scope)?;
+    let yielded = visit(&comprehension.result, scope)?;
+    scope.truncate(outer);
+    Ok(yielded)
+}
+
+fn known(name: &str) -> Option<Type> {
+    FUNCTIONS.iter().find(|(_, names)| names.contains(&name)).map(|(yields, _)| *yields)
+}
+
+fn is_known(name: &str) -> bool {
+    known(name).is_some()
+}

@@ -1,0 +1,194 @@
+//! What happens to an event that comes in, over HTTP or gRPC: cleaned, told apart from duplicates, matched with Alerts, put
+//! on disk, handed to the dispatcher (NTF-13, NTF-15).
+
+mod labels;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use tokio::sync::broadcast;
+use weir_api::Alert;
+use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey, killpoint};
+
+use crate::alert::messages::MessageFilters;
+use crate::alert::{Match, match_sources};
+use crate::dedupe::{self, Windows};
+use crate::dispatch::Dispatcher;
+use crate::event::{Event, metadata};
+use crate::outbox::{Found, Outbox, OutboxError, Target};
+
+/// Time to find the Alerts of one event; labels of involved objects are read from the API server (NTF-22).
+const MATCH_TIMEOUT: Duration = Duration::from_secs(15);
+/// Events that a slow watcher may lag behind before it misses some.
+const WATCHERS_LAG: usize = 1024;
+
+/// What became of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receipt {
+    /// Taken; stored if anyone wants it. The next one of its kind may come at this time.
+    Accepted(Timestamp),
+    /// Told already; the next one of its kind may come at this time.
+    Duplicate(Timestamp),
+    /// Too much is waiting for delivery; the sender may come again.
+    Full,
+}
+
+/// The pipeline before the outbox.
+pub struct Intake {
+    /// The service's own client.
+    pub client: kube::Client,
+    /// All Alerts.
+    pub alerts: Cache<Alert>,
+    /// Kubernetes events on Alerts.
+    pub events: EventSink,
+    /// Where events are stored.
+    pub outbox: Outbox,
+    /// Where they go from there.
+    pub dispatcher: Dispatcher,
+    /// The time.
+    pub clock: fn() -> Timestamp,
+    filters: MessageFilters,
+    windows: Mutex<Windows>,
+    accepted: broadcast::Sender<Arc<Event>>,
+}
+
+impl Intake {
+    /// A pipeline that admits one event per key and `interval`.
+    pub fn new(
+        client: kube::Client,
+        alerts: Cache<Alert>,
+        events: EventSink,
+        outbox: Outbox,
+        dispatcher: Dispatcher,
+        clock: fn() -> Timestamp,
+        interval: SignedDuration,
+    ) -> Self {
+        Self {
+            client,
+            alerts,
+            events,
+            outbox,
+            dispatcher,
+            clock,
+            filters: MessageFilters::default(),
+            windows: Mutex::new(Windows::new(interval)),
+            accepted: broadcast::Sender::new(WATCHERS_LAG),
+        }
+    }
+
+    /// Takes up what a stop or a crash left: makes deliveries that are not done, and knows the duplicates again.
+    pub fn resume(&self, found: Found) {
+        let mut windows = self.windows.lock();
+        for (key, accepted) in &found.recent {
+            windows.admit(key, *accepted);
+        }
+        drop(windows);
+        for entry in found.pending {
+            let size = entry.event.to_bytes().len();
+            tracing::info!(
+                event = entry.id,
+                alerts = entry.alerts.len(),
+                "delivering an event from before the start"
+            );
+            // What was pending fitted before the restart, so that there is room now.
+            if let Some(room) = self.outbox.room_for(size) {
+                self.dispatcher.dispatch(entry, room);
+            }
+        }
+    }
+
+    /// Events from now on, as they are accepted.
+    pub fn watch(&self) -> broadcast::Receiver<Arc<Event>> {
+        self.accepted.subscribe()
+    }
+
+    /// Takes one event of so many bytes. It is on disk, if anyone wants it, when this returns.
+    pub async fn receive(&self, mut event: Event, size: usize) -> Result<Receipt, OutboxError> {
+        let Some(room) = self.outbox.room_for(size) else { return Ok(Receipt::Full) };
+        metadata::clean(&mut event);
+        let key = dedupe::key(&event);
+        let now = (self.clock)();
+        let admission = self.windows.lock().admit(&key, now);
+        let path = event.involved_object.path();
+        if !admission.is_admitted {
+            tracing::debug!(object = path, "Discarding event, rate limiting duplicate events");
+            return Ok(Receipt::Duplicate(admission.reset));
+        }
+        metadata::drop_token(&mut event);
+        let event = Arc::new(event);
+        // Nobody may be watching.
+        let _ = self.accepted.send(event.clone());
+        let alerts = self.alerts_for(&event).await;
+        if alerts.is_empty() {
+            tracing::info!(object = path, "discarding event, no alerts found for the involved object");
+            return Ok(Receipt::Accepted(admission.reset));
+        }
+        let stored = self.outbox.accept(key.clone(), event, alerts, now).await;
+        let entry = stored.inspect_err(|_| self.windows.lock().release(&key))?;
+        killpoint::hit("after-accept");
+        tracing::info!(object = path, alerts = entry.alerts.len(), "dispatching event");
+        self.dispatcher.dispatch(entry, room);
+        Ok(Receipt::Accepted(admission.reset))
+    }
+
+    async fn alerts_for(&self, event: &Event) -> BTreeSet<Target> {
+        let mut targets = BTreeSet::new();
+        let mut labelled = Vec::new();
+        for alert in self.alerts.list() {
+            let key = ObjectKey::of(&*alert);
+            match match_sources(&key.namespace, &alert.spec, event) {
+                Match::No => continue,
+                Match::IfLabelled(sources) => {
+                    let sources: Vec<_> = sources.into_iter().cloned().collect();
+                    labelled.push((alert, key, sources));
+                    continue;
+                }
+                Match::Yes if self.admits_message(&alert, event) => {}
+                Match::Yes => continue,
+            }
+            targets.insert(Target { namespace: key.namespace, name: key.name });
+        }
+        if labelled.is_empty() {
+            return targets;
+        }
+        let object =
+            tokio::time::timeout(MATCH_TIMEOUT, labels::of(&self.client, &event.involved_object)).await;
+        let object = object.unwrap_or_else(|_| Err("timed out".to_owned()));
+        for (alert, key, sources) in labelled {
+            if self.has_labels(&alert, &sources, event, &object) && self.admits_message(&alert, event) {
+                targets.insert(Target { namespace: key.namespace, name: key.name });
+            }
+        }
+        targets
+    }
+
+    fn has_labels(
+        &self,
+        alert: &Alert,
+        sources: &[weir_api::CrossNamespaceObjectReference],
+        event: &Event,
+        object: &Result<std::collections::BTreeMap<String, String>, String>,
+    ) -> bool {
+        match object {
+            Ok(labels) => sources.iter().any(|source| labels::match_all(&source.match_labels, labels)),
+            Err(error) => {
+                let text = format!("error getting source object {}", event.involved_object.path());
+                tracing::error!(alert = %ObjectKey::of(alert), error, "{text}");
+                self.events.send(alert, EventDraft::error("SourceFetchFailed", text));
+                false
+            }
+        }
+    }
+
+    fn admits_message(&self, alert: &Alert, event: &Event) -> bool {
+        let filter = self.filters.of(alert);
+        for fault in &filter.faults {
+            tracing::error!(alert = %ObjectKey::of(alert), "{fault}");
+            self.events.send(alert, EventDraft::error("InvalidConfig", fault));
+        }
+        filter.admits(&event.message)
+    }
+}

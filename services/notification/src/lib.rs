@@ -1,0 +1,49 @@
+//! The notification service: takes events and tells them to people and systems; takes webhooks and asks for
+//! reconciliations.
+//!
+//! ```text
+//!  events ──► event_server ─┐                                             ┌─► provider (render) ─► delivery (send)
+//!  gRPC   ──► rpc ──────────┴─► intake (dedupe, match) ─► outbox ─► dispatch (guards)
+//!
+//!  webhooks ──► webhook_server ─► receiver (verify, filter, mark) ─► annotation on objects
+//! ```
+//!
+//! # Invariants
+//!
+//! - An event that was answered with 202 and that an Alert asks for is on disk: no kill loses it.
+//! - Rendering is pure, one file per provider type; there is one place that sends, and one that masks secrets.
+//! - A webhook is believed only after its signature or token was compared in constant time.
+//! - The service never feeds its own events into itself.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+pub mod alert;
+pub mod args;
+pub mod dedupe;
+pub mod delivery;
+pub mod dispatch;
+pub mod event;
+pub mod event_server;
+pub mod expression;
+pub mod http_server;
+pub mod intake;
+pub mod kind;
+pub mod metrics;
+pub mod outbox;
+pub mod provider;
+pub mod receiver;
+pub mod rpc;
+mod service;
+pub mod webhook_server;
+
+pub use service::run;
+
+/// Field manager of what this service changes on objects of others.
+pub(crate) const FIELD_MANAGER: &str = "notification-controller";
+
+/// What the API server says, without the client's words around it.
+pub(crate) fn api_reason(error: kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message,
+        other => other.to_string(),
+    }
+}

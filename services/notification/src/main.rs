@@ -1,0 +1,9 @@
+//! The notification-controller binary.
+
+use std::process::ExitCode;
+
+use weir_notification_controller::{args::Args, run};
+
+fn main() -> ExitCode {
+    weir_runtime::service_main::<Args, _, _>(|args| args.runtime.clone(), run)
+}

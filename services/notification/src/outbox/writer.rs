@@ -1,0 +1,173 @@
+//! The one writer of the journal: collects what is waiting, appends it, syncs once for all of it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{mpsc, oneshot};
+
+use super::journal::{MAX_LINE, Record, State};
+use super::{Found, OutboxError};
+
+/// Records written with one sync: under load the disk's latency is shared.
+const BATCH: usize = 256;
+/// The journal is rewritten when it has grown by this since the last time; rewriting 64 MiB at most takes well below a second.
+const COMPACT_AFTER: u64 = 16 * 1024 * 1024;
+const JOURNAL: &str = "journal";
+const NEXT_JOURNAL: &str = "journal.next";
+const LOCK: &str = "lock";
+
+/// A record to be written, and whom to tell once it is on disk.
+pub(super) struct Command {
+    pub(super) record: Record,
+    pub(super) now: Timestamp,
+    pub(super) written: Option<oneshot::Sender<Result<(), OutboxError>>>,
+}
+
+pub(super) struct Writer {
+    folder: PathBuf,
+    retention: SignedDuration,
+    state: State,
+    journal: File,
+    grown: u64,
+    /// Held while the process lives; the system releases it when the process is killed.
+    _lock: File,
+}
+
+impl Writer {
+    /// Locks the folder, reads the journal and rewrites it without what is done.
+    pub(super) fn open(
+        folder: &Path,
+        retention: SignedDuration,
+        now: Timestamp,
+    ) -> Result<Self, OutboxError> {
+        let failed = |source| OutboxError::File { path: folder.to_owned(), source };
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let lock = OpenOptions::new().create(true).append(true).open(folder.join(LOCK)).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(OutboxError::Locked(folder.to_owned())),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        let mut state = read(&folder.join(JOURNAL)).map_err(failed)?;
+        state.forget(retention, now);
+        let journal = rewrite(folder, &state).map_err(failed)?;
+        Ok(Self { folder: folder.to_owned(), retention, state, journal, grown: 0, _lock: lock })
+    }
+
+    pub(super) fn found(&self) -> Found {
+        self.state.found()
+    }
+
+    pub(super) fn next_id(&self) -> u64 {
+        self.state.next_id()
+    }
+
+    /// Writes until the last handle is gone.
+    pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Command>) {
+        while let Some(first) = inbox.blocking_recv() {
+            let mut batch = vec![first];
+            while batch.len() < BATCH
+                && let Ok(next) = inbox.try_recv()
+            {
+                batch.push(next);
+            }
+            self.write(batch);
+        }
+    }
+
+    fn write(&mut self, batch: Vec<Command>) {
+        let mut bytes = Vec::new();
+        for command in &batch {
+            encode(&command.record, &mut bytes);
+        }
+        let needs_sync = batch.iter().any(|command| command.written.is_some());
+        let result = self.append(&bytes, needs_sync);
+        let now = batch.iter().map(|command| command.now).max().unwrap_or(Timestamp::MIN);
+        for command in batch {
+            // An event that did not reach the disk is refused, so that its sender comes again.
+            if result.is_ok() || command.written.is_none() {
+                self.state.apply(command.record);
+            }
+            if let Some(answer) = command.written {
+                let copy = |error: &io::Error| self.failed(io::Error::new(error.kind(), error.to_string()));
+                // The sender's connection may be gone; then nobody waits for the answer.
+                let _ = answer.send(result.as_ref().map(|()| ()).map_err(copy));
+            }
+        }
+        if let Err(error) = &result {
+            tracing::error!(%error, "outbox cannot be written");
+        }
+        // After a failure a torn line may stand at the end; a fresh journal has none.
+        if result.is_err() || self.grown > COMPACT_AFTER {
+            self.compact(now);
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8], needs_sync: bool) -> io::Result<()> {
+        self.journal.write_all(bytes)?;
+        self.grown = self.grown.saturating_add(bytes.len() as u64);
+        if needs_sync { self.journal.sync_data() } else { Ok(()) }
+    }
+
+    fn compact(&mut self, now: Timestamp) {
+        self.state.forget(self.retention, now);
+        match rewrite(&self.folder, &self.state) {
+            Ok(journal) => self.journal = journal,
+            // The old journal stays valid; the next try comes when it has grown again.
+            Err(error) => tracing::error!(%error, "outbox cannot be compacted"),
+        }
+        self.grown = 0;
+    }
+
+    fn failed(&self, source: io::Error) -> OutboxError {
+        OutboxError::File { path: self.folder.clone(), source }
+    }
+}
+
+fn encode(record: &Record, out: &mut Vec<u8>) {
+    match serde_json::to_writer(&mut *out, record) {
+        Ok(()) => out.push(b'\n'),
+        Err(error) => tracing::error!(%error, "outbox record cannot be encoded"),
+    }
+}
+
+/// Reads line by line. A torn or damaged line, as a crash in the middle of a write leaves it, is skipped: its event was
+/// never acknowledged.
+fn read(path: &Path) -> io::Result<State> {
+    let mut state = State::default();
+    let mut reader = match File::open(path) {
+        Ok(file) => BufReader::new(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(state),
+        Err(error) => return Err(error),
+    };
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if (&mut reader).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+            return Ok(state);
+        }
+        match serde_json::from_slice(&line) {
+            Ok(record) => state.apply(record),
+            Err(error) => {
+                tracing::warn!(%error, bytes = line.len(), "unreadable record in the outbox is skipped")
+            }
+        }
+    }
+}
+
+/// Writes a fresh journal beside the old one and puts it in its place at once.
+fn rewrite(folder: &Path, state: &State) -> io::Result<File> {
+    let next = folder.join(NEXT_JOURNAL);
+    let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&next)?;
+    let mut bytes = Vec::new();
+    for record in state.records() {
+        encode(&record, &mut bytes);
+    }
+    file.write_all(&bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&next, folder.join(JOURNAL))?;
+    File::open(folder)?.sync_all()?;
+    Ok(file)
+}

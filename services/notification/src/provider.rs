@@ -1,0 +1,131 @@
+//! Providers: one file per type. A type checks its settings once ([`build`]) and turns an event into what has to be sent
+//! ([`Notifier::render`]); both are pure. Sending lives in [`crate::delivery`], once for all.
+
+pub mod address;
+pub mod message;
+pub mod resolve;
+pub mod settings;
+
+mod alertmanager;
+mod datadog;
+mod discord;
+mod generic;
+pub(crate) mod git;
+mod github;
+mod github_dispatch;
+mod gitlab;
+mod googlechat;
+mod grafana;
+mod incident_io;
+mod lark;
+mod matrix;
+mod msteams;
+mod opsgenie;
+mod pagerduty;
+mod rocket;
+mod slack;
+mod telegram;
+mod webex;
+mod zoom;
+mod zulip;
+
+pub use message::{Accept, CommitStatus, Delivery, Message};
+pub use settings::Settings;
+
+use crate::event::Event;
+
+/// The types that report to the commit a revision stands for.
+pub const GIT_STATUS_TYPES: [&str; 6] =
+    ["github", "gitlab", "gitea", "bitbucket", "bitbucketserver", "azuredevops"];
+/// The types that see events whose only purpose is to update a commit status, though they are no Git services.
+pub const GENERIC_TYPES: [&str; 2] = ["generic", "generic-hmac"];
+/// The types that comment on a pull or merge request.
+pub const COMMENT_TYPES: [&str; 3] =
+    ["githubpullrequestcomment", "giteapullrequestcomment", "gitlabmergerequestcomment"];
+
+/// Why the settings of a provider cannot work.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum InitError {
+    /// The address is no absolute URL; the text of the type around the reason that Go gives.
+    #[error("{0}")]
+    Address(String),
+    /// generic-hmac without a key.
+    #[error("HMAC key is empty")]
+    HmacKey,
+    /// A needed token is missing; the text of the type.
+    #[error("{0}")]
+    Token(&'static str),
+    /// A needed channel is missing or malformed.
+    #[error("{0}")]
+    Channel(String),
+    /// The address names no repository of the form the service has.
+    #[error("invalid repository id: '{0}'")]
+    Repository(String),
+    /// A header cannot be sent; its value stays out of the text.
+    #[error("invalid value of header '{0}'")]
+    Header(String),
+    /// A type of the API that is not built yet.
+    #[error("provider type '{0}' is not supported yet")]
+    Unsupported(String),
+}
+
+/// Why nothing can be made of an event.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum RenderError {
+    /// The event names no revision.
+    #[error("missing revision metadata")]
+    NoRevision,
+    /// The revision names no commit.
+    #[error("failed to extract commit hash from '{0}' revision")]
+    NoCommit(String),
+    /// The service has no state for such a severity.
+    #[error("can't convert to {0} state")]
+    Severity(&'static str),
+    /// A header made of the event cannot be sent.
+    #[error("invalid value of header '{0}'")]
+    Header(String),
+}
+
+/// One configured provider.
+pub trait Notifier: Send + Sync {
+    /// What has to be sent for the event.
+    fn render(&self, event: &Event) -> Result<Delivery, RenderError>;
+}
+
+/// Checks the settings of a type and makes its notifier.
+pub fn build(settings: &Settings) -> Result<Box<dyn Notifier>, InitError> {
+    Ok(match settings.provider_type.as_str() {
+        "generic" => Box::new(generic::Generic::new(settings)?),
+        "generic-hmac" => Box::new(generic::Generic::signed(settings)?),
+        "slack" => Box::new(slack::Slack::new(settings)?),
+        "discord" => Box::new(discord::Discord::new(settings)?),
+        "rocket" => Box::new(rocket::Rocket::new(settings)?),
+        "msteams" => Box::new(msteams::MsTeams::new(settings)?),
+        "googlechat" => Box::new(googlechat::GoogleChat::new(settings)?),
+        "webex" => Box::new(webex::Webex::new(settings)?),
+        "telegram" => Box::new(telegram::Telegram::new(settings)?),
+        "lark" => Box::new(lark::Lark::new(settings)?),
+        "matrix" => Box::new(matrix::Matrix::new(settings)?),
+        "zulip" => Box::new(zulip::Zulip::new(settings)?),
+        "zoom" => Box::new(zoom::Zoom::new(settings)?),
+        "opsgenie" => Box::new(opsgenie::Opsgenie::new(settings)?),
+        "pagerduty" => Box::new(pagerduty::PagerDuty::new(settings)?),
+        "incident.io" => Box::new(incident_io::IncidentIo::new(settings)?),
+        "alertmanager" => Box::new(alertmanager::Alertmanager::new(settings)?),
+        "grafana" => Box::new(grafana::Grafana::new(settings)?),
+        "datadog" => Box::new(datadog::Datadog::new(settings)?),
+        "github" => Box::new(github::GitHub::new(settings)?),
+        "gitlab" => Box::new(gitlab::GitLab::new(settings)?),
+        "githubdispatch" => Box::new(github_dispatch::GitHubDispatch::new(settings)?),
+        "nats" if settings.address.is_empty() => {
+            return Err(InitError::Channel("NATS server (address) cannot be empty".into()));
+        }
+        "nats" if settings.channel.is_empty() => {
+            return Err(InitError::Channel("NATS subject (channel) cannot be empty".into()));
+        }
+        other => return Err(InitError::Unsupported(other.to_owned())),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! Reading addresses as Go's `url.ParseRequestURI` does, with its words for what is wrong.
+
+use url::Url;
+
+use super::InitError;
+
+/// Parses an absolute http(s) URL; the error is the text that Go gives (NTF-56).
+pub fn parse(raw: &str) -> Result<Url, String> {
+    let fail = |reason: &str| Err(format!("parse {raw:?}: {reason}"));
+    if raw.is_empty() {
+        return fail("empty url");
+    }
+    if raw.chars().any(|c| c.is_ascii_control()) {
+        return fail("net/url: invalid control character in URL");
+    }
+    if raw.starts_with(':') {
+        return fail("missing protocol scheme");
+    }
+    let has_scheme = raw.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    });
+    if !has_scheme {
+        return fail("invalid URI for request");
+    }
+    match Url::parse(raw) {
+        Ok(url) if url.has_host() && matches!(url.scheme(), "http" | "https") => Ok(url),
+        Ok(url) if url.has_host() => fail(&format!("unsupported protocol scheme {:?}", url.scheme())),
+        _ => fail("invalid URI for request"),
+    }
+}
+
+/// As [`parse`], with the words of most chat services around the error.
+pub fn hook(service: &str, raw: &str) -> Result<Url, InitError> {
+    parse(raw).map_err(|reason| InitError::Address(format!("invalid {service} URL {raw}: '{reason}'")))
+}
+
+/// The URL with another path and nothing after it.
+pub fn with_path(url: &Url, path: &str) -> Url {
+    let mut url = url.clone();
+    url.set_path(path);
+    url.set_query(None);
+    url.set_fragment(None);
+    url
+}

@@ -1,0 +1,56 @@
+//! `datadog`: an event of the events API.
+
+use http::{HeaderName, HeaderValue};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header};
+use crate::event::Event;
+
+const API_KEY: HeaderName = HeaderName::from_static("dd-api-key");
+
+pub(super) struct Datadog {
+    url: Url,
+    key: HeaderValue,
+}
+
+impl Datadog {
+    pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
+        let url = address::parse(&settings.address).map_err(|reason| {
+            InitError::Address(format!("failed to parse address {:?}: {reason}", settings.address))
+        })?;
+        if settings.token.is_empty() {
+            return Err(InitError::Token("token cannot be empty"));
+        }
+        let key = secret_header(&settings.token).ok_or_else(|| InitError::Header(API_KEY.to_string()))?;
+        Ok(Self { url: address::with_path(&url, "/api/v1/events"), key })
+    }
+}
+
+impl Notifier for Datadog {
+    fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
+        let message = Message::post_json(&self.url, &payload(event)).with(API_KEY, self.key.clone());
+        Ok(message.failing_with("failed to post event to DataDog: ").into())
+    }
+}
+
+fn payload(event: &Event) -> Value {
+    let object = &event.involved_object;
+    let mut tags = vec![
+        format!("flux_reporting_controller:{}", event.reporting_controller),
+        format!("flux_reason:{}", event.reason),
+        format!("kube_kind:{}", object.kind),
+        format!("kube_name:{}", object.name),
+        format!("kube_namespace:{}", object.namespace),
+    ];
+    tags.extend(event.metadata.iter().map(|(key, value)| format!("{key}:{value}")));
+    let tags: Vec<String> = tags.iter().map(|tag| tag.to_lowercase()).collect();
+    json!({
+        "title": format!("Events from the {} {}/{}", object.kind, object.name, object.namespace),
+        "text": event.message,
+        "tags": tags,
+        "source_type_name": "fluxcd",
+        "date_happened": event.timestamp.map_or(0, jiff::Timestamp::as_second),
+        "alert_type": if event.is_error() { "error" } else { "info" },
+    })
+}

@@ -1,0 +1,89 @@
+//! `github`: a commit status on github.com or a GitHub Enterprise server (NTF-73, NTF-75).
+
+use http::HeaderValue;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::git::{Repository, commit, state};
+use super::{CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
+use crate::event::{Event, text::reason_in_words};
+
+const PUBLIC_HOST: &str = "github.com";
+const PUBLIC_API: &str = "https://api.github.com";
+
+/// The API of the host of a repository, and how requests are allowed.
+pub(super) struct GitHubApi {
+    repository: Repository,
+    base: String,
+    authorization: Option<HeaderValue>,
+}
+
+impl GitHubApi {
+    pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
+        let token = settings.token_or_password();
+        if token.is_empty() {
+            return Err(InitError::Token("github token or github app details must be specified"));
+        }
+        let mut repository = Repository::parse(&settings.address)?;
+        let (owner, name) = repository.owner_and_name()?;
+        let path = format!("repos/{owner}/{name}");
+        let base = if repository.host.host_str() == Some(PUBLIC_HOST) {
+            repository.host =
+                Url::parse(PUBLIC_API).map_err(|error| InitError::Address(error.to_string()))?;
+            format!("/{path}")
+        } else {
+            format!("/api/v3/{path}")
+        };
+        Ok(Self { authorization: settings.authorization("Bearer ", token)?, repository, base })
+    }
+
+    /// A POST below the repository.
+    pub(super) fn post(&self, path: &str, payload: &Value) -> Message {
+        let url = self.repository.api(&format!("{}/{path}", self.base), &[]);
+        Message::post_json(&url, payload).authorized(self.authorization.as_ref())
+    }
+
+    fn get(&self, path: &str, query: &[(&str, &str)]) -> Message {
+        Message::get(&self.repository.api(&format!("{}/{path}", self.base), query))
+            .authorized(self.authorization.as_ref())
+    }
+}
+
+pub(super) struct GitHub {
+    api: GitHubApi,
+    name: String,
+}
+
+impl GitHub {
+    pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
+        Ok(Self { api: GitHubApi::new(settings)?, name: settings.commit_status.clone() })
+    }
+}
+
+impl Notifier for GitHub {
+    fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
+        if event.is_progressing() {
+            return Ok(Delivery::Nothing);
+        }
+        let commit = commit(event)?;
+        let status = json!({
+            "state": state(event, "success", "failure", "github")?,
+            "description": reason_in_words(&event.reason),
+            "context": self.name,
+        });
+        let read = self.api.get(&format!("commits/{commit}/statuses"), &[("per_page", "50")]);
+        let write = self.api.post(&format!("statuses/{commit}"), &status);
+        Ok(Delivery::CommitStatus(CommitStatus {
+            read: read.failing_with("could not list commit statuses: "),
+            write: write.failing_with("could not create commit status: "),
+            is_current: Box::new(move |answer| is_current(answer, &status)),
+        }))
+    }
+}
+
+/// The list has the newest status first; only the newest of the same name counts.
+fn is_current(answer: &Value, status: &Value) -> bool {
+    let latest =
+        answer.as_array().into_iter().flatten().find(|one| one.get("context") == status.get("context"));
+    latest.is_some_and(|one| ["state", "description"].iter().all(|key| one.get(*key) == status.get(*key)))
+}

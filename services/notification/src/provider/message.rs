@@ -1,0 +1,116 @@
+//! What a provider wants sent.
+
+use http::Method;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde::Serialize;
+use serde_json::Value;
+use url::Url;
+
+use crate::event::json;
+
+/// What has to happen for one event.
+pub enum Delivery {
+    /// The type does not report such events.
+    Nothing,
+    /// Requests sent one after the other; the first failure ends it.
+    Messages(Vec<Message>),
+    /// A commit status: written unless the service has it already.
+    CommitStatus(CommitStatus),
+}
+
+impl From<Message> for Delivery {
+    fn from(message: Message) -> Self {
+        Self::Messages(vec![message])
+    }
+}
+
+/// A commit status that is written only if the latest one of the same name differs (NTF-73).
+pub struct CommitStatus {
+    /// Lists what the commit has.
+    pub read: Message,
+    /// Given the answer of `read`: is the latest status of this name already what `write` says?
+    pub is_current: Box<dyn Fn(&Value) -> bool + Send + Sync>,
+    /// Writes the status.
+    pub write: Message,
+}
+
+/// How an answer is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accept {
+    /// Any 2xx is success (NTF-51).
+    Status,
+    /// Only `"ok": true` in the JSON body is (NTF-60).
+    SlackOk,
+}
+
+/// One HTTP request.
+#[derive(Clone)]
+pub struct Message {
+    /// Method.
+    pub method: Method,
+    /// Where to; often a secret, never logged.
+    pub url: Url,
+    /// All headers.
+    pub headers: HeaderMap,
+    /// The very bytes that are sent, on every try (NTF-58).
+    pub body: Vec<u8>,
+    /// How the answer is read.
+    pub accept: Accept,
+    /// Put before the text of a failure.
+    pub failure_prefix: &'static str,
+}
+
+impl Message {
+    /// A POST of JSON, as most services want it.
+    pub fn post_json(url: &Url, payload: &impl Serialize) -> Self {
+        Self::post_bytes(url, json::to_bytes(payload))
+    }
+
+    /// A POST of JSON that is encoded already.
+    pub fn post_bytes(url: &Url, body: Vec<u8>) -> Self {
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+        Self {
+            method: Method::POST,
+            url: url.clone(),
+            headers,
+            body,
+            accept: Accept::Status,
+            failure_prefix: "postMessage failed: ",
+        }
+    }
+
+    /// A GET without a body.
+    pub fn get(url: &Url) -> Self {
+        let mut message = Self::post_bytes(url, Vec::new());
+        message.method = Method::GET;
+        message.headers.clear();
+        message
+    }
+
+    /// Changes what is put before the text of a failure.
+    pub fn failing_with(mut self, prefix: &'static str) -> Self {
+        self.failure_prefix = prefix;
+        self
+    }
+
+    /// Sets a header that a provider has checked or made itself.
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Sets the Authorization header, if there is one to set.
+    pub fn authorized(self, value: Option<&HeaderValue>) -> Self {
+        match value {
+            Some(value) => self.with(AUTHORIZATION, value.clone()),
+            None => self,
+        }
+    }
+}
+
+/// A header value that logs never show; `None` when it has control characters (NTF-125).
+pub fn secret_header(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}

@@ -1,0 +1,225 @@
+//! From a Provider and its Secrets to what a delivery works with (NTF-39, NTF-42 … NTF-50).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::Api;
+use url::Url;
+use weir_api::Provider;
+use weir_runtime::ObjectKey;
+use weir_yaml::{Limits, Source, Value, parse_first_document};
+
+use super::{GIT_STATUS_TYPES, Settings};
+use crate::delivery::Transport;
+
+/// Bytes of an address in a Secret, as the API admits for `spec.address`.
+const MAX_ADDRESS: usize = 2048;
+/// Bytes of the `headers` map; more than any server takes.
+const MAX_HEADERS: usize = 64 * 1024;
+
+type Data = BTreeMap<String, ByteString>;
+
+/// Why a Provider's references do not make settings.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ResolveError {
+    /// A Secret cannot be read.
+    #[error("failed to get secret '{secret}': {reason}")]
+    Secret {
+        /// Namespace and name.
+        secret: ObjectKey,
+        /// What the API server says.
+        reason: String,
+    },
+    /// The Secret's address is longer than the API admits.
+    #[error("invalid address in secret: address exceeds maximum length of {MAX_ADDRESS} bytes")]
+    AddressLength,
+    /// `headers` is no map of texts.
+    #[error("failed to read headers from secret: {0}")]
+    Headers(String),
+    /// The deprecated key `proxy`.
+    #[error("invalid 'proxy' in secret '{0}'")]
+    OldProxy(ObjectKey),
+    /// The Secret of the proxy.
+    #[error("failed to get proxy URL: {0}")]
+    Proxy(String),
+    /// The Secret of the TLS material.
+    #[error("failed to get TLS config: {0}")]
+    Tls(String),
+}
+
+/// Everything for one delivery.
+#[derive(Clone, Default)]
+pub struct Resolved {
+    /// What the type works with.
+    pub settings: Settings,
+    /// How its service is reached.
+    pub transport: Transport,
+    /// What no text may show.
+    pub secrets: Vec<String>,
+}
+
+/// Reads the Secrets, all from the Provider's own namespace (NTF-129).
+pub async fn resolve(
+    client: &kube::Client,
+    provider: &Provider,
+    commit_status: String,
+) -> Result<Resolved, ResolveError> {
+    let spec = &provider.spec;
+    let namespace = provider.metadata.namespace.clone().unwrap_or_default();
+    let api: Api<Secret> = Api::namespaced(client.clone(), &namespace);
+    let key = |name: &str| ObjectKey::new(namespace.clone(), name);
+
+    let mut resolved = from_spec(provider, commit_status)?;
+    let mut main = None;
+    if let Some(reference) = &spec.secret_ref {
+        let data = read(&api, key(&reference.name)).await?;
+        add_credentials(&mut resolved, &key(&reference.name), &data)?;
+        main = Some((key(&reference.name), data));
+    }
+    if let Some(reference) = &spec.proxy_secret_ref {
+        let data = read(&api, key(&reference.name)).await?;
+        resolved.transport.proxy = Some(proxy_of(&key(&reference.name), &data)?);
+    }
+    match (&spec.cert_secret_ref, main) {
+        (Some(reference), _) => {
+            let data = read(&api, key(&reference.name)).await?;
+            add_certificates(&mut resolved.transport, &key(&reference.name), &data)?;
+        }
+        // Git services take their TLS material from the one Secret; half a pair is not used then.
+        (None, Some((_, data))) if GIT_STATUS_TYPES.contains(&spec.type_.as_str()) => {
+            resolved.transport.authorities = pem(&data, "ca.crt", "caFile");
+            resolved.transport.identity =
+                pem(&data, "tls.crt", "certFile").zip(pem(&data, "tls.key", "keyFile"));
+        }
+        _ => {}
+    }
+    if let Some(url) = &resolved.transport.proxy {
+        resolved.secrets.extend(url.password().map(str::to_owned));
+    }
+    resolved.secrets.extend(resolved.settings.secrets());
+    Ok(resolved)
+}
+
+async fn read(api: &Api<Secret>, secret: ObjectKey) -> Result<Data, ResolveError> {
+    match api.get(&secret.name).await {
+        Ok(found) => Ok(found.data.unwrap_or_default()),
+        Err(error) => Err(ResolveError::Secret { secret, reason: crate::api_reason(error) }),
+    }
+}
+
+fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, ResolveError> {
+    let spec = &provider.spec;
+    let settings = Settings {
+        provider_type: spec.type_.clone(),
+        provider_uid: provider.metadata.uid.clone().unwrap_or_default(),
+        address: spec.address.clone().unwrap_or_default(),
+        channel: spec.channel.clone().unwrap_or_default(),
+        username: spec.username.clone().unwrap_or_default(),
+        commit_status,
+        ..Settings::default()
+    };
+    let proxy = match spec.proxy.as_deref().filter(|proxy| !proxy.is_empty()) {
+        Some(proxy) => Some(Url::parse(proxy).map_err(|error| ResolveError::Proxy(error.to_string()))?),
+        None => None,
+    };
+    Ok(Resolved { settings, transport: Transport { proxy, ..Transport::default() }, secrets: Vec::new() })
+}
+
+/// Each key is read by itself: one that is missing does not hide the others (NTF-43).
+fn add_credentials(resolved: &mut Resolved, secret: &ObjectKey, data: &Data) -> Result<(), ResolveError> {
+    let text = |name: &str| data.get(name).map(|value| String::from_utf8_lossy(&value.0).trim().to_owned());
+    let settings = &mut resolved.settings;
+    if let Some(address) = text("address") {
+        if address.len() > MAX_ADDRESS {
+            return Err(ResolveError::AddressLength);
+        }
+        resolved.secrets.push(address.clone());
+        settings.address = address;
+    }
+    settings.token = text("token").unwrap_or_default();
+    settings.hmac_key = data.get("token").map(|value| value.0.clone()).unwrap_or_default();
+    settings.password = text("password").unwrap_or_default();
+    if let Some(username) = text("username").filter(|username| !username.is_empty()) {
+        settings.username = username;
+    }
+    if let Some(headers) = data.get("headers") {
+        settings.headers = headers_of(&headers.0)?;
+    }
+    if let Some(proxy) = text("proxy") {
+        let url = Url::parse(&proxy).ok().filter(Url::has_host);
+        resolved.transport.proxy = Some(url.ok_or_else(|| ResolveError::OldProxy(secret.clone()))?);
+    }
+    Ok(())
+}
+
+fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
+    let limits = Limits { bytes: MAX_HEADERS, depth: 8, documents: 1, alias_nodes: 64 };
+    let bad = |error: weir_yaml::YamlError| {
+        ResolveError::Headers(format!("error converting YAML to JSON: {error}"))
+    };
+    let source = Source::read("headers", yaml.to_vec(), &limits).map_err(bad)?;
+    let Some(node) = parse_first_document(&source, &limits).map_err(bad)? else { return Ok(BTreeMap::new()) };
+    let not_text = |what: &str| ResolveError::Headers(format!("{what} is not a text"));
+    let map = node.as_map().ok_or_else(|| ResolveError::Headers("not a map of texts".to_owned()))?;
+    let mut headers = BTreeMap::new();
+    for (name, value) in map.iter() {
+        match value.as_scalar().map(weir_yaml::Scalar::value).transpose().map_err(bad)? {
+            Some(Value::Str(text)) => headers.insert(name.to_owned(), text.into_owned()),
+            Some(Value::Null) => headers.insert(name.to_owned(), String::new()),
+            // The value may be a secret: only its name is told.
+            _ => return Err(not_text(name)),
+        };
+    }
+    Ok(headers)
+}
+
+fn proxy_of(secret: &ObjectKey, data: &Data) -> Result<Url, ResolveError> {
+    let text = |name: &str| data.get(name).map(|value| String::from_utf8_lossy(&value.0).trim().to_owned());
+    let fail = |reason: String| Err(ResolveError::Proxy(format!("secret '{secret}': {reason}")));
+    let Some(address) = text("address") else { return fail("key 'address' not found".to_owned()) };
+    if address.is_empty() {
+        return fail("proxy address is empty".to_owned());
+    }
+    if address.len() > MAX_ADDRESS {
+        return fail(format!("proxy address exceeds maximum length of {MAX_ADDRESS} bytes"));
+    }
+    let Ok(mut url) = Url::parse(&address) else { return fail("failed to parse proxy address".to_owned()) };
+    if !matches!(url.scheme(), "http" | "https" | "socks5") {
+        let scheme = url.scheme();
+        return fail(format!(
+            "proxy URL must use one of the supported schemes (http, https, socks5), got '{scheme}'"
+        ));
+    }
+    if let Some(username) = text("username").filter(|username| !username.is_empty()) {
+        let password = text("password").filter(|password| !password.is_empty());
+        // Fails only for URLs without a host, which proxies have.
+        let _ = url.set_username(&username).and_then(|()| url.set_password(password.as_deref()));
+    }
+    Ok(url)
+}
+
+/// Standard keys go before those of earlier versions.
+fn pem(data: &Data, name: &str, old_name: &str) -> Option<Vec<u8>> {
+    let value = |name: &str| data.get(name).map(|value| value.0.clone()).filter(|value| !value.is_empty());
+    value(name).or_else(|| value(old_name))
+}
+
+fn add_certificates(transport: &mut Transport, secret: &ObjectKey, data: &Data) -> Result<(), ResolveError> {
+    let authorities = pem(data, "ca.crt", "caFile");
+    let fail = |reason: &str| Err(ResolveError::Tls(format!("secret '{secret}' {reason}")));
+    transport.identity = match (pem(data, "tls.crt", "certFile"), pem(data, "tls.key", "keyFile")) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) if authorities.is_none() => {
+            return fail("must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'");
+        }
+        (None, None) => None,
+        (Some(_), None) => return fail("contains 'tls.crt' but missing 'tls.key'"),
+        (None, Some(_)) => return fail("contains 'tls.key' but missing 'tls.crt'"),
+    };
+    transport.authorities = authorities;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

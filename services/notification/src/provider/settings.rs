@@ -1,0 +1,71 @@
+//! What a provider works with: the Provider object with its Secrets, resolved at each delivery (NTF-41).
+
+use std::collections::BTreeMap;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use http::HeaderValue;
+
+use super::{InitError, message::secret_header};
+
+/// The settings of one delivery. No `Debug`: most of it is secret.
+#[derive(Clone, Default)]
+pub struct Settings {
+    /// `spec.type`
+    pub provider_type: String,
+    /// `metadata.uid` of the Provider; part of keys that are unique per cluster.
+    pub provider_uid: String,
+    /// Endpoint; the Secret's goes before `spec.address` (NTF-42).
+    pub address: String,
+    /// `spec.channel`
+    pub channel: String,
+    /// User name; the Secret's goes before `spec.username`.
+    pub username: String,
+    /// Password of the Secret, without white space around it.
+    pub password: String,
+    /// Token of the Secret, without white space around it (NTF-44).
+    pub token: String,
+    /// Token of the Secret, byte for byte.
+    pub hmac_key: Vec<u8>,
+    /// Header map of the Secret.
+    pub headers: BTreeMap<String, String>,
+    /// Name of the commit status (NTF-70, NTF-71); empty for other types.
+    pub commit_status: String,
+}
+
+impl Settings {
+    /// The token, or else the password, as Git services take it (NTF-45).
+    pub fn token_or_password(&self) -> &str {
+        if self.token.is_empty() { &self.password } else { &self.token }
+    }
+
+    /// `Bearer <token>`, if there is a token.
+    pub fn bearer(&self) -> Result<Option<HeaderValue>, InitError> {
+        self.authorization("Bearer ", &self.token)
+    }
+
+    /// `Basic …`, if both user name and password are there.
+    pub fn basic(&self) -> Result<Option<HeaderValue>, InitError> {
+        if self.username.is_empty() || self.password.is_empty() {
+            return Ok(None);
+        }
+        let pair = BASE64_STANDARD.encode(format!("{}:{}", self.username, self.password));
+        self.authorization("Basic ", &pair)
+    }
+
+    /// A header of a scheme and a secret; nothing when the secret is empty.
+    pub fn authorization(&self, scheme: &str, secret: &str) -> Result<Option<HeaderValue>, InitError> {
+        if secret.is_empty() {
+            return Ok(None);
+        }
+        secret_header(&format!("{scheme}{secret}"))
+            .map(Some)
+            .ok_or_else(|| InitError::Header("Authorization".into()))
+    }
+
+    /// Everything that may not be seen in texts (NTF-54).
+    pub fn secrets(&self) -> Vec<String> {
+        let mut secrets = vec![self.token.clone(), self.password.clone()];
+        secrets.extend(self.headers.values().cloned());
+        secrets
+    }
+}

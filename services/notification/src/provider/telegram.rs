@@ -1,0 +1,64 @@
+//! `telegram`: a bot's message in MarkdownV2, whose every special character is escaped (NTF-62, NTF-132).
+
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Delivery, InitError, Message, Notifier, RenderError, Settings};
+use crate::event::Event;
+
+const API: &str = "https://api.telegram.org";
+const SPECIAL: &str = "\\.-_[]()~>`#+=|{}!*";
+
+pub(super) struct Telegram {
+    url: Url,
+    channel: String,
+}
+
+impl Telegram {
+    pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
+        if settings.token.is_empty() {
+            return Err(InitError::Token("empty Telegram token"));
+        }
+        if settings.channel.is_empty() {
+            return Err(InitError::Channel("empty Telegram channel".into()));
+        }
+        let mut url = Url::parse(API).map_err(|error| InitError::Address(error.to_string()))?;
+        url.set_path(&format!("/bot{}/sendMessage", settings.token));
+        Ok(Self { url, channel: settings.channel.clone() })
+    }
+}
+
+impl Notifier for Telegram {
+    fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
+        Ok(Message::post_json(&self.url, &payload(event, &self.channel)).failing_with("").into())
+    }
+}
+
+fn payload(event: &Event, channel: &str) -> Value {
+    let (chat, thread) =
+        channel.split_once(':').map_or((channel, None), |(chat, thread)| (chat, Some(thread)));
+    let object = &event.involved_object;
+    let emoji = if event.is_error() { "🚨" } else { "💫" };
+    let title = format!("{emoji} {}/{}/{}", object.kind.to_lowercase(), object.name, object.namespace);
+    let mut text = format!("*{}*\n{}\n", escape(&title), escape(&event.message));
+    for (key, value) in &event.metadata {
+        text.push_str(&format!("\\- *{}*: {}\n", escape(key), escape(value)));
+    }
+    match thread {
+        Some(thread) => {
+            json!({"chat_id": chat, "message_thread_id": thread, "text": text, "parse_mode": "MarkdownV2"})
+        }
+        None => json!({"chat_id": chat, "text": text, "parse_mode": "MarkdownV2"}),
+    }
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if SPECIAL.contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}

@@ -1,0 +1,236 @@
+//! What each type sends: one snapshot of request and body, for good and for bad news.
+
+use http::HeaderMap;
+use rstest::rstest;
+
+use super::*;
+use crate::event::ObjectReference;
+
+const COMMIT: &str = "5394cb7f48332b2de7c17dd8b8384bbc84b7e736";
+
+pub(super) fn event(severity: &str) -> Event {
+    let is_error = severity == "error";
+    Event {
+        involved_object: ObjectReference {
+            kind: "Kustomization".into(),
+            namespace: "flux-system".into(),
+            name: "web".into(),
+            uid: "7d0cdc51-ddcf-4743-b223-83ca5c699632".into(),
+            api_version: "kustomize.toolkit.fluxcd.io/v1".into(),
+            resource_version: "1".into(),
+            field_path: String::new(),
+        },
+        severity: severity.into(),
+        timestamp: Some("2026-01-02T03:04:05Z".parse().unwrap()),
+        message: if is_error { "it <b>failed</b>\nsecond \"line\"".into() } else { "all good".into() },
+        reason: if is_error { "HealthCheckFailed".into() } else { "ReconciliationSucceeded".into() },
+        metadata: [("revision", format!("main@sha1:{COMMIT}").as_str()), ("summary", "short")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into(),
+        reporting_controller: "kustomize-controller".into(),
+        reporting_instance: "kc-0".into(),
+    }
+}
+
+fn settings(kind: &str) -> Settings {
+    Settings {
+        provider_type: kind.into(),
+        provider_uid: "0c9c2e41-d2f9-4f9b-9c41-bebc1984d67a".into(),
+        address: match kind {
+            "github" | "githubdispatch" => "https://github.com/org/repo".into(),
+            "gitlab" => "https://gitlab.example/group/sub/repo.git".into(),
+            _ => format!("https://example.com/{kind}"),
+        },
+        channel: if kind == "zulip" { "ops/alerts".into() } else { "general".into() },
+        username: "bot".into(),
+        password: "p".into(),
+        token: "sesame9".into(),
+        hmac_key: b"sesame9".to_vec(),
+        commit_status: "kustomization/web/0c9c2e41".into(),
+        ..Settings::default()
+    }
+}
+
+fn headers(headers: &HeaderMap) -> String {
+    let line = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        format!("{name}: {}\n", value.to_str().unwrap())
+    };
+    headers.iter().map(line).collect()
+}
+
+fn text(message: &Message) -> String {
+    let body = match serde_json::from_slice::<serde_json::Value>(&message.body) {
+        Ok(json) => serde_json::to_string_pretty(&json).unwrap(),
+        Err(_) => String::from_utf8(message.body.clone()).unwrap(),
+    };
+    format!("{} {}\n{}\n{body}\n", message.method, message.url, headers(&message.headers))
+}
+
+fn rendered(kind: &str, severity: &str) -> String {
+    let notifier = build(&settings(kind)).unwrap_or_else(|error| panic!("{kind}: {error}"));
+    match notifier.render(&event(severity)).unwrap() {
+        Delivery::Nothing => "nothing".to_owned(),
+        Delivery::Messages(messages) => messages.iter().map(text).collect::<Vec<_>>().join("\n"),
+        Delivery::CommitStatus(status) => format!("{}\n{}", text(&status.read), text(&status.write)),
+    }
+}
+
+#[rstest]
+fn requests(
+    #[values(
+        "generic",
+        "generic-hmac",
+        "slack",
+        "discord",
+        "rocket",
+        "msteams",
+        "googlechat",
+        "webex",
+        "telegram",
+        "lark",
+        "matrix",
+        "zulip",
+        "zoom",
+        "opsgenie",
+        "pagerduty",
+        "incident.io",
+        "alertmanager",
+        "grafana",
+        "datadog",
+        "github",
+        "gitlab",
+        "githubdispatch"
+    )]
+    kind: &str,
+) {
+    let both = format!("# good news\n{}\n# bad news\n{}", rendered(kind, "info"), rendered(kind, "error"));
+    insta::with_settings!({snapshot_suffix => kind, omit_expression => true}, {
+        insta::assert_snapshot!(both);
+    });
+}
+
+#[test]
+fn the_signature_is_over_the_very_bytes() {
+    let event = Event {
+        involved_object: ObjectReference {
+            kind: "GitRepository".into(),
+            namespace: "gitops-system".into(),
+            name: "webapp".into(),
+            ..Default::default()
+        },
+        severity: "info".into(),
+        timestamp: Some("2022-09-30T06:40:29Z".parse().unwrap()),
+        message: "message".into(),
+        reason: "reason".into(),
+        metadata: [("test".to_owned(), "metadata".to_owned())].into(),
+        reporting_controller: "source-controller".into(),
+        reporting_instance: "source-controller-xyz".into(),
+    };
+    let hmac_key = b"7152fed34dd6149a7c75a276c510da27cb6f82b0".to_vec();
+    let notifier = build(&Settings { hmac_key, ..settings("generic-hmac") }).unwrap();
+    let Ok(Delivery::Messages(messages)) = notifier.render(&event) else { panic!("nothing to send") };
+    let signature = "sha256=65b018549b1254e7226d1c08f9567ee45bc9de0fc4e7b1a40253f9a018b08be7";
+    assert_eq!(messages[0].headers["x-signature"], signature);
+}
+
+#[test]
+fn security_headers_of_the_user_cannot_forge_signature_or_framing() {
+    let mut settings = settings("generic-hmac");
+    for (name, value) in
+        [("X-Signature", "forged"), ("Content-Length", "1"), ("Host", "evil"), ("gotk-component", "mine")]
+    {
+        settings.headers.insert(name.into(), value.into());
+    }
+    let Ok(Delivery::Messages(messages)) = build(&settings).unwrap().render(&event("info")) else { panic!() };
+    let headers = &messages[0].headers;
+    assert!(headers["x-signature"].to_str().unwrap().starts_with("sha256="));
+    assert_eq!((headers.get("content-length"), headers.get("host")), (None, None));
+    assert_eq!(headers["gotk-component"], "mine");
+    settings.headers.insert("X-Bad".into(), "a\r\nX-Injected: b".into());
+    assert_eq!(build(&settings).err(), Some(InitError::Header("X-Bad".into())));
+    let event = Event { reporting_controller: "a\nb".into(), ..event("info") };
+    let rendered = build(&self::settings("generic")).unwrap().render(&event);
+    assert_eq!(rendered.err(), Some(RenderError::Header("gotk-component".into())));
+}
+
+#[rstest]
+#[case("generic", "", "invalid hook URL : parse \"\": empty url")]
+#[case("generic", "hello", "invalid hook URL hello: parse \"hello\": invalid URI for request")]
+#[case("slack", "::", "invalid Slack hook URL ::: 'parse \"::\": missing protocol scheme'")]
+#[case("slack", "", "invalid Slack hook URL : 'parse \"\": empty url'")]
+#[case("github", "https://github.com/a/b/c", "invalid repository id: 'a/b/c'")]
+#[case("nats", "", "NATS server (address) cannot be empty")]
+#[case("sentry", "x", "provider type 'sentry' is not supported yet")]
+fn addresses_that_cannot_work(#[case] kind: &str, #[case] address: &str, #[case] expected: &str) {
+    let settings = Settings { address: address.into(), ..settings(kind) };
+    assert_eq!(build(&settings).err().unwrap().to_string(), expected);
+}
+
+#[rstest]
+#[case("generic-hmac", "HMAC key is empty")]
+#[case("telegram", "empty Telegram token")]
+#[case("opsgenie", "empty Opsgenie apikey/token")]
+#[case("zoom", "empty Zoom verification token")]
+#[case("incident.io", "empty incident.io API token")]
+#[case("datadog", "token cannot be empty")]
+#[case("github", "github token or github app details must be specified")]
+#[case("gitlab", "gitlab token cannot be empty")]
+fn tokens_that_are_needed(#[case] kind: &str, #[case] expected: &str) {
+    let settings =
+        Settings { token: String::new(), password: String::new(), hmac_key: Vec::new(), ..settings(kind) };
+    assert_eq!(build(&settings).err().unwrap().to_string(), expected);
+}
+
+#[test]
+fn the_exact_address_of_slacks_api_is_judged_by_its_body() {
+    for (address, accept) in [
+        ("https://slack.com/api/chat.postMessage", Accept::SlackOk),
+        ("https://slack.com/api/chat.postMessage/", Accept::Status),
+        ("https://hooks.slack.com/services/x", Accept::Status),
+    ] {
+        let settings = Settings { address: address.into(), ..settings("slack") };
+        let Ok(Delivery::Messages(messages)) = build(&settings).unwrap().render(&event("info")) else {
+            panic!()
+        };
+        assert_eq!(messages[0].accept, accept, "{address}");
+    }
+}
+
+#[rstest]
+#[case("https://discord.com/api/webhooks/1/x", "https://discord.com/api/webhooks/1/x/slack")]
+#[case("https://discord.com/api/webhooks/1/x/slack", "https://discord.com/api/webhooks/1/x/slack")]
+#[case(
+    "https://discord.com/api/webhooks/1/x?wait=true",
+    "https://discord.com/api/webhooks/1/x/slack?wait=true"
+)]
+fn discord_is_spoken_to_as_slack(#[case] address: &str, #[case] url: &str) {
+    let settings = Settings { address: address.into(), ..settings("discord") };
+    let Ok(Delivery::Messages(messages)) = build(&settings).unwrap().render(&event("info")) else { panic!() };
+    assert_eq!(messages[0].url.as_str(), url);
+}
+
+#[rstest]
+fn work_in_progress_is_no_incident(#[values("pagerduty", "incident.io", "github", "gitlab")] kind: &str) {
+    let event = Event { reason: "Progressing".into(), ..event("info") };
+    assert!(matches!(build(&settings(kind)).unwrap().render(&event), Ok(Delivery::Nothing)));
+}
+
+#[test]
+fn a_commit_status_is_written_only_if_the_latest_one_differs() {
+    let notifier = build(&settings("github")).unwrap();
+    let Ok(Delivery::CommitStatus(status)) = notifier.render(&event("info")) else { panic!() };
+    let one = |state: &str| serde_json::json!({"context": "kustomization/web/0c9c2e41", "state": state, "description": "reconciliation succeeded"});
+    assert!((status.is_current)(&serde_json::json!([one("success"), one("failure")])));
+    assert!(!(status.is_current)(&serde_json::json!([one("failure"), one("success")])));
+    assert!(!(status.is_current)(&serde_json::json!([])));
+}
+
+#[test]
+fn security_markup_is_escaped_where_the_service_renders_it() {
+    let event = Event { message: "a*b [x](http://y) <z>".into(), ..event("info") };
+    let Ok(Delivery::Messages(messages)) = build(&settings("telegram")).unwrap().render(&event) else {
+        panic!()
+    };
+    let body = String::from_utf8(messages[0].body.clone()).unwrap();
+    assert!(body.contains(r"a\\*b \\[x\\]\\(http://y\\) \u003cz\\\u003e"), "{body}");
+}

@@ -1,0 +1,42 @@
+//! `webex`: a message in Markdown to a room.
+
+use http::HeaderValue;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header};
+use crate::event::{Event, text::object_title};
+
+pub(super) struct Webex {
+    url: Url,
+    room: String,
+    authorization: HeaderValue,
+}
+
+impl Webex {
+    pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
+        let authorization = secret_header(&format!("Bearer {}", settings.token))
+            .ok_or_else(|| InitError::Header("Authorization".into()))?;
+        let url = address::hook("Webex hook", &settings.address)?;
+        Ok(Self { url, room: settings.channel.clone(), authorization })
+    }
+}
+
+impl Notifier for Webex {
+    fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
+        let message = Message::post_json(&self.url, &payload(event, &self.room));
+        Ok(message.authorized(Some(&self.authorization)).into())
+    }
+}
+
+fn payload(event: &Event, room: &str) -> Value {
+    let emoji = if event.is_error() { "💣" } else { "✅" };
+    let mut text = format!("{emoji} **{}**\n{}\n", object_title(&event.involved_object), event.message);
+    for (key, value) in &event.metadata {
+        text.push_str(&format!(">**{key}**: {value}\n"));
+    }
+    match room {
+        "" => json!({"markdown": text}),
+        _ => json!({"roomId": room, "markdown": text}),
+    }
+}

@@ -1,0 +1,47 @@
+//! `zoom`: a chat message of an incoming webhook app.
+
+use http::HeaderValue;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
+use crate::event::{Event, text::object_title};
+
+pub(super) struct Zoom {
+    url: Url,
+    authorization: Option<HeaderValue>,
+}
+
+impl Zoom {
+    pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
+        let mut url = address::hook("Zoom incoming webhook", &settings.address)?;
+        if settings.token.is_empty() {
+            return Err(InitError::Token("empty Zoom verification token"));
+        }
+        if !url.query_pairs().any(|(key, value)| key == "format" && !value.is_empty()) {
+            let others: Vec<(String, String)> = url
+                .query_pairs()
+                .filter(|(key, _)| key != "format")
+                .map(|(k, v)| (k.into(), v.into()))
+                .collect();
+            url.query_pairs_mut().clear().extend_pairs(others).append_pair("format", "full");
+        }
+        Ok(Self { url, authorization: settings.authorization("", &settings.token)? })
+    }
+}
+
+impl Notifier for Zoom {
+    fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
+        Ok(Message::post_json(&self.url, &payload(event)).authorized(self.authorization.as_ref()).into())
+    }
+}
+
+fn payload(event: &Event) -> Value {
+    let mut body = vec![json!({"type": "message", "text": event.message})];
+    if !event.metadata.is_empty() {
+        let items: Vec<Value> = event.metadata.iter().map(|(k, v)| json!({"key": k, "value": v})).collect();
+        body.push(json!({"type": "fields", "items": items}));
+    }
+    let head = json!({"text": object_title(&event.involved_object), "sub_head": {"text": event.severity}});
+    json!({"content": {"head": head, "body": body}})
+}

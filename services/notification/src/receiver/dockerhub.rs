@@ -1,0 +1,29 @@
+//! `dockerhub`: unsigned; protected by the secret path only (NTF-98).
+
+use serde::Deserialize;
+
+use super::{Call, Refusal};
+
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "only the shape is checked")]
+struct Payload {
+    push_data: Option<PushData>,
+    repository: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "only the shape is checked")]
+struct PushData {
+    tag: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "only the shape is checked")]
+struct Repository {
+    repo_url: Option<String>,
+}
+
+pub(super) fn verify(call: Call<'_>) -> Result<(), Refusal> {
+    let decoded: Result<Payload, _> = serde_json::from_slice(call.body);
+    decoded.map(drop).map_err(|error| Refusal::Payload("DockerHub", error.to_string()))
+}

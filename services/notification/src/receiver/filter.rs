@@ -1,0 +1,94 @@
+//! CEL filters of a Receiver: which of its objects a call marks (NTF-90, NTF-109, NTF-110).
+
+use http::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+use weir_api::notification::ReceiverSpec;
+
+use super::Call;
+use crate::expression::{Expression, ExpressionError, Type};
+
+const VARIABLES: [&str; 2] = ["res", "req"];
+
+/// The compiled filters, and the call they look at.
+#[derive(Clone)]
+pub struct Filters {
+    request: Value,
+    for_all: Option<Expression>,
+    for_each: Vec<Option<Expression>>,
+}
+
+impl Filters {
+    /// Compiles all filters of a Receiver; the error is what its status says. Blocks for some milliseconds.
+    pub fn compile(spec: &ReceiverSpec) -> Result<Self, String> {
+        let compile = |text: &Option<String>| -> Result<Option<Expression>, ExpressionError> {
+            let text = text.as_deref().filter(|text| !text.is_empty());
+            text.map(|text| Expression::compile(text, &VARIABLES, Type::Bool)).transpose()
+        };
+        let for_all = compile(&spec.resource_filter)
+            .map_err(|error| format!("invalid resourceFilter expression: {error}"))?;
+        let mut for_each = Vec::with_capacity(spec.resources.len());
+        for (number, resource) in spec.resources.iter().enumerate() {
+            let (kind, name) = (&resource.reference.kind, &resource.reference.name);
+            for_each.push(compile(&resource.filter).map_err(|error| {
+                format!("invalid filter expression for resources[{number}] (kind={kind:?}, name={name:?}): {error}")
+            })?);
+        }
+        Ok(Self { request: json!({}), for_all, for_each })
+    }
+
+    /// The filters for one call. Its body is looked at only if there is a filter.
+    pub async fn of_call(spec: &ReceiverSpec, call: Call<'_>) -> Result<Self, String> {
+        if spec.resource_filter.is_none() && spec.resources.iter().all(|resource| resource.filter.is_none()) {
+            return Ok(Self {
+                request: json!({}),
+                for_all: None,
+                for_each: vec![None; spec.resources.len()],
+            });
+        }
+        let request = request_of(call)?;
+        let spec = spec.clone();
+        let compiled = tokio::task::spawn_blocking(move || Self::compile(&spec)).await;
+        let filters = compiled.map_err(|_| "the filters were stopped".to_owned())??;
+        Ok(Self { request, ..filters })
+    }
+
+    /// Is there a filter for the entry of this number?
+    pub fn any_for(&self, entry: usize) -> bool {
+        self.for_all.is_some() || self.of_entry(entry).is_some()
+    }
+
+    /// Does the object, of which only the metadata is known, pass the filters of the entry?
+    pub async fn admit(&self, entry: usize, object: Value) -> Result<bool, String> {
+        let (filters, own) = (self.clone(), self.of_entry(entry).cloned());
+        let evaluated = tokio::task::spawn_blocking(move || {
+            let variables = [("res", &object), ("req", &filters.request)];
+            for filter in filters.for_all.iter().chain(&own) {
+                if !filter.is_true(&variables).map_err(|error| error.to_string())? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        });
+        evaluated.await.unwrap_or_else(|_| Err("the filter was stopped".to_owned()))
+    }
+
+    fn of_entry(&self, entry: usize) -> Option<&Expression> {
+        self.for_each.get(entry).and_then(Option::as_ref)
+    }
+}
+
+/// The body as JSON if its type says so, else nothing to look at.
+fn request_of(call: Call<'_>) -> Result<Value, String> {
+    let is_json =
+        call.headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok()).any(|types| {
+            types.split(',').any(|one| one.split(';').next().unwrap_or_default().trim() == "application/json")
+        });
+    if !is_json {
+        return Ok(json!({}));
+    }
+    match serde_json::from_slice(call.body) {
+        Ok(Value::Object(object)) => Ok(Value::Object(object)),
+        Ok(_) => Err("failed to parse request body as JSON: not an object".to_owned()),
+        Err(error) => Err(format!("failed to parse request body as JSON: {error}")),
+    }
+}

@@ -1,0 +1,30 @@
+//! `github`: also Gitea and Forgejo, which sign alike.
+
+use super::{Call, Refusal, Rules, signature};
+
+pub(super) fn verify(call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
+    check_signature(call, rules, "the GitHub signature header is invalid, err: ")?;
+    rules.admit("GitHub", call.header("X-GitHub-Event"))
+}
+
+/// Signature and content type, in the form that GitHub and Bitbucket share. The signature covers the raw body, so that a
+/// form post needs no decoding.
+pub(super) fn check_signature(
+    call: Call<'_>,
+    rules: Rules<'_>,
+    context: &'static str,
+) -> Result<(), Refusal> {
+    let header = match call.header("X-Hub-Signature-256") {
+        "" => call.header("X-Hub-Signature"),
+        sha256 => sha256,
+    };
+    let content_type = call.header("Content-Type");
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    if !["application/json", "application/x-www-form-urlencoded"]
+        .iter()
+        .any(|t| t.eq_ignore_ascii_case(media_type))
+    {
+        return Err(Refusal::ContentType(content_type.to_owned()));
+    }
+    signature::check(header, rules.token, call.body).map_err(|fault| Refusal::Signature { context, fault })
+}

@@ -1,0 +1,17 @@
+//! `quay`: unsigned; protected by the secret path only (NTF-98).
+
+use serde::Deserialize;
+
+use super::{Call, Refusal};
+
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "only the shape is checked")]
+struct Payload {
+    docker_url: Option<String>,
+    updated_tags: Option<Vec<String>>,
+}
+
+pub(super) fn verify(call: Call<'_>) -> Result<(), Refusal> {
+    let decoded: Result<Payload, _> = serde_json::from_slice(call.body);
+    decoded.map(drop).map_err(|error| Refusal::Payload("Quay", error.to_string()))
+}

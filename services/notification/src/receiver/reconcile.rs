@@ -1,0 +1,160 @@
+//! Keeps a Receiver's status: its path and whether it is ready (NTF-87 … NTF-91).
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::Api;
+use weir_api::notification::{ReceiverSpec, ReceiverStatus};
+use weir_api::{Receiver, condition_type, reason};
+use weir_runtime::condition::{self, Status};
+use weir_runtime::{EventDraft, Next, Outcome, Reconciler, Run};
+
+use super::TYPE_GENERIC_OIDC;
+use super::filter::Filters;
+use super::path::webhook_path;
+
+/// How often the Secret is looked at where the Receiver does not say it.
+const DEFAULT_INTERVAL: weir_api::Duration = weir_api::Duration::from_secs(600);
+const TOKEN_NOT_FOUND: &str = "TokenNotFound";
+const VALIDATION_FAILED: &str = "ValidationFailed";
+const TERMINAL: &str = "Reconciliation failed terminally due to configuration error: ";
+
+/// Reconciles Receivers.
+pub struct ReceiverReconciler {
+    /// The service's own client.
+    pub client: kube::Client,
+}
+
+/// What was found out about a Receiver.
+#[derive(Debug, PartialEq, Eq)]
+enum Observed {
+    /// A filter is no valid CEL.
+    BadFilter(String),
+    /// Fields do not fit together.
+    BadSpec(String),
+    /// The token cannot be had.
+    NoToken(String),
+    /// The token; empty for the type that has none.
+    Token(Vec<u8>),
+}
+
+impl Reconciler for ReceiverReconciler {
+    type Object = Receiver;
+
+    async fn reconcile(&self, run: Run<Receiver>) -> Outcome<Receiver> {
+        let observed = self.observe(&run.object).await;
+        decide(&run.object, observed, run.now)
+    }
+}
+
+impl ReceiverReconciler {
+    async fn observe(&self, receiver: &Receiver) -> Observed {
+        let spec = receiver.spec.clone();
+        let compiled = tokio::task::spawn_blocking(move || Filters::compile(&spec).map(drop)).await;
+        match compiled {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Observed::BadFilter(error),
+            Err(_) => return Observed::BadFilter("the compilation was stopped".to_owned()),
+        }
+        if let Err(error) = check_fields(&receiver.spec) {
+            return Observed::BadSpec(error);
+        }
+        let Some(reference) = &receiver.spec.secret_ref else { return Observed::Token(Vec::new()) };
+        let namespace = receiver.metadata.namespace.clone().unwrap_or_default();
+        let secret = format!("'{namespace}/{}'", reference.name);
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), &namespace);
+        match api.get(&reference.name).await {
+            Err(error) => {
+                let error = crate::api_reason(error);
+                Observed::NoToken(format!("unable to read token from secret {secret} error: {error}"))
+            }
+            // An empty token would switch signatures off (NTF-91).
+            Ok(found) => {
+                match found.data.unwrap_or_default().remove("token").filter(|token| !token.0.is_empty()) {
+                    Some(token) => Observed::Token(token.0),
+                    None => {
+                        Observed::NoToken(format!("invalid {secret} secret data: required fields 'token'"))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The rules between fields, which the API server checks too, for objects from before it did (NTF-90).
+fn check_fields(spec: &ReceiverSpec) -> Result<(), String> {
+    let is_oidc = spec.type_ == TYPE_GENERIC_OIDC;
+    let rules = [
+        (
+            is_oidc && spec.oidc_providers.is_empty(),
+            "generic-oidc receiver requires at least one oidcProvider",
+        ),
+        (
+            !is_oidc && !spec.oidc_providers.is_empty(),
+            "oidcProviders can only be set when type is generic-oidc",
+        ),
+        (is_oidc && spec.secret_ref.is_some(), "secretRef cannot be set when type is generic-oidc"),
+        (!is_oidc && spec.secret_ref.is_none(), "secretRef is required when type is not generic-oidc"),
+        (is_oidc, "receiver type 'generic-oidc' is not supported yet"),
+    ];
+    rules.iter().find(|(is_broken, _)| *is_broken).map_or(Ok(()), |(_, text)| Err((*text).to_owned()))
+}
+
+/// Status, event and next look, from what was found out (NTF-89).
+fn decide(receiver: &Receiver, observed: Observed, now: jiff::Timestamp) -> Outcome<Receiver> {
+    let generation = receiver.metadata.generation.unwrap_or_default();
+    let mut desired = receiver.clone();
+    let status = desired.status.get_or_insert_default();
+    let set = |status: &mut ReceiverStatus, type_, value, reason: &str, message: &str| {
+        condition::set(&mut status.conditions, type_, value, reason, message, generation, now);
+    };
+    match observed {
+        Observed::Token(token) => {
+            let name = receiver.metadata.name.as_deref().unwrap_or_default();
+            let namespace = receiver.metadata.namespace.as_deref().unwrap_or_default();
+            let path = webhook_path(&token, name, namespace);
+            condition::remove(&mut status.conditions, condition_type::RECONCILING);
+            condition::remove(&mut status.conditions, condition_type::STALLED);
+            let text = format!("Receiver initialized for path: {path}");
+            set(status, condition_type::READY, Status::True, reason::SUCCEEDED, &text);
+            status.webhook_path = Some(path);
+            status.observed_generation = generation;
+            let interval = receiver.spec.interval.filter(|it| !it.is_zero()).unwrap_or(DEFAULT_INTERVAL);
+            let text = format!("Reconciliation finished, next run in {interval}");
+            // The path is as good as a password: it stands in the status by contract, and nowhere else (NTF-95).
+            let event = EventDraft::info(reason::SUCCEEDED, text.clone());
+            Outcome::new(desired, Next::Interval(Duration::from(interval))).event(event).info(text)
+        }
+        Observed::NoToken(text) => {
+            let progress = "Reconciliation in progress";
+            condition::remove(&mut status.conditions, condition_type::STALLED);
+            set(status, condition_type::RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, progress);
+            set(status, condition_type::READY, Status::False, TOKEN_NOT_FOUND, &text);
+            status.webhook_path = None;
+            // As the API's default for a status that nobody has written says: nothing is observed yet.
+            if status.observed_generation == 0 {
+                status.observed_generation = -1;
+            }
+            let event = EventDraft::error(reason::FAILED, text.clone());
+            Outcome::new(desired, Next::Backoff).event(event).error(text)
+        }
+        Observed::BadFilter(text) => stalled(desired, reason::INVALID_CEL_EXPRESSION, &text, now),
+        Observed::BadSpec(text) => stalled(desired, VALIDATION_FAILED, &text, now),
+    }
+}
+
+fn stalled(mut desired: Receiver, reason: &str, text: &str, now: jiff::Timestamp) -> Outcome<Receiver> {
+    let generation = desired.metadata.generation.unwrap_or_default();
+    let status = desired.status.get_or_insert_default();
+    let text = format!("{TERMINAL}{text}");
+    condition::remove(&mut status.conditions, condition_type::RECONCILING);
+    for (type_, value) in [(condition_type::STALLED, Status::True), (condition_type::READY, Status::False)] {
+        condition::set(&mut status.conditions, type_, value, reason, &text, generation, now);
+    }
+    status.observed_generation = generation;
+    let event = EventDraft::error(reason, text.clone());
+    Outcome::new(desired, Next::Stop).event(event).error(text)
+}
+
+#[cfg(test)]
+mod tests;

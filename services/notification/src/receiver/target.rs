@@ -1,0 +1,194 @@
+//! Marking: asks the controllers of the objects that a Receiver names to reconcile them (NTF-105 … NTF-113).
+
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::{GroupVersion, GroupVersionKind};
+use serde_json::{Value, json};
+use weir_api::notification::ReceiverResource;
+use weir_api::{REQUESTED_AT_ANNOTATION, Receiver};
+
+use super::filter::Filters;
+use crate::FIELD_MANAGER;
+use crate::kind;
+
+const ANY: &str = "*";
+/// Objects listed at once.
+const PAGE: u32 = 500;
+
+/// Sets the annotation.
+#[derive(Clone)]
+pub struct Marker {
+    /// The service's own client.
+    pub client: kube::Client,
+    /// `--no-cross-namespace-refs`
+    pub no_cross_namespace_refs: bool,
+}
+
+/// One entry of a Receiver, with the namespace it means.
+struct Entry<'a> {
+    number: usize,
+    resource: &'a ReceiverResource,
+    namespace: String,
+}
+
+impl Marker {
+    /// Marks all objects of all entries; one that fails does not stop the others. The error names every failure.
+    pub async fn mark_all(&self, receiver: &Receiver, filters: &Filters) -> Result<(), String> {
+        let own = receiver.metadata.namespace.clone().unwrap_or_default();
+        let mut failures = Vec::new();
+        for (number, resource) in receiver.spec.resources.iter().enumerate() {
+            let namespace = resource.reference.namespace.clone().unwrap_or_else(|| own.clone());
+            let entry = Entry { number, resource, namespace };
+            if self.no_cross_namespace_refs && entry.namespace != own {
+                failures.push("cross-namespace references are not allowed".to_owned());
+            } else if let Err(error) = self.mark_entry(&entry, filters).await {
+                let (kind, name) = (&resource.reference.kind, &resource.reference.name);
+                let reference = format!("{kind}/{name}.{}", entry.namespace);
+                tracing::error!(resource = reference, error, "unable to request reconciliation");
+                failures.push(error);
+            }
+        }
+        if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
+    }
+
+    async fn mark_entry(&self, entry: &Entry<'_>, filters: &Filters) -> Result<(), String> {
+        let reference = &entry.resource.reference;
+        let given = reference.api_version.as_deref().filter(|version| !version.is_empty());
+        let api_version = given
+            .or_else(|| kind::default_api_version(&reference.kind))
+            .ok_or_else(|| format!("apiVersion must be specified for kind {:?}", reference.kind))?;
+        if reference.name == ANY && reference.match_labels.is_empty() {
+            return Err("matchLabels field not set when using wildcard '*' as name".to_owned());
+        }
+        let api = self.api(api_version, &reference.kind, &entry.namespace)?;
+        match self.mark_in(&api, entry, filters).await {
+            Err(error) if error.is_unserved => {
+                // Old manifests may name a version that is gone; the group serves another one (NTF-106).
+                let served = self.served_version(api_version).await?;
+                let api = self.api(&served, &reference.kind, &entry.namespace)?;
+                self.mark_in(&api, entry, filters).await.map_err(|error| error.text)
+            }
+            result => result.map_err(|error| error.text),
+        }
+    }
+
+    async fn mark_in(
+        &self,
+        api: &Api<DynamicObject>,
+        entry: &Entry<'_>,
+        filters: &Filters,
+    ) -> Result<(), Failure> {
+        let reference = &entry.resource.reference;
+        if reference.name != ANY {
+            // With a name, labels are not looked at (NTF-107).
+            let metadata = if filters.any_for(entry.number) {
+                let found = api.get_metadata(&reference.name).await;
+                Some(found.map_err(|error| Failure::of_api(error, &reference.name))?.metadata)
+            } else {
+                None
+            };
+            return self.mark(api, entry, &reference.name, metadata, filters).await;
+        }
+        let labels: Vec<String> =
+            reference.match_labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let mut params = ListParams::default().labels(&labels.join(",")).limit(PAGE);
+        let mut failures = Vec::new();
+        let mut found = 0_usize;
+        loop {
+            let page = api.list_metadata(&params).await.map_err(|error| Failure::of_api(error, ""))?;
+            found += page.items.len();
+            for object in page.items {
+                let name = object.metadata.name.clone().unwrap_or_default();
+                if let Err(error) = self.mark(api, entry, &name, Some(object.metadata), filters).await {
+                    failures.push(error.text);
+                }
+            }
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params = params.continue_token(&token),
+                None => break,
+            }
+        }
+        if found == 0 {
+            tracing::info!(
+                kind = reference.kind,
+                namespace = entry.namespace,
+                ?labels,
+                "no resources match the labels"
+            );
+        }
+        if failures.is_empty() { Ok(()) } else { Err(Failure::text(failures.join("; "))) }
+    }
+
+    async fn mark(
+        &self,
+        api: &Api<DynamicObject>,
+        entry: &Entry<'_>,
+        name: &str,
+        metadata: Option<kube::api::ObjectMeta>,
+        filters: &Filters,
+    ) -> Result<(), Failure> {
+        let reference = &entry.resource.reference;
+        let path = format!("{}/{name}.{}", reference.kind, entry.namespace);
+        if let Some(metadata) = metadata.filter(|_| filters.any_for(entry.number)) {
+            let object = object_json(reference.api_version.as_deref(), &reference.kind, &metadata);
+            if !filters.admit(entry.number, object).await.map_err(Failure::text)? {
+                tracing::debug!(resource = path, "resource is filtered out");
+                return Ok(());
+            }
+        }
+        let now = jiff::Timestamp::now().to_string();
+        let patch = json!({"metadata": {"annotations": {REQUESTED_AT_ANNOTATION: now}}});
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        api.patch_metadata(name, &params, &Patch::Merge(&patch))
+            .await
+            .map_err(|error| Failure::of_api(error, name))?;
+        tracing::info!("resource '{path}' annotated");
+        Ok(())
+    }
+
+    fn api(&self, api_version: &str, kind_name: &str, namespace: &str) -> Result<Api<DynamicObject>, String> {
+        let version: GroupVersion = api_version
+            .parse()
+            .map_err(|_| format!("invalid apiVersion {api_version:?} for kind {kind_name:?}"))?;
+        let gvk = GroupVersionKind::gvk(&version.group, &version.version, kind_name);
+        let resource = ApiResource::from_gvk_with_plural(&gvk, &kind::plural(kind_name));
+        Ok(Api::namespaced_with(self.client.clone(), namespace, &resource))
+    }
+
+    async fn served_version(&self, api_version: &str) -> Result<String, String> {
+        let group = api_version.split('/').next().unwrap_or_default();
+        let groups = self.client.list_api_groups().await.map_err(crate::api_reason)?;
+        let found = groups.groups.into_iter().find(|known| known.name == group);
+        let version =
+            found.and_then(|found| found.preferred_version).map(|preferred| preferred.group_version);
+        version.ok_or_else(|| format!("no version of the group {group:?} is served"))
+    }
+}
+
+/// What a filter sees of an object.
+fn object_json(api_version: Option<&str>, kind_name: &str, metadata: &kube::api::ObjectMeta) -> Value {
+    let api_version = api_version.or_else(|| kind::default_api_version(kind_name)).unwrap_or_default();
+    json!({"apiVersion": api_version, "kind": kind_name, "metadata": metadata})
+}
+
+struct Failure {
+    text: String,
+    /// The API server does not know the version (not: the object).
+    is_unserved: bool,
+}
+
+impl Failure {
+    fn text(text: String) -> Self {
+        Self { text, is_unserved: false }
+    }
+
+    fn of_api(error: kube::Error, name: &str) -> Self {
+        let is_unserved = match &error {
+            kube::Error::Api(status) if status.code == 404 => {
+                // A missing object is named in the details, a missing version is not.
+                status.details.as_ref().is_none_or(|details| details.name.is_empty() || details.name != name)
+            }
+            _ => false,
+        };
+        Self { text: crate::api_reason(error), is_unserved }
+    }
+}

@@ -1,0 +1,179 @@
+//! Wiring: caches, pipeline, endpoints, reconcilers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Secret;
+use tokio::task::JoinHandle;
+use weir_api::{Alert, Provider, Receiver};
+use weir_proto::notification::v1::events_server::EventsServer;
+use weir_runtime::grpc::MAX_MESSAGE_BYTES;
+use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
+
+use crate::alert::legacy::{AlertReconciler, ProviderReconciler};
+use crate::args::{Args, DISABLE_CONFIG_WATCHERS, GATES, OBJECT_LEVEL_WORKLOAD_IDENTITY};
+use crate::delivery::{Retry, Sender};
+use crate::dispatch::guard::Policy;
+use crate::dispatch::{Dispatcher, Parts};
+use crate::intake::Intake;
+use crate::metrics::{DeliveryMetrics, HttpMetrics};
+use crate::outbox::{Found, Outbox};
+use crate::receiver::index::PathIndex;
+use crate::receiver::path::PREFIX;
+use crate::receiver::reconcile::ReceiverReconciler;
+use crate::receiver::target::Marker;
+use crate::rpc::EventsService;
+use crate::webhook_server::{self, Webhooks};
+use crate::{event_server, http_server};
+
+const NAME: &str = "notification-controller";
+/// Reconciles of one kind at once, where the flag does not say it.
+const CONCURRENT: usize = 4;
+/// Time for deliveries in flight at a stop, within the Pod's grace period of 10 s (NTF-118).
+const DELIVERY_GRACE: Duration = Duration::from_secs(6);
+
+/// The caches that everything reads from.
+struct Caches {
+    alerts: Cache<Alert>,
+    providers: Cache<Provider>,
+    receivers: Cache<Receiver>,
+}
+
+/// The path of events through the service.
+struct Pipeline {
+    intake: Arc<Intake>,
+    dispatcher: Dispatcher,
+    found: Found,
+    writer: JoinHandle<()>,
+}
+
+/// Runs the service until it is told to stop.
+pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
+    let service = Service::start(NAME, &args.runtime, None, env, GATES).await?;
+    let may_name_accounts = service.gates().enabled(OBJECT_LEVEL_WORKLOAD_IDENTITY);
+    if !args.runtime.default_service_account.is_empty() && !may_name_accounts {
+        return Err(ServiceError::Other(
+            "cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
+                .to_owned(),
+        ));
+    }
+    // The endpoints open after this: until the caches are complete, senders are turned away and come again (NTF-24).
+    let caches = Caches {
+        alerts: service.cache().await?,
+        providers: service.cache().await?,
+        receivers: service.cache().await?,
+    };
+    let pipeline = open_pipeline(&args, &service, &caches).await?;
+    add_controllers(&args, &service, &caches).await?;
+    serve_events(&args, &service, &pipeline).await?;
+    serve_webhooks(&args, &service, &caches).await?;
+    let Pipeline { intake, dispatcher, found, writer } = pipeline;
+    intake.resume(found);
+    let stop = service.shutdown();
+    service.spawn_graceful(async move {
+        stop.cancelled().await;
+        dispatcher.drain(DELIVERY_GRACE).await;
+    });
+    service.run_until_shutdown().await?;
+    // The writer ends with the last handle of the outbox; what it holds is on disk then.
+    drop(intake);
+    let _ = tokio::time::timeout(Duration::from_secs(1), writer).await;
+    Ok(())
+}
+
+async fn open_pipeline(args: &Args, service: &Service, caches: &Caches) -> Result<Pipeline, ServiceError> {
+    let clock = service.env().clock;
+    let interval = SignedDuration::try_from(args.rate_limit_interval.to_std()).unwrap_or(SignedDuration::MAX);
+    let opened = Outbox::open(&args.outbox_folder(), interval, clock()).await;
+    let (outbox, found, writer) = opened.map_err(|error| ServiceError::Other(error.to_string()))?;
+    let client = service.client().clone();
+    let dispatcher = Dispatcher::new(Parts {
+        client: client.clone(),
+        alerts: caches.alerts.clone(),
+        providers: caches.providers.clone(),
+        events: service.events(),
+        sender: Sender::new(Retry::default()),
+        outbox: outbox.clone(),
+        metrics: DeliveryMetrics::new(service.metrics()),
+        policy: Policy {
+            no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
+            object_level_workload_identity: service.gates().enabled(OBJECT_LEVEL_WORKLOAD_IDENTITY),
+        },
+        clock,
+    });
+    let intake = Intake::new(
+        client,
+        caches.alerts.clone(),
+        service.events(),
+        outbox,
+        dispatcher.clone(),
+        clock,
+        interval,
+    );
+    Ok(Pipeline { intake: Arc::new(intake), dispatcher, found, writer })
+}
+
+async fn add_controllers(args: &Args, service: &Service, caches: &Caches) -> Result<(), ServiceError> {
+    let client = service.client().clone();
+    let concurrent = args.runtime.concurrent(CONCURRENT);
+    let alerts = AlertReconciler { client: client.clone() };
+    service.controller("alert", caches.alerts.clone(), alerts, concurrent);
+    service.controller("provider", caches.providers.clone(), ProviderReconciler, concurrent);
+    let receivers = ReceiverReconciler { client };
+    let queue = service.controller("receiver", caches.receivers.clone(), receivers, concurrent);
+    if service.gates().enabled(DISABLE_CONFIG_WATCHERS) {
+        return Ok(());
+    }
+    let secrets: Cache<Secret> = service.cache_labelled(&args.runtime.watch_configs_label_selector).await?;
+    wake_on_secrets(&secrets, caches.receivers.clone(), queue);
+    Ok(())
+}
+
+/// A Secret with the label wakes the Receivers that take their token from it (NTF-87).
+fn wake_on_secrets(secrets: &Cache<Secret>, receivers: Cache<Receiver>, queue: Queue) {
+    secrets.on_change(move |change| {
+        let Some(secret) = change.latest().map(|secret| ObjectKey::of(&**secret)) else { return };
+        for receiver in receivers.list() {
+            let key = ObjectKey::of(&*receiver);
+            let name = receiver.spec.secret_ref.as_ref().map(|reference| reference.name.as_str());
+            if key.namespace == secret.namespace && name == Some(secret.name.as_str()) {
+                queue.enqueue(key, Cause::Config);
+            }
+        }
+    });
+}
+
+async fn serve_events(args: &Args, service: &Service, pipeline: &Pipeline) -> Result<(), ServiceError> {
+    let rpc = EventsService {
+        intake: pipeline.intake.clone(),
+        dispatcher: pipeline.dispatcher.clone(),
+        authorizer: service.authorizer(),
+        stop: service.shutdown(),
+    };
+    service.grpc(|server| server.add(EventsServer::new(rpc).max_decoding_message_size(MAX_MESSAGE_BYTES)));
+    let Some(listener) = service.listen("events", &args.events_addr).await? else { return Ok(()) };
+    let metrics = HttpMetrics::new(service.metrics(), "event", "/", args.export_http_path_metrics);
+    let intake = pipeline.intake.clone();
+    service.spawn_graceful(http_server::serve(listener, metrics, service.shutdown(), move |call| {
+        event_server::handle(intake.clone(), call)
+    }));
+    Ok(())
+}
+
+async fn serve_webhooks(args: &Args, service: &Service, caches: &Caches) -> Result<(), ServiceError> {
+    let Some(listener) = service.listen("webhooks", &args.receiver_addr).await? else { return Ok(()) };
+    let client = service.client().clone();
+    let no_cross_namespace_refs = args.runtime.no_cross_namespace_refs;
+    let webhooks = Arc::new(Webhooks {
+        client: client.clone(),
+        receivers: caches.receivers.clone(),
+        paths: PathIndex::over(&caches.receivers),
+        marker: Marker { client, no_cross_namespace_refs },
+    });
+    let metrics = HttpMetrics::new(service.metrics(), "receiver", PREFIX, args.export_http_path_metrics);
+    service.spawn_graceful(http_server::serve(listener, metrics, service.shutdown(), move |call| {
+        webhook_server::handle(webhooks.clone(), call)
+    }));
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! The endpoint that the outside world calls: finds the Receiver of a path, checks the call, marks objects (spec 6.4).
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::{HeaderValue, Response, StatusCode, Uri, header::LOCATION};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::Api;
+use weir_api::{FluxObject, Receiver, condition_type};
+use weir_runtime::{Cache, ObjectKey, condition};
+
+use crate::http_server::{Call, answer};
+use crate::receiver::filter::Filters;
+use crate::receiver::index::PathIndex;
+use crate::receiver::path::PREFIX;
+use crate::receiver::target::Marker;
+use crate::receiver::{self, Rules};
+
+/// What the endpoint needs.
+pub struct Webhooks {
+    /// The service's own client.
+    pub client: kube::Client,
+    /// All Receivers.
+    pub receivers: Cache<Receiver>,
+    /// Their paths.
+    pub paths: PathIndex,
+    /// Marks objects.
+    pub marker: Marker,
+}
+
+/// Answers one request; the bodies of answers are empty (NTF-92).
+pub async fn handle(webhooks: Arc<Webhooks>, call: Call) -> Response<Body> {
+    if let Some(clean) = clean_path(&call.uri) {
+        let mut response = answer(StatusCode::TEMPORARY_REDIRECT, "");
+        if let Ok(location) = HeaderValue::from_str(&clean) {
+            response.headers_mut().insert(LOCATION, location);
+        }
+        return response;
+    }
+    if !call.uri.path().starts_with(PREFIX) {
+        return answer(StatusCode::NOT_FOUND, "404 page not found\n");
+    }
+    let address = call.uri.path_and_query().map_or_else(String::new, ToString::to_string);
+    let Some(receiver) = webhooks.paths.get(&address).and_then(|key| webhooks.receivers.get(&key)) else {
+        // The body of a call to an unknown path is never held (NTF-94).
+        let status = call.discard().await.err().map_or(StatusCode::NOT_FOUND, |error| error.status());
+        return answer(status, "");
+    };
+    let headers = call.headers.clone();
+    let body = match call.read().await {
+        Ok(body) => body,
+        Err(error) => return answer(error.status(), ""),
+    };
+    let key = ObjectKey::of(&*receiver);
+    match webhooks.serve(&receiver, receiver::Call { headers: &headers, body: &body }).await {
+        Ok(()) => answer(StatusCode::OK, ""),
+        Err((status, error)) => {
+            tracing::error!(receiver = %key, status = status.as_u16(), error, "unable to handle the webhook request");
+            answer(status, "")
+        }
+    }
+}
+
+impl Webhooks {
+    async fn serve(&self, receiver: &Receiver, call: receiver::Call<'_>) -> Result<(), (StatusCode, String)> {
+        if !is_serving(receiver) {
+            return Err((
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the receiver is suspended or not ready".to_owned(),
+            ));
+        }
+        let token = self.token(receiver).await.map_err(|error| (StatusCode::BAD_REQUEST, error))?;
+        let rules = Rules { token: &token, events: &receiver.spec.events };
+        receiver::verify(&receiver.spec.type_, call, rules)
+            .map_err(|refusal| (StatusCode::BAD_REQUEST, refusal.to_string()))?;
+        let failed = |error: String| (StatusCode::INTERNAL_SERVER_ERROR, error);
+        let filters = Filters::of_call(&receiver.spec, call).await.map_err(failed)?;
+        self.marker.mark_all(receiver, &filters).await.map_err(failed)
+    }
+
+    async fn token(&self, receiver: &Receiver) -> Result<Vec<u8>, String> {
+        let namespace = receiver.metadata.namespace.clone().unwrap_or_default();
+        let Some(reference) = &receiver.spec.secret_ref else {
+            return Err("the receiver has no secretRef".to_owned());
+        };
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), &namespace);
+        let secret = api
+            .get(&reference.name)
+            .await
+            .map_err(|error| format!("unable to read secret, error: {}", crate::api_reason(error)))?;
+        let token = secret.data.unwrap_or_default().remove("token").map(|value| value.0).unwrap_or_default();
+        if token.is_empty() {
+            return Err(format!(
+                "invalid \"{namespace}/{}\" secret data: required field 'token'",
+                reference.name
+            ));
+        }
+        Ok(token)
+    }
+}
+
+/// Suspended, failing and unfinished Receivers do not serve.
+fn is_serving(receiver: &Receiver) -> bool {
+    let conditions = receiver.conditions();
+    !receiver.spec.suspend
+        && condition::is_ready(conditions)
+        && !condition::is_true(conditions, condition_type::RECONCILING)
+        && !condition::is_true(conditions, condition_type::STALLED)
+}
+
+/// Where a path with doubled slashes or dot segments should have gone, as Go's router answers it (NTF-93).
+fn clean_path(uri: &Uri) -> Option<String> {
+    let path = uri.path();
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let mut clean = format!("/{}", parts.join("/"));
+    if path.ends_with('/') && !clean.ends_with('/') {
+        clean.push('/');
+    }
+    if clean == path {
+        return None;
+    }
+    Some(uri.query().map_or(clean.clone(), |query| format!("{clean}?{query}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("/hook/abc", None)]
+    #[case("/hook/abc/", None)]
+    #[case("/", None)]
+    #[case("//hook/abc", Some("/hook/abc"))]
+    #[case("/x/../hook//abc?a=b", Some("/hook/abc?a=b"))]
+    #[case("/hook/./abc/", Some("/hook/abc/"))]
+    fn unclean_paths_are_redirected(#[case] uri: &str, #[case] expected: Option<&str>) {
+        assert_eq!(clean_path(&uri.parse().unwrap()).as_deref(), expected);
+    }
+}
