@@ -1,0 +1,186 @@
+//! The walk through the tree of kustomizations (§4).
+
+mod target;
+
+use std::rc::Rc;
+
+pub(crate) use target::Target;
+
+use crate::build::Build;
+use crate::config::Config;
+use crate::error::Context;
+use crate::kustomization::Kustomization;
+use crate::loader::Loader;
+use crate::origin::Origin;
+use crate::resmap::ResMap;
+use crate::vars::BoundVars;
+use crate::{Error, config, generate, input, plugin, transform};
+
+/// What has been gathered so far: resources, configuration and vars.
+#[derive(Debug, Default)]
+pub(crate) struct Accumulator {
+    pub(crate) resources: ResMap,
+    pub(crate) config: Rc<Config>,
+    pub(crate) vars: BoundVars,
+}
+
+impl Accumulator {
+    fn add_config(&mut self, config: &Rc<Config>) -> Result<(), Error> {
+        self.config = self.config.merged(config)?;
+        Ok(())
+    }
+
+    fn absorb(&mut self, other: Self, build: &Build<'_>) -> Result<(), Error> {
+        let offset = self.resources.len();
+        self.resources.append_all(other.resources, build.schema())?;
+        self.add_config(&other.config)?;
+        self.vars.append(other.vars, offset)?;
+        Ok(())
+    }
+}
+
+impl Target {
+    /// Gathers this kustomization on top of `accumulated`, which is empty unless this is a component.
+    pub(crate) fn accumulate(&self, build: &Build<'_>, accumulated: Accumulator) -> Result<Accumulator, Error> {
+        let kustomization = &self.kustomization;
+        let mut accumulated = self
+            .add_resources(build, accumulated, &kustomization.resources)
+            .context(|| "accumulating resources".to_owned())?;
+        self.add_configs(build, &mut accumulated)?;
+        generate::run(build, self, &mut accumulated)?;
+        accumulated = self
+            .add_components(build, accumulated, &kustomization.components)
+            .context(|| "accumulating components".to_owned())?;
+        transform::run(build, self, &mut accumulated)?;
+        plugin::validate(build, self, &mut accumulated)?;
+        accumulated
+            .vars
+            .bind(&kustomization.vars, &mut accumulated.resources, build.schema())
+            .context(|| "merging vars".to_owned())?;
+        Ok(accumulated)
+    }
+
+    /// Adds files and directories in the order they are listed (KZ-401).
+    pub(crate) fn add_resources(
+        &self,
+        build: &Build<'_>,
+        mut accumulated: Accumulator,
+        references: &[String],
+    ) -> Result<Accumulator, Error> {
+        for reference in references {
+            let Err(file_error) = self.add_file(build, &mut accumulated, reference) else { continue };
+            let loader = match self.loader.enter(&build.files, reference) {
+                Ok(loader) => loader,
+                Err(_) if file_error.is_malformed_yaml() => return Err(file_error),
+                Err(error) => return Err(error.context(format!("accumulation err='{file_error}'"))),
+            };
+            accumulated = self
+                .add_directory(build, accumulated, loader, Role::Base)
+                .context(|| format!("accumulation err='{file_error}'"))?;
+        }
+        Ok(accumulated)
+    }
+
+    fn add_file(&self, build: &Build<'_>, accumulated: &mut Accumulator, reference: &str) -> Result<(), Error> {
+        let loading = || format!("accumulating resources from '{reference}'");
+        let restriction = build.options.load_restriction;
+        let path = self.loader.locate(&build.files, reference, restriction).context(loading)?;
+        let documents = build.files.documents(&path, reference).context(loading)?;
+        let mut resources = input::resources(documents).context(loading)?;
+        if build.is_tracking {
+            let origin = Origin::file(&path, &build.root);
+            resources.iter_mut().for_each(|resource| resource.origin = Some(Rc::clone(&origin)));
+        }
+        for resource in resources {
+            accumulated
+                .resources
+                .append(resource, build.schema())
+                .context(|| format!("merging resources from '{reference}'"))?;
+        }
+        Ok(())
+    }
+
+    fn add_directory(
+        &self,
+        build: &Build<'_>,
+        mut accumulated: Accumulator,
+        loader: Rc<Loader>,
+        role: Role,
+    ) -> Result<Accumulator, Error> {
+        let directory = loader.root().clone();
+        let child = Self::open(build, loader, None)
+            .context(|| format!("couldn't make target for path '{directory}'"))?;
+        child.set_schema(build)?;
+        role.check(&child.kustomization, &directory.to_string())?;
+        let recursing = || format!("recursed accumulation of path '{directory}'");
+        match role {
+            // Components work on what their parent has gathered.
+            Role::Component => child.accumulate(build, accumulated).context(recursing),
+            Role::Base => {
+                let gathered = child.accumulate(build, Accumulator::default()).context(recursing)?;
+                accumulated
+                    .absorb(gathered, build)
+                    .context(|| format!("recursed merging from path '{directory}'"))?;
+                Ok(accumulated)
+            }
+        }
+    }
+
+    fn add_components(
+        &self,
+        build: &Build<'_>,
+        mut accumulated: Accumulator,
+        references: &[String],
+    ) -> Result<Accumulator, Error> {
+        for reference in references {
+            let loader = self
+                .loader
+                .enter(&build.files, reference)
+                .map_err(|error| error.context(format!("loader.New '{reference}'")))?;
+            accumulated = self
+                .add_directory(build, accumulated, loader, Role::Component)
+                .context(|| format!("accumulateDirectory '{reference}'"))?;
+        }
+        Ok(accumulated)
+    }
+
+    /// Adds `configurations` on top of the defaults, and what `crds` say (KZ-402, KZ-403).
+    fn add_configs(&self, build: &Build<'_>, accumulated: &mut Accumulator) -> Result<(), Error> {
+        let mut own = Rc::clone(&build.defaults);
+        for reference in &self.kustomization.configurations {
+            let content = self.read(build, reference)?;
+            let file = Config::read(reference, content).context(|| format!("loading '{reference}'"))?;
+            own = own.merged(&Rc::new(file))?;
+        }
+        accumulated.add_config(&own).context(|| "merging config".to_owned())?;
+        for reference in &self.kustomization.crds {
+            let loading = || format!("loading CRDs '{reference}'");
+            let content = self.read(build, reference).context(loading)?;
+            let file = config::from_crds(reference, content).context(loading)?;
+            accumulated.add_config(&Rc::new(file)).context(|| "merging CRDs".to_owned())?;
+        }
+        Ok(())
+    }
+}
+
+/// As what a directory is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Base,
+    Component,
+}
+
+impl Role {
+    fn check(self, kustomization: &Kustomization, directory: &str) -> Result<(), Error> {
+        match (self, kustomization.is_component()) {
+            (Self::Base, false) | (Self::Component, true) => Ok(()),
+            (Self::Component, false) => Err(Error::WrongKind(format!(
+                "expected kind 'Component' for path '{directory}' but got '{}'",
+                kustomization.kind
+            ))),
+            (Self::Base, true) => {
+                Err(Error::WrongKind(format!("expected kind != 'Component' for path '{directory}'")))
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A kustomization that is being built: its document, file and directory.
+
+use std::rc::Rc;
+
+use weir_yaml::{Limits, Source, parse_first_document};
+
+use crate::build::Build;
+use crate::fs::RelPath;
+use crate::kustomization::{FILE_NAMES, Kustomization};
+use crate::loader::Loader;
+use crate::schema::{BUILT_IN_VERSION, Schema, SchemaError};
+use crate::Error;
+
+/// A kustomization and where it stands.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) kustomization: Rc<Kustomization>,
+    /// The kustomization file, for origins.
+    pub(crate) file: RelPath,
+    pub(crate) loader: Rc<Loader>,
+}
+
+impl Target {
+    /// Reads the kustomization file of the loader's directory, or takes the document that is given in its place.
+    pub(crate) fn open(
+        build: &Build<'_>,
+        loader: Rc<Loader>,
+        given: Option<Kustomization>,
+    ) -> Result<Self, Error> {
+        let directory = loader.root();
+        let (file, document) = match given {
+            Some(document) => (directory.join(FILE_NAMES[0])?, Rc::new(document)),
+            None => {
+                let file = find(build, directory)?;
+                let document = build.files.kustomization(&file)?;
+                (file, document)
+            }
+        };
+        document.warnings().into_iter().for_each(|warning| build.warn(warning));
+        let mut kustomization = Kustomization::clone(&document);
+        kustomization.modernise();
+        kustomization.validate(directory)?;
+        Ok(Self { kustomization: Rc::new(kustomization), file, loader })
+    }
+
+    /// The bytes of a file that this kustomization refers to.
+    pub(crate) fn read(&self, build: &Build<'_>, reference: &str) -> Result<Vec<u8>, Error> {
+        self.loader.read(&build.files, reference, build.options.load_restriction)
+    }
+
+    /// Applies the `openapi` field; the first setting of a build counts (KZ-1210, KZ-1211).
+    pub(crate) fn set_schema(&self, build: &Build<'_>) -> Result<(), Error> {
+        let openapi = &self.kustomization.openapi;
+        let (version, path) = (openapi.get("version"), openapi.get("path"));
+        let Some(path) = path else {
+            return match version {
+                Some(version) if version != BUILT_IN_VERSION => Err(SchemaError::UnknownVersion.into()),
+                Some(_) => build.set_schema(|_| Ok(Schema::built_in().clone())),
+                None => Ok(()),
+            };
+        };
+        let content = self.read(build, path)?;
+        if version.is_some() {
+            return Err(SchemaError::VersionAndPath.into());
+        }
+        build.set_schema(|base| {
+            let limits = Limits::default();
+            let malformed = |cause| Error::MalformedYaml { file: path.clone(), cause };
+            let source = Source::read(path.as_str(), content, &limits).map_err(malformed)?;
+            let document = parse_first_document(&source, &limits).map_err(malformed)?;
+            let document = document.ok_or(SchemaError::NotASchema)?;
+            Ok(Schema::custom(&document, base)?)
+        })
+    }
+}
+
+/// The only kustomization file of a directory (KZ-201).
+fn find(build: &Build<'_>, directory: &RelPath) -> Result<RelPath, Error> {
+    let mut found = None;
+    for name in FILE_NAMES {
+        let path = directory.join(name)?;
+        if build.files.is_file(&path) {
+            if found.is_some() {
+                return Err(Error::SeveralKustomizations(directory.clone()));
+            }
+            found = Some(path);
+        }
+    }
+    found.ok_or_else(|| Error::MissingKustomization(directory.clone()))
+}

@@ -1,0 +1,128 @@
+//! One build: what its steps share, and their order at the root (KZ-107).
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use crate::accumulate::{Accumulator, Target};
+use crate::config::Config;
+use crate::files::Files;
+use crate::fs::{FileSystem, MemoryFs, RelPath};
+use crate::kustomization::Kustomization;
+use crate::loader::Loader;
+use crate::resource::Resource;
+use crate::schema::Schema;
+use crate::{CustomSchema, Error, Options, Output, Reorder, Warning, finish, hash, order, reference, vars};
+
+/// What all steps of one build share.
+pub(crate) struct Build<'b> {
+    pub(crate) files: Files<'b>,
+    pub(crate) options: &'b Options,
+    /// The directory of the build; origins are told relative to it.
+    pub(crate) root: RelPath,
+    /// The configuration every kustomization starts from.
+    pub(crate) defaults: Rc<Config>,
+    /// Whether origins and transformations are recorded (KZ-1313).
+    pub(crate) is_tracking: bool,
+    custom_schema: OnceCell<Schema>,
+    warnings: RefCell<Vec<Warning>>,
+}
+
+/// Builds the kustomization in `directory`.
+///
+/// # Errors
+/// Anything from a missing file to a patch without target; the message tells the steps and files that led there.
+pub fn build(fs: &dyn FileSystem, directory: &RelPath, options: &Options) -> Result<Output, Error> {
+    run(fs, directory, None, options)
+}
+
+/// Builds `kustomization` as if it were the file in `directory`; a file that is there is not read.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_kustomization(
+    fs: &dyn FileSystem,
+    directory: &RelPath,
+    kustomization: Kustomization,
+    options: &Options,
+) -> Result<Output, Error> {
+    run(fs, directory, Some(kustomization), options)
+}
+
+/// Checks that a file is a Kubernetes manifest as the engine reads them, and counts its resources.
+///
+/// # Errors
+/// The file is not YAML, or holds something that is no resource.
+pub fn validate_manifest(path: &RelPath, content: Vec<u8>, options: &Options) -> Result<usize, Error> {
+    let nothing = MemoryFs::new();
+    let files = Files::new(&nothing, options.limits);
+    let documents = files.parse(path.to_string(), content, &path.to_string())?;
+    Ok(crate::input::resources(documents)?.len())
+}
+
+fn run(
+    fs: &dyn FileSystem,
+    directory: &RelPath,
+    given: Option<Kustomization>,
+    options: &Options,
+) -> Result<Output, Error> {
+    let files = Files::new(fs, options.limits);
+    let loader = Loader::start(&files, directory)?;
+    let mut build = Build {
+        files,
+        options,
+        root: loader.root().clone(),
+        defaults: Rc::new(Config::defaults()),
+        is_tracking: false,
+        custom_schema: OnceCell::new(),
+        warnings: RefCell::default(),
+    };
+    let target = Target::open(&build, loader, given)?;
+    build.is_tracking = !target.kustomization.build_metadata.is_empty();
+    let resources = build.make(&target)?;
+    Ok(Output { resources, warnings: build.warnings.into_inner(), read_set: build.files.into_read_set() })
+}
+
+impl Build<'_> {
+    fn make(&self, target: &Target) -> Result<Vec<Resource>, Error> {
+        let kustomization = &target.kustomization;
+        target.set_schema(self)?;
+        let mut accumulated = target.accumulate(self, Accumulator::default())?;
+        let schema = self.schema();
+        hash::add_suffixes(&mut accumulated.resources, schema)?;
+        reference::fix(&mut accumulated.resources, &accumulated.config, schema)?;
+        vars::resolve(self, &mut accumulated)?;
+        finish::drop_local(&mut accumulated.resources);
+        let mut resources = accumulated.resources.into_resources();
+        if kustomization.sort_options.is_some() && self.options.reorder == Reorder::Legacy {
+            self.warn(Warning::SortedTwice);
+        }
+        order::sort(&mut resources, kustomization.sort_options.as_ref(), self.options.reorder)?;
+        finish::clean(&mut resources, &kustomization.build_metadata, self.options.managed_by_label);
+        Ok(resources)
+    }
+
+    /// The types that are known, the custom ones included once they are set.
+    pub(crate) fn schema(&self) -> &Schema {
+        self.custom_schema.get().unwrap_or_else(|| Schema::built_in())
+    }
+
+    /// Sets the schema, unless one is set already (KZ-1211).
+    pub(crate) fn set_schema(&self, make: impl FnOnce(Option<&Schema>) -> Result<Schema, Error>) -> Result<(), Error> {
+        if self.custom_schema.get().is_some() {
+            return Ok(());
+        }
+        let base = match self.options.custom_schema {
+            CustomSchema::Extends => Some(Schema::built_in()),
+            CustomSchema::Replaces => None,
+        };
+        let schema = make(base)?;
+        // Nobody else sets it in between.
+        let _set = self.custom_schema.set(schema);
+        Ok(())
+    }
+
+    /// Keeps a remark for the output.
+    pub(crate) fn warn(&self, warning: Warning) {
+        self.warnings.borrow_mut().push(warning);
+    }
+}

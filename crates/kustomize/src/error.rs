@@ -1,0 +1,236 @@
+//! What can go wrong in a build. Every message reads `what was done: …: the cause`, outermost step first.
+
+use weir_yaml::{Node, Position, YamlError, emit};
+
+use crate::config::ConfigError;
+use crate::fieldspec::ConflictingFieldSpecs;
+use crate::fs::{FsError, RelPath};
+use crate::generate::GenerateError;
+use crate::kustomization::DecodeError;
+use crate::patch::PatchError;
+use crate::plugin::PluginError;
+use crate::reference::ReferenceError;
+use crate::replacement::ReplacementError;
+use crate::schema::SchemaError;
+use crate::selector::SelectorError;
+use crate::vars::VarError;
+
+/// A failed build.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A step of the build, and why it failed.
+    #[error("{step}: {cause}")]
+    Step {
+        /// What was being done, with the file or object it was done to.
+        step: String,
+        /// Why it failed.
+        cause: Box<Error>,
+    },
+    /// A file could not be reached.
+    #[error(transparent)]
+    File(#[from] FsError),
+    /// A directory that is built or used as a base cannot be used.
+    #[error("must build at directory: {0}")]
+    Directory(#[source] NotADirectory),
+    /// A file is outside the directory it may be read from (KZ-302).
+    #[error("security; file '{file}' is not in or below '{root}'")]
+    OutsideRoot {
+        /// The file.
+        file: RelPath,
+        /// The directory of the kustomization that refers to it.
+        root: RelPath,
+    },
+    /// A reference to a base that is empty (KZ-304).
+    #[error("new root cannot be empty")]
+    EmptyRoot,
+    /// A reference to a base that is absolute (KZ-304).
+    #[error("new root '{0}' cannot be absolute")]
+    AbsoluteRoot(String),
+    /// A base that contains a kustomization that refers to it (KZ-304).
+    #[error("cycle detected: candidate root '{candidate}' contains visited root '{visited}'")]
+    Cycle {
+        /// The directory that was about to be visited.
+        candidate: RelPath,
+        /// The directory, already being built, that it contains.
+        visited: RelPath,
+    },
+    /// Bases nested deeper than the cap (KZ-322).
+    #[error("bases are nested deeper than {0} levels")]
+    TooManyLevels(usize),
+    /// More resources than the cap.
+    #[error("more than {0} resources in one build")]
+    TooManyResources(usize),
+    /// A reference to a remote base or file while those are off (KZ-316).
+    #[error("remote resource '{0}' is not allowed: remote bases are disabled")]
+    Remote(String),
+    /// A directory without kustomization file (KZ-201).
+    #[error("unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{0}'")]
+    MissingKustomization(RelPath),
+    /// A directory with several kustomization files (KZ-201).
+    #[error("Found multiple kustomization files under: {0}\n")]
+    SeveralKustomizations(RelPath),
+    /// A kustomization file without content (KZ-205).
+    #[error("kustomization.yaml is empty")]
+    EmptyKustomization,
+    /// Fields of the kustomization file that are unknown or have the wrong type (KZ-203).
+    #[error("invalid Kustomization: {0}")]
+    InvalidKustomization(#[source] DecodeError),
+    /// A kind or version that is not kustomize's (KZ-206).
+    #[error("Failed to read kustomization file under {directory}:\n{problems}")]
+    InvalidHeader {
+        /// The directory of the file.
+        directory: RelPath,
+        /// One problem a line.
+        problems: String,
+    },
+    /// A file that is not YAML.
+    #[error("MalformedYAMLError: {cause} in File: {file}")]
+    MalformedYaml {
+        /// The file, or the reference that led to it.
+        file: String,
+        /// What is wrong.
+        cause: YamlError,
+    },
+    /// A document that is no resource (KZ-607).
+    #[error("{problem}{}", at(.position))]
+    InvalidResource {
+        /// What is missing.
+        problem: String,
+        /// Where the document stands.
+        position: Option<Position>,
+    },
+    /// Two resources with one id (KZ-410).
+    #[error("may not add resource with an already registered id: {0}")]
+    DuplicateId(String),
+    /// A resource that cannot be rendered (KZ-606, KZ-609).
+    #[error("{cause} (in {id}{})", if .file.is_empty() { String::new() } else { format!(", from {}", .file) })]
+    Render {
+        /// The resource.
+        id: String,
+        /// The file it was read from; empty when it was made.
+        file: String,
+        /// What is wrong with it.
+        cause: YamlError,
+    },
+    /// A field path that cannot be followed in a resource (KZ-701).
+    #[error("{problem}{}", at(.position))]
+    FieldPath {
+        /// What stands in the way.
+        problem: String,
+        /// Where the resource was read.
+        position: Option<Position>,
+    },
+    /// A node of another kind than a transformer needs (KZ-820).
+    #[error("wrong node kind: expected {wanted} but got {found}: node contents:\n{contents}")]
+    NodeKind {
+        /// The kind that is needed.
+        wanted: &'static str,
+        /// The kind that is there.
+        found: &'static str,
+        /// The node as YAML.
+        contents: String,
+    },
+    /// See [`ConflictingFieldSpecs`].
+    #[error(transparent)]
+    FieldSpecs(#[from] ConflictingFieldSpecs),
+    /// Decoding a configuration failed.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// A component where a kustomization is wanted, or the other way round (KZ-405).
+    #[error("{0}")]
+    WrongKind(String),
+    /// Sorting was asked for in a way that makes no sense (KZ-1301).
+    #[error("{0}")]
+    SortOptions(String),
+    /// A namespace that makes two resources one (KZ-714).
+    #[error("namespace transformation produces ID conflict: {0}")]
+    NamespaceConflict(String),
+    /// A replica count for a workload that is not there (KZ-760).
+    #[error("resource with name {name} does not match a config with the following GVK [{kinds}]")]
+    NoReplicaTarget {
+        /// The name that was asked for.
+        name: String,
+        /// The kinds that were looked at.
+        kinds: String,
+    },
+    /// A validator changed a resource (KZ-407).
+    #[error("validator shouldn't modify the resource map: {0}")]
+    ValidatorChanged(String),
+    /// See [`ConfigError`].
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// See [`GenerateError`].
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// See [`PatchError`].
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// See [`PluginError`].
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
+    /// See [`ReferenceError`].
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// See [`ReplacementError`].
+    #[error(transparent)]
+    Replacement(#[from] ReplacementError),
+    /// See [`SchemaError`].
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// See [`SelectorError`].
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
+    /// See [`VarError`].
+    #[error(transparent)]
+    Var(#[from] VarError),
+}
+
+/// Why a base is no directory.
+#[derive(Debug, thiserror::Error)]
+pub enum NotADirectory {
+    /// Nothing is there, or it cannot be reached.
+    #[error("not a valid directory: {0}")]
+    Unreachable(#[source] FsError),
+    /// A file is there.
+    #[error("'{0}': file is not directory")]
+    IsFile(RelPath),
+}
+
+fn at(position: &Option<Position>) -> String {
+    position.as_ref().map(|position| format!(" ({position})")).unwrap_or_default()
+}
+
+impl Error {
+    /// The error with the step it happened in.
+    pub(crate) fn context(self, step: impl Into<String>) -> Self {
+        Self::Step { step: step.into(), cause: Box::new(self) }
+    }
+
+    /// Whether the root of the failure is text that is not YAML (KZ-411).
+    pub(crate) fn is_malformed_yaml(&self) -> bool {
+        match self {
+            Self::Step { cause, .. } => cause.is_malformed_yaml(),
+            Self::MalformedYaml { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// A node of a kind that a transformer cannot use.
+    pub(crate) fn wrong_kind(wanted: &'static str, node: &Node) -> Self {
+        let mut contents = String::new();
+        // A node that cannot be rendered is shown as far as it goes.
+        let _rendered = emit(node, &mut contents);
+        Self::NodeKind { wanted, found: node.kind_name(), contents }
+    }
+}
+
+/// Adds the step to a failed result.
+pub(crate) trait Context<T> {
+    fn context(self, step: impl FnOnce() -> String) -> Result<T, Error>;
+}
+
+impl<T, E: Into<Error>> Context<T> for Result<T, E> {
+    fn context(self, step: impl FnOnce() -> String) -> Result<T, Error> {
+        self.map_err(|error| error.into().context(step()))
+    }
+}

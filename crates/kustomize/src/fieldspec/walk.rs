@@ -1,0 +1,162 @@
+//! Walking a resource along field specs (KZ-701..703).
+
+use weir_yaml::{Map, Node};
+
+use super::FieldSpec;
+use crate::Error;
+use crate::resource::Resource;
+
+/// What a transformer puts where a field is missing and the spec says to make it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Creation {
+    /// Nothing is ever made.
+    Never,
+    /// A null scalar.
+    Scalar,
+    /// An empty mapping.
+    Mapping,
+}
+
+/// Field specs with their paths split once.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledSpecs {
+    specs: Vec<(FieldSpec, Vec<String>)>,
+}
+
+/// Splits a slash path: `\/` is a slash, one leading slash means nothing (KZ-611).
+pub(crate) fn split_slash_path(path: &str) -> Vec<String> {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let mut parts = vec![String::new()];
+    let mut characters = path.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' if characters.peek() == Some(&'/') => {
+                characters.next();
+                push_to_last(&mut parts, '/');
+            }
+            '/' => parts.push(String::new()),
+            other => push_to_last(&mut parts, other),
+        }
+    }
+    parts
+}
+
+fn push_to_last(parts: &mut [String], character: char) {
+    if let Some(last) = parts.last_mut() {
+        last.push(character);
+    }
+}
+
+/// A step of a walk that failed.
+struct Obstacle(String);
+
+/// What a transformer does to a field it reached.
+type Change<'c> = dyn FnMut(&mut Node) -> Result<(), Error> + 'c;
+
+enum Failure {
+    Obstacle(Obstacle),
+    Change(Error),
+}
+
+impl CompiledSpecs {
+    pub(crate) fn new(specs: &[FieldSpec]) -> Self {
+        Self { specs: specs.iter().map(|spec| (spec.clone(), split_slash_path(&spec.path))).collect() }
+    }
+
+    /// The specs themselves.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &FieldSpec> {
+        self.specs.iter().map(|(spec, _)| spec)
+    }
+
+    /// Calls `change` for every field of `resource` that one of the specs leads to, in the order of the specs.
+    ///
+    /// # Errors
+    /// A path runs into a scalar, or `change` fails; the message names path and resource (KZ-703).
+    pub(crate) fn apply(
+        &self,
+        resource: &mut Resource,
+        creation: Creation,
+        mut change: impl FnMut(&mut Node) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (spec, parts) in &self.specs {
+            if !resource.gvk().is_selected_by(spec.gvk()) {
+                continue;
+            }
+            let creation = if spec.create { creation } else { Creation::Never };
+            let walked = descend(&mut resource.node, parts, creation, &mut change);
+            if let Err(failure) = walked {
+                return Err(explain(failure, spec, resource));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn explain(failure: Failure, spec: &FieldSpec, resource: &Resource) -> Error {
+    let cause = match failure {
+        Failure::Obstacle(Obstacle(text)) => Error::FieldPath { problem: text, position: resource.node.position() },
+        Failure::Change(error) => error,
+    };
+    cause.context(format!("considering field '{}' of object {}", spec.path, resource.id()))
+}
+
+fn descend(
+    node: &mut Node,
+    path: &[String],
+    creation: Creation,
+    change: &mut Change<'_>,
+) -> Result<(), Failure> {
+    let Some((part, rest)) = path.split_first() else { return change(node).map_err(Failure::Change) };
+    match node {
+        Node::Map(map) => into_field(map, part, rest, creation, change),
+        Node::Seq(items) => items.iter_mut().try_for_each(|item| {
+            descend(item, path, creation, change).map_err(|failure| in_list(failure, path))
+        }),
+        node if node.is_null() => Ok(()),
+        _ => Err(Failure::Obstacle(Obstacle("expected sequence or mapping node".to_owned()))),
+    }
+}
+
+fn in_list(failure: Failure, path: &[String]) -> Failure {
+    match failure {
+        Failure::Obstacle(Obstacle(text)) => Failure::Obstacle(Obstacle(format!(
+            "visit traversal on path: [{}]: {text}",
+            path.join(" ")
+        ))),
+        failure => failure,
+    }
+}
+
+fn into_field(
+    map: &mut Map,
+    part: &str,
+    rest: &[String],
+    creation: Creation,
+    change: &mut Change<'_>,
+) -> Result<(), Failure> {
+    let (name, is_list) = match part.strip_suffix("[]") {
+        Some(name) => (name, true),
+        None => (part, false),
+    };
+    if name.is_empty() {
+        return Err(Failure::Obstacle(Obstacle("cannot set or create an empty field name".to_owned())));
+    }
+    // What a missing or null field becomes: lists are never made, but a null where one belongs is.
+    let made = match creation {
+        _ if is_list => Some(Node::Seq(Vec::new())),
+        Creation::Never => None,
+        Creation::Scalar if rest.is_empty() => Some(Node::plain("")),
+        Creation::Scalar | Creation::Mapping => Some(Node::map()),
+    };
+    let field = match &made {
+        Some(made) if !is_list => map.get_or_insert_with(name, || made.clone()),
+        _ => map.get_mut(name),
+    };
+    let Some(field) = field else { return Ok(()) };
+    if let Some(made) = made
+        && field.is_null()
+    {
+        *field = made;
+    }
+    descend(field, rest, creation, change)
+}

@@ -1,0 +1,124 @@
+//! Reading files for one build: each once, within caps, remembering what was seen.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use sha2::{Digest, Sha256};
+use weir_yaml::{Limits, Node, Source, parse_documents};
+
+use crate::fs::{FileKind, FileSystem, FsError, RelPath};
+use crate::kustomization::{Kustomization, UnknownFields};
+use crate::{Error, ReadSet, Seen};
+
+/// Files up to this size stay parsed, since bases are often reached through many overlays; larger ones are read
+/// again if they are reached twice, because keeping their nodes would double the memory of a build.
+const CACHED_FILE_BYTES: usize = 64 << 10;
+
+/// All cached files together.
+const CACHED_BYTES: usize = 32 << 20;
+
+/// The file system of one build.
+pub(crate) struct Files<'f> {
+    fs: &'f dyn FileSystem,
+    limits: Limits,
+    seen: RefCell<BTreeMap<RelPath, Seen>>,
+    documents: RefCell<HashMap<RelPath, Rc<Vec<Node>>>>,
+    kustomizations: RefCell<HashMap<RelPath, Rc<Kustomization>>>,
+    cached_bytes: Cell<usize>,
+}
+
+impl<'f> Files<'f> {
+    pub(crate) fn new(fs: &'f dyn FileSystem, limits: Limits) -> Self {
+        Self {
+            fs,
+            limits,
+            seen: RefCell::default(),
+            documents: RefCell::default(),
+            kustomizations: RefCell::default(),
+            cached_bytes: Cell::new(0),
+        }
+    }
+
+    /// Caps on YAML input.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What the build has looked at.
+    pub(crate) fn into_read_set(self) -> ReadSet {
+        ReadSet::new(self.seen.into_inner())
+    }
+
+    /// Where a path leads; the answer becomes part of the read-set.
+    pub(crate) fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+        let resolved = self.fs.resolve(path);
+        match &resolved {
+            Ok((_, FileKind::Directory)) => self.saw(path, Seen::Directory),
+            Ok((_, FileKind::File)) => {}
+            Err(_) => self.saw(path, Seen::Missing),
+        }
+        resolved
+    }
+
+    /// Whether a file is there.
+    pub(crate) fn is_file(&self, path: &RelPath) -> bool {
+        matches!(self.resolve(path), Ok((_, FileKind::File)))
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn read(&self, path: &RelPath) -> Result<Vec<u8>, FsError> {
+        let content = self.fs.read(path, self.limits.bytes as u64)?;
+        self.saw(path, Seen::File { sha256: Sha256::digest(&content).into() });
+        Ok(content)
+    }
+
+    /// The documents of a YAML file. `reference` is how the file was referred to, for messages.
+    pub(crate) fn documents(&self, path: &RelPath, reference: &str) -> Result<Vec<Node>, Error> {
+        if let Some(nodes) = self.documents.borrow().get(path) {
+            return Ok(nodes.as_ref().clone());
+        }
+        let content = self.read(path)?;
+        let size = content.len();
+        let nodes = self.parse(path.to_string(), content, reference)?;
+        if self.may_cache(size) {
+            self.documents.borrow_mut().insert(path.clone(), Rc::new(nodes.clone()));
+        }
+        Ok(nodes)
+    }
+
+    /// Parses YAML from anywhere with the caps of this build.
+    pub(crate) fn parse(&self, name: String, content: Vec<u8>, reference: &str) -> Result<Vec<Node>, Error> {
+        let malformed = |cause| Error::MalformedYaml { file: reference.to_owned(), cause };
+        let source = Source::read(name, content, &self.limits).map_err(malformed)?;
+        parse_documents(&source, &self.limits).map_err(malformed)
+    }
+
+    /// The kustomization file at `path`, strictly decoded.
+    pub(crate) fn kustomization(&self, path: &RelPath) -> Result<Rc<Kustomization>, Error> {
+        if let Some(known) = self.kustomizations.borrow().get(path) {
+            return Ok(Rc::clone(known));
+        }
+        let content = self.read(path)?;
+        let size = content.len();
+        let kustomization =
+            Rc::new(Kustomization::parse_file(&path.to_string(), content, UnknownFields::Reject)?);
+        if self.may_cache(size) {
+            self.kustomizations.borrow_mut().insert(path.clone(), Rc::clone(&kustomization));
+        }
+        Ok(kustomization)
+    }
+
+    fn may_cache(&self, size: usize) -> bool {
+        let total = self.cached_bytes.get() + size;
+        let fits = size <= CACHED_FILE_BYTES && total <= CACHED_BYTES;
+        if fits {
+            self.cached_bytes.set(total);
+        }
+        fits
+    }
+
+    fn saw(&self, path: &RelPath, seen: Seen) {
+        self.seen.borrow_mut().insert(path.clone(), seen);
+    }
+}

@@ -1,0 +1,110 @@
+//! Files as the engine sees them: paths below one root, behind a trait.
+
+mod memory;
+mod path;
+mod rooted;
+
+pub use memory::MemoryFs;
+pub use path::RelPath;
+pub use rooted::RootedFs;
+
+/// What a path leads to once symlinks are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+}
+
+/// One name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirEntry {
+    /// The name, without directories.
+    pub name: String,
+    /// What it is; entries that lead out of the root are left out of listings.
+    pub kind: FileKind,
+}
+
+/// A tree of files below one root that nothing can leave (KZ-320).
+pub trait FileSystem: Send + Sync {
+    /// The content of the file at `path`.
+    ///
+    /// # Errors
+    /// The file is missing, a directory, outside the root, or larger than `limit` bytes.
+    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError>;
+
+    /// Follows symlinks and tells where `path` leads and what is there.
+    ///
+    /// # Errors
+    /// Nothing is there, or it is outside the root.
+    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError>;
+
+    /// The names in a directory, sorted.
+    ///
+    /// # Errors
+    /// The directory is missing, a file, or outside the root.
+    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError>;
+
+    /// Whether `path` leads to a directory inside the root.
+    fn is_dir(&self, path: &RelPath) -> bool {
+        matches!(self.resolve(path), Ok((_, FileKind::Directory)))
+    }
+
+    /// Whether `path` leads to a file inside the root.
+    fn is_file(&self, path: &RelPath) -> bool {
+        matches!(self.resolve(path), Ok((_, FileKind::File)))
+    }
+}
+
+/// A failure to reach a file.
+#[derive(Debug, thiserror::Error)]
+pub enum FsError {
+    /// The path, or the symlink it leads through, leaves the root (KZ-320).
+    #[error("fs-security-constraint {operation} {path}: path '{path}' is not in or below '{root}'")]
+    Escapes {
+        /// What was attempted: `read`, `abs` or `walk`.
+        operation: &'static str,
+        /// The path as it was asked for.
+        path: String,
+        /// The root that confines it.
+        root: String,
+    },
+    /// Nothing is there.
+    #[error("evalsymlink failure on '{path}' : lstat {path}: no such file or directory")]
+    NotFound {
+        /// The path.
+        path: RelPath,
+    },
+    /// A file was wanted, a directory is there.
+    #[error("'{path}' must resolve to a file")]
+    IsDirectory {
+        /// The path.
+        path: RelPath,
+    },
+    /// A directory was wanted, a file is there.
+    #[error("'{path}': file is not directory")]
+    NotADirectory {
+        /// The path.
+        path: RelPath,
+    },
+    /// The file is larger than the cap.
+    #[error("'{path}' is larger than the {limit} bytes that are read")]
+    TooLarge {
+        /// The path.
+        path: RelPath,
+        /// The cap in bytes.
+        limit: u64,
+    },
+    /// The operating system refused.
+    #[error("read '{path}': {cause}")]
+    Io {
+        /// The path.
+        path: RelPath,
+        /// Why.
+        cause: std::io::Error,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! From documents to resources: validation and the expansion of lists (KZ-607, KZ-608).
+
+use std::collections::VecDeque;
+
+use weir_yaml::{Node, Position};
+
+use crate::Error;
+use crate::normal::{Quotes, normalised};
+use crate::resource::Resource;
+
+/// Turns the documents of one file into resources.
+///
+/// # Errors
+/// A document lacks kind or name, a list holds a null, or `items` is no list.
+pub(crate) fn resources(documents: Vec<Node>) -> Result<Vec<Resource>, Error> {
+    let mut queue: VecDeque<Node> = unwrap_single_list(documents).into_iter().filter(|node| !is_nothing(node)).collect();
+    queue.iter().try_for_each(validate)?;
+    let mut resources = Vec::with_capacity(queue.len());
+    while let Some(node) = queue.pop_front() {
+        let kind = node.text_at(&["kind"]).unwrap_or_default();
+        let Some(items) = node.get("items").filter(|_| kind.ends_with("List")) else {
+            resources.push(Resource::new(node));
+            continue;
+        };
+        if items.is_null() {
+            continue;
+        }
+        let Some(items) = items.as_seq() else {
+            let problem = format!("expected array in {kind}/items, but found {}", go_type(items));
+            return Err(invalid(problem, node.position()));
+        };
+        for item in items {
+            // The reference sends items through JSON, which is why their quotes are JSON's.
+            let item = normalised(item, Quotes::Json).map_err(|cause| invalid(cause.to_string(), item.position()))?;
+            if !is_nothing(&item) {
+                validate(&item)?;
+                queue.push_back(item);
+            }
+        }
+    }
+    Ok(resources)
+}
+
+/// A file that holds nothing but one `List` stands for the items of the list.
+fn unwrap_single_list(mut documents: Vec<Node>) -> Vec<Node> {
+    let [document] = documents.as_mut_slice() else { return documents };
+    let is_list = matches!(document.text_at(&["kind"]), Some("List" | "ResourceList"));
+    match document.get_mut("items").and_then(Node::as_seq_mut) {
+        Some(items) if is_list => std::mem::take(items),
+        _ => documents,
+    }
+}
+
+fn is_nothing(node: &Node) -> bool {
+    node.is_null() || node.is_empty_collection()
+}
+
+fn validate(node: &Node) -> Result<(), Error> {
+    let text = |path: &[&str]| node.text_at(path).unwrap_or_default();
+    let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
+    if node.as_map().is_none() || (api_version.is_empty() && kind.is_empty() && node.get("metadata").is_none()) {
+        return Err(invalid("missing Resource metadata".to_owned(), node.position()));
+    }
+    let (name, namespace) = (text(&["metadata", "name"]), text(&["metadata", "namespace"]));
+    if kind.is_empty() {
+        let object = format!("{{{{{api_version} {kind}}} {{{{{name} {namespace}}} map[] map[]}}}}");
+        return Err(invalid(format!("missing kind in object {object}"), node.position()));
+    }
+    if name.is_empty() && !kind.ends_with("List") {
+        let object = format!("{{{{{api_version} {kind}}} {{{{{name} {namespace}}} map[] map[]}}}}");
+        return Err(invalid(format!("missing metadata.name in object {object}"), node.position()));
+    }
+    if let Some(path) = null_in_list(node) {
+        let problem = format!("empty item at {path} in object {kind} {name}");
+        return Err(invalid(problem, node.position()));
+    }
+    Ok(())
+}
+
+fn invalid(problem: String, position: Option<Position>) -> Error {
+    Error::InvalidResource { problem, position }
+}
+
+/// The path of the first null that stands as an item of a list.
+fn null_in_list(node: &Node) -> Option<String> {
+    match node {
+        Node::Scalar(_) => None,
+        Node::Map(map) => {
+            map.iter().find_map(|(key, value)| null_in_list(value).map(|path| format!("{key}.{path}")))
+        }
+        Node::Seq(items) => items.iter().enumerate().find_map(|(index, item)| {
+            if item.is_null() { Some(format!("[{index}]")) } else { null_in_list(item) }
+        }),
+    }
+}
+
+fn go_type(node: &Node) -> &'static str {
+    match node {
+        Node::Map(_) => "map[string]interface {}",
+        Node::Seq(_) => "[]interface {}",
+        Node::Scalar(scalar) => match scalar.value() {
+            Ok(weir_yaml::Value::Bool(_)) => "bool",
+            Ok(weir_yaml::Value::Str(_)) | Err(_) => "string",
+            Ok(_) => "float64",
+        },
+    }
+}
+
+/// One document, for tests.
+#[cfg(test)]
+pub(crate) fn parse_one(text: &str) -> Node {
+    let source = weir_yaml::Source::file("test.yaml", text.to_owned());
+    weir_yaml::parse_first_document(&source, &weir_yaml::Limits::default()).unwrap().unwrap()
+}
+
+#[cfg(test)]
+mod tests;

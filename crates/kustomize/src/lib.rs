@@ -1,0 +1,70 @@
+//! `kustomize build` as a library: a directory of a [`FileSystem`] in, an ordered list of [`Resource`]s out, byte
+//! for byte what the reference implementation prints.
+//!
+//! [`build`] reads the kustomization file of a directory; [`build_kustomization`] takes a [`Kustomization`] that the
+//! caller has made or changed. A build is a pure function of its files and [`Options`]: no processes, no network, no
+//! state shared between builds. [`Output::read_set`] tells which files decided the result.
+//!
+//! How a build runs: [`accumulate`](mod@accumulate) walks the tree of kustomizations; at each level resources are
+//! loaded (`input`), generated (`generate`) and transformed (`transform`). At the root, names get their hashes,
+//! references to names are fixed (`reference`), vars are resolved (`vars`), and the result is sorted and cleaned
+//! (`finish`).
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+#![allow(rustdoc::private_intra_doc_links, reason = "the map above is for those who read the code")]
+
+mod accumulate;
+mod build;
+mod config;
+mod error;
+mod fieldspec;
+mod files;
+mod finish;
+mod fs;
+mod generate;
+mod hash;
+mod id;
+mod input;
+mod jsonpatch;
+mod kustomization;
+mod loader;
+mod merge;
+mod normal;
+mod options;
+mod order;
+mod origin;
+mod patch;
+mod path;
+mod plugin;
+mod read_set;
+mod reference;
+mod replacement;
+mod resmap;
+mod resource;
+mod schema;
+mod selector;
+mod transform;
+mod vars;
+
+pub use build::{build, build_kustomization, validate_manifest};
+pub use config::ConfigError;
+pub use error::{Error, NotADirectory};
+pub use fieldspec::{ConflictingFieldSpecs, FieldSpec};
+pub use fs::{DirEntry, FileKind, FileSystem, FsError, MemoryFs, RelPath, RootedFs};
+pub use generate::GenerateError;
+pub use id::{Gvk, ResId};
+pub use kustomization::{
+    ConfigMapArgs, DecodeError, FILE_NAMES as KUSTOMIZATION_FILE_NAMES, GeneratorOptions, Image, Kustomization,
+    Label, LegacySortOptions, ObjectMeta, ObjectReference, Opaque, Patch, PatchOptions, Replacement,
+    ReplacementSource, ReplacementTarget, Replica, SecretArgs, Selector, SortOptions, TargetSelector,
+    UnknownFields, ValueOptions, Var,
+};
+pub use options::{CustomSchema, LoadRestriction, Options, Output, Reorder, Warning};
+pub use patch::PatchError;
+pub use plugin::PluginError;
+pub use read_set::{ReadSet, Seen};
+pub use reference::ReferenceError;
+pub use replacement::ReplacementError;
+pub use resource::Resource;
+pub use schema::SchemaError;
+pub use selector::SelectorError;
+pub use vars::VarError;

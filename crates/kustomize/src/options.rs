@@ -1,0 +1,142 @@
+//! How a build is asked for, and what it gives back.
+
+use std::fmt;
+
+use weir_yaml::Limits;
+
+use crate::{Error, ReadSet, Resource};
+
+/// The final order of resources (KZ-102).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reorder {
+    /// Not given: the legacy order.
+    Unspecified,
+    /// Kinds that others depend on first.
+    Legacy,
+    /// As they were loaded.
+    #[default]
+    None,
+}
+
+/// From where files may be read (KZ-302, KZ-303).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadRestriction {
+    /// From the directory of the kustomization that names them, and below.
+    RootOnly,
+    /// From anywhere below the root of the file system.
+    None,
+}
+
+/// What a custom OpenAPI schema does to the built-in one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CustomSchema {
+    /// It takes its place (KZ-1212).
+    Replaces,
+    /// It is added to it (KZ-1213).
+    Extends,
+}
+
+/// Options of a build.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Final order, unless the root has `sortOptions`.
+    pub reorder: Reorder,
+    /// From where files may be read.
+    pub load_restriction: LoadRestriction,
+    /// Adds `app.kubernetes.io/managed-by` to every resource.
+    pub managed_by_label: bool,
+    /// What a custom OpenAPI schema does to the built-in one.
+    pub custom_schema: CustomSchema,
+    /// Caps on each YAML file.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// What Flux builds with (KZ-103).
+    pub fn gitops() -> Self {
+        Self {
+            reorder: Reorder::None,
+            load_restriction: LoadRestriction::None,
+            managed_by_label: false,
+            custom_schema: CustomSchema::Extends,
+            limits: Limits::default(),
+        }
+    }
+
+    /// What `kustomize build` builds with (KZ-104).
+    pub fn cli() -> Self {
+        Self {
+            reorder: Reorder::Unspecified,
+            load_restriction: LoadRestriction::RootOnly,
+            managed_by_label: false,
+            custom_schema: CustomSchema::Replaces,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a build gives.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The resources, in their final order.
+    pub resources: Vec<Resource>,
+    /// Remarks that are no errors, in the order they came up.
+    pub warnings: Vec<Warning>,
+    /// What was read.
+    pub read_set: ReadSet,
+}
+
+impl Output {
+    /// The resources as the reference prints them, byte for byte (§14).
+    ///
+    /// # Errors
+    /// A resource cannot be rendered.
+    pub fn to_yaml(&self) -> Result<String, Error> {
+        let mut out = String::new();
+        for (index, resource) in self.resources.iter().enumerate() {
+            if index > 0 {
+                out.push_str("---\n");
+            }
+            resource.write_yaml(&mut out)?;
+        }
+        Ok(out)
+    }
+}
+
+/// A remark (KZ-105).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// A field that has been replaced by another (KZ-222).
+    DeprecatedField {
+        /// The field in use.
+        old: &'static str,
+        /// The field to use.
+        new: &'static str,
+    },
+    /// Vars that no field refers to (KZ-1123).
+    UnusedVars(Vec<String>),
+    /// Sorting given both by the root and by the option; the root's counts (KZ-1301).
+    SortedTwice,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DeprecatedField { old, new } => {
+                let experimental = if *old == "vars" { "[EXPERIMENTAL] " } else { "" };
+                write!(
+                    f,
+                    "# Warning: '{old}' is deprecated. Please use '{new}' instead. {experimental}Run 'kustomize edit \
+                     fix' to update your Kustomization automatically."
+                )
+            }
+            Self::UnusedVars(names) => {
+                write!(f, "well-defined vars that were never replaced: {}", names.join(","))
+            }
+            Self::SortedTwice => f.write_str(
+                "Warning: Sorting order is set both in 'kustomization.yaml' ('sortOptions') and in a CLI flag \
+                 ('--reorder'). Using the kustomization file over the CLI flag value.",
+            ),
+        }
+    }
+}

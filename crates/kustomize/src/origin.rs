@@ -1,0 +1,116 @@
+//! Where a resource came from and what changed it (KZ-1310, KZ-1311).
+
+use std::rc::Rc;
+
+use weir_yaml::{Map, Node, emit};
+
+use crate::fs::RelPath;
+
+/// A step in the life of a resource: the file it was loaded from, or the configuration that made or changed it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Origin {
+    pub(crate) path: String,
+    pub(crate) repo: String,
+    pub(crate) reference: String,
+    pub(crate) configured_in: String,
+    pub(crate) configured_by: ConfiguredBy,
+}
+
+/// The generator or transformer of an origin.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ConfiguredBy {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+}
+
+impl Origin {
+    /// Loaded from a file, told relative to the directory of the build.
+    pub(crate) fn file(path: &RelPath, root: &RelPath) -> Rc<Self> {
+        Rc::new(Self { path: path.relative_to(root), ..Self::default() })
+    }
+
+    /// Made or changed by a builtin named in the kustomization file `file`.
+    pub(crate) fn builtin(file: &RelPath, root: &RelPath, kind: &str) -> Rc<Self> {
+        let configured_by =
+            ConfiguredBy { api_version: "builtin".to_owned(), kind: kind.to_owned(), ..ConfiguredBy::default() };
+        Rc::new(Self { configured_in: file.relative_to(root), configured_by, ..Self::default() })
+    }
+
+    fn fields(&self) -> Node {
+        let mut map = Map::new();
+        let mut add = |key: &str, value: &str| {
+            if !value.is_empty() {
+                map.set(key, Node::string(value));
+            }
+        };
+        add("path", &self.path);
+        add("repo", &self.repo);
+        add("ref", &self.reference);
+        add("configuredIn", &self.configured_in);
+        let by = &self.configured_by;
+        let mut configured_by = Map::new();
+        for (key, value) in
+            [("apiVersion", &by.api_version), ("kind", &by.kind), ("name", &by.name), ("namespace", &by.namespace)]
+        {
+            if !value.is_empty() {
+                configured_by.set(key, Node::string(value.as_str()));
+            }
+        }
+        if !configured_by.is_empty() {
+            map.set("configuredBy", Node::Map(configured_by));
+        }
+        Node::Map(map)
+    }
+
+    /// The text of the origin annotation.
+    pub(crate) fn annotation(&self) -> String {
+        print_in_order(&self.fields())
+    }
+}
+
+/// The text of the transformations annotation.
+pub(crate) fn transformations_annotation(steps: &[Rc<Origin>]) -> String {
+    print_in_order(&Node::Seq(steps.iter().map(|step| step.fields()).collect()))
+}
+
+/// Prints small trees with keys in the order they were set; the emitter would sort them.
+fn print_in_order(node: &Node) -> String {
+    let mut out = String::new();
+    match node {
+        Node::Seq(items) => {
+            for item in items {
+                let lines = print_in_order(item);
+                for (index, line) in lines.lines().enumerate() {
+                    out.push_str(if index == 0 { "- " } else { "  " });
+                    out.push_str(line);
+                    out.push('\n');
+                }
+            }
+        }
+        Node::Map(map) => {
+            for (key, value) in map.iter() {
+                match value {
+                    Node::Map(inner) if !inner.is_empty() => {
+                        out.push_str(key);
+                        out.push_str(":\n");
+                        for line in print_in_order(value).lines() {
+                            out.push_str("  ");
+                            out.push_str(line);
+                            out.push('\n');
+                        }
+                    }
+                    value => {
+                        let mut single = Map::new();
+                        single.set(key, value.clone());
+                        // Strings always print.
+                        let _printed = emit(&Node::Map(single), &mut out);
+                    }
+                }
+            }
+        }
+        Node::Scalar(_) => {}
+    }
+    out
+}

@@ -1,0 +1,205 @@
+//! A resource: its node, and what the build has to remember about it (KZ-504..507).
+
+use std::rc::Rc;
+
+use weir_yaml::{Map, Node, emit};
+
+use crate::Error;
+use crate::id::{Gvk, ResId};
+use crate::origin::Origin;
+use crate::schema::Schema;
+
+/// A resource of a build. In an [`crate::Output`] it is final; before, transformers change it.
+#[derive(Debug, Clone)]
+pub struct Resource {
+    pub(crate) node: Node,
+    /// Names this resource had before, oldest first.
+    pub(crate) history: Vec<PreviousId>,
+    /// Prefixes in the order they were applied.
+    pub(crate) prefixes: Vec<Rc<str>>,
+    /// Suffixes in the order they were applied.
+    pub(crate) suffixes: Vec<Rc<str>>,
+    pub(crate) behavior: Behavior,
+    pub(crate) needs_hash: bool,
+    pub(crate) allow_name_change: bool,
+    pub(crate) allow_kind_change: bool,
+    pub(crate) origin: Option<Rc<Origin>>,
+    pub(crate) transformations: Vec<Rc<Origin>>,
+}
+
+/// A former (namespace, name, kind) of a resource; group and version are always the current ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PreviousId {
+    pub(crate) namespace: Rc<str>,
+    pub(crate) name: Rc<str>,
+    pub(crate) kind: Rc<str>,
+}
+
+/// What a generated object does to one that is there already (KZ-920).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Behavior {
+    #[default]
+    Unspecified,
+    Create,
+    Replace,
+    Merge,
+}
+
+impl Behavior {
+    pub(crate) fn parse(text: &str) -> Self {
+        match text {
+            "create" => Self::Create,
+            "replace" => Self::Replace,
+            "merge" => Self::Merge,
+            _ => Self::Unspecified,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Unspecified => "unspecified",
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Merge => "merge",
+        }
+    }
+}
+
+impl Resource {
+    /// Takes over a node that has passed validation. Flags that users set through internal annotations count
+    /// (KZ-507).
+    pub(crate) fn new(node: Node) -> Self {
+        let annotation = |key: &str| {
+            node.text_at(&["metadata", "annotations", &format!("internal.config.kubernetes.io/{key}")])
+        };
+        let needs_hash = annotation("needsHashSuffix") == Some("enabled");
+        let behavior = annotation("generatorBehavior").map(Behavior::parse).unwrap_or_default();
+        Self {
+            node,
+            history: Vec::new(),
+            prefixes: Vec::new(),
+            suffixes: Vec::new(),
+            behavior,
+            needs_hash,
+            allow_name_change: false,
+            allow_kind_change: false,
+            origin: None,
+            transformations: Vec::new(),
+        }
+    }
+
+    /// `apiVersion`; empty when missing.
+    pub fn api_version(&self) -> &str {
+        self.node.text_at(&["apiVersion"]).unwrap_or_default()
+    }
+
+    /// `kind`; empty when missing.
+    pub fn kind(&self) -> &str {
+        self.node.text_at(&["kind"]).unwrap_or_default()
+    }
+
+    /// `metadata.name`; empty when missing.
+    pub fn name(&self) -> &str {
+        self.node.text_at(&["metadata", "name"]).unwrap_or_default()
+    }
+
+    /// `metadata.namespace`; empty when missing.
+    pub fn namespace(&self) -> &str {
+        self.node.text_at(&["metadata", "namespace"]).unwrap_or_default()
+    }
+
+    /// Group, version and kind.
+    pub fn gvk(&self) -> Gvk<'_> {
+        Gvk::new(self.api_version(), self.kind())
+    }
+
+    /// The current id.
+    pub fn id(&self) -> ResId<'_> {
+        ResId { gvk: self.gvk(), name: self.name(), namespace: self.namespace() }
+    }
+
+    /// The resource as typed JSON, keys in the order of the source.
+    ///
+    /// # Errors
+    /// A value does not fit its type (KZ-606).
+    pub fn to_json(&self) -> Result<serde_json::Value, Error> {
+        self.node.to_json().map_err(|cause| self.render_error(cause))
+    }
+
+    /// The resource as the reference prints it.
+    ///
+    /// # Errors
+    /// As [`Resource::to_json`]; also a key that stands twice in a mapping (KZ-609).
+    pub fn to_yaml(&self) -> Result<String, Error> {
+        let mut out = String::new();
+        self.write_yaml(&mut out)?;
+        Ok(out)
+    }
+
+    pub(crate) fn write_yaml(&self, out: &mut String) -> Result<(), Error> {
+        emit(&self.node, out).map_err(|cause| self.render_error(cause))
+    }
+
+    fn render_error(&self, cause: weir_yaml::YamlError) -> Error {
+        let file = self.node.position().map(|position| position.file).unwrap_or_default();
+        Error::Render { id: self.id().to_string(), file, cause }
+    }
+
+    /// Former ids, oldest first.
+    pub(crate) fn previous_ids(&self) -> impl DoubleEndedIterator<Item = ResId<'_>> {
+        let gvk = self.gvk();
+        self.history.iter().map(move |previous| ResId {
+            gvk: Gvk { kind: &previous.kind, ..gvk },
+            name: &previous.name,
+            namespace: &previous.namespace,
+        })
+    }
+
+    /// The first id the resource had (KZ-505).
+    pub(crate) fn original_id(&self) -> ResId<'_> {
+        self.previous_ids().next().unwrap_or_else(|| self.id())
+    }
+
+    /// Former ids and the current one.
+    pub(crate) fn any_ids(&self) -> impl Iterator<Item = ResId<'_>> {
+        self.previous_ids().chain(std::iter::once(self.id()))
+    }
+
+    /// Remembers the current id as a former one (KZ-504).
+    pub(crate) fn store_previous_id(&mut self, schema: &Schema) {
+        let id = self.id();
+        let previous = PreviousId {
+            namespace: id.effective_namespace(schema).into(),
+            name: id.name.into(),
+            kind: id.gvk.kind.into(),
+        };
+        self.history.push(previous);
+    }
+
+    /// `metadata`, made when it is missing.
+    pub(crate) fn metadata_mut(&mut self) -> Option<&mut Map> {
+        let map = self.node.as_map_mut()?;
+        let metadata = map.get_or_insert_with("metadata", Node::map)?;
+        if metadata.is_null() {
+            *metadata = Node::map();
+        }
+        metadata.as_map_mut()
+    }
+
+    /// Sets a text field of `metadata`.
+    pub(crate) fn set_metadata(&mut self, key: &str, value: Node) {
+        if let Some(metadata) = self.metadata_mut() {
+            metadata.set(key, value);
+        }
+    }
+
+    /// A label or annotation.
+    pub(crate) fn metadata_entry(&self, section: &str, key: &str) -> Option<&str> {
+        self.node.text_at(&["metadata", section, key])
+    }
+
+    /// Whether a patch has removed everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.node.is_null() || self.node.is_empty_collection()
+    }
+}

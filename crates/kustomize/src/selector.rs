@@ -1,0 +1,128 @@
+//! Which resources a patch or replacement means (KZ-811, KZ-508).
+
+mod labels;
+
+use regex::Regex;
+
+pub(crate) use labels::LabelSelector;
+
+use crate::id::Gvk;
+use crate::kustomization::Selector;
+use crate::resource::Resource;
+use crate::schema::Schema;
+
+/// A selector that cannot be understood.
+#[derive(Debug, thiserror::Error)]
+pub enum SelectorError {
+    /// Not a regular expression.
+    #[error("error parsing regexp in selector field '{field}': {cause}")]
+    Pattern {
+        /// The field of the selector.
+        field: &'static str,
+        /// What the parser says.
+        cause: regex::Error,
+    },
+    /// Not a label selector.
+    #[error("unable to parse requirement: '{text}': {problem}")]
+    Labels {
+        /// The whole selector.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// A selector, compiled.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledSelector {
+    group: Pattern,
+    version: Pattern,
+    kind: Pattern,
+    name: Pattern,
+    namespace: Pattern,
+    labels: LabelSelector,
+    annotations: LabelSelector,
+    /// Whether any part of an id is given.
+    pub(crate) names_an_id: bool,
+    /// Whether labels or annotations are given.
+    pub(crate) names_metadata: bool,
+}
+
+/// An anchored regular expression; most are plain words, which are compared.
+#[derive(Debug, Clone)]
+enum Pattern {
+    Any,
+    Exact(String),
+    Regex(Regex),
+}
+
+impl Pattern {
+    fn new(text: &str, field: &'static str) -> Result<Self, SelectorError> {
+        if text.is_empty() {
+            return Ok(Self::Any);
+        }
+        if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/')) {
+            return Ok(Self::Exact(text.to_owned()));
+        }
+        match Regex::new(&format!("^(?:{text})$")) {
+            Ok(regex) => Ok(Self::Regex(regex)),
+            Err(cause) => Err(SelectorError::Pattern { field, cause }),
+        }
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Exact(wanted) => wanted == text,
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+}
+
+impl CompiledSelector {
+    pub(crate) fn new(selector: &Selector) -> Result<Self, SelectorError> {
+        let id = [&selector.group, &selector.version, &selector.kind, &selector.name, &selector.namespace];
+        Ok(Self {
+            group: Pattern::new(&selector.group, "group")?,
+            version: Pattern::new(&selector.version, "version")?,
+            kind: Pattern::new(&selector.kind, "kind")?,
+            name: Pattern::new(&selector.name, "name")?,
+            namespace: Pattern::new(&selector.namespace, "namespace")?,
+            labels: LabelSelector::parse(&selector.label_selector)?,
+            annotations: LabelSelector::parse(&selector.annotation_selector)?,
+            names_an_id: id.iter().any(|part| !part.is_empty()),
+            names_metadata: !(selector.label_selector.is_empty() && selector.annotation_selector.is_empty()),
+        })
+    }
+
+    pub(crate) fn matches_gvk(&self, gvk: Gvk<'_>) -> bool {
+        self.group.matches(gvk.group) && self.version.matches(gvk.version) && self.kind.matches(gvk.kind)
+    }
+
+    pub(crate) fn matches_name(&self, name: &str) -> bool {
+        self.name.matches(name)
+    }
+
+    pub(crate) fn matches_namespace(&self, namespace: &str) -> bool {
+        self.namespace.matches(namespace)
+    }
+
+    /// Whether labels and annotations fit.
+    pub(crate) fn matches_metadata(&self, resource: &Resource) -> bool {
+        self.labels.matches(|key| resource.metadata_entry("labels", key))
+            && self.annotations.matches(|key| resource.metadata_entry("annotations", key))
+    }
+
+    /// Whether a patch with this target applies: by original or current name and namespace, current type.
+    pub(crate) fn matches_target(&self, resource: &Resource, schema: &Schema) -> bool {
+        let (current, original) = (resource.id(), resource.original_id());
+        self.matches_gvk(current.gvk)
+            && (self.matches_namespace(original.effective_namespace(schema))
+                || self.matches_namespace(current.effective_namespace(schema)))
+            && (self.matches_name(original.name) || self.matches_name(current.name))
+            && self.matches_metadata(resource)
+    }
+}
+
+#[cfg(test)]
+mod tests;

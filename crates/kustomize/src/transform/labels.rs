@@ -1,0 +1,44 @@
+//! `labels` and `commonLabels` (§7.4).
+
+use std::collections::BTreeMap;
+
+use super::Transformer;
+use crate::Error;
+use crate::build::Build;
+use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_string_entry};
+use crate::resmap::ResMap;
+
+/// Sets labels in every field that the specs name.
+pub(crate) struct LabelTransformer {
+    labels: BTreeMap<String, String>,
+    specs: CompiledSpecs,
+}
+
+impl LabelTransformer {
+    pub(crate) fn new(labels: BTreeMap<String, String>, specs: &[FieldSpec]) -> Self {
+        Self { labels, specs: CompiledSpecs::new(specs) }
+    }
+}
+
+impl Transformer for LabelTransformer {
+    fn apply(&self, _: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+        set_pairs(&self.labels, &self.specs, resources)
+    }
+}
+
+/// Sets all pairs, in order of keys, wherever the specs lead; mappings that are missing are made.
+pub(super) fn set_pairs(
+    pairs: &BTreeMap<String, String>,
+    specs: &CompiledSpecs,
+    resources: &mut ResMap,
+) -> Result<(), Error> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    for resource in resources.contents_mut() {
+        specs.apply(resource, Creation::Mapping, |node| {
+            pairs.iter().try_for_each(|(key, value)| set_string_entry(node, key, value))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Runs the corpus of cases captured from the reference implementation.
+//!
+//! The corpus is not part of the repository: it is looked for in `WEIR_CONFORMANCE`, else beside the checkout. Cases
+//! that do not pass stand in `conformance-allowed.txt`, each with its reason; a listed case that passes is an error,
+//! so the list only shrinks.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use weir_kustomize::{LoadRestriction, Options, RelPath, Reorder, RootedFs, build};
+
+const ALLOWED: &str = include_str!("conformance-allowed.txt");
+
+fn corpus() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let root = std::env::var_os("WEIR_CONFORMANCE").map_or(beside, PathBuf::from);
+    Some(root.join("kustomize")).filter(|folder| folder.is_dir())
+}
+
+/// What a case expects, and the way it is built.
+struct Case {
+    folder: PathBuf,
+    settings: Value,
+}
+
+impl Case {
+    fn open(folder: PathBuf) -> Option<Self> {
+        let settings = std::fs::read(folder.join("case.json")).ok()?;
+        Some(Self { settings: serde_json::from_slice(&settings).unwrap(), folder })
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.settings[key].as_str().unwrap_or_default()
+    }
+
+    fn options(&self) -> Options {
+        let restriction = match self.text("load_restrictor") {
+            "none" => LoadRestriction::None,
+            _ => LoadRestriction::RootOnly,
+        };
+        let reorder = match self.text("reorder") {
+            "none" => Reorder::None,
+            "legacy" => Reorder::Legacy,
+            _ => Reorder::Unspecified,
+        };
+        let managed_by_label = self.settings["managed_by_label"].as_bool().unwrap_or_default();
+        Options { load_restriction: restriction, reorder, managed_by_label, ..Options::cli() }
+    }
+
+    fn built(&self) -> Result<String, String> {
+        let fs = RootedFs::new(&self.folder.join("in")).map_err(|error| error.to_string())?;
+        let root = RelPath::new(self.text("root")).map_err(|error| error.to_string())?;
+        let output = build(&fs, &root, &self.options()).map_err(|error| error.to_string())?;
+        output.to_yaml().map_err(|error| error.to_string())
+    }
+
+    /// Both results count where releases differ and the requirements do not choose.
+    fn check(&self) -> Result<(), String> {
+        let built = self.built();
+        let read = |name: &str| std::fs::read_to_string(self.folder.join(name)).ok();
+        let accepted: Vec<String> = ["out.yaml", "out.v5.8.1.yaml"].into_iter().filter_map(read).collect();
+        let fails = ["error.txt", "error.v5.8.1.txt"].into_iter().find_map(read);
+        match (built, fails) {
+            (Ok(text), _) if accepted.contains(&text) => Ok(()),
+            (Ok(text), None) => Err(difference(&accepted[0], &text)),
+            (Ok(text), Some(wanted)) => Err(format!("built, but should fail with: {wanted}\n{text}")),
+            (Err(_), Some(_)) => Ok(()),
+            (Err(error), None) => Err(format!("failed: {error}")),
+        }
+    }
+}
+
+fn difference(wanted: &str, found: &str) -> String {
+    let mut lines = wanted.lines().zip(found.lines()).enumerate();
+    match lines.find(|(_, (wanted, found))| wanted != found) {
+        Some((index, (wanted, found))) => format!("line {}: wanted `{wanted}`, found `{found}`", index + 1),
+        None => format!("wanted {} lines, found {}", wanted.lines().count(), found.lines().count()),
+    }
+}
+
+#[test]
+fn every_case_of_the_corpus_passes_or_is_listed_with_a_reason() {
+    let Some(corpus) = corpus() else {
+        eprintln!("skipped: no corpus; set WEIR_CONFORMANCE to the folder that holds `kustomize/`");
+        return;
+    };
+    let allowed: BTreeMap<&str, &str> = ALLOWED
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| line.split_once(": ").expect("each line is `case: reason`"))
+        .collect();
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    let cases: Vec<Case> = folders.into_iter().filter_map(Case::open).collect();
+    let mut problems = Vec::new();
+    let mut passed = 0;
+    for case in &cases {
+        let name = case.folder.file_name().unwrap().to_str().unwrap();
+        match (case.check(), allowed.contains_key(name)) {
+            (Ok(()), false) => passed += 1,
+            (Ok(()), true) => problems.push(format!("{name}: passes, take it off the list")),
+            (Err(_), true) => {}
+            (Err(problem), false) => problems.push(format!("{name}: {problem}")),
+        }
+    }
+    println!("{passed} of {} cases pass, {} are listed", cases.len(), allowed.len());
+    assert!(problems.is_empty(), "{passed} of {} pass; {} problems:\n{}", cases.len(), problems.len(), problems.join("\n"));
+}
