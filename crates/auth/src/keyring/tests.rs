@@ -1,0 +1,74 @@
+use super::*;
+use rstest::rstest;
+use secrecy::ExposeSecret;
+
+fn ring(configs: &[&str]) -> Keyring {
+    let mut ring = Keyring::default();
+    for config in configs {
+        ring.add(DockerConfig::parse(config.as_bytes()).unwrap());
+    }
+    ring
+}
+
+fn passwords(found: &[RegistryCredentials]) -> Vec<&str> {
+    let password = |credentials| match credentials {
+        &RegistryCredentials::Basic { ref password, .. } => password.expose_secret(),
+        _ => "-",
+    };
+    found.iter().map(password).collect()
+}
+
+#[rstest]
+#[case::exact("ghcr.io", "ghcr.io", "a/b", true)]
+#[case::other_host("ghcr.io", "quay.io", "a/b", false)]
+#[case::scheme("https://ghcr.io", "ghcr.io", "a/b", true)]
+#[case::scheme_and_version("https://ghcr.io/v1/", "ghcr.io", "a/b", true)]
+#[case::port("r.example.com:5000", "r.example.com:5000", "a", true)]
+#[case::other_port("r.example.com:5000", "r.example.com", "a", false)]
+#[case::default_port("r.example.com:443", "r.example.com", "a", true)]
+#[case::path("ghcr.io/org", "ghcr.io", "org/app", true)]
+#[case::whole_components("ghcr.io/org", "ghcr.io", "organisation/app", false)]
+#[case::whole_path("ghcr.io/org/app", "ghcr.io", "org/app", true)]
+#[case::star("*.example.com", "r.example.com", "a", true)]
+#[case::star_in_a_label("*-docker.pkg.dev", "europe-docker.pkg.dev", "a", true)]
+#[case::star_is_one_label("*.example.com", "a.r.example.com", "a", false)]
+#[case::docker_hub("https://index.docker.io/v1/", "docker.io", "library/alpine", true)]
+#[case::docker_hub_short("docker.io", "index.docker.io", "library/alpine", true)]
+fn keys(#[case] key: &str, #[case] registry: &str, #[case] repository: &str, #[case] found: bool) {
+    let config = format!(r#"{{"auths":{{"{key}":{{"username":"u","password":"p"}}}}}}"#);
+    assert_eq!(ring(&[&config]).lookup(registry, repository).len(), usize::from(found));
+}
+
+#[test]
+fn longest_path_first_then_the_order_of_secrets() {
+    let first = r#"{"auths":{"r.io":{"username":"u","password":"host1"}}}"#;
+    let second = r#"{"auths":{"r.io":{"username":"u","password":"host2"},"r.io/a":{"username":"u","password":"path"}}}"#;
+    let found = ring(&[first, second]).lookup("r.io", "a/b");
+    assert_eq!(passwords(&found), ["path", "host1", "host2"]);
+}
+
+#[rstest]
+#[case::pair(r#"{"auths":{"r.io":{"username":"u","password":"p"}}}"#, "p")]
+#[case::auth(r#"{"auths":{"r.io":{"auth":"dTpwOnE="}}}"#, "p:q")]
+#[case::old_format(r#"{"r.io":{"auth":"dTpw","email":"e"}}"#, "p")]
+#[case::identity_token(r#"{"auths":{"r.io":{"auth":"dTpw","identitytoken":"t"}}}"#, "-")]
+fn forms(#[case] config: &str, #[case] password: &str) {
+    assert_eq!(passwords(&ring(&[config]).lookup("r.io", "a")), [password]);
+}
+
+#[rstest]
+#[case::no_json("nonsense")]
+#[case::wrong_form(r#"{"auths":[]}"#)]
+#[case::bad_auth(r#"{"auths":{"r.io":{"auth":"%%%"}}}"#)]
+#[case::auth_without_colon(r#"{"auths":{"r.io":{"auth":"dXNlcg=="}}}"#)]
+fn refused(#[case] config: &str) {
+    assert!(DockerConfig::parse(config.as_bytes()).is_err());
+}
+
+#[test]
+fn nothing_secret_is_shown() {
+    let ring = ring(&[r#"{"auths":{"r.io":{"username":"u","password":"hunter2"}}}"#]);
+    assert!(!format!("{ring:?}").contains("hunter2"));
+    let error = DockerConfig::parse(br#"{"auths":{"r.io":{"auth":"hunter2"}}}"#).unwrap_err();
+    assert!(!error.to_string().contains("hunter2"));
+}
