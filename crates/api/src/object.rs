@@ -139,3 +139,6 @@ flux_object!(Receiver, "notification.toolkit.fluxcd.io", "v1", "Receiver", "rece
     |it| { it.spec.interval, it.webhook_path.as_deref() });
 flux_object!(Alert, "notification.toolkit.fluxcd.io", "v1beta3", "Alert", "alerts", no status);
 flux_object!(Provider, "notification.toolkit.fluxcd.io", "v1beta3", "Provider", "providers", no status);
+
+#[cfg(test)]
+mod tests;
