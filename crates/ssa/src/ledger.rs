@@ -64,7 +64,8 @@ struct Seen {
     version: String,
     fingerprint: u64,
     may_prune: bool,
-    assessment: Assessment,
+    /// Nothing when only metadata was seen.
+    assessment: Option<Assessment>,
 }
 
 /// What the ledger knows of an object that is about to be applied.
@@ -112,7 +113,10 @@ impl Ledger {
             return None;
         }
         let record = state.objects.get(id)?;
-        Some(record.seen.as_ref().map_or_else(Assessment::not_found, |seen| seen.assessment.clone()))
+        match &record.seen {
+            Some(seen) => seen.assessment.clone(),
+            None => Some(Assessment::not_found()),
+        }
     }
 
     /// Sends [`Notice::Status`] to this owner from now on.
@@ -170,6 +174,8 @@ impl Ledger {
         let mut state = self.state.lock();
         let old = state.objects.remove(id).filter(|old| old.owner == *owner);
         let newer = old.and_then(|old| old.seen).filter(|old| is_older(&seen.version, &old.version));
+        let newer =
+            newer.map(|newer| Seen { assessment: newer.assessment.or(seen.assessment.clone()), ..newer });
         let has_drifted = newer.as_ref().is_some_and(|newer| newer.fingerprint != settled.fingerprint);
         let record = Record {
             owner: owner.clone(),
@@ -193,15 +199,11 @@ impl Ledger {
         if before.is_some_and(|before| is_older(&seen.version, &before.version)) {
             return;
         }
-        if let (None, Some(before)) = (body, before)
-            && meta.deletion_timestamp.is_none()
-        {
-            seen.assessment = before.assessment.clone();
-        }
+        seen.assessment = seen.assessment.or_else(|| before.and_then(|before| before.assessment.clone()));
         let has_drifted = record.settled.is_some_and(|settled| settled.fingerprint != seen.fingerprint)
             && before.is_none_or(|before| before.fingerprint != seen.fingerprint);
-        let has_status =
-            is_waiting && before.is_none_or(|before| before.assessment.status != seen.assessment.status);
+        let has_status = is_waiting
+            && before.is_none_or(|before| status_of(&before.assessment) != status_of(&seen.assessment));
         record.seen = Some(seen);
         record.touched = Instant::now();
         drop(state);
@@ -245,11 +247,11 @@ impl Ledger {
         body: Option<&DynamicObject>,
     ) -> Option<Seen> {
         let assessment = match body {
-            Some(object) => assess(&assessable(id, object), Timestamp::now()),
-            None if meta.deletion_timestamp.is_some() => {
-                Assessment::new(Status::Terminating, "Resource scheduled for deletion")
-            }
-            None => Assessment::unknown("not read"),
+            Some(object) => Some(assess(&assessable(id, object), Timestamp::now())),
+            None => meta
+                .deletion_timestamp
+                .as_ref()
+                .map(|_| Assessment::new(Status::Terminating, "Resource scheduled for deletion")),
         };
         Some(Seen {
             version: meta.resource_version.clone()?,
@@ -283,6 +285,10 @@ impl Record {
         let seen = self.seen.as_ref().filter(|seen| seen.fingerprint == settled.fingerprint)?;
         Some((settled, seen))
     }
+}
+
+fn status_of(assessment: &Option<Assessment>) -> Option<Status> {
+    assessment.as_ref().map(|assessment| assessment.status)
 }
 
 /// Resource versions are numbers that grow (Kubernetes 1.35 says so officially; etcd has always done it). Others are

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use kube::Client;
 
-use crate::{Ledger, Mapper, Watches};
+use crate::{Ledger, Mapper, ObjectId, Watches};
 
 /// A cluster as one identity: every request of an apply, a prune or a health check goes through its client, and there
 /// is no way from it to another one.
@@ -22,6 +22,13 @@ impl Session {
     /// A session in a cluster of which nothing is known but by asking.
     pub fn unwatched(client: Client, mapper: Arc<Mapper>) -> Self {
         Self { client, mapper, watched: None }
+    }
+
+    /// Whether an object lacks the namespace that its kind needs (KS-HC-11). A kind that is not known needs none.
+    pub async fn lacks_namespace(&self, id: &ObjectId) -> bool {
+        let is_namespaced =
+            self.mapper.preferred(&id.group, &id.kind).await.is_ok_and(|found| found.is_namespaced);
+        is_namespaced && id.namespace.is_empty()
     }
 
     /// The ledger, if the cluster is watched.

@@ -1,0 +1,80 @@
+//! Flags of the service, with Flux's names and defaults (KS 15).
+
+use clap::{ArgAction, Parser};
+use weir_runtime::args::{EventsArgs, RuntimeArgs};
+
+/// Keeps clusters equal to what Kustomizations ask for.
+#[derive(Parser, Debug, Clone)]
+#[command(name = "kustomize-controller", version)]
+pub struct Args {
+    /// Flags that every service has.
+    #[command(flatten)]
+    pub runtime: RuntimeArgs,
+    /// Where events go.
+    #[command(flatten)]
+    pub events: EventsArgs,
+    /// Objects of one Kustomization that are tried at once.
+    #[arg(long, default_value_t = 4)]
+    pub concurrent_ssa: usize,
+    /// Times that a download is tried again.
+    #[arg(long, default_value_t = 9)]
+    pub http_retry: u32,
+    /// Refuse remote bases in kustomization files.
+    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub no_remote_bases: bool,
+    /// Field managers whose fields are taken over, beside kubectl's. May be given several times.
+    #[arg(long)]
+    pub override_manager: Vec<String>,
+    /// Kinds that are applied in a stage of their own, `group/Kind,…`.
+    #[arg(long, value_delimiter = ',')]
+    pub custom_apply_stage_kinds: Vec<String>,
+    /// ServiceAccount for decryption where an object names none.
+    #[arg(long, default_value = "")]
+    pub default_decryption_service_account: String,
+    /// ServiceAccount for kubeconfigs of cloud providers where an object names none.
+    #[arg(long, default_value = "")]
+    pub default_kubeconfig_service_account: String,
+    /// Secret of the service's namespace with age keys for all Kustomizations.
+    #[arg(long, default_value = "")]
+    pub sops_age_secret: String,
+    /// ConfigMap of the service's namespace with login paths of Vault.
+    #[arg(long, default_value = "")]
+    pub sops_vault_configmap: String,
+    /// Allow programs in kubeconfigs of remote clusters.
+    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub insecure_kubeconfig_exec: bool,
+    /// Allow kubeconfigs of remote clusters to skip the check of certificates.
+    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub insecure_kubeconfig_tls: bool,
+    /// `host:port` of Weir's source service; artifacts come from it as streams instead of over HTTP.
+    #[arg(long, default_value = "")]
+    pub source_grpc_addr: String,
+}
+
+/// Runs at once, unless `--concurrent` says otherwise.
+pub(crate) const CONCURRENT: usize = 4;
+
+/// Feature gates and their defaults (KS 15).
+pub(crate) const GATES: [(&str, bool); 12] = [
+    (STRICT_SUBSTITUTIONS, true),
+    ("AdditiveCELDependencyCheck", false),
+    ("CacheSecretsAndConfigMaps", false),
+    ("CancelHealthCheckOnNewRevision", false),
+    ("DirectSourceFetch", false),
+    ("DisableConfigWatchers", false),
+    (DISABLE_FAIL_FAST, false),
+    ("DisableStatusPollerCache", true),
+    ("GroupChangeLog", false),
+    (EXTERNAL_ARTIFACT, false),
+    ("MigrateAPIVersion", false),
+    (WORKLOAD_IDENTITY, false),
+];
+
+/// Gate: unset variables are errors (KS-ENV-20).
+pub(crate) const STRICT_SUBSTITUTIONS: &str = "StrictPostBuildSubstitutions";
+/// Gate: a failed object does not end a health check (KS-HC-5).
+pub(crate) const DISABLE_FAIL_FAST: &str = "DisableFailFastBehavior";
+/// Gate: sources of kind ExternalArtifact (KS-SRC-3).
+pub(crate) const EXTERNAL_ARTIFACT: &str = "ExternalArtifact";
+/// Gate: ServiceAccounts of objects as identities towards clouds (KS-REC-25).
+pub(crate) const WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";

@@ -1,0 +1,144 @@
+//! From files to manifests: the kustomization file with the spec merged in, the build, the substitution (KS 6, 8).
+//!
+//! Pure and CPU bound: it is run off the reactor, and knows neither cluster nor clock.
+
+mod document;
+mod generate;
+mod substitute;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use weir_api::kustomize::KustomizationSpec;
+use weir_kustomize::{FileSystem, MemoryFs, Options, ReadSet, RelPath, build_kustomization};
+use weir_ssa::{Manifest, MetadataField};
+
+use crate::variables::{self, Variables};
+
+/// Objects of one build. The inventory of more would not fit into the status of the Kustomization.
+const MAX_OBJECTS: usize = 10_000;
+
+/// What a build is made of.
+pub(crate) struct Input {
+    pub(crate) files: MemoryFs,
+    pub(crate) directory: RelPath,
+    pub(crate) spec: KustomizationSpec,
+    /// Nothing when the spec has no `postBuild`.
+    pub(crate) variables: Option<Result<Variables, variables::Error>>,
+    /// Unset variables are errors (KS-ENV-20).
+    pub(crate) is_strict: bool,
+}
+
+/// A finished build.
+pub(crate) struct Built {
+    /// The objects with `commonMetadata`, not yet labelled.
+    pub(crate) manifests: Vec<Manifest>,
+    /// `sha256:<hex>` of the manifests as YAML (KS-REC-54).
+    pub(crate) digest: String,
+    /// What was read, and so what a new revision must not change to make the same build.
+    pub(crate) read_set: ReadSet,
+}
+
+/// Why there are no manifests.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The kustomization file cannot be read or written anew.
+    #[error(transparent)]
+    Document(#[from] document::Error),
+    /// The build failed (KS-BLD-36).
+    #[error("kustomize build failed: {0}")]
+    Build(#[source] weir_kustomize::Error),
+    /// An object could not be substituted (KS-SUB-8).
+    #[error("post build failed for '{resource}': {source}")]
+    Substitute { resource: String, source: substitute::Error },
+    /// Objects that were not encrypted by anyone whom this service can read (KS-DEC-28).
+    #[error("decryption failed for '{resource}': SOPS decryption is not available")]
+    Encrypted { resource: String },
+    /// A built object cannot be written as JSON or YAML.
+    #[error("kustomize build failed: {0}")]
+    Emit(String),
+    /// More objects than one Kustomization can keep.
+    #[error("build has more than {MAX_OBJECTS} objects")]
+    TooMany,
+}
+
+/// Builds. `Err` holds what the condition will say.
+pub(crate) fn build(input: Input) -> Result<Built, Error> {
+    let Input { files, directory, spec, variables, is_strict } = input;
+    let document = document::merged(&files, &directory, &spec)?;
+    let output = build_kustomization(&files, &directory, document, &options(&spec)).map_err(Error::Build)?;
+    let mut manifests = Vec::with_capacity(output.resources.len());
+    let mut hasher = Sha256::new();
+    for (index, resource) in output.resources.iter().enumerate() {
+        let object = resource.to_json().map_err(|error| Error::Emit(error.to_string()))?;
+        let name = resource_name(resource.api_version(), resource.kind(), resource.name());
+        if spec.decryption.is_some() && object.pointer("/sops/mac").is_some() {
+            return Err(Error::Encrypted { resource: name });
+        }
+        let yaml = resource.to_yaml().map_err(|error| Error::Emit(error.to_string()))?;
+        let (object, yaml) = substitute::substitute(object, yaml, variables.as_ref(), &spec, is_strict)
+            .map_err(|source| Error::Substitute { resource: name, source })?;
+        if index > 0 {
+            hasher.update(b"---\n");
+        }
+        hasher.update(yaml.as_bytes());
+        flatten(object, &mut manifests);
+        if manifests.len() > MAX_OBJECTS {
+            return Err(Error::TooMany);
+        }
+    }
+    manifests.iter_mut().for_each(|manifest| add_common_metadata(manifest, &spec));
+    let digest = format!("sha256:{}", hex::encode(hasher.finalize()));
+    Ok(Built { manifests, digest, read_set: output.read_set })
+}
+
+fn options(_spec: &KustomizationSpec) -> Options {
+    Options::gitops()
+}
+
+/// The directory that `spec.path` names; it cannot lead out of the root (KS-SRC-26).
+pub(crate) fn directory(files: &MemoryFs, path: &str) -> Option<RelPath> {
+    let mut inside: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." {
+            inside.pop();
+        } else {
+            inside.push(part);
+        }
+    }
+    let directory = RelPath::new(&inside.join("/")).ok()?;
+    files.is_dir(&directory).then_some(directory)
+}
+
+/// An object as errors of the build name it: `Kind.version.group/name`.
+fn resource_name(api_version: &str, kind: &str, name: &str) -> String {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let group = if group.is_empty() { "[noGrp]" } else { group };
+    format!("{kind}.{version}.{group}/{name}")
+}
+
+/// Lists are taken apart; what is no object, or a kustomization file, is left out (KS-BLD-40).
+fn flatten(object: Value, manifests: &mut Vec<Manifest>) {
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    if text("kind").ends_with("List")
+        && let Some(Value::Array(items)) = object.get("items")
+    {
+        items.iter().for_each(|item| flatten(item.clone(), manifests));
+        return;
+    }
+    if text("apiVersion").starts_with("kustomize.config.k8s.io/") && text("kind") == "Kustomization" {
+        return;
+    }
+    manifests.extend(Manifest::try_from(object).ok());
+}
+
+fn add_common_metadata(manifest: &mut Manifest, spec: &KustomizationSpec) {
+    let Some(common) = &spec.common_metadata else { return };
+    for (field, entries) in
+        [(MetadataField::Labels, &common.labels), (MetadataField::Annotations, &common.annotations)]
+    {
+        manifest.set_metadata(field, entries.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! The kustomization file with the fields of the spec merged in (KS-BLD-1, KS-BLD-5, KS-BLD-10..20).
+
+use weir_api::kustomize as spec;
+use weir_api::kustomize::KustomizationSpec;
+use weir_kustomize::{FileSystem, Image, Kustomization, Patch, RelPath, Selector, UnknownFields};
+
+use super::generate;
+
+/// Prefixes of component paths that are not local (KS-BLD-13).
+const REMOTE: [&str; 9] =
+    ["git::", "gh:", "ssh://", "https://", "http://", "git@", "github.com:", "github.com/", "file:///"];
+
+/// Why there is no document to build.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The file is there but cannot be read.
+    #[error("{0}")]
+    Parse(weir_kustomize::Error),
+    /// None is there and none can be made.
+    #[error(transparent)]
+    Generate(#[from] generate::Error),
+    /// A component that is not in the source (KS-BLD-13).
+    #[error("component path '{path}' must be local and relative")]
+    Component { path: String },
+}
+
+/// The document that is built in a directory.
+pub(super) fn merged(
+    files: &dyn FileSystem,
+    directory: &RelPath,
+    spec: &KustomizationSpec,
+) -> Result<Kustomization, Error> {
+    let found = Kustomization::load(files, directory, UnknownFields::Drop).map_err(Error::Parse)?;
+    let mut document = match found {
+        Some((_, mut document)) => {
+            // An empty file has to build to nothing (KS-BLD-5).
+            if document.resources.is_empty() {
+                document.build_metadata = vec!["originAnnotations".to_owned()];
+            }
+            document
+        }
+        None => generate::generate(files, directory)?,
+    };
+    merge(&mut document, spec);
+    for path in &spec.components {
+        if is_remote(path) {
+            return Err(Error::Component { path: path.clone() });
+        }
+        let exists = directory.join(path).is_ok_and(|path| files.resolve(&path).is_ok());
+        if exists || !spec.ignore_missing_components {
+            document.components.push(path.clone());
+        }
+    }
+    Ok(document)
+}
+
+fn merge(document: &mut Kustomization, spec: &KustomizationSpec) {
+    let set = |field: &mut String, value: &Option<String>| {
+        if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
+            field.clone_from(value);
+        }
+    };
+    set(&mut document.namespace, &spec.target_namespace);
+    set(&mut document.name_prefix, &spec.name_prefix);
+    set(&mut document.name_suffix, &spec.name_suffix);
+    document
+        .patches
+        .extend(spec.patches.iter().map(|patch| inline(patch.patch.clone(), patch.target.as_ref())));
+    document.patches.extend(legacy_patches(spec));
+    spec.images.iter().for_each(|image| merge_image(&mut document.images, image));
+    if !spec.build_metadata.is_empty() {
+        document.build_metadata.clone_from(&spec.build_metadata);
+    }
+}
+
+/// Patches of v1beta1 and v1beta2, after those of today (KS-API-21, KS-API-22).
+fn legacy_patches(spec: &KustomizationSpec) -> impl Iterator<Item = Patch> + '_ {
+    let strategic = spec.patches_strategic_merge.iter().map(|patch| inline(patch.to_string(), None));
+    let json = spec.patches_json6902.iter().map(|patches| {
+        let operations = serde_json::to_string(&patches.patch).unwrap_or_default();
+        inline(operations, Some(&patches.target))
+    });
+    strategic.chain(json)
+}
+
+fn inline(patch: String, target: Option<&spec::Selector>) -> Patch {
+    Patch { patch, target: target.map(selector), ..Patch::default() }
+}
+
+fn selector(selector: &spec::Selector) -> Selector {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    Selector {
+        group: text(&selector.group),
+        version: text(&selector.version),
+        kind: text(&selector.kind),
+        name: text(&selector.name),
+        namespace: text(&selector.namespace),
+        label_selector: text(&selector.label_selector),
+        annotation_selector: text(&selector.annotation_selector),
+    }
+}
+
+/// A tag clears a digest and the other way around (KS-BLD-20).
+fn merge_image(images: &mut Vec<Image>, wanted: &spec::ImageOverride) {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (new_name, new_tag, digest) = (text(&wanted.new_name), text(&wanted.new_tag), text(&wanted.digest));
+    match images.iter_mut().find(|image| image.name == wanted.name) {
+        Some(image) => {
+            if !new_name.is_empty() {
+                image.new_name = new_name;
+            }
+            if !new_tag.is_empty() || !digest.is_empty() {
+                image.new_tag = new_tag;
+                image.digest = digest;
+            }
+        }
+        None => {
+            images.push(Image { name: wanted.name.clone(), new_name, new_tag, digest, ..Image::default() })
+        }
+    }
+}
+
+fn is_remote(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    path.starts_with('/') || REMOTE.iter().any(|prefix| path.starts_with(prefix))
+}

@@ -1,0 +1,71 @@
+//! The kustomization file that a folder without one gets (KS-BLD-2..4).
+
+use std::collections::VecDeque;
+
+use weir_kustomize::{
+    DirEntry, FileKind, FileSystem, FsError, Kustomization, Options, RelPath, validate_manifest,
+};
+
+/// Bytes of one manifest; the API server takes 3 MiB.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// Files and folders looked at.
+const MAX_ENTRIES: usize = 100_000;
+
+/// Namespace of the generated file of a folder without manifests: it makes the empty result legal (KS-BLD-4).
+const PLACEHOLDER: &str = "_placeholder";
+
+/// Why no file could be made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// A YAML file that is no manifest (KS-BLD-3).
+    #[error("failed to decode Kubernetes YAML from {path}: {source}")]
+    Manifest { path: RelPath, source: weir_kustomize::Error },
+    /// A file or folder could not be read.
+    #[error(transparent)]
+    Files(#[from] FsError),
+    /// More files than are looked at.
+    #[error("more than {MAX_ENTRIES} files below '{path}'")]
+    TooMany { path: RelPath },
+}
+
+/// Lists manifests, and folders that have a kustomization file of their own, in the order of a walk.
+pub(super) fn generate(files: &dyn FileSystem, directory: &RelPath) -> Result<Kustomization, Error> {
+    let mut resources = Vec::new();
+    let mut left: VecDeque<(RelPath, DirEntry)> = entries(files, directory)?.into();
+    let mut seen = 0;
+    while let Some((path, entry)) = left.pop_front() {
+        seen += 1;
+        if seen > MAX_ENTRIES {
+            return Err(Error::TooMany { path: directory.clone() });
+        }
+        if entry.kind == FileKind::Directory {
+            if Kustomization::find(files, &path)?.is_some() {
+                resources.push(path.relative_to(directory));
+            } else {
+                // The folder's content stands where the folder stood.
+                entries(files, &path)?.into_iter().rev().for_each(|inner| left.push_front(inner));
+            }
+        } else if has_yaml_extension(&entry.name) {
+            let content = files.read(&path, MAX_FILE)?;
+            validate_manifest(&path, content, &Options::gitops())
+                .map_err(|source| Error::Manifest { path: path.clone(), source })?;
+            resources.push(path.relative_to(directory));
+        }
+    }
+    let mut document = Kustomization::default();
+    if resources.is_empty() {
+        document.namespace = PLACEHOLDER.to_owned();
+    }
+    document.resources = resources;
+    Ok(document)
+}
+
+fn entries(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec<(RelPath, DirEntry)>, FsError> {
+    let entries = files.list(directory)?.into_iter();
+    entries.map(|entry| Ok((directory.join(&entry.name)?, entry))).collect()
+}
+
+fn has_yaml_extension(name: &str) -> bool {
+    name.ends_with(".yaml") || name.ends_with(".yml")
+}

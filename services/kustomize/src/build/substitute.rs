@@ -1,0 +1,104 @@
+//! Substitution in one built object: over its YAML, which is read anew as YAML 1.1 (KS-SUB-1, KS-SUB-9).
+
+use serde_json::{Map, Number, Value};
+use weir_api::kustomize::KustomizationSpec;
+use weir_envsubst::Unset;
+use weir_yaml::{Limits, Node, Source, YamlError, compare_keys, emit, parse_first_document, yaml11_value};
+
+use crate::cluster::GROUP;
+use crate::variables::{self, Variables};
+
+/// Why an object could not be substituted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The variables are not known.
+    #[error(transparent)]
+    Variables(#[from] variables::Error),
+    /// An expression is wrong.
+    #[error("envsubst error: variable substitution failed: {0}")]
+    Expression(#[from] weir_envsubst::Error),
+    /// The values have made something else of the text than YAML.
+    #[error("envsubst error: YAMLToJSON: {0}")]
+    Yaml(#[from] YamlError),
+}
+
+/// The object and its YAML, with the variables put in.
+pub(super) fn substitute(
+    object: Value,
+    yaml: String,
+    variables: Option<&Result<Variables, variables::Error>>,
+    spec: &KustomizationSpec,
+    is_strict: bool,
+) -> Result<(Value, String), Error> {
+    let (Some(variables), false) = (variables, is_disabled(&object)) else { return Ok((object, yaml)) };
+    let variables = variables.as_ref().map_err(Clone::clone)?;
+    let strategy = spec.post_build.as_ref().and_then(|post_build| post_build.substitute_strategy.as_deref());
+    if variables.is_empty() && strategy != Some("Always") {
+        return Ok((object, yaml));
+    }
+    let unset = if is_strict { Unset::Refuse } else { Unset::Empty };
+    let text = weir_envsubst::substitute(&yaml, |name| variables.get(name), unset)?;
+    if text == yaml {
+        return Ok((object, yaml));
+    }
+    read_again(text)
+}
+
+/// Whether the object opts out (KS-SUB-7); the value is compared exactly.
+fn is_disabled(object: &Value) -> bool {
+    let key = format!("{GROUP}/substitute");
+    ["labels", "annotations"].iter().any(|field| {
+        let map = object.get("metadata").and_then(|metadata| metadata.get(field));
+        map.and_then(|map| map.get(&key)).and_then(Value::as_str) == Some("disabled")
+    })
+}
+
+fn read_again(text: String) -> Result<(Value, String), Error> {
+    let source = Source::file("", text);
+    let node = parse_first_document(&source, &Limits::default())?;
+    let object = node.map_or(Value::Null, |node| to_json(&node));
+    let mut yaml = String::new();
+    emit(&to_node(&object), &mut yaml)?;
+    Ok((object, yaml))
+}
+
+/// YAML 1.1, where `yes` and `on` are booleans.
+fn to_json(node: &Node) -> Value {
+    match node {
+        Node::Seq(items) => Value::Array(items.iter().map(to_json).collect()),
+        Node::Map(map) => {
+            let entries = map.iter().map(|(key, value)| (key.to_owned(), to_json(value)));
+            Value::Object(entries.collect::<Map<_, _>>())
+        }
+        Node::Scalar(scalar) => match yaml11_value(scalar) {
+            weir_yaml::Value::Null => Value::Null,
+            weir_yaml::Value::Bool(value) => Value::Bool(value),
+            weir_yaml::Value::Int(value) => value.into(),
+            weir_yaml::Value::Uint(value) => value.into(),
+            weir_yaml::Value::Float(value) => Number::from_f64(value).map_or(Value::Null, Value::Number),
+            weir_yaml::Value::Str(text) => Value::String(text.into_owned()),
+        },
+    }
+}
+
+/// The order of keys is that of the reference's output, so that digests in the history agree.
+fn to_node(value: &Value) -> Node {
+    match value {
+        Value::Null => Node::plain("null"),
+        Value::Bool(value) => Node::plain(value.to_string()),
+        Value::Number(number) => Node::plain(number.to_string()),
+        Value::String(text) => Node::string(text.as_str()),
+        Value::Array(items) => Node::Seq(items.iter().map(to_node).collect()),
+        Value::Object(object) => {
+            let mut keys: Vec<&String> = object.keys().collect();
+            keys.sort_by(|a, b| compare_keys(a, b));
+            let mut map = Node::map();
+            for key in keys {
+                if let (Some(map), Some(value)) = (map.as_map_mut(), object.get(key)) {
+                    map.set(key, to_node(value));
+                }
+            }
+            map
+        }
+    }
+}

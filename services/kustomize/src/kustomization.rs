@@ -1,0 +1,97 @@
+//! The kind Kustomization: observe → decide → act → report.
+//!
+//! ```text
+//!            ┌ source, dependencies, variables, memory, ledger
+//! observe ───┘
+//!    └► decide ─► Plan: refuse | leave | check health | confirm | apply
+//!         └► act ─► Done: refused | failed | waiting | finished
+//!              └► report ─► status, events, next run
+//! ```
+//!
+//! A run that waits for health returns; the ledger wakes it when an object's status changes.
+
+mod act;
+mod decide;
+mod failure;
+mod finalize;
+mod health;
+mod inventory;
+mod memory;
+mod observe;
+mod report;
+mod wake;
+
+use std::sync::Arc;
+
+use kube::Client;
+use tokio::sync::Semaphore;
+use weir_api::Kustomization;
+use weir_runtime::{Cache, Finalized, ObjectKey, Outcome, Reconciler, Run};
+use weir_ssa::GroupKind;
+
+use crate::cluster::{Cluster, owner_of};
+use crate::fetch::Artifacts;
+use crate::source::Sources;
+
+pub(crate) use memory::Memory;
+pub(crate) use wake::{wake_by_dependency, wake_by_git, wake_by_oci};
+
+/// What the flags say about all Kustomizations.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) requeue_dependency: weir_api::Duration,
+    pub(crate) no_cross_namespace_refs: bool,
+    pub(crate) has_external_artifacts: bool,
+    pub(crate) has_workload_identity: bool,
+    pub(crate) is_strict: bool,
+    pub(crate) fails_fast: bool,
+    pub(crate) concurrent_ssa: usize,
+    pub(crate) overridden_managers: Vec<String>,
+    pub(crate) custom_stage: Vec<GroupKind>,
+}
+
+/// Brings clusters in line with Kustomizations.
+pub(crate) struct KustomizationReconciler {
+    pub(crate) settings: Settings,
+    /// The service's own client, for what is not done on behalf of anyone (KS-IMP-2).
+    pub(crate) client: Client,
+    pub(crate) kustomizations: Cache<Kustomization>,
+    pub(crate) sources: Sources,
+    pub(crate) artifacts: Artifacts,
+    pub(crate) cluster: Cluster,
+    pub(crate) memory: Arc<Memory>,
+    /// Builds at once: they are CPU bound.
+    pub(crate) builds: Arc<Semaphore>,
+}
+
+impl Reconciler for KustomizationReconciler {
+    type Object = Kustomization;
+
+    async fn reconcile(&self, run: Run<Kustomization>) -> Outcome<Kustomization> {
+        let observed = self.observe(&run).await;
+        let plan = decide::decide(&observed, &self.settings);
+        let done = self.act(&run, &observed, plan).await;
+        self.remember(&run, &observed, &done);
+        report::report(&run.object, run.now, &self.settings, done)
+    }
+
+    async fn finalize(&self, run: Run<Kustomization>) -> Finalized<Kustomization> {
+        self.delete_applied(&run).await
+    }
+
+    fn forget(&self, key: &ObjectKey) {
+        self.memory.forget(key);
+        let owner = weir_ssa::Owner {
+            group: crate::cluster::GROUP.to_owned(),
+            name: key.name.clone(),
+            namespace: key.namespace.clone(),
+        };
+        self.cluster.ledger().forget(&owner);
+    }
+}
+
+impl KustomizationReconciler {
+    fn owner(&self, kustomization: &Kustomization) -> weir_ssa::Owner {
+        owner_of(kustomization)
+    }
+}

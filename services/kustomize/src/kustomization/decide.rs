@@ -1,0 +1,140 @@
+//! What to do, as a pure function of what was observed.
+
+use std::sync::Arc;
+
+use weir_api::{Artifact, Kustomization, condition_type};
+use weir_runtime::{Cause, condition};
+
+use super::Settings;
+use super::failure::Failure;
+use super::memory::{Inputs, Waiting};
+use super::observe::{Dependency, Observed};
+use crate::source::{Source, SourceId};
+
+/// What a run is to do.
+pub(crate) enum Plan {
+    /// Nothing, and say why.
+    Refuse(Failure),
+    /// Nothing: what woke the run has already gone.
+    Leave,
+    /// Look whether what was applied has become healthy.
+    CheckHealth(Arc<Waiting>),
+    /// All is as it was applied: say so, without asking the cluster.
+    Confirm { artifact: Arc<Artifact>, digest: String },
+    /// Fetch, build, apply, prune.
+    Apply { artifact: Arc<Artifact>, extent: Extent },
+}
+
+/// How far an apply goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What may differ from what was applied.
+    Changed,
+    /// Every object, whatever the watches say.
+    Full,
+    /// What somebody else has changed, between two reconciliations; those who look at the history do not see it.
+    Correction,
+}
+
+/// KS-REC-20..26, and the short ways of DESIGN §5.
+pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
+    let artifact = match gate(observed, settings) {
+        Ok(artifact) => artifact,
+        Err(failure) => return Plan::Refuse(failure),
+    };
+    let unit = &observed.unit;
+    let same = |inputs: &Inputs| observed.inputs.as_ref() == Some(inputs);
+    let is_quiet = |allowed: &[Cause]| observed.causes.iter().all(|cause| allowed.contains(cause));
+    if let Some(waiting) = &unit.waiting
+        && same(&waiting.inputs)
+        && is_quiet(&[Cause::Health, Cause::Timer, Cause::Dependency])
+    {
+        return Plan::CheckHealth(Arc::clone(waiting));
+    }
+    let applied = unit.applied.as_ref().filter(|applied| same(&applied.inputs));
+    if is_quiet(&[Cause::Drift, Cause::Health]) && applied.is_some() {
+        let is_ready = condition::is_ready(conditions(&observed.kustomization));
+        return match (observed.is_proved, is_ready) {
+            (true, true) => Plan::Leave,
+            (false, true) => Plan::Apply { artifact, extent: Extent::Correction },
+            (_, false) => Plan::Apply { artifact, extent: Extent::Changed },
+        };
+    }
+    match applied {
+        Some(applied) if applied.is_stale() => Plan::Apply { artifact, extent: Extent::Full },
+        Some(applied) if observed.is_proved => Plan::Confirm { artifact, digest: applied.digest.clone() },
+        _ => Plan::Apply { artifact, extent: Extent::Changed },
+    }
+}
+
+/// What has to be there before anything is done.
+fn gate(observed: &Observed, settings: &Settings) -> Result<Arc<Artifact>, Failure> {
+    let kustomization = &*observed.kustomization;
+    let source_id = &observed.source_id;
+    let decryption = kustomization.spec.decryption.as_ref();
+    if decryption.is_some_and(|decryption| decryption.service_account_name.is_some())
+        && !settings.has_workload_identity
+    {
+        return Err(Failure::workload_identity());
+    }
+    let own = kustomization.metadata.namespace.as_deref().unwrap_or_default();
+    if settings.no_cross_namespace_refs && source_id.key.namespace != own {
+        return Err(Failure::cross_namespace(source_id));
+    }
+    if source_id.kind == "ExternalArtifact" && !settings.has_external_artifacts {
+        return Err(Failure::external_artifact(source_id));
+    }
+    let artifact = match &observed.source {
+        Source::Missing => return Err(Failure::source_missing(source_id)),
+        Source::Empty => return Err(Failure::source_empty(settings.requeue_dependency)),
+        Source::Artifact(artifact) => artifact,
+    };
+    for dependency in &observed.dependencies {
+        ready(dependency, source_id, artifact)
+            .map_err(|message| Failure::dependency(message + &circle_text(&observed.circle)))?;
+    }
+    Ok(Arc::clone(artifact))
+}
+
+/// Kustomizations that wait for each other never start; the message says so.
+fn circle_text(circle: &[weir_runtime::ObjectKey]) -> String {
+    if circle.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = circle.iter().map(ToString::to_string).collect();
+    format!(": circular dependency detected: {}", names.join(" -> "))
+}
+
+/// KS-DEP-1, KS-DEP-5, KS-DEP-6
+fn ready(dependency: &Dependency, source: &SourceId, artifact: &Artifact) -> Result<(), String> {
+    let Dependency { key, found } = dependency;
+    let Some(found) = found else {
+        let name = &key.name;
+        return Err(format!(
+            "dependency '{key}' not found: kustomizations.kustomize.toolkit.fluxcd.io \"{name}\" not found"
+        ));
+    };
+    let status = found.status.as_ref();
+    let is_observed =
+        status.is_some_and(|status| Some(status.observed_generation) == found.metadata.generation);
+    if !is_observed || !condition::is_ready(conditions(found)) {
+        return Err(format!("dependency '{key}' is not ready"));
+    }
+    let applied = status.and_then(|status| status.last_applied_revision.as_deref());
+    if SourceId::of(found) == *source && applied != Some(artifact.revision.as_str()) {
+        return Err(format!("dependency '{key}' revision is not up to date"));
+    }
+    Ok(())
+}
+
+pub(crate) fn conditions(kustomization: &Kustomization) -> &[weir_api::Condition] {
+    kustomization.status.as_ref().map_or(&[], |status| &status.conditions)
+}
+
+/// Whether the last health check has passed.
+pub(crate) fn is_healthy(kustomization: &Kustomization) -> bool {
+    condition::is_true(conditions(kustomization), condition_type::HEALTHY)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! What can keep a Kustomization from being Ready: the words of the condition, and what follows from them.
+
+use weir_api::Duration;
+use weir_api::reason as common;
+
+use crate::source::SourceId;
+
+/// Reasons of the Ready condition that only this kind has (KS 13.1).
+pub(crate) mod reason {
+    pub(crate) const ARTIFACT_FAILED: &str = "ArtifactFailed";
+    pub(crate) const BUILD_FAILED: &str = "BuildFailed";
+    pub(crate) const HEALTH_CHECK_FAILED: &str = "HealthCheckFailed";
+    pub(crate) const PRUNE_FAILED: &str = "PruneFailed";
+    pub(crate) const RECONCILIATION_FAILED: &str = "ReconciliationFailed";
+    pub(crate) const RECONCILIATION_SUCCEEDED: &str = "ReconciliationSucceeded";
+}
+
+/// What follows from a failure: the one table of requeue, event and conditions is in [`super::report`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Nothing is tried until the object changes: Stalled, an error event.
+    Denied,
+    /// The source does not exist: tried at the retry interval and when it appears, no event.
+    Absent,
+    /// The source has nothing yet: tried soon and when it has, no event.
+    Pending,
+    /// A dependency is not ready: tried soon and when it is, an info event.
+    Dependency,
+    /// Something failed: tried at the retry interval, an error event.
+    Retry,
+}
+
+/// Why a Kustomization is not Ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    pub(crate) class: Class,
+}
+
+impl Failure {
+    pub(crate) fn retry(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), class: Class::Retry }
+    }
+
+    /// KS-SRC-2
+    pub(crate) fn cross_namespace(source: &SourceId) -> Self {
+        let subject = source.subject();
+        let message = format!("can't access '{subject}', cross-namespace references have been blocked");
+        Self { reason: common::ACCESS_DENIED, message, class: Class::Denied }
+    }
+
+    /// KS-SRC-3
+    pub(crate) fn external_artifact(source: &SourceId) -> Self {
+        let subject = source.subject();
+        let message = format!("can't access '{subject}', ExternalArtifact feature gate is disabled");
+        Self { reason: common::ACCESS_DENIED, message, class: Class::Denied }
+    }
+
+    /// KS-REC-25
+    pub(crate) fn workload_identity() -> Self {
+        let message = "to use spec.decryption.serviceAccountName for decryption authentication please enable the \
+                       ObjectLevelWorkloadIdentity feature gate in the controller";
+        Self { reason: common::FEATURE_GATE_DISABLED, message: message.to_owned(), class: Class::Denied }
+    }
+
+    /// KS-SRC-4
+    pub(crate) fn source_missing(source: &SourceId) -> Self {
+        let message = format!("{}.source.toolkit.fluxcd.io \"{}\" not found", source.kind, source.key.name);
+        Self { reason: reason::ARTIFACT_FAILED, message, class: Class::Absent }
+    }
+
+    /// KS-SRC-6
+    pub(crate) fn source_empty(retry: Duration) -> Self {
+        let message = format!("Source artifact not found, retrying in {retry}");
+        Self { reason: reason::ARTIFACT_FAILED, message, class: Class::Pending }
+    }
+
+    /// KS-SRC-21
+    pub(crate) fn artifact_gone(retry: Duration) -> Self {
+        let message = format!("Source is not ready, artifact not found, retrying in {retry}");
+        Self { reason: reason::ARTIFACT_FAILED, message, class: Class::Pending }
+    }
+
+    /// KS-DEP-7
+    pub(crate) fn dependency(message: String) -> Self {
+        Self { reason: common::DEPENDENCY_NOT_READY, message, class: Class::Dependency }
+    }
+}

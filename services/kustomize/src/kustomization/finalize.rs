@@ -1,0 +1,147 @@
+//! What happens to applied objects when their Kustomization is deleted (KS 10.2). Dependencies play no part (KS-DEP-11).
+
+use std::time::{Duration, Instant};
+
+use weir_api::condition_type::READY;
+use weir_api::{Kustomization, reason};
+use weir_runtime::{EventDraft, Finalized, Run, condition};
+use weir_ssa::{Entry, Pruned, Session, probe};
+
+use super::decide::conditions;
+use super::health::timeout_of;
+use super::memory::Deletion;
+use super::{KustomizationReconciler, inventory};
+use crate::cluster::GROUP;
+
+/// How often objects that are being deleted are looked for (KS-GC-22).
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl KustomizationReconciler {
+    pub(super) async fn delete_applied(&self, run: &Run<Kustomization>) -> Finalized<Kustomization> {
+        let kustomization = &*run.object;
+        let unit = self.memory.get(&run.key);
+        let session = self.cluster.session(kustomization);
+        if let Some(deletion) = unit.deletion {
+            return self.await_termination(run, &session, deletion).await;
+        }
+        let waited = unit.waiting.as_ref().and_then(|waiting| waiting.attempt.inventory.clone());
+        let entries = inventory::union(inventory::entries(kustomization), &waited.unwrap_or_default());
+        if !deletes(kustomization) || entries.is_empty() {
+            return Finalized::Done { events: Vec::new() };
+        }
+        if kustomization.spec.kube_config.is_some() {
+            let message = "pruning for deleted resource failed: spec.kubeConfig is not supported";
+            return Finalized::Retry {
+                object: None,
+                events: vec![event(kustomization, EventDraft::error, message)],
+            };
+        }
+        let pruned = session.prune(&self.owner(kustomization), &entries).await;
+        if let Some(failure) = pruned.failure() {
+            if self.account_is_gone(kustomization).await {
+                return Finalized::Done { events: vec![orphaned(kustomization, &entries)] };
+            }
+            tracing::error!(
+                name = run.key.name,
+                namespace = run.key.namespace,
+                error = failure,
+                "pruning failed"
+            );
+            let message = "pruning for deleted resource failed";
+            return Finalized::Retry {
+                object: None,
+                events: vec![event(kustomization, EventDraft::error, message)],
+            };
+        }
+        let lines = pruned.changes.lines();
+        if policy(kustomization) != "WaitForTermination" {
+            return Finalized::Done { events: vec![event(kustomization, EventDraft::info, &lines)] };
+        }
+        let entries = deleted(&pruned, &entries);
+        let deletion = Deletion { entries, lines, started: Instant::now() };
+        self.await_termination(run, &session, deletion).await
+    }
+
+    /// KS-GC-22: an object that stays past the timeout does not keep the Kustomization.
+    async fn await_termination(
+        &self,
+        run: &Run<Kustomization>,
+        session: &Session,
+        deletion: Deletion,
+    ) -> Finalized<Kustomization> {
+        let mut left = Vec::new();
+        for entry in &deletion.entries {
+            let found = probe(session, &entry.id).await;
+            if found.assessment.status != weir_kstatus::Status::NotFound {
+                left.push(entry.clone());
+            }
+        }
+        let mut events = vec![event(&run.object, EventDraft::info, &deletion.lines)];
+        if left.is_empty() {
+            return Finalized::Done { events };
+        }
+        if deletion.started.elapsed() >= timeout_of(&run.object) {
+            let message = "failed to wait for resources termination";
+            events.push(event(&run.object, EventDraft::error, message));
+            return Finalized::Done { events };
+        }
+        let deletion = Deletion { entries: left, ..deletion };
+        self.memory.change(&run.key, |unit| unit.deletion = Some(deletion));
+        Finalized::Wait { give_up: PAUSE }
+    }
+
+    /// Whether the ServiceAccount that would delete is gone: its namespace is being deleted, and must not hang (KS-GC-26).
+    async fn account_is_gone(&self, kustomization: &Kustomization) -> bool {
+        let Some(account) = self.cluster.account(kustomization) else { return false };
+        let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
+        let accounts: kube::Api<k8s_openapi::api::core::v1::ServiceAccount> =
+            kube::Api::namespaced(self.client.clone(), namespace);
+        matches!(accounts.get_metadata_opt(account).await, Ok(None))
+    }
+}
+
+/// Whether the finalizer deletes (KS-GC-20..23).
+fn deletes(kustomization: &Kustomization) -> bool {
+    if kustomization.spec.suspend {
+        return false;
+    }
+    match policy(kustomization) {
+        "Orphan" => false,
+        "Delete" | "WaitForTermination" => true,
+        _ => kustomization.spec.prune,
+    }
+}
+
+fn policy(kustomization: &Kustomization) -> &str {
+    kustomization.spec.deletion_policy.as_deref().unwrap_or("MirrorPrune")
+}
+
+fn deleted(pruned: &Pruned, entries: &[Entry]) -> Vec<Entry> {
+    let is_deleted = |entry: &&Entry| {
+        let mut changes = pruned.changes.0.iter();
+        changes.any(|change| change.id == entry.id && change.action == weir_ssa::Action::Deleted)
+    };
+    entries.iter().filter(is_deleted).cloned().collect()
+}
+
+fn orphaned(kustomization: &Kustomization, entries: &[Entry]) -> EventDraft {
+    let subjects: Vec<String> = entries.iter().map(|entry| entry.id.subject()).collect();
+    let message = format!("unable to prune objects: \n{}", subjects.join("\n"));
+    event(kustomization, EventDraft::error, &message)
+}
+
+/// The reason is that of the Ready condition (KS-EVT-2), the metadata that of the applied revision.
+fn event(
+    kustomization: &Kustomization,
+    make: impl Fn(String, String) -> EventDraft,
+    message: &str,
+) -> EventDraft {
+    let ready = condition::find(conditions(kustomization), READY);
+    let reason = ready.map_or_else(|| reason::FAILED.to_owned(), |ready| ready.reason.clone());
+    let event = make(reason, message.to_owned());
+    let revision = kustomization.status.as_ref().and_then(|status| status.last_applied_revision.clone());
+    match revision {
+        Some(revision) => event.with(format!("{GROUP}/revision"), revision),
+        None => event,
+    }
+}

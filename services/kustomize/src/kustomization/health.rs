@@ -1,0 +1,181 @@
+//! Health checks without a held worker (KS-HC-1..12): the ledger answers for what is applied, the server for the rest.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use weir_api::Kustomization;
+use weir_kstatus::{Assessment, Status};
+use weir_ssa::{Action, ChangeSet, Entry, Manifest, ObjectId, Probe, Session, probe};
+
+/// No health check ends before this (KS-REC-40).
+const MIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How often objects are asked for that no watch covers.
+const POLL: Duration = Duration::from_secs(2);
+
+/// How long a wait may take before the status says so: most objects are ready within it, and each write costs the API
+/// server as much as an apply does.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// Objects whose health is awaited, since when, and until when.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    pub(crate) targets: Vec<ObjectId>,
+    /// Jobs that are gone when they are done (KS-HC-9).
+    pub(crate) short_jobs: HashSet<ObjectId>,
+    pub(crate) started: Instant,
+    pub(crate) timeout: Duration,
+}
+
+/// What a look at the objects says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// All are as they should be.
+    Passed,
+    /// They will not be, for this cause.
+    Failed(String),
+    /// Not yet.
+    Waiting,
+}
+
+/// The time limit of health checks (KS-REC-40).
+pub(crate) fn timeout_of(kustomization: &Kustomization) -> Duration {
+    let spec = &kustomization.spec;
+    let default = || spec.interval.to_std().saturating_sub(MIN_TIMEOUT);
+    spec.timeout.map_or_else(default, |timeout| timeout.to_std()).max(MIN_TIMEOUT)
+}
+
+/// The objects to check after an apply (KS-HC-1..3); none means that there is no health check.
+pub(crate) fn targets(kustomization: &Kustomization, changes: &ChangeSet) -> Vec<ObjectId> {
+    let entries = changes.0.iter().filter(|change| change.action != Action::Skipped);
+    targets_of(kustomization, entries.map(|change| &change.id))
+}
+
+/// The objects to check when nothing had to be applied.
+pub(crate) fn targets_of_inventory(kustomization: &Kustomization, inventory: &[Entry]) -> Vec<ObjectId> {
+    targets_of(kustomization, inventory.iter().map(|entry| &entry.id))
+}
+
+fn targets_of<'a>(kustomization: &Kustomization, all: impl Iterator<Item = &'a ObjectId>) -> Vec<ObjectId> {
+    let spec = &kustomization.spec;
+    let mut targets: Vec<ObjectId> = if spec.wait {
+        all.cloned().collect()
+    } else {
+        let checks = spec.health_checks.iter().map(|check| {
+            let api_version =
+                check.api_version.as_deref().filter(|text| !text.is_empty()).unwrap_or("apps/v1");
+            let group = api_version.split_once('/').map_or("", |(group, _)| group);
+            ObjectId {
+                namespace: check.namespace.clone().unwrap_or_default(),
+                name: check.name.clone(),
+                group: group.to_owned(),
+                kind: check.kind.clone(),
+            }
+        });
+        checks.collect()
+    };
+    targets.retain(|target| !is_itself(kustomization, target));
+    targets
+}
+
+/// A Kustomization that applies itself would wait for itself.
+fn is_itself(kustomization: &Kustomization, target: &ObjectId) -> bool {
+    target.group == crate::cluster::GROUP
+        && target.kind == "Kustomization"
+        && Some(&target.name) == kustomization.metadata.name.as_ref()
+        && Some(&target.namespace) == kustomization.metadata.namespace.as_ref()
+}
+
+/// Jobs with a time to live after they have finished.
+pub(crate) fn short_jobs(manifests: &[Manifest]) -> HashSet<ObjectId> {
+    let short = manifests.iter().filter(|manifest| {
+        manifest.id().group == "batch"
+            && manifest.id().kind == "Job"
+            && manifest.value().pointer("/spec/ttlSecondsAfterFinished").is_some()
+    });
+    short.map(|manifest| manifest.id().clone()).collect()
+}
+
+impl Check {
+    /// Looks at all objects. The second value is when to look again, if no watch will say so earlier.
+    pub(crate) async fn look(&self, session: &Session, fails_fast: bool) -> (Verdict, Option<Duration>) {
+        let mut found = Vec::with_capacity(self.targets.len());
+        let mut is_polled = false;
+        for id in &self.targets {
+            if session.lacks_namespace(id).await {
+                return (Verdict::Failed(lacks_namespace(id)), None);
+            }
+            let known = session.ledger().and_then(|ledger| ledger.assessment(id));
+            let known = known.filter(|known| !needs_pods(id, known));
+            is_polled |= known.is_none();
+            let state = match known {
+                Some(known) => known.into(),
+                None => probe(session, id).await,
+            };
+            found.push((id, state));
+        }
+        let is_late = self.started.elapsed() >= self.timeout;
+        (judge(&found, &self.short_jobs, is_late, fails_fast), is_polled.then_some(POLL))
+    }
+
+    /// When to look again in any case.
+    pub(crate) fn give_up(&self, is_announced: bool, poll: Option<Duration>) -> Duration {
+        let elapsed = self.started.elapsed();
+        let left = self.timeout.saturating_sub(elapsed);
+        let quiet = if is_announced { left } else { QUIET.saturating_sub(elapsed) };
+        left.min(quiet).min(poll.unwrap_or(left))
+    }
+
+    /// Whether the wait has taken long enough to be told.
+    pub(crate) fn is_long(&self) -> bool {
+        self.started.elapsed() >= QUIET
+    }
+}
+
+/// A StatefulSet or ReplicaSet in progress may have failed Pods, which its own status does not tell.
+fn needs_pods(id: &ObjectId, known: &Assessment) -> bool {
+    id.group == "apps"
+        && matches!(id.kind.as_str(), "StatefulSet" | "ReplicaSet")
+        && known.status == Status::InProgress
+}
+
+/// KS-HC-11
+fn lacks_namespace(id: &ObjectId) -> String {
+    let ObjectId { name, group, kind, .. } = id;
+    let kind = if group.is_empty() { kind.clone() } else { format!("{kind}.{group}") };
+    format!("resource {kind} {name} is namespace scoped, but namespace is not set")
+}
+
+/// KS-HC-5, KS-HC-6, KS-HC-9
+fn judge(
+    found: &[(&ObjectId, Probe)],
+    short_jobs: &HashSet<ObjectId>,
+    is_late: bool,
+    fails_fast: bool,
+) -> Verdict {
+    let is_done = |id: &ObjectId, status: Status| {
+        status == Status::Current || (status == Status::NotFound && short_jobs.contains(id))
+    };
+    let late: Vec<_> = found.iter().filter(|(id, probe)| !is_done(id, probe.assessment.status)).collect();
+    if late.is_empty() {
+        return Verdict::Passed;
+    }
+    let items = |only_failed: bool| {
+        let chosen =
+            late.iter().filter(|(_, probe)| !only_failed || probe.assessment.status == Status::Failed);
+        let mut items: Vec<String> = chosen.map(|(id, probe)| probe.item(id)).collect();
+        items.sort();
+        items.join(", ")
+    };
+    let failed = late.iter().filter(|(_, probe)| probe.assessment.status == Status::Failed).count();
+    if failed == late.len() || (failed > 0 && fails_fast) {
+        return Verdict::Failed(format!("failed early due to stalled resources: [{}]", items(true)));
+    }
+    if is_late {
+        return Verdict::Failed(format!("timeout waiting for: [{}]", items(false)));
+    }
+    Verdict::Waiting
+}
+
+#[cfg(test)]
+mod tests;

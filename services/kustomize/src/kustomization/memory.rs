@@ -1,0 +1,128 @@
+//! What is kept of a Kustomization between runs. All of it can be found out again by one full run.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use weir_kustomize::ReadSet;
+use weir_runtime::ObjectKey;
+use weir_ssa::Entry;
+
+use super::act::Attempt;
+use super::health::Check;
+
+/// After this long without a full check one is made although the watches prove that nothing has changed (DESIGN §5).
+const FULL_CHECK: Duration = Duration::from_secs(3600);
+
+/// The first pause between two corrections of drift of one Kustomization, doubled with each up to the second: another
+/// controller that keeps changing an object must not make this one spin.
+const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
+
+/// Corrections start over at the first pause after this long without one.
+const CALM: Duration = Duration::from_secs(1200);
+
+/// What a result was made of: the same inputs give the same manifests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Inputs {
+    pub(crate) artifact: String,
+    pub(crate) uid: String,
+    pub(crate) generation: i64,
+    pub(crate) variables: u64,
+}
+
+/// The last apply that went through.
+#[derive(Clone)]
+pub(crate) struct Applied {
+    pub(crate) inputs: Inputs,
+    /// Digest of the manifests.
+    pub(crate) digest: String,
+    /// Files that the build has read.
+    pub(crate) read_set: Arc<ReadSet>,
+    /// When every object was last compared with the cluster.
+    pub(crate) checked: Instant,
+}
+
+impl Applied {
+    /// Whether it is time to compare everything again.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.checked.elapsed() > FULL_CHECK
+    }
+}
+
+/// A run that waits for health.
+#[derive(Clone)]
+pub(crate) struct Waiting {
+    pub(crate) inputs: Inputs,
+    pub(crate) attempt: Attempt,
+    pub(crate) check: Check,
+    /// Whether the status says that it waits.
+    pub(crate) is_announced: bool,
+}
+
+/// Objects that are being deleted before the finalizer may go (KS-GC-22).
+#[derive(Clone)]
+pub(crate) struct Deletion {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) lines: String,
+    pub(crate) started: Instant,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Unit {
+    pub(crate) applied: Option<Applied>,
+    pub(crate) waiting: Option<Arc<Waiting>>,
+    pub(crate) deletion: Option<Deletion>,
+    corrections: Option<(Instant, Duration)>,
+}
+
+/// One entry a Kustomization, dropped with it.
+#[derive(Default)]
+pub(crate) struct Memory(Mutex<HashMap<ObjectKey, Unit>>);
+
+impl Memory {
+    pub(crate) fn get(&self, key: &ObjectKey) -> Unit {
+        self.0.lock().get(key).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn change(&self, key: &ObjectKey, change: impl FnOnce(&mut Unit)) {
+        change(self.0.lock().entry(key.clone()).or_default());
+    }
+
+    pub(crate) fn forget(&self, key: &ObjectKey) {
+        self.0.lock().remove(key);
+    }
+
+    /// How long a correction of drift has to wait.
+    pub(crate) fn pace(&self, key: &ObjectKey) -> Duration {
+        let mut units = self.0.lock();
+        let unit = units.entry(key.clone()).or_default();
+        let now = Instant::now();
+        let (last, pause) = match unit.corrections {
+            Some((last, pause)) if now.saturating_duration_since(last) < CALM => (last, pause),
+            _ => {
+                unit.corrections = Some((now, PACE.0));
+                return Duration::ZERO;
+            }
+        };
+        let due = last + pause;
+        if due <= now {
+            unit.corrections = Some((now, (pause * 2).min(PACE.1)));
+            return Duration::ZERO;
+        }
+        due - now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corrections_slow_down() {
+        let (memory, key) = (Memory::default(), ObjectKey::new("flux-system", "app"));
+        assert_eq!(memory.pace(&key), Duration::ZERO);
+        let second = memory.pace(&key);
+        assert!(second > Duration::ZERO && second <= PACE.0);
+    }
+}

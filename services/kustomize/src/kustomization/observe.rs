@@ -1,0 +1,120 @@
+//! Gathers what a decision needs: caches, memory, and the variables.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use weir_api::Kustomization;
+use weir_runtime::{Cause, ObjectKey, Run};
+
+use super::memory::{Inputs, Unit};
+use super::{KustomizationReconciler, inventory};
+use crate::source::{Source, SourceId};
+use crate::variables::{self, Variables};
+
+/// A dependency as it is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Dependency {
+    pub(crate) key: ObjectKey,
+    /// Nothing if there is no such Kustomization.
+    pub(crate) found: Option<Arc<Kustomization>>,
+}
+
+/// Everything that [`super::decide`] looks at.
+pub(crate) struct Observed {
+    pub(crate) kustomization: Arc<Kustomization>,
+    pub(crate) source_id: SourceId,
+    pub(crate) source: Source,
+    pub(crate) dependencies: Vec<Dependency>,
+    /// The way from this Kustomization back to itself by `dependsOn`, if there is one.
+    pub(crate) circle: Vec<ObjectKey>,
+    /// Nothing without `postBuild`, or while there is no artifact to substitute in.
+    pub(crate) variables: Option<Result<Variables, variables::Error>>,
+    /// What a result would be made of, once there is an artifact.
+    pub(crate) inputs: Option<Inputs>,
+    pub(crate) causes: Vec<Cause>,
+    pub(crate) unit: Unit,
+    /// Whether the watches prove that every object is as it was applied.
+    pub(crate) is_proved: bool,
+}
+
+impl KustomizationReconciler {
+    pub(super) async fn observe(&self, run: &Run<Kustomization>) -> Observed {
+        let kustomization = Arc::clone(&run.object);
+        let source_id = SourceId::of(&kustomization);
+        let source = self.sources.find(&source_id);
+        let dependencies = dependencies_of(&kustomization)
+            .map(|key| Dependency { found: self.kustomizations.get(&key), key })
+            .collect();
+        let circle = circle_of(&run.key, |key| self.kustomizations.get(key));
+        let variables = match &source {
+            Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
+            Source::Missing | Source::Empty => None,
+        };
+        let inputs = inputs_of(&kustomization, &source, variables.as_ref());
+        let unit = self.memory.get(&run.key);
+        let entries = inventory::entries(&kustomization);
+        let is_proved = self.cluster.ledger().proves(&self.owner(&kustomization), &entries);
+        let causes = run.causes.clone();
+        Observed {
+            kustomization,
+            source_id,
+            source,
+            dependencies,
+            circle,
+            variables,
+            inputs,
+            causes,
+            unit,
+            is_proved,
+        }
+    }
+}
+
+/// The Kustomizations that must be ready first; cross-namespace references are always allowed here (KS 5).
+pub(crate) fn dependencies_of(kustomization: &Kustomization) -> impl Iterator<Item = ObjectKey> + '_ {
+    let own = kustomization.metadata.namespace.as_deref().unwrap_or_default();
+    kustomization.spec.depends_on.iter().map(move |reference| {
+        ObjectKey::new(reference.namespace.as_deref().unwrap_or(own), reference.name.as_str())
+    })
+}
+
+/// The shortest way from a Kustomization over its dependencies back to it. Each is looked at once.
+fn circle_of(start: &ObjectKey, find: impl Fn(&ObjectKey) -> Option<Arc<Kustomization>>) -> Vec<ObjectKey> {
+    let mut came_from: HashMap<ObjectKey, ObjectKey> = HashMap::new();
+    let mut left = VecDeque::from([start.clone()]);
+    while let Some(key) = left.pop_front() {
+        let Some(found) = find(&key) else { continue };
+        for next in dependencies_of(&found) {
+            if next == *start {
+                let back = std::iter::successors(Some(key.clone()), |at| came_from.get(at).cloned());
+                let mut way: Vec<ObjectKey> = std::iter::once(start.clone()).chain(back).collect();
+                way.reverse();
+                return way;
+            }
+            if !came_from.contains_key(&next) {
+                came_from.insert(next.clone(), key.clone());
+                left.push_back(next);
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn inputs_of(
+    kustomization: &Kustomization,
+    source: &Source,
+    variables: Option<&Result<Variables, variables::Error>>,
+) -> Option<Inputs> {
+    let Source::Artifact(artifact) = source else { return None };
+    let variables = match variables {
+        None => 0,
+        Some(Ok(variables)) => variables.fingerprint(),
+        Some(Err(_)) => return None,
+    };
+    Some(Inputs {
+        artifact: artifact.digest.clone(),
+        uid: kustomization.metadata.uid.clone().unwrap_or_default(),
+        generation: kustomization.metadata.generation.unwrap_or_default(),
+        variables,
+    })
+}

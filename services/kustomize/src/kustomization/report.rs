@@ -1,0 +1,297 @@
+//! From what a run came to, to the status, the events and the next run (KS-REC-30..32, KS 13, KS 14). Pure.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use weir_api::condition_type::{HEALTHY, READY, RECONCILING, STALLED};
+use weir_api::kustomize::{HistoryEntry, KustomizationStatus};
+use weir_api::reason::{PROGRESSING, PROGRESSING_WITH_RETRY, SUCCEEDED};
+use weir_api::{Kustomization, condition_time};
+use weir_runtime::condition::{self, Status};
+use weir_runtime::{EventDraft, Next, Outcome};
+
+use super::Settings;
+use super::act::{Attempt, Done};
+use super::decide::{conditions, is_healthy};
+use super::failure::{Class, Failure, reason};
+use super::inventory::to_status;
+use crate::cluster::GROUP;
+
+/// Snapshots kept in the history (KS-STA-30).
+const MAX_HISTORY: usize = 5;
+
+/// The report of a run.
+pub(crate) fn report(
+    object: &Arc<Kustomization>,
+    now: Timestamp,
+    settings: &Settings,
+    done: Done,
+) -> Outcome<Kustomization> {
+    let mut draft = Draft::new(object, now);
+    match done {
+        Done::Superseded => Outcome::superseded(Kustomization::clone(object)),
+        Done::Left => Outcome::new(Kustomization::clone(object), interval(object)),
+        Done::Refused(failure) => refused(draft, settings, &failure),
+        Done::Failed(attempt, failure) => failed(draft, settings, &attempt, &failure),
+        Done::Finished(attempt, _) if attempt.is_correction => {
+            draft.tell_changes(&attempt);
+            draft.outcome(interval(object))
+        }
+        Done::Finished(attempt, health) => finished(draft, &attempt, health),
+        Done::Waiting { waiting, give_up } => {
+            draft.tell_changes(&waiting.attempt);
+            if waiting.is_announced {
+                draft.announce(&waiting.attempt);
+            }
+            draft.outcome(Next::Wait { give_up })
+        }
+    }
+}
+
+fn interval(object: &Kustomization) -> Next {
+    Next::Interval(object.spec.interval.to_std())
+}
+
+/// The table of failures: requeue, event and conditions of each class (KS 2, KS-EVT-6).
+fn refused(mut draft: Draft<'_>, settings: &Settings, failure: &Failure) -> Outcome<Kustomization> {
+    let retry = draft.retry_interval();
+    let soon = settings.requeue_dependency;
+    let was_told = draft.says(failure);
+    match failure.class {
+        Class::Denied => {
+            draft.remove(RECONCILING);
+            draft.set(STALLED, Status::True, failure.reason, &failure.message);
+            draft.set(READY, Status::False, failure.reason, &failure.message);
+            draft.events.push(EventDraft::error(failure.reason, failure.message.clone()));
+            draft.outcome(Next::Stop).error(failure.message.clone())
+        }
+        Class::Absent => {
+            draft.not_ready(failure);
+            draft.outcome(Next::After(retry)).info(failure.message.clone())
+        }
+        Class::Pending => {
+            draft.not_ready(failure);
+            draft.outcome(Next::After(soon.to_std())).info(failure.message.clone())
+        }
+        Class::Dependency => {
+            draft.not_ready(failure);
+            let message = format!("Dependencies do not meet ready condition, retrying in {soon}");
+            if !was_told {
+                draft.events.push(EventDraft::info(failure.reason, message.clone()));
+            }
+            draft.outcome(Next::Wait { give_up: soon.to_std() }).info(message)
+        }
+        Class::Retry => {
+            draft.not_ready(failure);
+            draft.events.push(EventDraft::error(failure.reason, failure.message.clone()));
+            draft.outcome(Next::After(retry)).error(failure.message.clone())
+        }
+    }
+}
+
+fn failed(
+    mut draft: Draft<'_>,
+    settings: &Settings,
+    attempt: &Attempt,
+    failure: &Failure,
+) -> Outcome<Kustomization> {
+    if failure.class != Class::Retry {
+        return refused(draft, settings, failure);
+    }
+    let message = match failure.reason {
+        reason::HEALTH_CHECK_FAILED => {
+            draft.set(HEALTHY, Status::False, failure.reason, &failure.message);
+            format!("health check failed after {}: {}", text(attempt.started.elapsed()), failure.message)
+        }
+        _ => failure.message.clone(),
+    };
+    draft.tell_changes(attempt);
+    draft.attempted(attempt);
+    draft.remove(STALLED);
+    draft.set(RECONCILING, Status::True, PROGRESSING_WITH_RETRY, &attempt.phase);
+    draft.set(READY, Status::False, failure.reason, &message);
+    let is_recorded = [reason::RECONCILIATION_FAILED, reason::PRUNE_FAILED, reason::HEALTH_CHECK_FAILED];
+    if is_recorded.contains(&failure.reason) {
+        draft.record(attempt, failure.reason);
+    }
+    draft.tell(EventDraft::error(failure.reason, message), attempt);
+    let retry = weir_api::Duration::from(draft.retry_interval());
+    let took = text(attempt.started.elapsed());
+    let line = format!("Reconciliation failed after {took}, next try in {retry}: {}", failure.message);
+    draft.outcome(Next::After(retry.to_std())).error(line)
+}
+
+fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -> Outcome<Kustomization> {
+    let is_new = draft.status.last_applied_revision.as_deref() != Some(attempt.revision.as_str());
+    draft.tell_changes(attempt);
+    draft.attempted(attempt);
+    match health {
+        None => draft.remove(HEALTHY),
+        Some(took) => {
+            let message = format!("Health check passed in {}", text(took));
+            if !is_healthy(draft.object) || (is_new && !attempt.changed.is_empty()) {
+                draft.tell(EventDraft::info(PROGRESSING, message.clone()), attempt);
+            }
+            // A check that passes again is no news: the message stays, and with it the status.
+            if !is_healthy(draft.object) || is_new {
+                draft.set(HEALTHY, Status::True, SUCCEEDED, &message);
+            } else {
+                draft.observe(HEALTHY);
+            }
+        }
+    }
+    draft.status.last_applied_revision = Some(attempt.revision.clone());
+    draft.status.last_applied_origin_revision.clone_from(&attempt.origin_revision);
+    draft.status.observed_generation = draft.generation;
+    draft.remove(RECONCILING);
+    draft.remove(STALLED);
+    let message = format!("Applied revision: {}", attempt.revision);
+    draft.set(READY, Status::True, reason::RECONCILIATION_SUCCEEDED, &message);
+    draft.record(attempt, reason::RECONCILIATION_SUCCEEDED);
+    let next = draft.object.spec.interval;
+    let took = text(attempt.started.elapsed());
+    let message = format!("Reconciliation finished in {took}, next run in {next}");
+    let event = EventDraft::info(reason::RECONCILIATION_SUCCEEDED, message.clone());
+    draft.tell(event.with(format!("{GROUP}/commit_status"), "update"), attempt);
+    draft.outcome(interval(draft.object)).info(message)
+}
+
+/// The status in the making.
+struct Draft<'a> {
+    object: &'a Arc<Kustomization>,
+    status: KustomizationStatus,
+    generation: i64,
+    now: Timestamp,
+    events: Vec<EventDraft>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(object: &'a Arc<Kustomization>, now: Timestamp) -> Self {
+        // The API server's default says that nothing was observed yet.
+        let never = || KustomizationStatus { observed_generation: -1, ..KustomizationStatus::default() };
+        let status = object.status.clone().unwrap_or_else(never);
+        let generation = object.metadata.generation.unwrap_or_default();
+        Self { object, status, generation, now, events: Vec::new() }
+    }
+
+    fn outcome(&self, next: Next) -> Outcome<Kustomization> {
+        let object = Kustomization { status: Some(self.status.clone()), ..Kustomization::clone(self.object) };
+        self.events.iter().cloned().fold(Outcome::new(object, next), Outcome::event)
+    }
+
+    fn retry_interval(&self) -> Duration {
+        let spec = &self.object.spec;
+        spec.retry_interval.unwrap_or(spec.interval).to_std()
+    }
+
+    fn set(&mut self, type_: &str, status: Status, reason: &str, message: &str) {
+        let conditions = &mut self.status.conditions;
+        condition::set(conditions, type_, status, reason, message, self.generation, self.now);
+    }
+
+    fn remove(&mut self, type_: &str) {
+        condition::remove(&mut self.status.conditions, type_);
+    }
+
+    /// A condition that stays as it is speaks of this generation too.
+    fn observe(&mut self, type_: &str) {
+        let conditions = self.status.conditions.iter_mut();
+        conditions.filter(|known| known.type_ == type_).for_each(|known| {
+            known.observed_generation = Some(self.generation);
+        });
+    }
+
+    /// Whether the Ready condition says this already.
+    fn says(&self, failure: &Failure) -> bool {
+        condition::find(conditions(self.object), READY)
+            .is_some_and(|ready| ready.reason == failure.reason && ready.message == failure.message)
+    }
+
+    /// Ready=False; a failure before keeps its Reconciling condition.
+    fn not_ready(&mut self, failure: &Failure) {
+        self.remove(STALLED);
+        let reconciling =
+            condition::find(&self.status.conditions, RECONCILING).map(|known| known.message.clone());
+        if let Some(message) = reconciling {
+            self.set(RECONCILING, Status::True, PROGRESSING_WITH_RETRY, &message);
+        }
+        self.set(READY, Status::False, failure.reason, &failure.message);
+    }
+
+    /// KS-HC-4
+    fn announce(&mut self, attempt: &Attempt) {
+        self.attempted(attempt);
+        self.remove(STALLED);
+        self.set(RECONCILING, Status::True, PROGRESSING, &attempt.phase);
+        self.set(READY, Status::Unknown, PROGRESSING, "Reconciliation in progress");
+        self.set(HEALTHY, Status::Unknown, PROGRESSING, &attempt.phase);
+    }
+
+    fn attempted(&mut self, attempt: &Attempt) {
+        if attempt.is_attempted {
+            self.status.last_attempted_revision = Some(attempt.revision.clone());
+        }
+        if let Some(entries) = &attempt.inventory {
+            self.status.inventory = Some(to_status(entries));
+        }
+    }
+
+    /// KS-SSA-91, KS-GC-6
+    fn tell_changes(&mut self, attempt: &Attempt) {
+        if attempt.is_told {
+            return;
+        }
+        for lines in [&attempt.changed, &attempt.pruned] {
+            if !lines.is_empty() {
+                self.tell(EventDraft::info(PROGRESSING, lines.clone()), attempt);
+            }
+        }
+    }
+
+    /// KS-EVT-3
+    fn tell(&mut self, event: EventDraft, attempt: &Attempt) {
+        let event = event.with(format!("{GROUP}/revision"), attempt.revision.clone());
+        let event = match &attempt.origin_revision {
+            Some(origin) => event.with(format!("{GROUP}/originRevision"), origin.clone()),
+            None => event,
+        };
+        self.events.push(event);
+    }
+
+    /// KS-STA-30
+    fn record(&mut self, attempt: &Attempt, status: &str) {
+        let Some(digest) = &attempt.digest else { return };
+        let history = &mut self.status.history;
+        let place = history
+            .iter()
+            .position(|entry| entry.digest == *digest && entry.last_reconciled_status == status);
+        let known = place.map(|place| history.remove(place));
+        let now = condition_time(self.now);
+        let mut metadata = BTreeMap::from([("revision".to_owned(), attempt.revision.clone())]);
+        metadata.extend(attempt.origin_revision.clone().map(|origin| ("originRevision".to_owned(), origin)));
+        history.insert(
+            0,
+            HistoryEntry {
+                digest: digest.clone(),
+                first_reconciled: known
+                    .as_ref()
+                    .map_or_else(|| now.clone(), |known| known.first_reconciled.clone()),
+                last_reconciled: now,
+                last_reconciled_duration: attempt.started.elapsed().into(),
+                last_reconciled_status: status.to_owned(),
+                total_reconciliations: known.map_or(0, |known| known.total_reconciliations) + 1,
+                metadata,
+            },
+        );
+        history.truncate(MAX_HISTORY);
+    }
+}
+
+fn text(duration: Duration) -> String {
+    weir_api::Duration::from(duration).to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Which Kustomizations a change elsewhere concerns (KS-REC-3..6).
+
+use weir_api::{Artifact, GitRepository, Kustomization, OciRepository};
+use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, condition};
+
+use super::decide::conditions;
+use super::observe::dependencies_of;
+use crate::source::{SourceId, artifact_of_git, artifact_of_oci};
+
+/// A GitRepository has a new artifact.
+pub(crate) fn wake_by_git(
+    change: &Change<GitRepository>,
+    kustomizations: &Cache<Kustomization>,
+    queue: &Queue,
+) {
+    let artifact = |object: &Option<std::sync::Arc<GitRepository>>| {
+        object.as_ref().and_then(|object| artifact_of_git(object))
+    };
+    let (old, new) = (artifact(&change.old), artifact(&change.new));
+    if let Some(latest) = change.latest() {
+        wake("GitRepository", ObjectKey::of(&**latest), old, new, kustomizations, queue);
+    }
+}
+
+/// An OCIRepository has a new artifact.
+pub(crate) fn wake_by_oci(
+    change: &Change<OciRepository>,
+    kustomizations: &Cache<Kustomization>,
+    queue: &Queue,
+) {
+    let artifact = |object: &Option<std::sync::Arc<OciRepository>>| {
+        object.as_ref().and_then(|object| artifact_of_oci(object))
+    };
+    let (old, new) = (artifact(&change.old), artifact(&change.new));
+    if let Some(latest) = change.latest() {
+        wake("OCIRepository", ObjectKey::of(&**latest), old, new, kustomizations, queue);
+    }
+}
+
+fn wake(
+    kind: &str,
+    key: ObjectKey,
+    old: Option<Artifact>,
+    new: Option<Artifact>,
+    kustomizations: &Cache<Kustomization>,
+    queue: &Queue,
+) {
+    let Some(new) = new else { return };
+    if old.is_some_and(|old| old.revision == new.revision) {
+        return;
+    }
+    let id = SourceId { kind: kind.to_owned(), key };
+    for kustomization in kustomizations.list() {
+        if SourceId::of(&kustomization) == id && !has_seen(&kustomization, &new) {
+            queue.enqueue(ObjectKey::of(&*kustomization), Cause::Revision);
+        }
+    }
+}
+
+/// KS-REC-4
+fn has_seen(kustomization: &Kustomization, artifact: &Artifact) -> bool {
+    let conditions = conditions(kustomization);
+    let is_at_it = condition::is_ready(conditions) || condition::is_true(conditions, "Reconciling");
+    let attempted =
+        kustomization.status.as_ref().and_then(|status| status.last_attempted_revision.as_deref());
+    is_at_it && attempted == Some(artifact.revision.as_str())
+}
+
+/// A Kustomization has become ready, or ready for another revision: those that wait for it start at once.
+pub(crate) fn wake_by_dependency(
+    change: &Change<Kustomization>,
+    kustomizations: &Cache<Kustomization>,
+    queue: &Queue,
+) {
+    let Some(new) = &change.new else { return };
+    let state = |object: &Kustomization| {
+        let status = object.status.as_ref()?;
+        let applied = status.last_applied_revision.clone();
+        condition::is_ready(conditions(object)).then_some((applied, status.observed_generation))
+    };
+    let is_ready = state(new);
+    if is_ready.is_none() || change.old.as_ref().is_some_and(|old| state(old) == is_ready) {
+        return;
+    }
+    let key = ObjectKey::of(&**new);
+    for kustomization in kustomizations.list() {
+        let waits = dependencies_of(&kustomization).any(|dependency| dependency == key);
+        if waits && !condition::is_ready(conditions(&kustomization)) {
+            queue.enqueue(ObjectKey::of(&*kustomization), Cause::Dependency);
+        }
+    }
+}

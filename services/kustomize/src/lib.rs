@@ -1,0 +1,23 @@
+//! The kustomize service: keeps clusters equal to what Kustomizations ask for.
+//!
+//! ```text
+//! source's artifact ─► files ─► build ─► manifests ─► weir-ssa: apply, prune ─► cluster
+//!                                                        ▲                        │
+//!                              Kustomization ◄─ status ──┴── ledger ◄── watches ──┘
+//! ```
+//!
+//! Invariants: a tenant's objects are touched with the tenant's identity only; nothing of a stage is applied before all
+//! of it has passed the server's dry-run; a reconcile that changes nothing costs one status write and one event.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+pub mod args;
+mod build;
+mod cluster;
+mod fetch;
+mod kustomization;
+mod rpc;
+mod service;
+mod source;
+mod variables;
+
+pub use service::run;

@@ -1,0 +1,125 @@
+//! Wires the service together.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::Semaphore;
+use weir_api::{GitRepository, Kustomization, OciRepository};
+use weir_runtime::grpc::{Token, peer_channel};
+use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
+use weir_ssa::{Notice, Owner};
+
+use crate::args::{
+    Args, CONCURRENT, DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, STRICT_SUBSTITUTIONS, WORKLOAD_IDENTITY,
+};
+use crate::cluster::Cluster;
+use crate::fetch::Artifacts;
+use crate::kustomization::{
+    KustomizationReconciler, Memory, Settings, wake_by_dependency, wake_by_git, wake_by_oci,
+};
+use crate::source::Sources;
+
+/// Builds at once beyond the number of processors only wait for each other.
+const MIN_BUILDS: usize = 2;
+
+/// Environment variable that leads artifact downloads elsewhere, for local development (KS-SRC-25).
+const LOCAL_SOURCE: &str = "SOURCE_CONTROLLER_LOCALHOST";
+
+/// Runs the service until its environment is told to stop.
+///
+/// # Errors
+/// When a flag makes no sense or the service cannot start.
+pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
+    let service =
+        Service::start("kustomize-controller", &args.runtime, Some(&args.events), env, &GATES).await?;
+    let kustomizations: Cache<Kustomization> = service.cache().await?;
+    let git: Cache<GitRepository> = service.cache().await?;
+    let oci: Cache<OciRepository> = service.cache().await?;
+    let queue: Arc<OnceLock<Queue>> = Arc::default();
+    let memory = Arc::new(Memory::default());
+    let cluster = cluster(&args, &service, Arc::clone(&queue), Arc::clone(&memory));
+    let processors = std::thread::available_parallelism().map_or(MIN_BUILDS, usize::from);
+    let reconciler = KustomizationReconciler {
+        settings: settings(&args, &service),
+        client: service.client().clone(),
+        kustomizations: kustomizations.clone(),
+        sources: Sources { git: git.clone(), oci: oci.clone() },
+        artifacts: artifacts(&args, &service)?,
+        cluster: cluster.clone(),
+        memory,
+        builds: Arc::new(Semaphore::new(processors.max(MIN_BUILDS))),
+    };
+    let concurrent = args.runtime.concurrent(CONCURRENT);
+    let own = service.controller("kustomization", kustomizations.clone(), reconciler, concurrent);
+    let own = queue.get_or_init(|| own).clone();
+    wake(&kustomizations, &git, &oci, &own);
+    crate::rpc::serve(&service, kustomizations);
+    let ended = service.run_until_shutdown().await;
+    cluster.stopped().await;
+    ended
+}
+
+fn cluster(args: &Args, service: &Service, queue: Arc<OnceLock<Queue>>, memory: Arc<Memory>) -> Cluster {
+    let notify = move |owner: &Owner, notice: Notice| {
+        let Some(queue) = queue.get() else { return };
+        let key = ObjectKey::new(owner.namespace.clone(), owner.name.clone());
+        match notice {
+            Notice::Status => queue.enqueue(key, Cause::Health),
+            Notice::Drift => {
+                let pause = memory.pace(&key);
+                if pause.is_zero() {
+                    queue.enqueue(key, Cause::Drift);
+                } else {
+                    queue.enqueue_after(key, Cause::Drift, pause);
+                }
+            }
+        }
+    };
+    let account = &args.runtime.default_service_account;
+    Cluster::new(service.client().clone(), &args.override_manager, account, service.shutdown(), notify)
+}
+
+fn settings(args: &Args, service: &Service) -> Settings {
+    let gates = service.gates();
+    // A kind parses from any text.
+    let stage = args.custom_apply_stage_kinds.iter().filter_map(|kind| kind.parse().ok());
+    Settings {
+        requeue_dependency: args.runtime.requeue_dependency,
+        no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
+        has_external_artifacts: gates.enabled(EXTERNAL_ARTIFACT),
+        has_workload_identity: gates.enabled(WORKLOAD_IDENTITY),
+        is_strict: gates.enabled(STRICT_SUBSTITUTIONS),
+        fails_fast: !gates.enabled(DISABLE_FAIL_FAST),
+        concurrent_ssa: args.concurrent_ssa,
+        overridden_managers: args.override_manager.clone(),
+        custom_stage: stage.collect(),
+    }
+}
+
+fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> {
+    let other = |error: String| ServiceError::Other(error);
+    let stream = match args.source_grpc_addr.as_str() {
+        "" => None,
+        addr => {
+            let channel =
+                peer_channel(addr, None).map_err(|error| other(format!("--source-grpc-addr: {error}")))?;
+            Some((channel, Token(service.env().peer_token.clone())))
+        }
+    };
+    let host = std::env::var(LOCAL_SOURCE).ok().filter(|host| !host.is_empty());
+    Artifacts::new(stream, host, args.http_retry).map_err(|error| other(error.to_string()))
+}
+
+/// Lets changes of sources and of dependencies wake the Kustomizations that they concern.
+fn wake(
+    kustomizations: &Cache<Kustomization>,
+    git: &Cache<GitRepository>,
+    oci: &Cache<OciRepository>,
+    queue: &Queue,
+) {
+    let (all, to) = (kustomizations.clone(), queue.clone());
+    git.on_change(move |change| wake_by_git(change, &all, &to));
+    let (all, to) = (kustomizations.clone(), queue.clone());
+    oci.on_change(move |change| wake_by_oci(change, &all, &to));
+    let (all, to) = (kustomizations.clone(), queue.clone());
+    kustomizations.on_change(move |change| wake_by_dependency(change, &all, &to));
+}

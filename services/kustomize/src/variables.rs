@@ -1,0 +1,150 @@
+//! The variables of post-build substitution and where they come from (KS-SUB-2..6).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{Api, Client};
+use weir_api::Kustomization;
+use weir_api::kustomize::{PostBuild, SubstituteReference};
+use weir_envsubst::{VARIABLE_NAME, is_variable_name};
+
+/// Bytes of all values together; ConfigMaps and Secrets hold 1 MiB each at most.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// Name and value of every variable. Values may come from Secrets, so that they are not printed.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Variables(BTreeMap<String, String>);
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// Why the variables are not known; the texts stand behind the name of the object that is substituted (KS-SUB-8).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Error {
+    /// A ConfigMap or Secret could not be read (KS-SUB-3).
+    #[error("substitute from '{kind}/{name}' error: {message}")]
+    Reference { kind: String, name: String, message: String },
+    /// A name that no variable can have (KS-SUB-5).
+    #[error("'{name}' var name is invalid, must match '{VARIABLE_NAME}'")]
+    Name { name: String },
+    /// More values than a build takes.
+    #[error("variables exceed the limit of {MAX_BYTES} bytes")]
+    TooLarge,
+}
+
+impl Variables {
+    /// The value of a variable.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Reads all sources, later ones over earlier ones and inline values last, as the service itself (KS-IMP-2).
+    pub(crate) async fn load(client: &Client, kustomization: &Kustomization) -> Result<Option<Self>, Error> {
+        let Some(post_build) = &kustomization.spec.post_build else { return Ok(None) };
+        let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
+        let mut loaded = BTreeMap::new();
+        for reference in &post_build.substitute_from {
+            loaded.extend(read(client, namespace, reference).await?);
+        }
+        Self::merge(loaded, post_build).map(Some)
+    }
+
+    fn merge(loaded: BTreeMap<String, String>, post_build: &PostBuild) -> Result<Self, Error> {
+        let mut variables = loaded;
+        variables.extend(post_build.substitute.clone());
+        if let Some(name) = variables.keys().find(|name| !is_variable_name(name)) {
+            return Err(Error::Name { name: name.clone() });
+        }
+        if variables.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > MAX_BYTES {
+            return Err(Error::TooLarge);
+        }
+        variables.values_mut().for_each(|value| value.retain(|character| character != '\n'));
+        Ok(Self(variables))
+    }
+
+    /// A number that differs when a name or value does.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+async fn read(
+    client: &Client,
+    namespace: &str,
+    reference: &SubstituteReference,
+) -> Result<BTreeMap<String, String>, Error> {
+    let SubstituteReference { kind, name, optional } = reference;
+    let answer = match kind.as_str() {
+        "ConfigMap" => {
+            let found = Api::<ConfigMap>::namespaced(client.clone(), namespace).get(name).await;
+            found.map(|object| object.data.unwrap_or_default())
+        }
+        _ => {
+            let found = Api::<Secret>::namespaced(client.clone(), namespace).get(name).await;
+            found.map(|object| texts(object.data.unwrap_or_default()))
+        }
+    };
+    match answer {
+        Ok(variables) => Ok(variables),
+        Err(kube::Error::Api(status)) if *optional && status.code == 404 => Ok(BTreeMap::new()),
+        Err(error) => {
+            let message = match error {
+                kube::Error::Api(status) => status.message,
+                other => other.to_string(),
+            };
+            Err(Error::Reference { kind: kind.clone(), name: name.clone(), message })
+        }
+    }
+}
+
+fn texts(data: BTreeMap<String, k8s_openapi::ByteString>) -> BTreeMap<String, String> {
+    data.into_iter().map(|(key, value)| (key, String::from_utf8_lossy(&value.0).into_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inline(entries: &[(&str, &str)]) -> PostBuild {
+        let substitute =
+            entries.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        PostBuild { substitute, ..PostBuild::default() }
+    }
+
+    #[test]
+    fn inline_values_win_and_line_ends_go() {
+        let loaded = [("a".to_owned(), "cm".to_owned()), ("b".to_owned(), "\naz-1a\n".to_owned())];
+        let variables = Variables::merge(loaded.into(), &inline(&[("a", "spec")])).unwrap();
+        assert_eq!(
+            (variables.get("a"), variables.get("b"), variables.get("c")),
+            (Some("spec"), Some("az-1a"), None)
+        );
+    }
+
+    #[test]
+    fn one_bad_name_fails_all() {
+        let error = Variables::merge(BTreeMap::new(), &inline(&[("a-b", "x")])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "'a-b' var name is invalid, must match '^[_[:alpha:]][_[:alpha:][:digit:]]*$'"
+        );
+    }
+
+    #[test]
+    fn values_are_not_printed() {
+        let variables = Variables::merge(BTreeMap::new(), &inline(&[("password", "hunter2")])).unwrap();
+        assert_eq!(format!("{variables:?}"), r#"{"password"}"#);
+    }
+}
