@@ -1,0 +1,204 @@
+//! Getting in: what a registry asks for, and how it is answered (DEP-OCI-2, DEP-OCI-5).
+
+use crate::error::Error;
+use crate::repository::Repository;
+use reqwest::{Client, Method, RequestBuilder, Response, header};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use url::Url;
+use weir_auth::RegistryCredentials;
+
+/// Bytes of an answer of a token server.
+const MAX_TOKEN_BYTES: usize = 1 << 20;
+/// Name of this client to token servers.
+const CLIENT_ID: &str = "weir";
+
+/// How a registry lets callers in; the same for everyone, so it may be remembered for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Challenge {
+    /// It does not ask.
+    Open,
+    /// User and password with each request.
+    Basic,
+    /// A token from a token server.
+    Bearer { realm: String, service: Option<String> },
+}
+
+/// What goes into the `Authorization` header of a handle's requests.
+#[derive(Clone)]
+pub(crate) enum Pass {
+    Nothing,
+    Basic(String, SecretString),
+    Bearer(SecretString),
+}
+
+impl Pass {
+    pub(crate) fn apply(&self, request: RequestBuilder) -> RequestBuilder {
+        match self {
+            Pass::Nothing => request,
+            Pass::Basic(user, password) => request.basic_auth(user, Some(password.expose_secret())),
+            Pass::Bearer(token) => request.bearer_auth(token.expose_secret()),
+        }
+    }
+}
+
+impl Challenge {
+    /// Reads the answer to a request without credentials.
+    pub(crate) fn of(response: &Response) -> Challenge {
+        let headers = response.headers().get_all(header::WWW_AUTHENTICATE).iter();
+        let values: Vec<&str> = headers.filter_map(|value| value.to_str().ok()).collect();
+        Challenge::parse(&values)
+    }
+
+    fn parse(values: &[&str]) -> Challenge {
+        let bearer = values.iter().find_map(|value| strip_scheme(value, "bearer"));
+        if let Some(parameters) = bearer {
+            let parameter = |name| {
+                parameters_of(parameters).find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+            };
+            if let Some(realm) = parameter("realm") {
+                return Challenge::Bearer { realm, service: parameter("service") };
+            }
+        }
+        match values.iter().any(|value| strip_scheme(value, "basic").is_some()) {
+            true => Challenge::Basic,
+            false => Challenge::Open,
+        }
+    }
+
+    /// Answers the challenge for pulls from `repository`. `may_be_plain` says whether passwords may travel over HTTP.
+    pub(crate) async fn answer(
+        &self,
+        client: &Client,
+        repository: &Repository,
+        credentials: &RegistryCredentials,
+        may_be_plain: bool,
+    ) -> Result<Pass, Error> {
+        match (self, credentials) {
+            (Challenge::Open, _) => Ok(Pass::Nothing),
+            (_, RegistryCredentials::Bearer(token)) => Ok(Pass::Bearer(token.clone())),
+            (Challenge::Basic, RegistryCredentials::Basic { username, password }) => {
+                Ok(Pass::Basic(username.clone(), password.clone()))
+            }
+            (Challenge::Basic, _) => Ok(Pass::Nothing),
+            (Challenge::Bearer { realm, service }, _) => {
+                let realm = trusted(realm, repository, may_be_plain)?;
+                token(client, realm, service.as_deref(), repository, credentials).await.map(Pass::Bearer)
+            }
+        }
+    }
+}
+
+/// The token server, if a password may be sent to it: over TLS, or in plain to the registry's own host where the object
+/// allows that. The registry names it, so anything could stand there.
+fn trusted(realm: &str, repository: &Repository, may_be_plain: bool) -> Result<Url, Error> {
+    let refuse = || Error::Realm { host: repository.host().to_owned(), realm: realm.to_owned() };
+    let url = Url::parse(realm).map_err(|_| refuse())?;
+    let registry = Url::parse(&format!("http://{}/", repository.host())).map_err(|_| refuse())?;
+    let is_plain = url.scheme() == "http" && may_be_plain && url.host_str() == registry.host_str();
+    if url.scheme() == "https" || is_plain { Ok(url) } else { Err(refuse()) }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Token {
+    token: String,
+    access_token: String,
+}
+
+async fn token(
+    client: &Client,
+    realm: Url,
+    service: Option<&str>,
+    repository: &Repository,
+    credentials: &RegistryCredentials,
+) -> Result<SecretString, Error> {
+    let scope = format!("repository:{}:pull", repository.path());
+    let (method, request) = match credentials {
+        RegistryCredentials::IdentityToken(refresh) => {
+            let form = [
+                ("grant_type", "refresh_token"),
+                ("client_id", CLIENT_ID),
+                ("refresh_token", refresh.expose_secret()),
+                ("service", service.unwrap_or_default()),
+                ("scope", &scope),
+            ];
+            (Method::POST, client.post(realm.clone()).form(&form))
+        }
+        other => {
+            let mut query = vec![("scope", scope.as_str())];
+            query.extend(service.map(|service| ("service", service)));
+            let request = client.get(realm.clone()).query(&query);
+            let request = match other {
+                RegistryCredentials::Basic { username, password } => {
+                    request.basic_auth(username, Some(password.expose_secret()))
+                }
+                _ => request,
+            };
+            (Method::GET, request)
+        }
+    };
+    let response = request.send().await.map_err(|error| Error::transport(&method, &realm, &error))?;
+    let status = response.status();
+    let body = weir_http::read_capped(response, MAX_TOKEN_BYTES).await;
+    let body = body.map_err(|_| Error::NoToken { host: repository.host().to_owned() })?;
+    if !status.is_success() {
+        return Err(Error::refused(&method, &realm, status, None, &body));
+    }
+    let token: Token = serde_json::from_slice(&body).unwrap_or_default();
+    let token = if token.token.is_empty() { token.access_token } else { token.token };
+    if token.is_empty() {
+        Err(Error::NoToken { host: repository.host().to_owned() })
+    } else {
+        Ok(token.into())
+    }
+}
+
+fn strip_scheme<'a>(value: &'a str, scheme: &str) -> Option<&'a str> {
+    let (found, rest) = value.split_once(' ').unwrap_or((value, ""));
+    found.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+/// `key="value"` pairs; commas inside quotes belong to the value.
+fn parameters_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (key, value) = rest.split_once('=')?;
+        let value = value.trim_start();
+        let (value, tail) = match value.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"')?,
+            None => value.split_once(',').unwrap_or((value, "")),
+        };
+        rest = tail.trim_start_matches([',', ' ']);
+        Some((key.trim(), value.trim()))
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(&[], Challenge::Open)]
+    #[case(&["Basic realm=\"x\""], Challenge::Basic)]
+    #[case(&["Bearer realm=\"https://a/token?x=1,2\",service=\"r\",scope=\"a:b\""],
+        Challenge::Bearer { realm: "https://a/token?x=1,2".into(), service: Some("r".into()) })]
+    #[case(&["Basic realm=x", "bearer realm=\"https://a\""], Challenge::Bearer { realm: "https://a".into(), service: None })]
+    #[case(&["Bearer error=\"x\""], Challenge::Open)]
+    fn challenges(#[case] values: &[&str], #[case] expected: Challenge) {
+        assert_eq!(Challenge::parse(values), expected);
+    }
+
+    #[rstest]
+    #[case("https://auth.example.com/token", false, true)]
+    #[case("http://auth.example.com/token", true, false)]
+    #[case("http://r.example.com:5001/token", true, true)]
+    #[case("http://r.example.com:5001/token", false, false)]
+    #[case("file:///etc/passwd", true, false)]
+    fn realms(#[case] realm: &str, #[case] may_be_plain: bool, #[case] expected: bool) {
+        let repository = Repository::parse("r.example.com:5000/app").unwrap();
+        assert_eq!(trusted(realm, &repository, may_be_plain).is_ok(), expected);
+    }
+}

@@ -1,0 +1,238 @@
+//! What goes wrong between us and a registry, in the words that conditions carry.
+
+use reqwest::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+use url::Url;
+
+/// Characters of an error page that go into a message.
+const MAX_PAGE: usize = 512;
+
+/// A failed request to a registry.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The registry said no and why.
+    #[error("{method} {url}: {words}")]
+    Refused {
+        /// Method of the request.
+        method: Method,
+        /// What was asked for.
+        url: String,
+        /// The registry's words.
+        words: String,
+        /// The status of its answer.
+        status: StatusCode,
+        /// How long it wants to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// No answer.
+    #[error("{method} \"{url}\": {reason}")]
+    Transport {
+        /// Method of the request, capitalised as Go does.
+        method: &'static str,
+        /// What was asked for.
+        url: String,
+        /// Why there is no answer.
+        reason: String,
+        /// Whether another try may help.
+        is_transient: bool,
+    },
+    /// No answer on any of the ways to try.
+    #[error("{}", causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Unreachable {
+        /// What happened on each.
+        causes: Vec<Error>,
+    },
+    /// The client could not be made.
+    #[error(transparent)]
+    Client(#[from] weir_http::ClientError),
+    /// The challenge cannot be met safely (DEP-OCI-5).
+    #[error("registry '{host}' asks for credentials to be sent to '{realm}', which is not trusted")]
+    Realm {
+        /// The registry.
+        host: String,
+        /// The token server that it names.
+        realm: String,
+    },
+    /// The token server answers without a token.
+    #[error("token server of '{host}' gave no token")]
+    NoToken {
+        /// The registry.
+        host: String,
+    },
+    /// A body beyond its cap.
+    #[error("{what} of '{url}' is larger than {limit} bytes")]
+    TooLarge {
+        /// What it would be.
+        what: &'static str,
+        /// What was asked for.
+        url: String,
+        /// The cap.
+        limit: u64,
+    },
+    /// More tags or pages than anyone can use.
+    #[error("more than {limit} tags in '{repository}'")]
+    TooManyTags {
+        /// The repository.
+        repository: String,
+        /// The cap.
+        limit: usize,
+    },
+    /// An answer that is not what it should be.
+    #[error("{what} of '{url}' is malformed: {reason}")]
+    Malformed {
+        /// What it should be.
+        what: &'static str,
+        /// What was asked for.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Content that is not what its digest says (SRC-SCK-5).
+    #[error("content of '{url}' has digest '{actual}', expected '{expected}'")]
+    DigestMismatch {
+        /// What was asked for.
+        url: String,
+        /// The digest by which it was asked for.
+        expected: String,
+        /// Its digest.
+        actual: String,
+    },
+    /// A digest that cannot be verified.
+    #[error(transparent)]
+    Digest(#[from] weir_artifact::DigestError),
+    /// An index without an image for this platform.
+    #[error("no child with platform linux/amd64 in index {digest}")]
+    NoPlatform {
+        /// The index.
+        digest: String,
+    },
+    /// The time given for the operation is over.
+    #[error("context deadline exceeded")]
+    Deadline,
+}
+
+impl Error {
+    /// Whether the registry says that there is no such thing.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Error::Refused { status: StatusCode::NOT_FOUND, .. })
+    }
+
+    /// Whether another try may help (SRC-OCI-15).
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Error::Refused { status, .. } => {
+                status.is_server_error()
+                    || matches!(*status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
+            }
+            Error::Transport { is_transient, .. } => *is_transient,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn refused(
+        method: &Method,
+        url: &Url,
+        status: StatusCode,
+        retry_after: Option<Duration>,
+        body: &[u8],
+    ) -> Error {
+        Error::Refused {
+            method: method.clone(),
+            url: url.to_string(),
+            words: words(status, body),
+            status,
+            retry_after,
+        }
+    }
+
+    pub(crate) fn transport(method: &Method, url: &Url, error: &reqwest::Error) -> Error {
+        let method = if method == Method::HEAD { "Head" } else { "Get" };
+        let is_transient =
+            error.is_body() || (!error.is_connect() && !error.is_timeout() && !error.is_redirect());
+        Error::Transport { method, url: url.to_string(), reason: weir_http::reason(error, url), is_transient }
+    }
+}
+
+#[derive(Deserialize)]
+struct Diagnostics {
+    errors: Vec<Diagnostic>,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Diagnostic {
+    code: String,
+    message: String,
+    detail: Value,
+}
+
+/// The words of an answer: its structured errors if it has them, else its status and the start of its page.
+fn words(status: StatusCode, body: &[u8]) -> String {
+    let diagnostics = serde_json::from_slice::<Diagnostics>(body).map(|body| body.errors).unwrap_or_default();
+    let lines: Vec<String> = diagnostics.iter().map(Diagnostic::words).collect();
+    match lines.as_slice() {
+        [] => {
+            let page: String = String::from_utf8_lossy(body).trim().chars().take(MAX_PAGE).collect();
+            let separator = if page.is_empty() { "" } else { ": " };
+            format!("unexpected status code {status}{separator}{page}")
+        }
+        [only] => only.clone(),
+        several => format!("multiple errors returned: {}", several.join("; ")),
+    }
+}
+
+impl Diagnostic {
+    fn words(&self) -> String {
+        let detail =
+            if self.detail.is_null() { String::new() } else { format!("; {}", go_value(&self.detail)) };
+        format!("{}: {}{detail}", self.code, self.message)
+    }
+}
+
+/// A JSON value as Go prints it with `%v`.
+fn go_value(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => format!("[{}]", values.iter().map(go_value).collect::<Vec<_>>().join(" ")),
+        Value::Object(map) => {
+            let mut pairs: Vec<_> =
+                map.iter().map(|(key, value)| format!("{key}:{}", go_value(value))).collect();
+            pairs.sort();
+            format!("map[{}]", pairs.join(" "))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(
+        404,
+        r#"{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown","detail":{"Tag":"v9"}}]}"#,
+        "MANIFEST_UNKNOWN: manifest unknown; map[Tag:v9]"
+    )]
+    #[case(
+        401,
+        r#"{"errors":[{"code":"UNAUTHORIZED","message":"authentication required","detail":null}]}"#,
+        "UNAUTHORIZED: authentication required"
+    )]
+    #[case(
+        400,
+        r#"{"errors":[{"code":"A","message":"a"},{"code":"B","message":"b","detail":["x",1]}]}"#,
+        "multiple errors returned: A: a; B: b; [x 1]"
+    )]
+    #[case(502, "<html>bad gateway", "unexpected status code 502 Bad Gateway: <html>bad gateway")]
+    #[case(404, "", "unexpected status code 404 Not Found")]
+    fn answers(#[case] status: u16, #[case] body: &str, #[case] expected: &str) {
+        assert_eq!(words(StatusCode::from_u16(status).unwrap_or_default(), body.as_bytes()), expected);
+    }
+}

@@ -1,0 +1,86 @@
+//! Manifests: what an artifact is made of.
+
+use crate::error::Error;
+use oci_client::manifest::{OciDescriptor, OciImageIndex, OciManifest};
+use std::collections::BTreeMap;
+use weir_artifact::Digest;
+
+/// The platform that an index is resolved to (SRC-OCI-9).
+const PLATFORM: (&str, &str) = ("linux", "amd64");
+
+/// Something in a registry, by digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Its media type.
+    pub media_type: String,
+    /// Its digest; what is pulled must have it.
+    pub digest: Digest,
+    /// Its bytes.
+    pub size: u64,
+}
+
+/// A manifest whose content is what its digest says.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// Its digest.
+    pub digest: Digest,
+    /// Its layers, in order. Empty for an index.
+    pub layers: Vec<Descriptor>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// What the manifest is.
+    pub(crate) form: Form,
+}
+
+/// An image, or a list of images for several platforms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Form {
+    Image,
+    /// The image for our platform, if there is one.
+    Index(Option<Digest>),
+}
+
+impl Manifest {
+    pub(crate) fn parse(digest: Digest, bytes: &[u8], url: &str) -> Result<Manifest, Error> {
+        let malformed = |reason: String| Error::Malformed { what: "manifest", url: url.to_owned(), reason };
+        let manifest: OciManifest =
+            serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
+        match manifest {
+            OciManifest::Image(image) => {
+                let layers = image.layers.iter().map(|layer| descriptor(layer).map_err(&malformed));
+                Ok(Manifest {
+                    digest,
+                    layers: layers.collect::<Result<_, _>>()?,
+                    annotations: image.annotations.unwrap_or_default(),
+                    form: Form::Image,
+                })
+            }
+            OciManifest::ImageIndex(index) => {
+                let image = for_platform(&index).map(|digest| Digest::parse(digest)).transpose()?;
+                let annotations = index.annotations.unwrap_or_default();
+                Ok(Manifest { digest, layers: Vec::new(), annotations, form: Form::Index(image) })
+            }
+        }
+    }
+}
+
+fn descriptor(layer: &OciDescriptor) -> Result<Descriptor, String> {
+    Ok(Descriptor {
+        media_type: layer.media_type.clone(),
+        digest: Digest::parse(&layer.digest).map_err(|error| error.to_string())?,
+        size: u64::try_from(layer.size).map_err(|_| format!("layer has {} bytes", layer.size))?,
+    })
+}
+
+/// The image of an index for our platform; the only one if there is but one.
+fn for_platform(index: &OciImageIndex) -> Option<&str> {
+    let fits = index.manifests.iter().find(|entry| {
+        entry.platform.as_ref().is_some_and(|platform| {
+            (platform.os.to_string().as_str(), platform.architecture.to_string().as_str()) == PLATFORM
+        })
+    });
+    match (fits, index.manifests.as_slice()) {
+        (Some(entry), _) | (None, [entry]) => Some(&entry.digest),
+        _ => None,
+    }
+}

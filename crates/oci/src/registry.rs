@@ -1,0 +1,191 @@
+//! One handle per object and reconciliation: its repository, its credentials, its deadline.
+
+mod blob;
+mod connect;
+mod send;
+mod tags;
+
+pub use blob::Blob;
+
+use crate::access::Pass;
+use crate::error::Error;
+use crate::manifest::{Descriptor, Form, Manifest};
+use crate::repository::Repository;
+use connect::{Endpoint, Endpoints};
+use reqwest::{Client, Method, Response, header};
+use std::time::Duration;
+use tokio::time::Instant;
+use url::Url;
+use weir_artifact::{Algorithm, Digest};
+use weir_auth::RegistryCredentials;
+use weir_http::{Clients, Profile};
+
+/// Bytes of a manifest, as the distribution specification has it (DEP-OCI-4).
+const MAX_MANIFEST_BYTES: usize = 4 << 20;
+/// Time for one handle when the object does not say.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// Registries keep statistics by this name (SRC-OCI-15).
+const USER_AGENT: &str = "flux/v2";
+/// Manifests that we understand.
+const ACCEPT: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json, \
+                      application/vnd.oci.image.index.v1+json, \
+                      application/vnd.docker.distribution.manifest.list.v2+json";
+const DIGEST_HEADER: &str = "docker-content-digest";
+
+/// How a registry is to be used.
+#[derive(Debug, Clone)]
+pub struct RegistryOptions {
+    /// Plain HTTP is allowed, and without a certificate authority of its own any certificate (SRC-OCI-20).
+    pub insecure: bool,
+    /// Who we are.
+    pub credentials: RegistryCredentials,
+    /// Certificates and proxy.
+    pub http: Profile,
+    /// Time for everything that is done with the handle.
+    pub timeout: Duration,
+}
+
+impl Default for RegistryOptions {
+    fn default() -> Self {
+        RegistryOptions {
+            insecure: false,
+            credentials: RegistryCredentials::Anonymous,
+            http: Profile::default(),
+            timeout: DEFAULT_TIMEOUT,
+        }
+    }
+}
+
+/// What handles share: connections, and how each registry lets callers in. Cheap to clone; one per process.
+#[derive(Clone)]
+pub struct Registries {
+    clients: Clients,
+    endpoints: Endpoints,
+}
+
+impl Default for Registries {
+    fn default() -> Self {
+        Registries::new()
+    }
+}
+
+impl Registries {
+    /// Knows nothing yet.
+    #[must_use]
+    pub fn new() -> Registries {
+        Registries { clients: Clients::new(USER_AGENT), endpoints: Endpoints::new() }
+    }
+
+    /// A handle to a repository. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When certificates or proxy cannot be used.
+    pub fn open(&self, repository: &Repository, options: RegistryOptions) -> Result<Registry, Error> {
+        let mut profile = options.http.clone();
+        profile.accept_invalid_certificates =
+            options.insecure && profile.ca.is_none() && profile.identity.is_none();
+        Ok(Registry {
+            client: self.clients.get(&profile)?,
+            endpoints: self.endpoints.clone(),
+            repository: repository.clone(),
+            deadline: Instant::now() + options.timeout,
+            way: None,
+            options,
+        })
+    }
+}
+
+/// A repository that is being read. Credentials live and die with it (DEP-OCI-2).
+pub struct Registry {
+    client: Client,
+    endpoints: Endpoints,
+    repository: Repository,
+    options: RegistryOptions,
+    deadline: Instant,
+    /// The way in, once it was found.
+    way: Option<(Endpoint, Pass)>,
+}
+
+impl Registry {
+    /// The digest that a tag stands for. HEAD, and GET where HEAD does not tell (SRC-OCI-4).
+    ///
+    /// # Errors
+    /// When there is no such tag or the registry does not let us.
+    pub async fn resolve(&mut self, tag: &str) -> Result<Digest, Error> {
+        if let Ok(response) = self.request(Method::HEAD, &format!("manifests/{tag}")).await
+            && let Some(digest) = announced(&response)
+        {
+            return Ok(digest);
+        }
+        let response = self.request(Method::GET, &format!("manifests/{tag}")).await?;
+        let announced = announced(&response);
+        let (url, body) = self.manifest_body(response).await?;
+        let actual = Digest::of(Algorithm::Sha256, &body);
+        match announced {
+            Some(expected) if expected.algorithm() == Algorithm::Sha256 && expected != actual => {
+                Err(mismatch(&url, &expected, &actual))
+            }
+            _ => Ok(actual),
+        }
+    }
+
+    /// The manifest with a digest; an index is resolved to the image for our platform.
+    ///
+    /// # Errors
+    /// When it is not there, too large, malformed, or not what the digest says.
+    pub async fn manifest(&mut self, digest: &Digest) -> Result<Manifest, Error> {
+        let manifest = self.one_manifest(digest).await?;
+        match &manifest.form {
+            Form::Image => Ok(manifest),
+            Form::Index(Some(image)) => self.one_manifest(&image.clone()).await,
+            Form::Index(None) => Err(Error::NoPlatform { digest: digest.to_string() }),
+        }
+    }
+
+    async fn one_manifest(&mut self, digest: &Digest) -> Result<Manifest, Error> {
+        let response = self.request(Method::GET, &format!("manifests/{digest}")).await?;
+        let (url, body) = self.manifest_body(response).await?;
+        let actual = Digest::of(digest.algorithm(), &body);
+        if actual != *digest {
+            return Err(mismatch(&url, digest, &actual));
+        }
+        Manifest::parse(actual, &body, url.as_str())
+    }
+
+    async fn manifest_body(&self, response: Response) -> Result<(Url, bytes::Bytes), Error> {
+        let url = response.url().clone();
+        let body = self.in_time(weir_http::read_capped(response, MAX_MANIFEST_BYTES)).await?;
+        match body {
+            Ok(body) => Ok((url, body)),
+            Err(weir_http::BodyError::TooLarge { limit }) => {
+                Err(Error::TooLarge { what: "manifest", url: url.to_string(), limit: limit as u64 })
+            }
+            Err(weir_http::BodyError::Broken(error)) => Err(Error::transport(&Method::GET, &url, &error)),
+        }
+    }
+
+    /// Opens a layer. Its length and digest are checked while it is read.
+    ///
+    /// # Errors
+    /// When it is not there or the registry does not let us.
+    pub async fn blob(&mut self, layer: &Descriptor) -> Result<Blob, Error> {
+        let response = self.request(Method::GET, &format!("blobs/{}", layer.digest)).await?;
+        Ok(Blob::new(response, layer, self.deadline))
+    }
+
+    async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, Error> {
+        tokio::time::timeout_at(self.deadline, future).await.map_err(|_| Error::Deadline)
+    }
+}
+
+fn announced(response: &Response) -> Option<Digest> {
+    Digest::parse(response.headers().get(DIGEST_HEADER)?.to_str().ok()?).ok()
+}
+
+fn mismatch(url: &Url, expected: &Digest, actual: &Digest) -> Error {
+    Error::DigestMismatch { url: url.to_string(), expected: expected.to_string(), actual: actual.to_string() }
+}
+
+fn accept(request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+    request.header(header::ACCEPT, ACCEPT)
+}

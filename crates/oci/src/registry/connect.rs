@@ -1,0 +1,101 @@
+//! Finding the way in: https or http, and what the registry asks for. The same for everyone, so it is remembered for a
+//! few minutes; credentials and tokens are not.
+
+use super::Registry;
+use crate::access::{Challenge, Pass};
+use crate::error::Error;
+use moka::sync::Cache;
+use reqwest::{Method, StatusCode};
+use std::time::Duration;
+use url::Url;
+
+/// Registries whose way in is remembered.
+const MAX_ENDPOINTS: u64 = 1024;
+/// How long. A registry that changes its token server is noticed by then.
+const ENDPOINT_TTL: Duration = Duration::from_secs(5 * 60);
+
+/// A registry and how it lets callers in.
+#[derive(Debug, Clone)]
+pub(super) struct Endpoint {
+    pub(super) base: Url,
+    challenge: Challenge,
+}
+
+/// The ways in that are known, by registry and whether plain HTTP is allowed.
+#[derive(Clone)]
+pub(super) struct Endpoints {
+    cache: Cache<(String, bool), Endpoint>,
+}
+
+impl Endpoints {
+    pub(super) fn new() -> Endpoints {
+        Endpoints { cache: Cache::builder().max_capacity(MAX_ENDPOINTS).time_to_live(ENDPOINT_TTL).build() }
+    }
+}
+
+impl Registry {
+    /// The way in, found once per handle.
+    pub(super) async fn way(&mut self) -> Result<(Endpoint, Pass), Error> {
+        if let Some(way) = &self.way {
+            return Ok(way.clone());
+        }
+        let may_be_plain = self.options.insecure || self.repository.is_loopback();
+        let key = (self.repository.host().to_owned(), may_be_plain);
+        let endpoint = match self.endpoints.cache.get(&key) {
+            Some(endpoint) => endpoint,
+            None => {
+                let found = self.ping(may_be_plain).await?;
+                self.endpoints.cache.insert(key, found.clone());
+                found
+            }
+        };
+        let credentials = &self.options.credentials;
+        let answer = endpoint.challenge.answer(&self.client, &self.repository, credentials, may_be_plain);
+        let pass = self.in_time(answer).await??;
+        self.way = Some((endpoint.clone(), pass.clone()));
+        Ok((endpoint, pass))
+    }
+
+    /// Forgets the way in, so that the next request looks for it anew.
+    pub(super) fn lose_way(&mut self) {
+        self.way = None;
+        let may_be_plain = self.options.insecure || self.repository.is_loopback();
+        self.endpoints.cache.invalidate(&(self.repository.host().to_owned(), may_be_plain));
+    }
+
+    async fn ping(&self, may_be_plain: bool) -> Result<Endpoint, Error> {
+        let schemes: &[&str] = if may_be_plain { &["https", "http"] } else { &["https"] };
+        let mut causes = Vec::new();
+        for scheme in schemes {
+            match self.ping_at(scheme).await {
+                Ok(endpoint) => return Ok(endpoint),
+                Err(error @ (Error::Transport { .. } | Error::Malformed { .. })) => causes.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::Unreachable { causes })
+    }
+
+    async fn ping_at(&self, scheme: &str) -> Result<Endpoint, Error> {
+        let text = format!("{scheme}://{}/v2/", self.repository.host());
+        let malformed = |reason: url::ParseError| Error::Malformed {
+            what: "registry",
+            url: text.clone(),
+            reason: reason.to_string(),
+        };
+        let base = Url::parse(&text).map_err(malformed)?;
+        let answer = self.in_time(self.client.get(base.clone()).send()).await?;
+        let response = answer.map_err(|error| Error::transport(&Method::GET, &base, &error))?;
+        match response.status() {
+            StatusCode::OK => Ok(Endpoint { base, challenge: Challenge::Open }),
+            StatusCode::UNAUTHORIZED => Ok(Endpoint { base, challenge: Challenge::of(&response) }),
+            // Some registries have no such page and serve the rest all the same.
+            StatusCode::NOT_FOUND => Ok(Endpoint { base, challenge: Challenge::Open }),
+            status => {
+                let body =
+                    weir_http::read_capped(response, super::MAX_MANIFEST_BYTES).await.unwrap_or_default();
+                Err(Error::refused(&Method::GET, &base, status, None, &body))
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! One request with what is left of the deadline: authorised, retried while that may help (SRC-OCI-15).
+
+use super::{Registry, accept};
+use crate::error::Error;
+use reqwest::{Method, Response, StatusCode, header};
+use std::time::Duration;
+use url::Url;
+
+/// Tries of one request.
+const MAX_TRIES: u32 = 4;
+/// Wait before the second try; three times as long before each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const WAIT_FACTOR: u32 = 3;
+/// Longest wait that a registry may ask for; the deadline bounds it too.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+/// Bytes of an error that are read.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+impl Registry {
+    /// Sends a request for something of the repository and returns a successful answer.
+    pub(super) async fn request(&mut self, method: Method, what: &str) -> Result<Response, Error> {
+        let path = format!("{}/{what}", self.repository.path());
+        self.request_at(method, move |base| base.join(&path)).await
+    }
+
+    /// As [`Registry::request`], for a URL that `locate` makes from the registry's base.
+    pub(super) async fn request_at(
+        &mut self,
+        method: Method,
+        locate: impl Fn(&Url) -> Result<Url, url::ParseError>,
+    ) -> Result<Response, Error> {
+        let mut wait = FIRST_WAIT;
+        let mut may_renew = true;
+        let mut tries = 1;
+        loop {
+            let error = match self.attempt(&method, &locate).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            let is_refused = matches!(error, Error::Refused { status: StatusCode::UNAUTHORIZED, .. });
+            if is_refused && std::mem::take(&mut may_renew) && self.knows_old_way() {
+                self.lose_way();
+                continue;
+            }
+            if !error.is_transient() || tries >= MAX_TRIES {
+                return Err(error);
+            }
+            let asked = match &error {
+                Error::Refused { retry_after, .. } => retry_after.unwrap_or_default().min(MAX_RETRY_AFTER),
+                _ => Duration::ZERO,
+            };
+            tracing::debug!(%error, tries, "registry request is tried again");
+            self.in_time(tokio::time::sleep(wait.max(asked))).await.map_err(|_| error)?;
+            wait *= WAIT_FACTOR;
+            tries += 1;
+        }
+    }
+
+    async fn attempt(
+        &mut self,
+        method: &Method,
+        locate: &impl Fn(&Url) -> Result<Url, url::ParseError>,
+    ) -> Result<Response, Error> {
+        let (endpoint, pass) = self.way().await?;
+        let malformed = |error: url::ParseError| Error::Malformed {
+            what: "URL",
+            url: endpoint.base.to_string(),
+            reason: error.to_string(),
+        };
+        let url = locate(&endpoint.base).map_err(malformed)?;
+        let request = pass.apply(accept(self.client.request(method.clone(), url.clone())));
+        let response =
+            self.in_time(request.send()).await?.map_err(|error| Error::transport(method, &url, &error))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let seconds =
+            response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = self.in_time(weir_http::read_capped(response, MAX_ERROR_BYTES)).await?.unwrap_or_default();
+        Err(Error::refused(method, &url, status, seconds.map(Duration::from_secs), &body))
+    }
+
+    /// Whether a refusal may come from a way in that is no longer the right one.
+    fn knows_old_way(&self) -> bool {
+        matches!(&self.way, Some((_, crate::access::Pass::Bearer(_))))
+    }
+}

@@ -1,0 +1,80 @@
+//! Listing tags page by page (DEP-OCI-3).
+
+use super::Registry;
+use crate::error::Error;
+use reqwest::{Method, Response, header};
+use serde::Deserialize;
+use url::Url;
+
+/// Tags that are asked for at a time.
+const PAGE: usize = 1000;
+/// Bytes of one page.
+const MAX_PAGE_BYTES: usize = 16 << 20;
+
+#[derive(Deserialize)]
+struct Page {
+    /// `null` for a repository without tags.
+    tags: Option<Vec<String>>,
+}
+
+impl Registry {
+    /// All tags of the repository in the registry's order, at most `limit`.
+    ///
+    /// # Errors
+    /// When there is no such repository, the registry does not let us, or there are more tags.
+    pub async fn tags(&mut self, limit: usize) -> Result<Vec<String>, Error> {
+        let first = format!("{}/tags/list?n={PAGE}", self.repository.path());
+        let mut response = self.request_at(Method::GET, move |base| base.join(&first)).await?;
+        let mut tags = Vec::new();
+        // A registry that gives no progress must not keep us: each page but the last has at least one tag.
+        for _ in 0..=limit {
+            let next = next_page(&response);
+            let page = self.page(response).await?;
+            let is_last = page.is_empty();
+            tags.extend(page);
+            if tags.len() > limit {
+                break;
+            }
+            match next {
+                Some(next) if !is_last => {
+                    response = self.request_at(Method::GET, move |_| Ok(next.clone())).await?
+                }
+                _ => return Ok(tags),
+            }
+        }
+        Err(Error::TooManyTags { repository: self.repository.to_string(), limit })
+    }
+
+    async fn page(&self, response: Response) -> Result<Vec<String>, Error> {
+        let url = response.url().clone();
+        let body = match self.in_time(weir_http::read_capped(response, MAX_PAGE_BYTES)).await? {
+            Ok(body) => body,
+            Err(weir_http::BodyError::TooLarge { limit }) => {
+                return Err(Error::TooLarge { what: "tag list", url: url.to_string(), limit: limit as u64 });
+            }
+            Err(weir_http::BodyError::Broken(error)) => {
+                return Err(Error::transport(&Method::GET, &url, &error));
+            }
+        };
+        let malformed = |error: serde_json::Error| Error::Malformed {
+            what: "tag list",
+            url: url.to_string(),
+            reason: error.to_string(),
+        };
+        Ok(serde_json::from_slice::<Page>(&body).map_err(malformed)?.tags.unwrap_or_default())
+    }
+}
+
+/// The page that `Link: <…>; rel="next"` names, if it is on the same registry: the header must not send us, and our
+/// credentials, anywhere else.
+fn next_page(response: &Response) -> Option<Url> {
+    let links = response.headers().get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
+    let next = links.flat_map(|value| value.split(',')).find_map(|link| {
+        let (target, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
+        let is_next =
+            parameters.split(';').any(|parameter| matches!(parameter.trim(), "rel=\"next\"" | "rel=next"));
+        is_next.then_some(target)
+    })?;
+    let url = response.url().join(next).ok()?;
+    (url.origin() == response.url().origin()).then_some(url)
+}

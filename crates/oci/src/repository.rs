@@ -1,0 +1,139 @@
+//! Names of repositories, with the rules and words of the library that Flux uses.
+
+use std::fmt;
+
+/// Scheme of `OCIRepository` URLs.
+const SCHEME: &str = "oci://";
+/// Registry of names without one.
+const DOCKER_HUB: &str = "index.docker.io";
+const CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789_-./";
+const MIN_LENGTH: usize = 2;
+const MAX_LENGTH: usize = 255;
+
+/// A repository: registry and path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Repository {
+    host: String,
+    path: String,
+}
+
+/// Why a text names no repository.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RepositoryError {
+    /// Not `oci://…` where that is asked for.
+    #[error("URL must be in format 'oci://<domain>/<org>/<repo>'")]
+    Format,
+    /// A path that is too short or too long.
+    #[error("repository must be between {MIN_LENGTH} and {MAX_LENGTH} characters in length: {path}")]
+    Length {
+        /// The path.
+        path: String,
+    },
+    /// A path with other characters; a tag or digest for example.
+    #[error("repository can only contain the characters `{CHARACTERS}`: {path}")]
+    Characters {
+        /// The path.
+        path: String,
+    },
+    /// A registry that is no host.
+    #[error("registries must be valid RFC 3986 URI authorities: {host}")]
+    Host {
+        /// The registry.
+        host: String,
+    },
+}
+
+impl Repository {
+    /// Parses `oci://host[:port]/path`, as `OCIRepository` has it.
+    ///
+    /// # Errors
+    /// When it has another scheme, or host or path cannot be used.
+    pub fn from_url(url: &str) -> Result<Repository, RepositoryError> {
+        Repository::parse(url.strip_prefix(SCHEME).ok_or(RepositoryError::Format)?)
+    }
+
+    /// Parses `[host[:port]/]path`, as images are named; without a registry it is Docker Hub's.
+    ///
+    /// # Errors
+    /// When host or path cannot be used.
+    pub fn parse(name: &str) -> Result<Repository, RepositoryError> {
+        let (host, path) = match name.split_once('/') {
+            Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => (first, rest),
+            _ => ("", name),
+        };
+        if !(MIN_LENGTH..=MAX_LENGTH).contains(&path.len()) {
+            return Err(RepositoryError::Length { path: path.to_owned() });
+        }
+        if !path.chars().all(|character| CHARACTERS.contains(character)) {
+            return Err(RepositoryError::Characters { path: path.to_owned() });
+        }
+        let parsed = url::Url::parse(&format!("https://{host}"));
+        if !host.is_empty() && !parsed.is_ok_and(|url| url.path() == "/" && url.username().is_empty()) {
+            return Err(RepositoryError::Host { host: host.to_owned() });
+        }
+        let host = if matches!(host, "" | "docker.io") { DOCKER_HUB } else { host };
+        let is_official = host == DOCKER_HUB && !path.contains('/');
+        let path = if is_official { format!("library/{path}") } else { path.to_owned() };
+        Ok(Repository { host: host.to_owned(), path })
+    }
+
+    /// The registry, `host[:port]`.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The path in the registry.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether the registry is on this machine, where plain HTTP gives nothing away.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let host = self.host.rsplit_once(':').map_or(self.host.as_str(), |(host, _)| host);
+        let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    }
+}
+
+impl fmt::Display for Repository {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.host, self.path)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("ghcr.io/org/app", "ghcr.io", "org/app")]
+    #[case("localhost/app", "localhost", "app")]
+    #[case("127.0.0.1:5000/a/b", "127.0.0.1:5000", "a/b")]
+    #[case("alpine", "index.docker.io", "library/alpine")]
+    #[case("docker.io/org/app", "index.docker.io", "org/app")]
+    #[case("org/app", "index.docker.io", "org/app")]
+    fn names(#[case] name: &str, #[case] host: &str, #[case] path: &str) {
+        let repository = Repository::parse(name).unwrap();
+        assert_eq!((repository.host(), repository.path()), (host, path));
+    }
+
+    #[rstest]
+    #[case("https://h/r", "URL must be in format 'oci://<domain>/<org>/<repo>'")]
+    #[case("oci://h.io/", "repository must be between 2 and 255 characters in length: ")]
+    #[case(
+        "oci://h.io/a/b:v1",
+        "repository can only contain the characters `abcdefghijklmnopqrstuvwxyz0123456789_-./`: a/b:v1"
+    )]
+    #[case(
+        "oci://h.io:80",
+        "repository can only contain the characters `abcdefghijklmnopqrstuvwxyz0123456789_-./`: h.io:80"
+    )]
+    #[case("oci://h io:x/aa", "registries must be valid RFC 3986 URI authorities: h io:x")]
+    fn refused(#[case] url: &str, #[case] message: &str) {
+        assert_eq!(Repository::from_url(url).unwrap_err().to_string(), message);
+    }
+}

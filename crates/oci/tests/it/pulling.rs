@@ -1,0 +1,81 @@
+//! The way of an artifact: tags, digest, manifest, layer.
+
+use crate::{insecure, open};
+use weir_artifact::{Algorithm, Digest, Limits, Untar};
+use weir_auth::RegistryCredentials;
+use weir_oci::RegistryOptions;
+use weir_testkit::Registry;
+
+#[tokio::test]
+async fn tag_to_files() {
+    let registry = Registry::start().await.unwrap();
+    let pushed = registry.push_artifact("app", "v1", &[("a.yaml", "a: 1\n")]).await.unwrap();
+    let mut handle = open(registry.address(), "app", insecure());
+    let digest = handle.resolve("v1").await.unwrap();
+    assert_eq!(digest.to_string(), pushed);
+    let manifest = handle.manifest(&digest).await.unwrap();
+    assert!(
+        manifest.annotations.contains_key("org.opencontainers.image.revision"),
+        "{:?}",
+        manifest.annotations
+    );
+    let mut blob = handle.blob(&manifest.layers[0]).await.unwrap();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = blob.next().await.unwrap() {
+        bytes.extend_from_slice(&chunk);
+    }
+    let files = Untar::new(Limits::default()).to_map(bytes.as_slice()).unwrap();
+    assert_eq!(files.values().next().unwrap().bytes, "a: 1\n");
+}
+
+#[tokio::test]
+async fn all_tags() {
+    let registry = Registry::start().await.unwrap();
+    for tag in ["1.0.0", "1.1.0", "latest"] {
+        registry.push_artifact("app", tag, &[("a.yaml", tag)]).await.unwrap();
+    }
+    let mut handle = open(registry.address(), "app", insecure());
+    let mut tags = handle.tags(100).await.unwrap();
+    tags.sort();
+    assert_eq!(tags, ["1.0.0", "1.1.0", "latest"]);
+    assert!(handle.tags(2).await.is_err());
+}
+
+#[tokio::test]
+async fn what_is_not_there() {
+    let registry = Registry::start().await.unwrap();
+    registry.push_artifact("app", "v1", &[("a.yaml", "a")]).await.unwrap();
+    let host = registry.address();
+    let error = open(host, "app", insecure()).resolve("v9").await.unwrap_err();
+    assert!(error.is_not_found());
+    let words = error.to_string();
+    let expected = format!("GET http://{host}/v2/app/manifests/v9: MANIFEST_UNKNOWN: manifest unknown; ");
+    assert!(words.starts_with(&expected), "{words}");
+    let error = open(host, "nothing", insecure()).tags(10).await.unwrap_err();
+    let expected = format!("GET http://{host}/v2/nothing/tags/list?n=1000: NAME_UNKNOWN: ");
+    assert!(error.to_string().starts_with(&expected), "{error}");
+    let absent = Digest::of(Algorithm::Sha256, b"absent");
+    assert!(open(host, "app", insecure()).manifest(&absent).await.unwrap_err().is_not_found());
+}
+
+#[tokio::test]
+async fn credentials() {
+    let registry = Registry::start_with_basic_auth().await.unwrap();
+    registry.push_artifact("app", "v1", &[("a.yaml", "a")]).await.unwrap();
+    let options = |credentials| RegistryOptions { credentials, ..insecure() };
+    let basic =
+        |password: &str| RegistryCredentials::Basic { username: "user".into(), password: password.into() };
+    open(registry.address(), "app", options(basic("pass"))).resolve("v1").await.unwrap();
+    for wrong in [basic("no"), RegistryCredentials::Anonymous] {
+        let error = open(registry.address(), "app", options(wrong)).resolve("v1").await.unwrap_err();
+        assert!(error.to_string().contains("UNAUTHORIZED: authentication required"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    let error = open("127.0.0.1:1", "a/b", insecure()).resolve("v1").await.unwrap_err();
+    let expected = "Get \"https://127.0.0.1:1/v2/\": dial tcp 127.0.0.1:1: connect: connection refused; Get \
+                    \"http://127.0.0.1:1/v2/\": dial tcp 127.0.0.1:1: connect: connection refused";
+    assert_eq!(error.to_string(), expected);
+}
