@@ -9,8 +9,11 @@
 //! a list of edits, row by row as the specification lists the differences. Conversion between versions is `None`: only
 //! the `apiVersion` changes (SRC-API-6, KS-API-6, GEN-2, NTF-136).
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceConversion;
 use kube::CustomResourceExt;
 use serde_json::{Map, Value, json};
+
+use crate::{COMPONENT_LABEL, KUSTOMIZE_SUBSTITUTE_KEY, PART_OF_LABEL};
 
 mod clean;
 mod edit;
@@ -119,24 +122,24 @@ impl Older {
 
 /// Builds the definition of a kind from its type and its older versions, newest first.
 fn definition<K: CustomResourceExt>(component: &str, older: Vec<Older>) -> Result<Definition, CrdError> {
-    let crd = K::crd();
+    let mut crd = K::crd();
     let (kind, group, plural) =
         (crd.spec.names.kind.clone(), crd.spec.group.clone(), crd.spec.names.plural.clone());
     let name = format!("{plural}.{group}");
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    // Descriptions have `${…}` in them, which the substitution of a Kustomization would eat (KS-API-2, GEN-3).
+    crd.metadata.annotations = Some([pair(KUSTOMIZE_SUBSTITUTE_KEY, "disabled")].into());
+    crd.metadata.labels = Some([pair(COMPONENT_LABEL, component), pair(PART_OF_LABEL, "flux")].into());
+    crd.spec.names.list_kind = Some(format!("{kind}List"));
+    crd.spec.conversion =
+        Some(CustomResourceConversion { strategy: "None".to_owned(), ..CustomResourceConversion::default() });
     let mut object =
         serde_json::to_value(crd).map_err(|source| CrdError::Serialize { kind: kind.clone(), source })?;
     clean::clean(&mut object);
-    let shape = |part| CrdError::Shape { kind: kind.clone(), part };
 
-    object["metadata"] = json!({
-        "name": name,
-        "annotations": { "kustomize.toolkit.fluxcd.io/substitute": "disabled" },
-        "labels": { "app.kubernetes.io/component": component, "app.kubernetes.io/part-of": "flux" },
-    });
-    let spec = object.get_mut("spec").and_then(Value::as_object_mut).ok_or_else(|| shape("spec"))?;
-    spec.insert("conversion".to_owned(), json!({ "strategy": "None" }));
-    spec["names"]["listKind"] = json!(format!("{kind}List"));
-    let versions = spec.get_mut("versions").and_then(Value::as_array_mut).ok_or_else(|| shape("versions"))?;
+    let shape = |part| CrdError::Shape { kind: kind.clone(), part };
+    let versions = object.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
+    let versions = versions.ok_or_else(|| shape("versions"))?;
     let stored = versions.first_mut().ok_or_else(|| shape("versions"))?;
     complete_root(stored).ok_or_else(|| shape("schema"))?;
     let stored = stored.clone();
@@ -165,7 +168,7 @@ fn complete_root(version: &mut Value) -> Option<()> {
 /// The stored version, edited into an older one.
 fn older_version(kind: &str, stored: &Value, older: Older) -> Result<Value, CrdError> {
     let mut version = stored.clone();
-    let storage_version = stored["name"].as_str().unwrap_or_default().to_owned();
+    let storage_version = stored.get("name").and_then(Value::as_str).unwrap_or_default();
     let Some(fields) = version.as_object_mut() else {
         return Err(CrdError::Shape { kind: kind.to_owned(), part: "version" });
     };
@@ -218,10 +221,13 @@ fn string(description: &str) -> Value {
 }
 
 /// An object schema with these properties.
-fn object(description: &str, properties: Map<String, Value>, required: &[&str]) -> Value {
-    let mut schema = json!({ "type": "object", "description": description, "properties": properties });
+fn object(description: &str, properties: Map<String, Value>, required: &[&str]) -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("description".to_owned(), json!(description));
+    schema.insert("properties".to_owned(), properties.into());
     if !required.is_empty() {
-        schema["required"] = json!(required);
+        schema.insert("required".to_owned(), json!(required));
     }
     schema
 }

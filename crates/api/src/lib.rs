@@ -10,6 +10,7 @@
 //! stops its kind (DEP-K8S-4); the schemas are exact, so that the API server refuses what Flux's refuses. A field is
 //! documented once, here, and the text becomes the description that `kubectl explain` shows.
 //! The crate does no IO.
+#![allow(clippy::duplicated_attributes, reason = "every column of a `kube` attribute has its own `type_`")]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod artifact;

@@ -67,6 +67,6 @@ fn v1beta1() -> Vec<Edit> {
         Remove("spec.postBuild.substituteFrom[].optional"),
         Remove("spec.kubeConfig.secretRef.key"),
         Remove("status.inventory"),
-        Put("status.snapshot", snapshot),
+        Put("status.snapshot", snapshot.into()),
     ]
 }

@@ -50,8 +50,8 @@ fn status(with_handled: bool) -> Value {
         );
     }
     let mut status = object("Deprecated: Not used.", fields, &[]);
-    status["default"] = json!({ "observedGeneration": -1 });
-    status
+    status.insert("default".to_owned(), json!({ "observedGeneration": -1 }));
+    status.into()
 }
 
 fn alert_v1beta1() -> Vec<Edit> {

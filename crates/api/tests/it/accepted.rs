@@ -3,15 +3,14 @@
 
 use kube::api::DynamicObject;
 use rstest::rstest;
-use serde::de::DeserializeOwned;
 use weir_api::*;
 
 use super::{full_text, world};
 
 /// Reads the object in the version that is stored, as the services do.
-async fn read<K: FluxObject + DeserializeOwned>(object: &DynamicObject) -> Option<K>
+async fn read<K>(object: &DynamicObject) -> Option<K>
 where
-    K: kube::Resource<Scope = kube::core::NamespaceResourceScope>,
+    K: FluxObject + kube::Resource<Scope = kube::core::NamespaceResourceScope>,
 {
     if object.types.as_ref()?.kind != K::KIND {
         return None;
