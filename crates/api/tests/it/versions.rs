@@ -1,8 +1,9 @@
 //! What becomes of objects that are written in one version and read in another.
 
 use kube::Api;
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use weir_api::{GitRepository, Kustomization, Receiver};
+use weir_api::{Alert, GitRepository, Kustomization, Receiver};
 
 use super::world;
 
@@ -69,4 +70,29 @@ async fn an_object_without_spec_is_taken() {
     });
     let applied = plane.apply(&namespace, empty).await.unwrap();
     assert_eq!(applied.data["status"], json!({ "observedGeneration": -1 }));
+}
+
+/// What an older version took and the stored one would not take does not stand in the way of later writes (NTF-138).
+#[tokio::test]
+async fn values_that_only_old_versions_take_can_be_lived_with() {
+    let (plane, namespace) = world("versions").await;
+    let spec = json!({ "providerRef": { "name": "x" }, "eventSources": [], "summary": "x".repeat(300) });
+    plane
+        .apply(&namespace, manifest("notification.toolkit.fluxcd.io/v1beta1", "Alert", "app", &spec))
+        .await
+        .unwrap();
+    let spec = json!({ "interval": "100us", "prune": true, "sourceRef": { "kind": "GitRepository", "name": "app" } });
+    let old = manifest("kustomize.toolkit.fluxcd.io/v1beta1", "Kustomization", "app", &spec);
+    plane.apply(&namespace, old).await.unwrap();
+
+    let params = PatchParams::default();
+    let finalizer = Patch::Merge(json!({ "metadata": { "finalizers": ["finalizers.fluxcd.io"] } }));
+    let alerts = Api::<Alert>::namespaced(plane.client().unwrap(), &namespace);
+    assert_eq!(alerts.patch("app", &params, &finalizer).await.unwrap().spec.summary.unwrap().len(), 300);
+    let none = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+    alerts.patch("app", &params, &none).await.unwrap();
+    let kustomizations = Api::<Kustomization>::namespaced(plane.client().unwrap(), &namespace);
+    let status = Patch::Merge(json!({ "status": { "observedGeneration": 1 } }));
+    let written = kustomizations.patch_status("app", &params, &status).await.unwrap();
+    assert_eq!(written.status.unwrap().observed_generation, 1);
 }
