@@ -5,5 +5,5 @@ use std::process::ExitCode;
 use weir_notification_controller::{args::Args, run};
 
 fn main() -> ExitCode {
-    weir_runtime::service_main::<Args, _, _>(|args| args.runtime.clone(), run)
+    weir_runtime::service_main(|args: &Args| args.runtime.clone(), run)
 }

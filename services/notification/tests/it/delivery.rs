@@ -1,0 +1,168 @@
+//! The sender against a real HTTP server: tries, answers, redirects, proxies, limits.
+
+use std::time::Duration;
+
+use http::header::{AUTHORIZATION, LOCATION, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use url::Url;
+use weir_notification_controller::delivery::{Retry, Sender, Transport};
+use weir_notification_controller::provider::{Accept, Delivery, Message};
+use weir_testkit::{SinkAnswer, WebhookSink};
+
+const QUICK: Retry = Retry { first: Duration::from_millis(10) };
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+fn message(url: &str) -> Message {
+    Message::post_json(&Url::parse(url).unwrap(), &serde_json::json!({"a": 1}))
+        .with(AUTHORIZATION, HeaderValue::from_static("Bearer sesame"))
+        .with(HeaderName::from_static("x-user"), HeaderValue::from_static("secret"))
+}
+
+async fn send(message: Message, timeout: Duration) -> Result<(), String> {
+    send_via(message, Transport::default(), timeout).await
+}
+
+async fn send_via(message: Message, transport: Transport, timeout: Duration) -> Result<(), String> {
+    weir_runtime::service::install_crypto();
+    let sent = Sender::new(QUICK).deliver(Delivery::from(message), &transport, timeout).await;
+    sent.map_err(|error| error.to_string())
+}
+
+fn answer(status: StatusCode, body: &'static str) -> SinkAnswer {
+    SinkAnswer { status, body: body.into(), ..SinkAnswer::default() }
+}
+
+#[tokio::test]
+async fn passing_failures_are_tried_five_times() {
+    let sink = WebhookSink::start().await.unwrap();
+    sink.answer(StatusCode::INTERNAL_SERVER_ERROR);
+    let error = send(message(&sink.url("/secret-path?token=x")), TIMEOUT).await.unwrap_err();
+    let origin = sink.url("");
+    assert_eq!(
+        error,
+        format!(
+            "postMessage failed: failed to execute request: POST {origin} giving up after 5 attempt(s): status code 500"
+        )
+    );
+    assert_eq!(sink.requests().len(), 5);
+}
+
+#[tokio::test]
+async fn a_service_that_recovers_gets_the_same_bytes() {
+    let sink = WebhookSink::start().await.unwrap();
+    let left = std::sync::atomic::AtomicUsize::new(2);
+    sink.answer_with(move |_| {
+        let is_down = left.fetch_update(
+            std::sync::atomic::Ordering::SeqCst,
+            std::sync::atomic::Ordering::SeqCst,
+            |n| n.checked_sub(1),
+        );
+        answer(if is_down.is_ok() { StatusCode::BAD_GATEWAY } else { StatusCode::OK }, "")
+    });
+    send(message(&sink.url("/x")), TIMEOUT).await.unwrap();
+    let bodies: Vec<String> = sink.requests().iter().map(|request| request.text()).collect();
+    assert_eq!(bodies, [r#"{"a":1}"#; 3]);
+}
+
+#[tokio::test]
+async fn final_failures_are_quoted_without_control_characters() {
+    let sink = WebhookSink::start().await.unwrap();
+    sink.answer_with(|_| answer(StatusCode::NOT_FOUND, "no\u{1b}[31m such\r\nhook"));
+    let error = send(message(&sink.url("/x")), TIMEOUT).await.unwrap_err();
+    assert_eq!(
+        error,
+        "postMessage failed: request failed: request failed with status code 404: no[31m suchhook"
+    );
+    assert_eq!(sink.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn the_deadline_covers_all_tries() {
+    let sink = WebhookSink::start().await.unwrap();
+    sink.answer_with(|_| SinkAnswer {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        headers: HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("3600"))]),
+        ..SinkAnswer::default()
+    });
+    let error = send(message(&sink.url("/x")), Duration::from_millis(300)).await.unwrap_err();
+    assert_eq!(error, "postMessage failed: failed to execute request: context deadline exceeded");
+}
+
+#[tokio::test]
+async fn slacks_api_is_judged_by_its_body() {
+    let sink = WebhookSink::start().await.unwrap();
+    let slack = || {
+        let mut message = message(&sink.url("/api/chat.postMessage"));
+        message.accept = Accept::SlackOk;
+        message
+    };
+    sink.answer_with(|_| answer(StatusCode::OK, r#"{"ok":true}"#));
+    assert_eq!(send(slack(), TIMEOUT).await, Ok(()));
+    sink.answer_with(|_| answer(StatusCode::OK, r#"{"ok":false,"error":"channel_not_found"}"#));
+    let refused = "postMessage failed: Slack responded with error: channel_not_found";
+    assert_eq!(send(slack(), TIMEOUT).await, Err(refused.to_owned()));
+    sink.answer_with(|_| answer(StatusCode::OK, "ok"));
+    let error = send(slack(), TIMEOUT).await.unwrap_err();
+    assert!(error.starts_with("postMessage failed: unable to unmarshal response body:"), "{error}");
+}
+
+#[tokio::test]
+async fn security_redirects_to_another_host_carry_no_headers_of_ours() {
+    let (first, second) = (WebhookSink::start().await.unwrap(), WebhookSink::start().await.unwrap());
+    let target = second.url("/moved");
+    first.answer_with(move |request| {
+        let location = if request.path == "/start" { "/same-host".to_owned() } else { target.clone() };
+        SinkAnswer {
+            status: StatusCode::TEMPORARY_REDIRECT,
+            headers: HeaderMap::from_iter([(LOCATION, HeaderValue::from_str(&location).unwrap())]),
+            ..SinkAnswer::default()
+        }
+    });
+    send(message(&first.url("/start")), TIMEOUT).await.unwrap();
+    let same_host = &first.requests()[1];
+    assert_eq!((same_host.header("authorization"), same_host.header("x-user")), ("Bearer sesame", "secret"));
+    let moved = &second.requests()[0];
+    assert_eq!((moved.method.as_str(), moved.text().as_str()), ("POST", r#"{"a":1}"#));
+    assert_eq!((moved.header("authorization"), moved.header("x-user")), ("", ""));
+}
+
+#[tokio::test]
+async fn redirects_end() {
+    let sink = WebhookSink::start().await.unwrap();
+    sink.answer_with(|_| SinkAnswer {
+        status: StatusCode::FOUND,
+        headers: HeaderMap::from_iter([(LOCATION, HeaderValue::from_static("/again"))]),
+        ..SinkAnswer::default()
+    });
+    let error = send(message(&sink.url("/x")), TIMEOUT).await.unwrap_err();
+    assert!(error.ends_with("stopped after 10 redirects"), "{error}");
+    assert_eq!(sink.requests().len(), 11);
+}
+
+#[tokio::test]
+async fn a_proxy_gets_the_request_with_its_credentials() {
+    let proxy = WebhookSink::start().await.unwrap();
+    let mut url = Url::parse(&proxy.url("")).unwrap();
+    url.set_username("u").unwrap();
+    url.set_password(Some("p")).unwrap();
+    let transport = Transport { proxy: Some(url), ..Transport::default() };
+    send_via(message("http://one.example/x"), transport, TIMEOUT).await.unwrap();
+    assert_eq!(proxy.requests()[0].header("proxy-authorization"), "Basic dTpw");
+}
+
+#[tokio::test]
+async fn a_service_that_is_away_is_named_by_host_only() {
+    let port = weir_testkit::free_port().unwrap();
+    let error = send(message(&format!("http://127.0.0.1:{port}/secret-path")), TIMEOUT).await.unwrap_err();
+    assert!(error.starts_with(&format!(
+        "postMessage failed: failed to execute request: POST http://127.0.0.1:{port} giving up after 5 attempt(s)"
+    )));
+    assert!(!error.contains("secret-path"), "{error}");
+}
+
+#[tokio::test]
+async fn bad_tls_material_is_told() {
+    let transport = Transport { authorities: Some(b"no certificate".to_vec()), ..Transport::default() };
+    let error = send_via(message("https://one.example/x"), transport, TIMEOUT).await.unwrap_err();
+    assert_eq!(error, "failed to get TLS config: failed to parse CA certificate");
+}

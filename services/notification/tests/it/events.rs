@@ -1,0 +1,129 @@
+//! Events from the endpoint to providers.
+
+use serde_json::json;
+
+use crate::world::{DEADLINE, Setup};
+
+#[tokio::test]
+async fn an_event_reaches_its_providers_and_a_repetition_does_not() {
+    let setup = Setup::new().await;
+    setup.apply("{apiVersion: v1, kind: Secret, metadata: {name: key}, stringData: {token: key}}").await;
+    setup.provider("hmac", "generic-hmac", json!({"secretRef": {"name": "key"}})).await;
+    setup.provider("slack", "slack", json!({"channel": "general"})).await;
+    let world = setup.start().await;
+
+    assert_eq!(world.post(&world.event("hello", "info")).await, 202);
+    assert_eq!(world.post(&world.event("hello", "error")).await, 429);
+    assert_eq!(world.post(&json!({"severity": 1})).await, 400);
+
+    let requests = world.sink.wait_for_requests(2, DEADLINE).await.unwrap();
+    let generic = requests.iter().find(|request| request.path == "/hmac").unwrap();
+    assert_eq!(
+        generic.json()["metadata"],
+        json!({"revision": "main@sha1:5394cb7f48332b2de7c17dd8b8384bbc84b7e736"})
+    );
+    assert!(generic.header("x-signature").starts_with("sha256="));
+    let slack = requests.iter().find(|request| request.path == "/slack").unwrap();
+    assert_eq!(slack.json()["attachments"][0]["text"], "hello");
+    assert_eq!(slack.json()["channel"], "general");
+}
+
+#[tokio::test]
+async fn a_provider_that_cannot_work_shows_on_its_alert_without_its_secrets() {
+    let setup = Setup::new().await;
+    let secret =
+        "{apiVersion: v1, kind: Secret, metadata: {name: addr}, stringData: {address: 'no-url-sesame9'}}";
+    setup.apply(secret).await;
+    setup.provider("missing", "generic", json!({"secretRef": {"name": "nope"}})).await;
+    setup.provider("masked", "slack", json!({"secretRef": {"name": "addr"}})).await;
+    let world = setup.start().await;
+
+    assert_eq!(world.post(&world.event("hello", "info")).await, 202);
+
+    let object = format!("Kustomization/{}/web", world.namespace);
+    assert_eq!(
+        world.failure_of("missing").await,
+        format!(
+            "failed to dispatch notification for {object}: failed to initialize notifier for provider 'missing': \
+             failed to get secret '{}/nope': secrets \"nope\" not found",
+            world.namespace
+        )
+    );
+    let masked = world.failure_of("masked").await;
+    assert!(masked.contains("invalid Slack hook URL *****") && !masked.contains("sesame9"), "{masked}");
+}
+
+#[tokio::test]
+async fn large_bodies_are_refused_and_the_limit_is_exact() {
+    let world = Setup::new().await.start().await;
+    let post = |size: usize| {
+        let mut body = world.event("padded", "info").to_string().into_bytes();
+        body.resize(size, b' ');
+        let request = world.http.post(world.events_url()).body(body);
+        async move { request.send().await.unwrap().status().as_u16() }
+    };
+    assert_eq!(post(3 * 1024 * 1024).await, 202);
+    assert_eq!(post(3 * 1024 * 1024 + 1).await, 413);
+}
+
+#[tokio::test]
+async fn security_alerts_do_not_see_other_namespaces_when_told_so() {
+    let mut setup = Setup::new().await;
+    setup.flag("--no-cross-namespace-refs=true");
+    setup.provider("far", "generic", json!({})).await;
+    let sources = json!([{"kind": "Kustomization", "name": "*", "namespace": "elsewhere"}]);
+    let spec = json!({"providerRef": {"name": "far"}, "eventSources": sources});
+    let version = "notification.toolkit.fluxcd.io/v1beta3";
+    setup
+        .apply(
+            &json!({"apiVersion": version, "kind": "Alert", "metadata": {"name": "far"}, "spec": spec})
+                .to_string(),
+        )
+        .await;
+    let world = setup.start().await;
+
+    let mut event = world.event("hello", "info");
+    event["involvedObject"]["namespace"] = "elsewhere".into();
+    assert_eq!(world.post(&event).await, 202);
+
+    let failure = world.failure_of("far").await;
+    assert!(failure.contains("cross-namespace references have been blocked"), "{failure}");
+    assert!(world.sink.requests().is_empty());
+}
+
+#[tokio::test]
+async fn labels_of_the_involved_object_are_asked_for() {
+    let setup = Setup::new().await;
+    setup.provider("labelled", "generic", json!({})).await;
+    let sources = json!([{"kind": "Kustomization", "name": "*", "matchLabels": {"team": "a"}}]);
+    let spec = json!({"providerRef": {"name": "labelled"}, "eventSources": sources});
+    let version = "notification.toolkit.fluxcd.io/v1beta3";
+    let alert =
+        json!({"apiVersion": version, "kind": "Alert", "metadata": {"name": "labelled"}, "spec": spec});
+    setup.apply(&alert.to_string()).await;
+    for (name, team) in [("web", "a"), ("api", "b")] {
+        let spec =
+            json!({"interval": "1h", "prune": false, "sourceRef": {"kind": "GitRepository", "name": "x"}});
+        let metadata = json!({"name": name, "labels": {"team": team}});
+        let version = "kustomize.toolkit.fluxcd.io/v1";
+        let object =
+            json!({"apiVersion": version, "kind": "Kustomization", "metadata": metadata, "spec": spec});
+        setup.apply(&object.to_string()).await;
+    }
+    let world = setup.start().await;
+
+    for name in ["gone", "api", "web"] {
+        let mut event = world.event(name, "info");
+        event["involvedObject"]["name"] = name.into();
+        assert_eq!(world.post(&event).await, 202);
+    }
+
+    world
+        .sink
+        .wait_for("the labelled one", DEADLINE, |request| request.json()["message"] == "web")
+        .await
+        .unwrap();
+    assert_eq!(world.sink.requests().len(), 1);
+    let missing = format!("error getting source object Kustomization/{}/gone", world.namespace);
+    assert_eq!(world.failure_of("labelled").await, missing);
+}

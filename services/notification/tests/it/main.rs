@@ -1,0 +1,16 @@
+//! The notification-controller as a process, against a real control plane and real HTTP servers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    unreachable_pub
+)]
+
+mod delivery;
+mod durability;
+mod events;
+mod grpc;
+mod webhooks;
+mod world;

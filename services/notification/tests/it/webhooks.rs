@@ -1,0 +1,138 @@
+//! Webhooks from the call to the annotation.
+
+use serde_json::json;
+use weir_testkit::{condition, eventually, wait_condition, wait_ready};
+
+use crate::world::{DEADLINE, Setup, World};
+
+const SIGNED: &str = "sha256=b9b3b9d8b6a0fb6a6a4a0c0d";
+
+fn repository(name: &str, team: &str) -> String {
+    let spec = json!({"url": "https://example.com/x", "interval": "1h", "suspend": true});
+    let metadata = json!({"name": name, "labels": {"team": team}});
+    let version = "source.toolkit.fluxcd.io/v1";
+    json!({"apiVersion": version, "kind": "GitRepository", "metadata": metadata, "spec": spec}).to_string()
+}
+
+fn receiver(name: &str, kind: &str, spec: serde_json::Value) -> String {
+    let mut full = json!({"type": kind, "secretRef": {"name": "token"}});
+    full.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    let version = "notification.toolkit.fluxcd.io/v1";
+    json!({"apiVersion": version, "kind": "Receiver", "metadata": {"name": name}, "spec": full}).to_string()
+}
+
+const TOKEN: &str =
+    "{apiVersion: v1, kind: Secret, metadata: {name: token}, stringData: {token: test-token}}";
+
+async fn path_of(world: &World, name: &str) -> String {
+    let api =
+        world.plane.api("notification.toolkit.fluxcd.io/v1", "Receiver", &world.namespace).await.unwrap();
+    let ready = wait_ready(&api, name, DEADLINE).await.unwrap();
+    ready.data["status"]["webhookPath"].as_str().unwrap().to_owned()
+}
+
+async fn call(world: &World, path: &str, body: &str, headers: &[(&str, &str)]) -> u16 {
+    let mut request = world.http.post(world.webhook_url(path)).header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(body.to_owned()).send().await.unwrap().status().as_u16()
+}
+
+async fn marked(world: &World) -> Vec<String> {
+    let api =
+        world.plane.api("source.toolkit.fluxcd.io/v1", "GitRepository", &world.namespace).await.unwrap();
+    let objects = api.list(&Default::default()).await.unwrap().items;
+    let is_marked = |o: &kube::api::DynamicObject| {
+        o.metadata.annotations.as_ref().is_some_and(|a| a.contains_key("reconcile.fluxcd.io/requestedAt"))
+    };
+    objects.into_iter().filter(is_marked).filter_map(|object| object.metadata.name).collect()
+}
+
+#[tokio::test]
+async fn a_signed_call_marks_what_the_filters_admit() {
+    let setup = Setup::new().await;
+    for (name, team) in [("one", "a"), ("two", "a"), ("three", "b")] {
+        setup.apply(&repository(name, team)).await;
+    }
+    setup.apply(TOKEN).await;
+    let resources = json!([{"kind": "GitRepository", "name": "*", "matchLabels": {"team": "a"}}]);
+    let filter = "req.action == 'push' && res.metadata.name == req.name";
+    setup
+        .apply(&receiver("hooks", "github", json!({"resources": resources, "resourceFilter": filter})))
+        .await;
+    let world = setup.start().await;
+
+    let path = path_of(&world, "hooks").await;
+    let body = r#"{"action":"push","name":"two"}"#;
+    let signature = signature(body);
+    assert_eq!(call(&world, &path, body, &[("x-hub-signature-256", SIGNED)]).await, 400);
+    assert!(marked(&world).await.is_empty());
+    assert_eq!(call(&world, &path, body, &[("x-hub-signature-256", &signature)]).await, 200);
+    assert_eq!(marked(&world).await, ["two"]);
+    assert_eq!(call(&world, "/hook/unknown", body, &[]).await, 404);
+    assert_eq!(call(&world, &format!("{path}?a=b"), body, &[]).await, 404);
+}
+
+fn signature(body: &str) -> String {
+    use hmac::{Hmac, KeyInit, Mac};
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(b"test-token").unwrap();
+    mac.update(body.as_bytes());
+    format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
+}
+
+#[tokio::test]
+async fn a_receiver_waits_for_its_secret_and_follows_it() {
+    let setup = Setup::new().await;
+    setup.apply(&receiver("hooks", "generic", json!({"resources": []}))).await;
+    let world = setup.start().await;
+    let api =
+        world.plane.api("notification.toolkit.fluxcd.io/v1", "Receiver", &world.namespace).await.unwrap();
+
+    let failing =
+        wait_condition(&api, "hooks", "Ready", "False", Some("TokenNotFound"), DEADLINE).await.unwrap();
+    let message = condition(&failing, "Ready").unwrap().message;
+    let expected = format!(
+        "unable to read token from secret '{}/token' error: secrets \"token\" not found",
+        world.namespace
+    );
+    assert_eq!(message, expected);
+
+    let labelled = |token: &str| {
+        let metadata = json!({"name": "token", "labels": {"reconcile.fluxcd.io/watch": "Enabled"}});
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"token": token}})
+            .to_string()
+    };
+    world.plane.apply_yaml(&world.namespace, &labelled("one")).await.unwrap();
+    let first = path_of(&world, "hooks").await;
+    assert_eq!(call(&world, &first, "", &[]).await, 200);
+
+    world.plane.apply_yaml(&world.namespace, &labelled("two")).await.unwrap();
+    let second = eventually("another path", DEADLINE, || async {
+        let path = path_of(&world, "hooks").await;
+        (path != first).then_some(path)
+    });
+    let second = second.await.unwrap();
+    assert_eq!(call(&world, &first, "", &[]).await, 404);
+    assert_eq!(call(&world, &second, "", &[]).await, 200);
+}
+
+#[tokio::test]
+async fn one_missing_object_does_not_stop_the_others_and_old_versions_are_served() {
+    let setup = Setup::new().await;
+    setup.apply(&repository("one", "a")).await;
+    setup.apply(&repository("two", "a")).await;
+    setup.apply(TOKEN).await;
+    let old = "source.toolkit.fluxcd.io/v1alpha1";
+    let resources = json!([
+        {"kind": "GitRepository", "name": "gone"},
+        {"kind": "GitRepository", "name": "one"},
+        {"kind": "GitRepository", "name": "two", "apiVersion": old},
+    ]);
+    setup.apply(&receiver("hooks", "generic", json!({"resources": resources}))).await;
+    let world = setup.start().await;
+
+    let path = path_of(&world, "hooks").await;
+    assert_eq!(call(&world, &path, "", &[]).await, 500);
+    assert_eq!(marked(&world).await, ["one", "two"]);
+}
