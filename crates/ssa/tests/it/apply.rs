@@ -1,0 +1,191 @@
+use serde_json::json;
+use weir_ssa::Notice;
+
+use crate::world::{PATIENCE, World, lines};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn first_apply_costs_two_requests_an_object_and_an_unchanged_one_none() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let manifests = [world.deployment("web", "web"), world.cm("a", "1"), world.cm("b", "1")];
+    let changes = world.apply(&manifests).await.unwrap();
+    let expected = format!("ConfigMap/{ns}/a created\nConfigMap/{ns}/b created\nDeployment/{ns}/web created");
+    assert_eq!(lines(&changes), expected);
+    assert_eq!(world.requests(), 6);
+    world.proved(&changes).await;
+    let again = world.apply(&manifests).await.unwrap();
+    assert_eq!(again.changed_lines(), "");
+    assert_eq!(again.inventory(), changes.inventory());
+    assert_eq!(world.requests(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn change_costs_a_dry_run_and_an_apply_of_the_changed_object() {
+    let world = World::new().await;
+    let changes = world.apply(&[world.cm("a", "1"), world.cm("b", "1")]).await.unwrap();
+    world.proved(&changes).await;
+    world.requests();
+    let changes = world.apply(&[world.cm("a", "2"), world.cm("b", "1")]).await.unwrap();
+    assert_eq!(changes.changed_lines(), format!("ConfigMap/{}/a configured", world.ns));
+    assert_eq!(world.requests(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_ledger_an_unchanged_object_is_not_written() {
+    let world = World::new().await;
+    world.apply(&[world.cm("a", "1"), world.deployment("web", "web")]).await.unwrap();
+    let before = world.config_map("a").await.unwrap();
+    let mut world_after_restart = World::new().await;
+    world_after_restart.ns.clone_from(&world.ns);
+    let again =
+        world_after_restart.apply(&[world.cm("a", "1"), world.deployment("web", "web")]).await.unwrap();
+    assert_eq!(again.changed_lines(), "");
+    let after = world.config_map("a").await.unwrap();
+    assert_eq!(before.metadata.resource_version, after.metadata.resource_version);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drift_is_told_and_corrected() {
+    let mut world = World::new().await;
+    let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+    world.proved(&changes).await;
+    let api = world.api("v1", "ConfigMap").await;
+    let edit = kube::api::Patch::Merge(json!({"data": {"k": "2", "extra": "x"}}));
+    api.patch("a", &kube::api::PatchParams::apply("hand"), &edit).await.unwrap();
+    let notice = tokio::time::timeout(PATIENCE, world.notices.recv()).await.unwrap();
+    assert_eq!(notice, Some(Notice::Drift));
+    let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+    assert_eq!(lines(&changes), format!("ConfigMap/{}/a configured", world.ns));
+    let data = world.config_map("a").await.unwrap().data["data"].clone();
+    assert_eq!(data, json!({"k": "1", "extra": "x"}));
+    world.proved(&changes).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn churn_of_status_is_no_drift() {
+    let world = World::new().await;
+    let changes = world.apply(&[world.deployment("web", "web")]).await.unwrap();
+    let api = world.api("apps/v1", "Deployment").await;
+    weir_testkit::wait_for(&api, "web", "the controller has seen it", PATIENCE, |found| {
+        found.is_some_and(|found| found.data["status"]["observedGeneration"] == 1)
+    })
+    .await
+    .unwrap();
+    world.proved(&changes).await;
+    let health = weir_testkit::eventually("health by watch", PATIENCE, async || {
+        let found = world.ledger.assessment(&changes.inventory()[0].id)?;
+        (found.status == weir_kstatus::Status::Current).then_some(found.message)
+    });
+    assert_eq!(health.await.unwrap(), "Deployment is available. Replicas: 0");
+    assert_eq!(world.apply(&[world.deployment("web", "web")]).await.unwrap().changed_lines(), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn definitions_come_before_what_needs_them() {
+    let world = World::new().await;
+    let group = format!("{}.example.com", world.ns);
+    let inner = format!("{}-inner", world.ns);
+    let crd = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("gadgets.{group}")},
+        "spec": {"group": group, "scope": "Namespaced", "names": {"kind": "Gadget", "plural": "gadgets"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}});
+    let gadget = json!({"apiVersion": format!("{group}/v1"), "kind": "Gadget",
+        "metadata": {"name": "g", "namespace": inner}, "spec": {"a": 1}});
+    let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": inner}});
+    let changes = world.apply(&[gadget, crd, space]).await.unwrap();
+    let expected = format!(
+        "CustomResourceDefinition/gadgets.{group} created\nNamespace/{inner} created\nGadget/{inner}/g created"
+    );
+    assert_eq!(lines(&changes), expected);
+    let pruned = world.session.prune(&world.owner(), &changes.inventory()).await;
+    assert!(pruned.errors.is_empty());
+    assert!(lines(&pruned.changes).starts_with(&format!("Gadget/{inner}/g deleted\nNamespace")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_refused_object_holds_back_its_stage() {
+    let world = World::new().await;
+    let mut broken = world.deployment("web", "web");
+    broken["spec"] = json!({});
+    let failure = world.apply(&[world.cm("a", "1"), broken]).await.unwrap_err();
+    let ns = &world.ns;
+    assert!(
+        failure.to_string().starts_with(&format!(
+            "Deployment/{ns}/web dry-run failed (Invalid): Deployment.apps \"web\" is invalid: [spec.selector: Required value"
+        )),
+        "{failure}"
+    );
+    assert!(failure.to_string().ends_with('\n'));
+    assert!(world.config_map("a").await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_that_a_built_in_kind_lacks_are_left_out() {
+    let world = World::new().await;
+    let mut odd = world.deployment("web", "web");
+    odd["hoge"] = json!({"replicas": 1});
+    odd["spec"]["template"]["spec"]["containers"][0]["huga"] = json!(1);
+    let changes = world.apply(&[odd]).await.unwrap();
+    assert_eq!(lines(&changes), format!("Deployment/{}/web created", world.ns));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_are_told_in_flux_words() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let thing =
+        json!({"apiVersion": "nope.example/v1", "kind": "Thing", "metadata": {"name": "x", "namespace": ns}});
+    let mut lost = world.cm("a", "1");
+    lost["metadata"]["namespace"] = json!("no-such-namespace");
+    let mut nowhere = world.cm("a", "1");
+    nowhere["metadata"].as_object_mut().unwrap().remove("namespace");
+    let named =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad name", "namespace": ns}});
+    let typed = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "t", "namespace": ns}, "data": {"v": true}});
+    for (object, expected) in [
+        (
+            thing,
+            format!(
+                "Thing/{ns}/x dry-run failed: no matches for kind \"Thing\" in version \"nope.example/v1\"\n"
+            ),
+        ),
+        (
+            lost,
+            "ConfigMap/no-such-namespace/a not found: namespaces \"no-such-namespace\" not found\n"
+                .to_owned(),
+        ),
+        (
+            nowhere,
+            "ConfigMap/a namespace not specified: the server could not find the requested resource\n"
+                .to_owned(),
+        ),
+        (
+            named,
+            format!(
+                "ConfigMap/{ns}/bad name dry-run failed (Invalid): ConfigMap \"bad name\" is invalid: metadata.name: Invalid value"
+            ),
+        ),
+        (
+            typed,
+            format!(
+                "ConfigMap/{ns}/t dry-run failed: failed to create typed patch object ({ns}/t; /v1, Kind=ConfigMap): .data.v: expected string, got &value.valueUnstructured{{Value:true}}\n"
+            ),
+        ),
+    ] {
+        let failure = world.apply(&[object]).await.unwrap_err().to_string();
+        assert!(failure.starts_with(&expected), "{failure}\n{expected}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn namespace_on_a_cluster_scoped_kind_disappears() {
+    let world = World::new().await;
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": format!("{}:role", world.ns), "namespace": world.ns}, "rules": []});
+    let changes = world.apply(&[role]).await.unwrap();
+    let id = changes.inventory()[0].id.to_string();
+    assert_eq!(id, format!("_{}__role_rbac.authorization.k8s.io_ClusterRole", world.ns));
+    let pruned = world.session.prune(&world.owner(), &changes.inventory()).await;
+    assert_eq!(lines(&pruned.changes), format!("ClusterRole/{}:role deleted", world.ns));
+}

@@ -1,0 +1,7 @@
+//! The apply engine against a real API server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod apply;
+mod prune;
+mod takeover;
+mod world;

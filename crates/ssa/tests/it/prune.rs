@@ -1,0 +1,55 @@
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+use weir_ssa::stale;
+
+use crate::world::{World, lines};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_longer_wanted_goes_in_reverse_order() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let old =
+        world.apply(&[world.cm("a", "1"), world.cm("b", "1"), world.deployment("web", "web")]).await.unwrap();
+    world.proved(&old).await;
+    let new = world.apply(&[world.cm("a", "1")]).await.unwrap();
+    world.requests();
+    let gone = stale(&old.inventory(), &new.inventory());
+    let pruned = world.session.prune(&world.owner(), &gone).await;
+    assert_eq!(lines(&pruned.changes), format!("Deployment/{ns}/web deleted\nConfigMap/{ns}/b deleted"));
+    assert!(world.requests() <= 4, "an object that was seen is deleted without being read");
+    assert!(world.config_map("a").await.is_some() && world.config_map("b").await.is_none());
+    let again = world.session.prune(&world.owner(), &gone).await;
+    assert_eq!(lines(&again.changes), lines(&pruned.changes));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_of_another_owner_and_marked_ones_stay() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let mut kept = world.cm("kept", "1");
+    kept["metadata"]["annotations"] = json!({"kustomize.toolkit.fluxcd.io/prune": "Disabled"});
+    let changes = world.apply(&[kept, world.cm("stolen", "1"), world.cm("gone", "1")]).await.unwrap();
+    let api = world.api("v1", "ConfigMap").await;
+    let steal = json!({"metadata": {"labels": {"kustomize.toolkit.fluxcd.io/name": "thief"}}});
+    api.patch("stolen", &PatchParams::apply("hand"), &Patch::Merge(steal)).await.unwrap();
+    let pruned = world.session.prune(&world.owner(), &changes.inventory()).await;
+    let expected =
+        format!("ConfigMap/{ns}/stolen skipped\nConfigMap/{ns}/kept skipped\nConfigMap/{ns}/gone deleted");
+    assert_eq!(lines(&pruned.changes), expected);
+    assert!(pruned.unsettled(&changes.inventory()).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_deletes_only_what_it_may() {
+    let world = World::new().await;
+    let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+    let identities = weir_ssa::Identities::new(world.plane.client().unwrap());
+    let client = identities.service_account(&world.ns, "nobody");
+    let mapper = std::sync::Arc::new(weir_ssa::Mapper::new(identities.own()));
+    let session = weir_ssa::Session::unwatched(client, mapper);
+    let pruned = session.prune(&world.owner(), &changes.inventory()).await;
+    let failure = pruned.failure().unwrap();
+    let who = format!("User \"system:serviceaccount:{}:nobody\" cannot get resource", world.ns);
+    assert!(failure.starts_with("delete failed, errors: ConfigMap/") && failure.contains(&who), "{failure}");
+    assert_eq!(pruned.unsettled(&changes.inventory()), changes.inventory());
+}

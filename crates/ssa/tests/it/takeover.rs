@@ -1,0 +1,117 @@
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use crate::world::{World, lines};
+
+fn managers(object: &kube::api::DynamicObject) -> Vec<(String, String)> {
+    let entries = object.metadata.managed_fields.iter().flatten();
+    let mut managers: Vec<_> =
+        entries.map(|entry| (entry.manager.clone().unwrap(), entry.operation.clone().unwrap())).collect();
+    managers.sort();
+    managers
+}
+
+fn pair(manager: &str, operation: &str) -> (String, String) {
+    (manager.into(), operation.into())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_of_kubectl_are_taken_over_and_those_of_others_stay() {
+    let world = World::new().await;
+    let api = world.api("v1", "ConfigMap").await;
+    let annotation = json!({"kubectl.kubernetes.io/last-applied-configuration": "{}"});
+    let mut made = world.cm("a", "0");
+    made["data"]["old"] = json!("1");
+    made["metadata"]["annotations"] = annotation;
+    let params =
+        PostParams { field_manager: Some("kubectl-client-side-apply".into()), ..PostParams::default() };
+    api.create(&params, &serde_json::from_value(made).unwrap()).await.unwrap();
+    let helm =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"helm": "1"}});
+    api.patch("a", &PatchParams::apply("helm"), &Patch::Apply(helm)).await.unwrap();
+    let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+    assert_eq!(lines(&changes), format!("ConfigMap/{}/a configured", world.ns));
+    let live = world.config_map("a").await.unwrap();
+    assert_eq!(live.data["data"], json!({"helm": "1", "k": "1"}));
+    assert_eq!(live.metadata.annotations.clone().unwrap_or_default().len(), 0);
+    assert_eq!(managers(&live), [pair("helm", "Apply"), pair("kustomize-controller", "Apply")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn merge_keeps_what_kubectl_has_added() {
+    let world = World::new().await;
+    let mut merged = world.cm("a", "1");
+    merged["metadata"]["annotations"] = json!({"kustomize.toolkit.fluxcd.io/ssa": "merge"});
+    world.apply(std::slice::from_ref(&merged)).await.unwrap();
+    let api = world.api("v1", "ConfigMap").await;
+    let edit = Patch::Merge(json!({"data": {"extra": "x"}}));
+    api.patch("a", &PatchParams::apply("kubectl-edit"), &edit).await.unwrap();
+    world.ledger.forget(&world.owner());
+    assert_eq!(world.apply(&[merged]).await.unwrap().changed_lines(), "");
+    let live = world.config_map("a").await.unwrap();
+    assert_eq!(live.data["data"], json!({"k": "1", "extra": "x"}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn marks_on_desired_and_live_are_heeded() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let marked = |name: &str, key: &str, value: &str| -> Value {
+        let mut object = world.cm(name, "1");
+        object["metadata"]["annotations"] = json!({format!("kustomize.toolkit.fluxcd.io/{key}"): value});
+        object
+    };
+    let manifests = [
+        marked("case", "reconcile", "DISABLED"),
+        marked("ignore", "ssa", "Ignore"),
+        marked("once", "ssa", "IfNotPresent"),
+        world.cm("live", "1"),
+    ];
+    let changes = world.apply(&manifests).await.unwrap();
+    let expected = format!(
+        "ConfigMap/{ns}/case skipped\nConfigMap/{ns}/ignore skipped\nConfigMap/{ns}/live created\nConfigMap/{ns}/once created"
+    );
+    assert_eq!(lines(&changes), expected);
+    let api = world.api("v1", "ConfigMap").await;
+    let hand = json!({"metadata": {"annotations": {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}, "data": {"k": "hand"}});
+    for name in ["live", "once"] {
+        api.patch(name, &PatchParams::apply("hand"), &Patch::Merge(hand.clone())).await.unwrap();
+    }
+    world.ledger.forget(&world.owner());
+    let mut changed = marked("once", "ssa", "IfNotPresent");
+    changed["data"]["k"] = json!("2");
+    let changes = world.apply(&[changed, world.cm("live", "1")]).await.unwrap();
+    assert_eq!(lines(&changes), format!("ConfigMap/{ns}/live skipped\nConfigMap/{ns}/once skipped"));
+    assert_eq!(world.config_map("live").await.unwrap().data["data"]["k"], "hand");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn immutable_field_is_refused_without_force_and_replaced_with_it() {
+    let world = World::new().await;
+    world.apply(&[world.deployment("web", "one")]).await.unwrap();
+    let api = world.api("apps/v1", "Deployment").await;
+    let before = api.get("web").await.unwrap().metadata.uid;
+    let failure = world.apply(&[world.deployment("web", "two")]).await.unwrap_err().to_string();
+    assert!(failure.contains("field is immutable"), "{failure}");
+    let mut settings = world.settings();
+    settings.force = true;
+    let changes = world.apply_with(&[world.deployment("web", "two")], &settings).await.unwrap();
+    assert_eq!(lines(&changes), format!("Deployment/{}/web created", world.ns));
+    assert_ne!(api.get("web").await.unwrap().metadata.uid, before);
+}
+
+/// Flux deletes first and then finds out that it cannot make the object anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn force_does_not_delete_what_it_could_not_make_anew() {
+    let world = World::new().await;
+    world.apply(&[world.deployment("web", "one")]).await.unwrap();
+    let api = world.api("apps/v1", "Deployment").await;
+    let before = api.get("web").await.unwrap().metadata.uid;
+    let mut broken = world.deployment("web", "two");
+    broken["spec"]["template"]["spec"]["containers"] = json!([]);
+    let mut settings = world.settings();
+    settings.force = true;
+    let failure = world.apply_with(&[broken], &settings).await.unwrap_err().to_string();
+    assert!(failure.contains("dry-run failed (Invalid)"), "{failure}");
+    assert_eq!(api.get("web").await.unwrap().metadata.uid, before);
+}

@@ -1,0 +1,126 @@
+//! A namespace of one's own, sessions in it, and a count of the requests that they make.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use kube::api::DynamicObject;
+use kube::client::Body;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use weir_ssa::{
+    ApplyFailure, ChangeSet, Ledger, Manifest, Mapper, Notice, Owner, Session, Settings, Watches,
+};
+use weir_testkit::ControlPlane;
+
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct World {
+    pub(crate) plane: &'static ControlPlane,
+    pub(crate) ns: String,
+    pub(crate) session: Session,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) notices: mpsc::Receiver<Notice>,
+    requests: Arc<AtomicUsize>,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let plane = ControlPlane::shared().await.unwrap();
+        let ns = plane.unique_namespace("ssa").await.unwrap();
+        let (tell, notices) = mpsc::channel(64);
+        let notify = move |_: &Owner, notice| drop(tell.try_send(notice));
+        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], notify));
+        let shutdown = CancellationToken::new();
+        let own = plane.client().unwrap();
+        let label = "kustomize.toolkit.fluxcd.io/name".to_owned();
+        let watches = Watches::new(own.clone(), Arc::clone(&ledger), label, shutdown);
+        let requests = Arc::new(AtomicUsize::new(0));
+        let client = counted(plane.client().unwrap(), Arc::clone(&requests));
+        let mapper = Arc::new(Mapper::new(own));
+        let session = Session::watched(client, mapper, Arc::clone(&ledger), watches);
+        Self { plane, ns, session, ledger, notices, requests }
+    }
+
+    pub(crate) fn owner(&self) -> Owner {
+        Owner {
+            group: "kustomize.toolkit.fluxcd.io".into(),
+            name: self.ns.clone(),
+            namespace: "flux-system".into(),
+        }
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            field_manager: "kustomize-controller".into(),
+            owner: self.owner(),
+            overridden_managers: Vec::new(),
+            custom_stage: Vec::new(),
+            concurrency: 4,
+            force: false,
+        }
+    }
+
+    pub(crate) async fn apply(&self, manifests: &[Value]) -> Result<ChangeSet, ApplyFailure> {
+        self.apply_with(manifests, &self.settings()).await
+    }
+
+    pub(crate) async fn apply_with(
+        &self,
+        manifests: &[Value],
+        settings: &Settings,
+    ) -> Result<ChangeSet, ApplyFailure> {
+        let manifests = manifests.iter().cloned().map(|value| Manifest::try_from(value).unwrap()).collect();
+        self.session.apply(manifests, settings, &CancellationToken::new()).await
+    }
+
+    /// The requests that were made through the session since the last call.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.swap(0, Ordering::SeqCst)
+    }
+
+    /// Waits until the watches vouch for everything that was applied.
+    pub(crate) async fn proved(&self, changes: &ChangeSet) {
+        weir_testkit::eventually("the ledger proves the inventory", PATIENCE, async || {
+            self.ledger.proves(&self.owner(), &changes.inventory()).then_some(())
+        })
+        .await
+        .unwrap();
+    }
+
+    pub(crate) async fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+        self.plane.api(api_version, kind, &self.ns).await.unwrap()
+    }
+
+    pub(crate) async fn config_map(&self, name: &str) -> Option<DynamicObject> {
+        self.api("v1", "ConfigMap").await.get_opt(name).await.unwrap()
+    }
+
+    pub(crate) fn cm(&self, name: &str, value: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": self.ns},
+            "data": {"k": value}})
+    }
+
+    pub(crate) fn deployment(&self, name: &str, label: &str) -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": self.ns},
+            "spec": {"replicas": 0, "selector": {"matchLabels": {"app": label}}, "template": {
+                "metadata": {"labels": {"app": label}},
+                "spec": {"containers": [{"name": "c", "image": "example.com/c:1", "ports": [{"containerPort": 80}]}]}}}})
+    }
+}
+
+pub(crate) fn lines(changes: &ChangeSet) -> String {
+    changes.lines()
+}
+
+fn counted(base: Client, requests: Arc<AtomicUsize>) -> Client {
+    let namespace = base.default_namespace().to_owned();
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        requests.fetch_add(1, Ordering::SeqCst);
+        let base = base.clone();
+        async move { base.send(request).await }
+    });
+    Client::new(service, namespace)
+}
