@@ -1,0 +1,19 @@
+//! The Git repository of an automation: where it is, how we get in, what is checked out and where commits go.
+
+mod access;
+mod plan;
+
+use weir_api::ImageUpdateAutomation;
+use weir_runtime::ObjectKey;
+
+pub(crate) use self::{
+    access::{SecretData, remote},
+    plan::{GitPlan, Refspec},
+};
+
+/// The GitRepository that an automation names.
+pub(crate) fn repository_key(automation: &ImageUpdateAutomation) -> ObjectKey {
+    let source = &automation.spec.source_ref;
+    let own = automation.metadata.namespace.as_deref().unwrap_or_default();
+    ObjectKey::new(source.namespace.as_deref().unwrap_or(own), &source.name)
+}

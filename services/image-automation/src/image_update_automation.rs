@@ -1,0 +1,81 @@
+//! The ImageUpdateAutomation kind.
+
+mod act;
+mod decide;
+mod failure;
+mod observe;
+mod report;
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
+use weir_git::Git;
+use weir_runtime::{Cache, Outcome, Reconciler, Run};
+
+pub(crate) use self::failure::Failure;
+use crate::resolution::Resolutions;
+
+/// What the service's flags say about runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    /// `--no-cross-namespace-refs`.
+    pub(crate) no_cross_namespace_refs: bool,
+    /// Gate `ObjectLevelWorkloadIdentity`.
+    pub(crate) workload_identity: bool,
+    /// Gate `GitForcePushBranch`.
+    pub(crate) force_push_branch: bool,
+    /// Gate `GitAllBranchReferences`.
+    pub(crate) all_branch_references: bool,
+}
+
+/// Runs automations, for the controller and for previews.
+pub(crate) struct Automation {
+    pub(crate) client: kube::Client,
+    pub(crate) git: Git,
+    pub(crate) policies: Cache<ImagePolicy>,
+    pub(crate) repositories: Cache<GitRepository>,
+    pub(crate) resolutions: Resolutions,
+    pub(crate) settings: Settings,
+}
+
+/// The commit that a run would make.
+pub(crate) struct Preview {
+    pub(crate) message: String,
+    pub(crate) files: Vec<String>,
+}
+
+impl Automation {
+    /// Computes the commit that the next run would make; nothing is pushed.
+    pub(crate) async fn preview(
+        &self,
+        automation: Arc<ImageUpdateAutomation>,
+    ) -> Result<Option<Preview>, Failure> {
+        let observed = self.observe(automation, &CancellationToken::new()).await;
+        let mut work = decide::decide(&observed)?;
+        // What was seen before does not matter: the question is what is there to do.
+        work.known_revision = None;
+        self.preview_of(&work).await
+    }
+}
+
+/// The reconciler.
+pub(crate) struct Controlled(pub(crate) Arc<Automation>);
+
+impl Reconciler for Controlled {
+    type Object = ImageUpdateAutomation;
+
+    async fn reconcile(&self, run: Run<ImageUpdateAutomation>) -> Outcome<ImageUpdateAutomation> {
+        let progress = report::progress(&run.object);
+        run.phase(progress.clone(), progress);
+        let observed = self.0.observe(run.object.clone(), &run.cancel).await;
+        let result = match decide::decide(&observed) {
+            Ok(work) => self.0.act(&work, run.now).await,
+            Err(failure) => Err(failure),
+        };
+        if run.cancel.is_cancelled() && matches!(result, Err(Failure::Cancelled)) {
+            return Outcome::superseded((*run.object).clone());
+        }
+        report::report(&run.object, observed.policies.unwrap_or_default(), result, run.now)
+    }
+}

@@ -1,0 +1,198 @@
+//! Does the work: checkout, edit, commit, push.
+
+mod push;
+
+use jiff::Timestamp;
+use weir_git::{Checkout, CommitRequest, Error, Fetched, Lease, Oid, Signature};
+use weir_template::{Message, MessageData};
+
+use self::push::Target;
+use super::{Automation, Failure, Preview, decide::Work};
+use crate::tree::{self, Edits};
+
+/// Tries of a run that lost the race for the branch each time; after that the normal backoff goes on (IU-16).
+const MAX_ATTEMPTS: usize = 3;
+
+/// What a run came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    /// Neither the remote nor the policies have changed.
+    Skipped,
+    /// All marked values are right at this revision.
+    UpToDate { revision: String },
+    /// A commit was pushed.
+    Pushed(Pushed),
+}
+
+/// A commit that the server has acknowledged.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pushed {
+    pub(super) commit: String,
+    /// The revision that the next run compares with.
+    pub(super) revision: String,
+    pub(super) branch: String,
+    pub(super) refspec: Option<String>,
+    pub(super) message: String,
+}
+
+/// A checkout with the changes that a commit would hold.
+struct Prepared {
+    checkout: Checkout,
+    target: Target,
+    edits: Edits,
+    message: String,
+}
+
+enum Attempt {
+    Done(Done),
+    /// Someone else moved the branch meanwhile.
+    Lost(Error),
+}
+
+impl Automation {
+    pub(super) async fn act(&self, work: &Work, now: Timestamp) -> Result<Done, Failure> {
+        let mut tries = 1;
+        loop {
+            match self.attempt(work, now).await? {
+                Attempt::Done(done) => return Ok(done),
+                Attempt::Lost(error) if tries >= MAX_ATTEMPTS => return Err(Failure::push(&error)),
+                Attempt::Lost(error) => {
+                    tracing::debug!(%error, automation = %work.automation, "starting over")
+                }
+            }
+            tries += 1;
+        }
+    }
+
+    pub(super) async fn preview_of(&self, work: &Work) -> Result<Option<Preview>, Failure> {
+        let Some(prepared) = self.prepare(work).await? else { return Ok(None) };
+        let files: Vec<String> = prepared.edits.files.into_iter().map(|(path, _)| path).collect();
+        Ok((!files.is_empty()).then_some(Preview { message: prepared.message, files }))
+    }
+
+    async fn attempt(&self, work: &Work, now: Timestamp) -> Result<Attempt, Failure> {
+        let Some(prepared) = self.prepare(work).await? else { return Ok(Attempt::Done(Done::Skipped)) };
+        let revision = prepared.checkout.revision().to_owned();
+        if prepared.edits.files.is_empty() {
+            if work.owes_refspec {
+                let head = prepared.target.base;
+                self.push_refspec(work, &prepared.checkout, head, head).await?;
+            }
+            return Ok(Attempt::Done(Done::UpToDate { revision }));
+        }
+        let Prepared { checkout, target, edits, message } = prepared;
+        let (base, refspec) = (target.base, work.git.refspec.as_ref().map(|refspec| refspec.text.clone()));
+        let commit = commit(work, &checkout, base, edits, &message, now).await?;
+        match self.push_branch(work, &checkout, commit, target).await {
+            Ok(()) => {}
+            Err(error @ Error::LeaseLost { .. }) => return Ok(Attempt::Lost(error)),
+            Err(error) => return Err(Failure::push(&error)),
+        }
+        weir_runtime::killpoint::hit("after-push");
+        self.push_refspec(work, &checkout, commit, base).await?;
+        let pushed = format!("{}@sha1:{commit}", work.git.push_branch);
+        Ok(Attempt::Done(Done::Pushed(Pushed {
+            commit: commit.to_string(),
+            revision: if work.git.switches { revision } else { pushed },
+            branch: work.git.push_branch.clone(),
+            refspec,
+            message,
+        })))
+    }
+
+    /// Checks out and edits; `None` when there is nothing to do.
+    async fn prepare(&self, work: &Work) -> Result<Option<Prepared>, Failure> {
+        let url = work.remote.url.as_str();
+        let fetched = self.git.fetch(&work.remote, &work.git.checkout, work.known_revision.as_deref()).await;
+        let checkout = match fetched.map_err(|error| Failure::checkout(&error, url))? {
+            Fetched::Unchanged { .. } => return Ok(None),
+            Fetched::New(checkout) => checkout,
+        };
+        // Parsed before it is needed, so that a broken template does not wait for an image to be noticed (TP-4).
+        let template = Message::parse(&work.commit.template).map_err(Failure::update_source)?;
+        let target = self.target(work, &checkout).await?;
+        let (tree, base) = (checkout.clone(), target.base);
+        let (path, setters) = (work.path.clone(), work.setters.clone());
+        let edits =
+            blocking(move || tree::apply(&tree, base, &path, &setters)).await?.map_err(Failure::policies)?;
+        for (path, problem) in &edits.problems {
+            tracing::info!(automation = %work.automation, path, problem, "file with markers left as it is");
+        }
+        let message = if edits.files.is_empty() { String::new() } else { render(work, &template, &edits)? };
+        Ok(Some(Prepared { checkout, target, edits, message }))
+    }
+
+    /// The commit that the new one follows, and what the push branch must still be.
+    async fn target(&self, work: &Work, checkout: &Checkout) -> Result<Target, Failure> {
+        let head = checkout.commit().id;
+        if !work.git.switches {
+            return Ok(Target { base: head, lease: Lease::Expect(head) });
+        }
+        let failed = |error: Error| Failure::checkout(&error, work.remote.url.as_str());
+        if work.settings.all_branch_references {
+            let branch =
+                self.git.fetch_more(&work.remote, checkout, &work.git.push_branch).await.map_err(failed)?;
+            return Ok(match branch {
+                Some(commit) => Target { base: commit.id, lease: Lease::Expect(commit.id) },
+                None => Target { base: head, lease: Lease::Absent },
+            });
+        }
+        // The branch is overwritten with the checkout and one commit, if that is allowed (IU-10).
+        match self.head_of(work, &work.git.push_ref()).await.map_err(failed)? {
+            None => Ok(Target { base: head, lease: Lease::Absent }),
+            Some(found) if found == head || work.settings.force_push_branch => {
+                Ok(Target { base: head, lease: Lease::Expect(found) })
+            }
+            Some(_) => Err(Failure::push(&push::not_fast_forward(&work.git.push_ref()))),
+        }
+    }
+}
+
+fn render(work: &Work, template: &Message, edits: &Edits) -> Result<String, Failure> {
+    let data = MessageData {
+        namespace: &work.automation.namespace,
+        name: &work.automation.name,
+        update: &edits.update,
+        values: &work.commit.values,
+    };
+    template.render(&data).map_err(Failure::update_source)
+}
+
+async fn commit(
+    work: &Work,
+    checkout: &Checkout,
+    parent: Oid,
+    edits: Edits,
+    message: &str,
+    now: Timestamp,
+) -> Result<Oid, Failure> {
+    let author = Signature {
+        name: printable(&work.commit.name),
+        email: printable(&work.commit.email),
+        time: now.as_second(),
+        offset_minutes: 0,
+    };
+    let (checkout, message) = (checkout.clone(), message.to_owned());
+    let made = blocking(move || {
+        let committer = author.clone();
+        checkout.commit_edits(CommitRequest {
+            parent,
+            edits: edits.files,
+            message,
+            author,
+            committer,
+            sign: None,
+        })
+    });
+    made.await?.map_err(Failure::update_source)
+}
+
+/// Leaves out what would break the header of a commit (SEC-9).
+fn printable(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control() && !matches!(character, '<' | '>')).collect()
+}
+
+/// Runs work on the pool for blocking work; runs are bounded by the controller's workers.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(Failure::update_source)
+}

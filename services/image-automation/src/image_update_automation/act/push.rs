@@ -1,0 +1,94 @@
+//! Moves references of the remote, each only from where it was seen (IU-14, IU-15).
+
+use tokio_util::sync::CancellationToken;
+use weir_git::{Checkout, Error, Lease, Oid, PushRequest, Remote};
+
+use super::super::{Automation, Failure, decide::Work};
+use crate::git_source::Refspec;
+
+/// Where a commit goes.
+pub(super) struct Target {
+    /// The commit that it follows.
+    pub(super) base: Oid,
+    /// What the branch must be.
+    pub(super) lease: Lease,
+}
+
+/// An update that would drop commits.
+pub(super) fn not_fast_forward(refname: &str) -> Error {
+    Error::PushRejected { refname: refname.to_owned(), reason: "non-fast-forward update".to_owned() }
+}
+
+impl Automation {
+    pub(super) async fn push_branch(
+        &self,
+        work: &Work,
+        checkout: &Checkout,
+        commit: Oid,
+        target: Target,
+    ) -> Result<(), Error> {
+        let request = PushRequest {
+            commit,
+            refname: work.git.push_ref(),
+            lease: target.lease,
+            options: work.git.options.clone(),
+        };
+        self.git.push(&to_the_end(&work.remote), checkout, request).await
+    }
+
+    /// Pushes the refspec, if there is one. `commit` is the head of the push branch now, `base` what it was before.
+    pub(super) async fn push_refspec(
+        &self,
+        work: &Work,
+        checkout: &Checkout,
+        commit: Oid,
+        base: Oid,
+    ) -> Result<(), Failure> {
+        let Some(refspec) = &work.git.refspec else { return Ok(()) };
+        let failed = |error: Error| Failure::push(&error);
+        let source = source_of(work, refspec, checkout, commit).ok_or_else(|| {
+            Failure::update_source(format!("couldn't find source of refspec '{}'", refspec.text))
+        })?;
+        let found = self.head_of(work, &refspec.destination).await.map_err(failed)?;
+        let lease = match found {
+            // Already there, which is what was wanted (IU-12).
+            Some(found) if found == source => return Ok(()),
+            Some(found) if refspec.forces || found == base || found == checkout.commit().id => {
+                Lease::Expect(found)
+            }
+            Some(_) => return Err(failed(not_fast_forward(&refspec.destination))),
+            None => Lease::Absent,
+        };
+        let request = PushRequest {
+            commit: source,
+            refname: refspec.destination.clone(),
+            lease,
+            options: work.git.options.clone(),
+        };
+        self.git.push(&to_the_end(&work.remote), checkout, request).await.map_err(failed)
+    }
+
+    /// The commit at a reference of the remote.
+    pub(super) async fn head_of(&self, work: &Work, refname: &str) -> Result<Option<Oid>, Error> {
+        let refs = self.git.list(&work.remote).await?;
+        Ok(refs.into_iter().find(|known| known.name == refname).map(|known| known.id))
+    }
+}
+
+/// The commit that a refspec's source means: what was just pushed, or what was checked out.
+fn source_of(work: &Work, refspec: &Refspec, checkout: &Checkout, commit: Oid) -> Option<Oid> {
+    if refspec.source == "HEAD" || refspec.source == work.git.push_ref() {
+        return Some(commit);
+    }
+    let branch = match &work.git.checkout {
+        weir_git::Reference::Branch(branch) => format!("refs/heads/{branch}"),
+        weir_git::Reference::Name(name) => name.clone(),
+        _ => return None,
+    };
+    (branch == refspec.source).then_some(checkout.commit().id)
+}
+
+/// A push that has begun is not given up when the run is superseded: its answer says what to record.
+fn to_the_end(remote: &Remote) -> Remote {
+    Remote { cancel: CancellationToken::new(), ..remote.clone() }
+}

@@ -1,0 +1,156 @@
+//! What a run has to do: a pure function of what was observed.
+
+use std::collections::BTreeMap;
+
+use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
+use weir_git::Remote;
+use weir_runtime::ObjectKey;
+use weir_setters::Setters;
+
+use super::{
+    Settings,
+    failure::{Failure, reason as reasons},
+    observe::Observed,
+};
+use crate::{
+    git_source::{self, GitPlan},
+    policy::{self, Selected},
+};
+
+/// The only kind of source.
+const GIT_REPOSITORY: &str = "GitRepository";
+
+/// Work of one run.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) automation: ObjectKey,
+    pub(super) remote: Remote,
+    pub(super) git: GitPlan,
+    /// The revision at which there is nothing to do, if nothing else has changed (IU-6).
+    pub(super) known_revision: Option<String>,
+    pub(super) setters: Setters,
+    /// Where to look for markers.
+    pub(super) path: String,
+    pub(super) commit: Commit,
+    /// Whether a second push may be owed from a failed run.
+    pub(super) owes_refspec: bool,
+    pub(super) settings: Settings,
+}
+
+/// Who commits, and what the commit says.
+#[derive(Debug)]
+pub(super) struct Commit {
+    pub(super) name: String,
+    pub(super) email: String,
+    pub(super) template: String,
+    pub(super) values: BTreeMap<String, String>,
+}
+
+/// Decides on the work of a run, or why there can be none.
+pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
+    let automation = &*observed.automation;
+    let selector = |text: &String| {
+        Failure::terminal(reasons::INVALID_SELECTOR, format!("failed to parse policy selector: {text}"))
+    };
+    let selected = observed.policies.as_ref().map_err(selector)?;
+    let git = git_spec(automation)?;
+    let repository = repository(observed)?;
+    let remote = remote(observed, repository)?;
+    let plan = GitPlan::of(git, repository).map_err(Failure::source_manager)?;
+    if git.commit.signing_key.is_some() {
+        return Err(Failure::source_manager("signed commits are not supported yet"));
+    }
+    check_strategy(automation)?;
+    let key = ObjectKey::of(automation);
+    let setters = policy::setters(&key.namespace, selected).map_err(Failure::policies)?;
+    Ok(Work {
+        remote,
+        known_revision: known_revision(automation, &plan, selected),
+        setters,
+        path: automation.spec.update.as_ref().and_then(|update| update.path.clone()).unwrap_or_default(),
+        commit: Commit {
+            name: git.commit.author.name.clone().unwrap_or_default(),
+            email: git.commit.author.email.clone(),
+            template: git.commit.message_template.clone().unwrap_or_default(),
+            values: git.commit.message_template_values.clone(),
+        },
+        owes_refspec: plan.refspec.is_some() && !is_ready(automation),
+        settings: observed.settings,
+        automation: key,
+        git: plan,
+    })
+}
+
+fn git_spec(automation: &ImageUpdateAutomation) -> Result<&GitSpec, Failure> {
+    let invalid = |text: String| {
+        Failure::terminal(reasons::INVALID_SOURCE, format!("{text}: invalid source configuration"))
+    };
+    let kind = &automation.spec.source_ref.kind;
+    if kind != GIT_REPOSITORY {
+        return Err(invalid(format!("source kind '{kind}' not supported")));
+    }
+    let git = automation.spec.git.as_ref();
+    git.ok_or_else(|| invalid(format!("source kind '{kind}' necessitates field .spec.git")))
+}
+
+fn repository(observed: &Observed) -> Result<&GitRepository, Failure> {
+    let key = git_source::repository_key(&observed.automation);
+    if observed.is_blocked() {
+        let message =
+            format!("can't access '{GIT_REPOSITORY}/{key}', cross-namespace references have been blocked");
+        return Err(Failure::terminal(reason::ACCESS_DENIED, message));
+    }
+    let missing = || {
+        let name = format!("{GIT_REPOSITORY}.source.toolkit.fluxcd.io {:?} not found", key.name);
+        Failure::source_manager(format!("referenced git repository does not exist: {name}"))
+    };
+    observed.repository.as_deref().ok_or_else(missing)
+}
+
+fn remote(observed: &Observed, repository: &GitRepository) -> Result<Remote, Failure> {
+    let spec = &repository.spec;
+    let uses_cloud = !matches!(spec.provider.as_deref(), None | Some("generic" | "github"));
+    if uses_cloud && spec.service_account_name.is_some() && !observed.settings.workload_identity {
+        let message = "to use spec.serviceAccountName for provider authentication please enable the \
+                       ObjectLevelWorkloadIdentity feature gate in the controller";
+        return Err(Failure::terminal(reason::FEATURE_GATE_DISABLED, message));
+    }
+    let secret = observed.secret.as_ref().map_err(Failure::source_manager)?;
+    let proxy = observed.proxy.as_ref().map_err(Failure::source_manager)?;
+    git_source::remote(repository, secret.as_ref(), proxy.as_ref(), &observed.cancel).map_err(|error| {
+        match error.is_terminal() {
+            true => Failure::terminal(reasons::INVALID_SOURCE, error.to_string()),
+            false => Failure::source_manager(error),
+        }
+    })
+}
+
+fn check_strategy(automation: &ImageUpdateAutomation) -> Result<(), Failure> {
+    let strategy = automation.spec.update.as_ref().map(|update| update.strategy.as_str());
+    match strategy {
+        Some("Setters") => Ok(()),
+        None => Err(Failure::terminal(reasons::INVALID_STRATEGY, "no update strategy")),
+        Some(other) => {
+            Err(Failure::terminal(reasons::INVALID_STRATEGY, format!("unsupported update strategy: {other}")))
+        }
+    }
+}
+
+/// The revision to compare the remote with, if equality means that there is nothing to do: the policies select what
+/// they selected, the spec is the one that was run, and all that matters is in the one branch (IU-4, IU-6, IU-7).
+fn known_revision(automation: &ImageUpdateAutomation, plan: &GitPlan, selected: &Selected) -> Option<String> {
+    let status = automation.status.as_ref()?;
+    let is_same = status.observed_policies == *selected
+        && Some(status.observed_generation) == automation.metadata.generation
+        && !plan.switches
+        && plan.refspec.is_none()
+        && plan.can_compare();
+    status.observed_source_revision.clone().filter(|_| is_same)
+}
+
+fn is_ready(automation: &ImageUpdateAutomation) -> bool {
+    automation.status.as_ref().is_some_and(|status| weir_runtime::condition::is_ready(&status.conditions))
+}
+
+#[cfg(test)]
+mod tests;

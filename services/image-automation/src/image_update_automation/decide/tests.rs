@@ -1,0 +1,133 @@
+//! One row per way that a run can be decided.
+
+use std::sync::Arc;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Failure, decide};
+use crate::image_update_automation::{Settings, observe::Observed};
+use crate::policy::Selected;
+
+const SETTINGS: Settings = Settings {
+    no_cross_namespace_refs: false,
+    workload_identity: false,
+    force_push_branch: true,
+    all_branch_references: true,
+};
+
+/// An automation at generation 2 that has run; `change` is merged into it.
+fn observed(change: Value) -> Observed {
+    let mut automation = json!({
+        "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImageUpdateAutomation",
+        "metadata": {"name": "apps", "namespace": "ns", "generation": 2},
+        "spec": {
+            "interval": "1m", "sourceRef": {"kind": "GitRepository", "name": "app"},
+            "git": {"commit": {"author": {"email": "bot@x"}}}, "update": {"strategy": "Setters"},
+        },
+        "status": {
+            "observedGeneration": 2, "observedSourceRevision": "main@sha1:abc",
+            "observedPolicies": {"app": {"name": "r/app", "tag": "1"}},
+        },
+    });
+    json_patch::merge(&mut automation, &change);
+    let repository = json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+        "metadata": {"name": "app", "namespace": "ns"},
+        "spec": {"url": "https://h/r", "interval": "1m", "ref": {"branch": "main"}},
+    });
+    Observed {
+        automation: Arc::new(serde_json::from_value(automation).unwrap()),
+        repository: Some(Arc::new(serde_json::from_value(repository).unwrap())),
+        secret: Ok(None),
+        proxy: Ok(None),
+        policies: Ok(selected("1")),
+        settings: SETTINGS,
+        cancel: CancellationToken::new(),
+    }
+}
+
+fn selected(tag: &str) -> Selected {
+    let latest = json!({"name": "r/app", "tag": tag});
+    Selected::from([("app".to_owned(), serde_json::from_value(latest).unwrap())])
+}
+
+#[rstest]
+#[case::nothing_changed(json!({}), Some("main@sha1:abc"))]
+#[case::new_generation(json!({"metadata": {"generation": 3}}), None)]
+#[case::never_run(json!({"status": null}), None)]
+#[case::other_branch(json!({"spec": {"git": {"push": {"branch": "auto"}}}}), None)]
+#[case::refspec(json!({"spec": {"git": {"push": {"refspec": "main:refs/for/main"}}}}), None)]
+#[case::commit(json!({"spec": {"git": {"checkout": {"ref": {"commit": "abc"}}, "push": {"branch": "x"}}}}), None)]
+fn a_run_is_short_only_when_nothing_can_have_changed(#[case] change: Value, #[case] known: Option<&str>) {
+    let work = decide(&observed(change)).unwrap();
+    assert_eq!(work.known_revision.as_deref(), known);
+}
+
+#[test]
+fn a_new_selection_needs_a_full_run() {
+    let observed = Observed { policies: Ok(selected("2")), ..observed(json!({})) };
+    let work = decide(&observed).unwrap();
+    assert_eq!(work.known_revision, None);
+    assert_eq!(work.setters.value("ns:app"), Some("r/app:2"));
+}
+
+#[rstest]
+#[case(json!({"spec": {"sourceRef": {"kind": "Bucket"}}}), "InvalidSourceConfiguration",
+    "source kind 'Bucket' not supported: invalid source configuration")]
+#[case(json!({"spec": {"git": null}}), "InvalidSourceConfiguration",
+    "source kind 'GitRepository' necessitates field .spec.git: invalid source configuration")]
+#[case(json!({"spec": {"update": null}}), "InvalidUpdateStrategy", "no update strategy")]
+#[case(json!({"spec": {"update": {"strategy": "Magic"}}}), "InvalidUpdateStrategy", "unsupported update strategy: Magic")]
+fn what_only_a_new_spec_can_mend_stalls(#[case] change: Value, #[case] reason: &str, #[case] message: &str) {
+    let Err(Failure::Terminal { reason: found, message: text }) = decide(&observed(change)) else {
+        panic!("expected a terminal failure");
+    };
+    assert_eq!((found, text.as_str()), (reason, message));
+}
+
+#[test]
+fn a_bad_selector_stalls() {
+    let observed = Observed { policies: Err("no operator".to_owned()), ..observed(json!({})) };
+    let failure = decide(&observed).unwrap_err();
+    let message = "failed to parse policy selector: no operator".to_owned();
+    assert_eq!(failure, Failure::Terminal { reason: "InvalidPolicySelector", message });
+}
+
+#[test]
+fn another_namespace_is_blocked_by_the_flag() {
+    let change = json!({"spec": {"sourceRef": {"namespace": "other"}}});
+    let settings = Settings { no_cross_namespace_refs: true, ..SETTINGS };
+    let failure = decide(&Observed { settings, ..observed(change) }).unwrap_err();
+    let message =
+        "can't access 'GitRepository/other/app', cross-namespace references have been blocked".to_owned();
+    assert_eq!(failure, Failure::Terminal { reason: "AccessDenied", message });
+}
+
+#[test]
+fn sources_that_are_not_there_are_tried_again() {
+    let failure = decide(&Observed { repository: None, ..observed(json!({})) }).unwrap_err();
+    assert_eq!(
+        failure.to_string(),
+        "failed configuring source manager: referenced git repository does not exist: \
+         GitRepository.source.toolkit.fluxcd.io \"app\" not found"
+    );
+    let secret = Err("failed to get auth secret 'ns/s': secrets \"s\" not found".to_owned());
+    let failure = decide(&Observed { secret, ..observed(json!({})) }).unwrap_err();
+    assert!(matches!(failure, Failure::Retry { reason: "SourceManagerFailed", .. }), "{failure:?}");
+}
+
+#[test]
+fn a_reference_that_is_none_is_named() {
+    let policies = Ok(Selected::from([(
+        "app".to_owned(),
+        weir_api::image::ImageRef { name: "bad name".to_owned(), tag: "1".to_owned(), digest: String::new() },
+    )]));
+    let failure = decide(&Observed { policies, ..observed(json!({})) }).unwrap_err();
+    assert!(
+        failure
+            .to_string()
+            .starts_with("failed to apply policies: encountered invalid image ref \"bad name:1\": ")
+    );
+}

@@ -1,0 +1,97 @@
+//! Resolutions of policies as image-reflector streams them: newer than what the watch of the API has seen, and gone with
+//! the stream, so that the API is what counts when the peer is away.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use tonic::{Status, service::interceptor::InterceptedService, transport::Channel};
+use weir_api::{ImageUpdateAutomation, image::ImageRef};
+use weir_proto::image::v1::{Resolution, WatchResolutionsRequest, reflector_client::ReflectorClient};
+use weir_runtime::{Cache, Environment, ObjectKey, Queue, ServiceError, grpc};
+
+/// Pause before a lost stream is opened again; the watch of the API goes on meanwhile.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Most resolutions kept; a cluster has as many as policies, and the API still knows those beyond.
+const MAX_RESOLUTIONS: usize = 100_000;
+
+/// What the stream has told, by policy; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Resolutions(Arc<RwLock<HashMap<ObjectKey, ImageRef>>>);
+
+impl Resolutions {
+    /// The newest selection of a policy that the stream has told, while there is a stream.
+    pub(crate) fn get(&self, policy: &ObjectKey) -> Option<ImageRef> {
+        self.0.read().get(policy).cloned()
+    }
+
+    /// Follows the stream for ever, through losses of the peer.
+    ///
+    /// # Errors
+    /// When the address is none.
+    pub(crate) fn follow(
+        &self,
+        addr: &str,
+        env: &Environment,
+        wake: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<impl Future<Output = ()> + Send + 'static, ServiceError> {
+        let refused = |source| ServiceError::PeerAddr { addr: addr.to_owned(), source };
+        let channel = grpc::peer_channel(addr, None).map_err(refused)?;
+        let mut client = ReflectorClient::with_interceptor(channel, grpc::Token(env.peer_token.clone()));
+        let resolutions = self.clone();
+        Ok(async move {
+            loop {
+                if let Err(status) = resolutions.follow_once(&mut client, &wake).await {
+                    tracing::debug!(%status, "stream of resolutions lost");
+                }
+                resolutions.0.write().clear();
+                tokio::time::sleep(PAUSE).await;
+            }
+        })
+    }
+
+    async fn follow_once(
+        &self,
+        client: &mut ReflectorClient<InterceptedService<Channel, grpc::Token>>,
+        wake: &impl Fn(&str),
+    ) -> Result<(), Status> {
+        let mut stream = client.watch_resolutions(WatchResolutionsRequest::default()).await?.into_inner();
+        while let Some(response) = stream.message().await? {
+            if let Some(resolution) = response.resolution
+                && self.take(&resolution)
+            {
+                wake(&resolution.namespace);
+            }
+        }
+        Ok(())
+    }
+
+    /// Records a resolution; says whether it is new.
+    fn take(&self, resolution: &Resolution) -> bool {
+        let key = ObjectKey::new(&resolution.namespace, &resolution.policy);
+        let mut known = self.0.write();
+        if resolution.tag.is_empty() {
+            return known.remove(&key).is_some();
+        }
+        let latest = ImageRef {
+            name: resolution.image.clone(),
+            tag: resolution.tag.clone(),
+            digest: resolution.digest.clone(),
+        };
+        if known.len() >= MAX_RESOLUTIONS && !known.contains_key(&key) {
+            return false;
+        }
+        known.insert(key, latest.clone()).is_none_or(|old| old != latest)
+    }
+}
+
+/// Wakes the automations of a namespace whose policies have a new selection.
+pub(crate) fn waker(
+    automations: Cache<ImageUpdateAutomation>,
+    queue: Queue,
+) -> impl Fn(&str) + Send + Sync + 'static {
+    move |namespace| crate::service::wake_namespace(&automations, &queue, namespace)
+}

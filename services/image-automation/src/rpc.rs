@@ -1,0 +1,76 @@
+//! The gRPC side: what the next commit would be, and a run at once.
+
+use std::sync::Arc;
+
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+use tonic::{Request, Response, Status};
+use weir_api::{IMAGE_GROUP, ImageUpdateAutomation, REQUESTED_AT_ANNOTATION};
+use weir_proto::image::v1::{
+    PreviewCommitRequest, PreviewCommitResponse, RunNowRequest, RunNowResponse, automation_server,
+};
+use weir_runtime::{
+    Cache, ObjectKey,
+    grpc::{Access, Authorizer},
+};
+
+use crate::image_update_automation::Automation;
+
+/// The service that callers reach.
+pub(crate) struct Rpc {
+    pub(crate) automation: Arc<Automation>,
+    pub(crate) automations: Cache<ImageUpdateAutomation>,
+    pub(crate) authorizer: Authorizer,
+}
+
+impl Rpc {
+    /// Lets a caller through to an automation.
+    async fn find<T>(
+        &self,
+        request: &Request<T>,
+        verb: &'static str,
+        key: &ObjectKey,
+    ) -> Result<Arc<ImageUpdateAutomation>, Status> {
+        let access = Access {
+            verb,
+            group: IMAGE_GROUP.to_owned(),
+            resource: "imageupdateautomations".to_owned(),
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        };
+        self.authorizer.allow(request, access).await?;
+        let found = self.automations.get(key);
+        found.ok_or_else(|| Status::not_found(format!("ImageUpdateAutomation '{key}' not found")))
+    }
+}
+
+#[tonic::async_trait]
+impl automation_server::Automation for Rpc {
+    async fn preview_commit(
+        &self,
+        request: Request<PreviewCommitRequest>,
+    ) -> Result<Response<PreviewCommitResponse>, Status> {
+        let PreviewCommitRequest { namespace, name } = request.get_ref().clone();
+        let automation = self.find(&request, "get", &ObjectKey::new(namespace, name)).await?;
+        let preview = self.automation.preview(automation).await;
+        let preview = preview.map_err(|failure| Status::failed_precondition(failure.to_string()))?;
+        let response =
+            preview.map(|preview| PreviewCommitResponse { message: preview.message, files: preview.files });
+        Ok(Response::new(response.unwrap_or_default()))
+    }
+
+    async fn run_now(&self, request: Request<RunNowRequest>) -> Result<Response<RunNowResponse>, Status> {
+        let RunNowRequest { namespace, name } = request.get_ref().clone();
+        let key = ObjectKey::new(namespace, name);
+        self.find(&request, "patch", &key).await?;
+        let token = jiff::Timestamp::now().to_string();
+        let patch = json!({ "metadata": { "annotations": { REQUESTED_AT_ANNOTATION: token } } });
+        let api: Api<ImageUpdateAutomation> = Api::namespaced(self.automation.client.clone(), &key.namespace);
+        let patched = api.patch(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await;
+        patched.map_err(|error| Status::unavailable(format!("the request was not recorded: {error}")))?;
+        Ok(Response::new(RunNowResponse { token }))
+    }
+}

@@ -1,0 +1,103 @@
+//! Puts the service together.
+
+use std::sync::Arc;
+
+use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
+use weir_git::{Git, GitConfig};
+use weir_proto::image::v1::automation_server::AutomationServer;
+use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Queue, Service, ServiceError};
+
+use crate::{
+    args::{self, Args},
+    git_source,
+    image_update_automation::{self, Automation, Settings},
+    resolution::{self, Resolutions},
+    rpc,
+};
+
+/// Runs the service until it is told to stop.
+///
+/// # Errors
+/// When a flag is refused, a port is taken or the cluster cannot be watched.
+pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
+    let service =
+        Service::start("image-automation-controller", &args.runtime, Some(&args.events), env, &args::GATES)
+            .await?;
+    let automations: Cache<ImageUpdateAutomation> = service.cache_sharded().await?;
+    let policies: Cache<ImagePolicy> = service.cache().await?;
+    let repositories: Cache<GitRepository> = service.cache().await?;
+    let git = Git::new(GitConfig::default()).map_err(|error| ServiceError::Other(error.to_string()))?;
+    let resolutions = Resolutions::default();
+    let automation = Arc::new(Automation {
+        client: service.client().clone(),
+        git,
+        policies: policies.clone(),
+        repositories: repositories.clone(),
+        resolutions: resolutions.clone(),
+        settings: Settings {
+            no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
+            workload_identity: service.gates().enabled(args::WORKLOAD_IDENTITY),
+            force_push_branch: service.gates().enabled(args::FORCE_PUSH_BRANCH),
+            all_branch_references: service.gates().enabled(args::ALL_BRANCH_REFERENCES),
+        },
+    });
+    let concurrent = args.runtime.concurrent(args::CONCURRENT);
+    let reconciler = image_update_automation::Controlled(automation.clone());
+    let queue = service.controller("imageupdateautomation", automations.clone(), reconciler, concurrent);
+    wake_for_policies(&policies, &automations, &queue);
+    wake_for_repositories(&repositories, &automations, &queue);
+    if !args.image_reflector_grpc_addr.is_empty() {
+        let wake = resolution::waker(automations.clone(), queue.clone());
+        let follower = resolutions.follow(&args.image_reflector_grpc_addr, service.env(), wake)?;
+        service.spawn(follower);
+    }
+    let rpc = rpc::Rpc { automation, automations, authorizer: service.authorizer() };
+    service.grpc(|server| server.add(AutomationServer::new(rpc)));
+    service.run_until_shutdown().await
+}
+
+/// A new selection may concern any automation of its namespace (IU-1).
+fn wake_for_policies(
+    policies: &Cache<ImagePolicy>,
+    automations: &Cache<ImageUpdateAutomation>,
+    queue: &Queue,
+) {
+    let (automations, queue) = (automations.clone(), queue.clone());
+    policies.on_change(move |change: &Change<ImagePolicy>| {
+        let latest = |policy: &Option<Arc<ImagePolicy>>| {
+            policy.as_ref().and_then(|policy| policy.status.as_ref()?.latest_ref.clone())
+        };
+        let Some(policy) = change.latest().filter(|_| latest(&change.old) != latest(&change.new)) else {
+            return;
+        };
+        wake_namespace(&automations, &queue, &ObjectKey::of(&**policy).namespace);
+    });
+}
+
+/// Wakes every automation of a namespace.
+pub(crate) fn wake_namespace(automations: &Cache<ImageUpdateAutomation>, queue: &Queue, namespace: &str) {
+    let keys = automations.list().into_iter().map(|automation| ObjectKey::of(&*automation));
+    keys.filter(|key| key.namespace == namespace).for_each(|key| queue.enqueue(key, Cause::Dependency));
+}
+
+/// A changed spec of a repository concerns those that name it; its artifacts do not matter (IU-1).
+fn wake_for_repositories(
+    repositories: &Cache<GitRepository>,
+    automations: &Cache<ImageUpdateAutomation>,
+    queue: &Queue,
+) {
+    let (automations, queue) = (automations.clone(), queue.clone());
+    repositories.on_change(move |change: &Change<GitRepository>| {
+        let generation = |repository: &Option<Arc<GitRepository>>| {
+            repository.as_ref().and_then(|repository| repository.metadata.generation)
+        };
+        let is_new = generation(&change.old) != generation(&change.new);
+        let Some(repository) = change.latest().filter(|_| is_new) else { return };
+        let repository = ObjectKey::of(&**repository);
+        for automation in automations.list() {
+            if git_source::repository_key(&automation) == repository {
+                queue.enqueue(ObjectKey::of(&*automation), Cause::Dependency);
+            }
+        }
+    });
+}
