@@ -4,7 +4,7 @@ mod set;
 mod walk;
 
 pub(crate) use set::{set_scalar, set_string_entry};
-pub(crate) use walk::{CompiledSpecs, Creation, split_slash_path};
+pub(crate) use walk::{CompiledSpecs, Creation, FieldPath, split_slash_path};
 
 use crate::id::Gvk;
 

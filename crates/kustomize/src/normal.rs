@@ -64,3 +64,24 @@ fn number(value: f64) -> Scalar {
     let is_integer = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
     Scalar::tagged(text, if is_integer { Tag::Int } else { Tag::Float })
 }
+
+/// A node from a JSON value.
+pub(crate) fn from_json(json: &serde_json::Value) -> Node {
+    use serde_json::Value as Json;
+    match json {
+        Json::Null => Node::Scalar(Scalar::null()),
+        Json::Bool(value) => Node::Scalar(Scalar::tagged(if *value { "true" } else { "false" }, Tag::Bool)),
+        Json::Number(value) => Node::Scalar(number(value.as_f64().unwrap_or_default())),
+        Json::String(text) => {
+            Node::Scalar(Scalar { text: text.as_str().into(), style: Style::Double, tag: Tag::Str })
+        }
+        Json::Array(items) => Node::Seq(items.iter().map(from_json).collect()),
+        Json::Object(fields) => {
+            let entry = |(key, value): (&String, &Json)| Entry {
+                key: Scalar::string(key.as_str()),
+                value: from_json(value),
+            };
+            Node::Map(Map { entries: fields.iter().map(entry).collect() })
+        }
+    }
+}

@@ -1,23 +1,375 @@
-//! Patches (stub).
+//! `patches`, `patchesStrategicMerge` and `patchesJson6902`: loading them and finding what they patch (§8.1, §8.2).
+
+mod json6902;
+mod strategic;
+
+use std::rc::Rc;
+
+pub(crate) use json6902::Json6902Transformer;
+pub(crate) use strategic::StrategicMergeTransformer;
+use weir_yaml::{Map, Node, YamlError, emit};
+
+use crate::Error;
 use crate::build::Build;
-use crate::kustomization::Patch;
+use crate::jsonpatch::{self, Operation};
+use crate::kustomization::{Patch, PatchOptions, Selector};
 use crate::loader::Loader;
 use crate::resmap::ResMap;
+use crate::resource::Resource;
+use crate::schema::Schema;
+use crate::selector::CompiledSelector;
 use crate::transform::Transformer;
-use crate::Error;
-/// Patch errors.
+use crate::{input, merge};
+
+/// A patch that cannot be loaded or applied.
 #[derive(Debug, thiserror::Error)]
-pub enum PatchError { /// not yet
- #[error("patches are not implemented yet")] Unimplemented }
-pub(crate) struct PatchTransformer;
-pub(crate) struct Json6902Transformer;
-pub(crate) struct StrategicMergeTransformer;
-macro_rules! stub { ($t:ident, $arg:ty) => {
-impl $t { pub(crate) fn load(_: &Build<'_>, _: &Loader, _: $arg) -> Result<Self, Error> { Err(PatchError::Unimplemented.into()) } }
-impl Transformer for $t { fn apply(&self, _: &Build<'_>, _: &mut ResMap) -> Result<(), Error> { Ok(()) } }
-}}
-stub!(PatchTransformer, &Patch);
-stub!(Json6902Transformer, &Patch);
-stub!(StrategicMergeTransformer, &[String]);
-pub(crate) fn configuring(name: &str, _: &Patch) -> String { format!("trouble configuring builtin {name}") }
-pub(crate) fn configuring_list(name: &str, _: &[String]) -> String { format!("trouble configuring builtin {name}") }
+pub enum PatchError {
+    /// Neither a patch nor a file (KZ-801).
+    #[error("must specify one of patch and path in\n{0}")]
+    NoPatch(String),
+    /// Both a patch and a file.
+    #[error("patch and path can't be set at the same time\n{0}")]
+    PatchAndPath(String),
+    /// The file of a patch cannot be read.
+    #[error("failed to get the patch file from path({path}): {cause}")]
+    Unreadable {
+        /// The reference.
+        path: String,
+        /// Why.
+        cause: Box<Error>,
+    },
+    /// Text that is both kinds of patch at once.
+    #[error("illegally qualifies as both an SM and JSON patch: {0}")]
+    BothKinds(String),
+    /// Text that is no kind of patch (KZ-802).
+    #[error(
+        "unable to parse SM or JSON patch from {source_text} (as a strategic merge patch: {as_merge}; as a JSON \
+         patch: {as_json})"
+    )]
+    NeitherKind {
+        /// The patch or its file.
+        source_text: String,
+        /// Why it is no strategic merge patch.
+        as_merge: Box<Error>,
+        /// Why it is no JSON patch.
+        as_json: Box<Error>,
+    },
+    /// Several strategic merge patches for one target (KZ-812).
+    #[error(
+        "Multiple Strategic-Merge Patches in one `patches` entry is not allowed to set `patches.target` field: {0}"
+    )]
+    SeveralPatches(String),
+    /// A JSON patch without target.
+    #[error("must specify a target for JSON patch {0}")]
+    NoTarget(String),
+    /// No resource with the id of the patch, or several (KZ-810).
+    #[error("{problem} {id}; failed to find unique target for patch {id}")]
+    NotUnique {
+        /// `no matches for Id` or `multiple matches for Id`.
+        problem: &'static str,
+        /// The id.
+        id: String,
+    },
+    /// As [`PatchError::NotUnique`], from `patches`.
+    #[error("no resource matches strategic merge patch \"{id}\": {cause}")]
+    NoMatch {
+        /// The id of the patch.
+        id: String,
+        /// What was found instead.
+        cause: Box<PatchError>,
+    },
+    /// Nothing in `patchesStrategicMerge` (KZ-803).
+    #[error("patch appears to be empty; files=[{0}], Patch={1}")]
+    EmptyStrategicMerge(String, String),
+    /// No content at all in a strategic merge configuration.
+    #[error("empty file path and empty patch content")]
+    NothingToMerge,
+    /// A `patchesJson6902` entry that lacks something (KZ-804).
+    #[error("{0}")]
+    Json6902(String),
+    /// A `$patch` directive that does not exist (KZ-823).
+    #[error("unknown patch strategy '{0}'")]
+    UnknownDirective(String),
+    /// Text that is no list of operations.
+    #[error("invalid JSON patch: {0}")]
+    NotOperations(String),
+    /// A resource that cannot go through JSON.
+    #[error(transparent)]
+    Render(YamlError),
+    /// An operation that does not exist (KZ-851).
+    #[error("Unexpected kind: {0}")]
+    UnexpectedKind(String),
+    /// An operation without `path`.
+    #[error("{0} operation failed to decode path: missing value")]
+    NoPath(String),
+    /// An operation without `from`.
+    #[error("{0} operation failed to decode from: missing value")]
+    NoFrom(String),
+    /// Something above the path is missing (KZ-852).
+    #[error("{operation} operation does not apply: doc is missing {end}: {path}: missing value")]
+    MissingPath {
+        /// The operation.
+        operation: &'static str,
+        /// Which end of it.
+        end: &'static str,
+        /// The path.
+        path: String,
+    },
+    /// `replace` of an element that is not there (KZ-854).
+    #[error("replace operation does not apply: doc is missing key: {path}: missing value")]
+    MissingKey {
+        /// The path.
+        path: String,
+    },
+    /// `replace` of the document by a scalar.
+    #[error("replace operation value must be object or array")]
+    ReplaceRoot,
+    /// The path is there, the operation does not fit it.
+    #[error("error in {operation} for path: '{path}': {problem}")]
+    Operation {
+        /// The operation.
+        operation: &'static str,
+        /// The path.
+        path: String,
+        /// Why not.
+        problem: String,
+    },
+    /// A `test` that does not hold (KZ-855).
+    #[error("testing value {0} failed: test failed")]
+    TestFailed(String),
+    /// More copies than the cap.
+    #[error("more than {0} nodes copied by one patch")]
+    TooMuchCopied(usize),
+}
+
+/// An entry of `patches`: either kind, found out from its text.
+pub(crate) struct PatchTransformer {
+    content: Content,
+    source: String,
+    target: Option<CompiledSelector>,
+    options: PatchOptions,
+}
+
+enum Content {
+    Nothing,
+    StrategicMerge(Vec<Resource>),
+    Json(Vec<Operation>),
+}
+
+impl PatchTransformer {
+    /// Loads and parses the patch.
+    ///
+    /// # Errors
+    /// The text is missing, unreadable, or no patch.
+    pub(crate) fn load(build: &Build<'_>, loader: &Rc<Loader>, patch: &Patch) -> Result<Self, Error> {
+        let inline = patch.patch.trim();
+        let (name, text, source) = match (inline.is_empty(), patch.path.is_empty()) {
+            (true, true) => return Err(PatchError::NoPatch(config_yaml(patch)).into()),
+            (false, false) => return Err(PatchError::PatchAndPath(config_yaml(patch)).into()),
+            (false, true) => (String::new(), inline.to_owned(), format!("[patch: {inline:?}]")),
+            (true, false) => {
+                let content = loader
+                    .read(&build.files, &patch.path, build.options.load_restriction)
+                    .map_err(|cause| PatchError::Unreadable { path: patch.path.clone(), cause: Box::new(cause) })?;
+                let text = String::from_utf8_lossy(&content).into_owned();
+                (patch.path.clone(), text, format!("[path: {:?}]", patch.path))
+            }
+        };
+        let target = patch.target.as_ref().map(CompiledSelector::new).transpose()?;
+        Ok(Self { content: Content::parse(build, &name, &text, &source)?, source, target, options: patch.options })
+    }
+}
+
+impl Content {
+    fn parse(build: &Build<'_>, name: &str, text: &str, source: &str) -> Result<Self, Error> {
+        let as_merge = build
+            .files
+            .parse(name.to_owned(), text.as_bytes().to_vec(), name)
+            .and_then(input::resources);
+        let as_json = jsonpatch::parse(&build.files, name, text);
+        match (as_merge, as_json) {
+            (Ok(patches), Ok(operations)) if !patches.is_empty() && !operations.is_empty() => {
+                Err(PatchError::BothKinds(source.to_owned()).into())
+            }
+            (Ok(patches), _) if patches.is_empty() => Ok(Self::Nothing),
+            (Ok(patches), _) => Ok(Self::StrategicMerge(patches)),
+            (Err(_), Ok(operations)) => Ok(Self::Json(operations)),
+            (Err(as_merge), Err(as_json)) => Err(PatchError::NeitherKind {
+                source_text: source.to_owned(),
+                as_merge: Box::new(as_merge),
+                as_json: Box::new(as_json),
+            }
+            .into()),
+        }
+    }
+}
+
+impl Transformer for PatchTransformer {
+    fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+        let schema = build.schema();
+        match (&self.content, &self.target) {
+            (Content::Nothing, _) => Ok(()),
+            (Content::StrategicMerge(patches), None) => {
+                patches.iter().try_for_each(|patch| self.apply_to_own_target(patch, resources, schema))
+            }
+            (Content::StrategicMerge(patches), Some(target)) => match patches.as_slice() {
+                [patch] => self.apply_to_selected(patch, target, resources, schema),
+                _ => Err(PatchError::SeveralPatches(self.source.clone()).into()),
+            },
+            (Content::Json(_), None) => Err(PatchError::NoTarget(self.source.clone()).into()),
+            (Content::Json(operations), Some(target)) => apply_operations(operations, target, resources, schema),
+        }
+    }
+}
+
+impl PatchTransformer {
+    fn apply_to_own_target(&self, patch: &Resource, resources: &mut ResMap, schema: &Schema) -> Result<(), Error> {
+        let position = find_target(patch, resources, schema).map_err(|cause| PatchError::NoMatch {
+            id: patch.id().to_string(),
+            cause: Box::new(cause),
+        })?;
+        apply_strategic_merge(patch, position, self.options, resources, schema)
+    }
+
+    fn apply_to_selected(
+        &self,
+        patch: &Resource,
+        target: &CompiledSelector,
+        resources: &mut ResMap,
+        schema: &Schema,
+    ) -> Result<(), Error> {
+        for position in selected(target, resources, schema) {
+            let Some(api_version) = resources.get(position).map(|target| target.api_version().to_owned()) else {
+                continue;
+            };
+            // The patch may name another version than its targets have (KZ-813).
+            let mut patch = patch.clone();
+            if let Some(map) = patch.node.as_map_mut() {
+                map.set("apiVersion", Node::string(api_version));
+            }
+            apply_strategic_merge(&patch, position, self.options, resources, schema)?;
+        }
+        if self.options == PatchOptions::default() { Ok(()) } else { resources.check_unique(schema) }
+    }
+}
+
+/// Positions of the resources that a target means.
+fn selected(target: &CompiledSelector, resources: &ResMap, schema: &Schema) -> Vec<usize> {
+    let matches = |(position, resource): (usize, &Resource)| {
+        (!resource.is_empty() && target.matches_target(resource, schema)).then_some(position)
+    };
+    resources.iter().enumerate().filter_map(matches).collect()
+}
+
+/// The only resource that has or had the id of a patch.
+fn find_target(patch: &Resource, resources: &mut ResMap, schema: &Schema) -> Result<usize, PatchError> {
+    let id = patch.id();
+    let problem = match resources.find_any(&id, schema).as_slice() {
+        [position] => return Ok(*position),
+        [] => "no matches for Id",
+        _ => "multiple matches for Id",
+    };
+    Err(PatchError::NotUnique { problem, id: id.to_string() })
+}
+
+/// Merges one patch into one resource; name, kind and namespace stay unless the options allow otherwise (KZ-813).
+fn apply_strategic_merge(
+    patch: &Resource,
+    position: usize,
+    options: PatchOptions,
+    resources: &mut ResMap,
+    schema: &Schema,
+) -> Result<(), Error> {
+    let may_change_id = options != PatchOptions::default();
+    let target =
+        if may_change_id { resources.get_mut(position) } else { resources.content_mut(position) };
+    let Some(target) = target else { return Ok(()) };
+    let (name, namespace, kind) =
+        (target.name().to_owned(), target.namespace().to_owned(), target.kind().to_owned());
+    if may_change_id {
+        target.store_previous_id(schema);
+    }
+    let node = std::mem::replace(&mut target.node, Node::map());
+    let Some(merged) = merge::merge(node, &patch.node, schema)? else { return Ok(()) };
+    target.node = merged;
+    if target.is_empty() {
+        return Ok(());
+    }
+    if !options.allow_kind_change && target.kind() != kind {
+        target.set_kind(&kind);
+    }
+    if !options.allow_name_change && target.name() != name {
+        target.set_metadata("name", Node::plain(name));
+    }
+    if target.namespace() != namespace {
+        target.set_namespace(&namespace);
+    }
+    Ok(())
+}
+
+/// Applies a JSON patch of `patches`; unlike `patchesJson6902` it may rename its targets.
+fn apply_operations(
+    operations: &[Operation],
+    target: &CompiledSelector,
+    resources: &mut ResMap,
+    schema: &Schema,
+) -> Result<(), Error> {
+    for position in selected(target, resources, schema) {
+        let Some(resource) = resources.get_mut(position) else { continue };
+        resource.store_previous_id(schema);
+        // The reference keeps its notes in annotations, so there are always some (KZ-856).
+        resource.ensure_annotations();
+        resource.node = jsonpatch::apply(&resource.node, operations)?;
+    }
+    Ok(())
+}
+
+/// The step of loading a patch, for messages (KZ-415).
+pub(crate) fn configuring(name: &str, patch: &Patch) -> String {
+    format!("trouble configuring builtin {name} with config: `\n{}`", config_yaml(patch))
+}
+
+/// The step of loading `patchesStrategicMerge`.
+pub(crate) fn configuring_list(name: &str, sources: &[String]) -> String {
+    let mut map = Map::new();
+    map.set("paths", Node::Seq(sources.iter().map(|source| Node::string(source.as_str())).collect()));
+    format!("trouble configuring builtin {name} with config: `\n{}`", printed(map))
+}
+
+fn config_yaml(patch: &Patch) -> String {
+    let mut map = Map::new();
+    for (key, value) in [("path", &patch.path), ("patch", &patch.patch)] {
+        if !value.is_empty() {
+            map.set(key, Node::string(value.as_str()));
+        }
+    }
+    if let Some(target) = &patch.target {
+        map.set("target", Node::Map(selector_map(target)));
+    }
+    printed(map)
+}
+
+fn selector_map(selector: &Selector) -> Map {
+    let mut map = Map::new();
+    for (key, value) in [
+        ("group", &selector.group),
+        ("version", &selector.version),
+        ("kind", &selector.kind),
+        ("name", &selector.name),
+        ("namespace", &selector.namespace),
+        ("labelSelector", &selector.label_selector),
+        ("annotationSelector", &selector.annotation_selector),
+    ] {
+        if !value.is_empty() {
+            map.set(key, Node::string(value.as_str()));
+        }
+    }
+    map
+}
+
+fn printed(map: Map) -> String {
+    let mut out = String::new();
+    // Maps of strings always print.
+    let _printed = emit(&Node::Map(map), &mut out);
+    out
+}

@@ -1,10 +1,179 @@
-//! Name references (stub).
-use crate::config::Config;
-use crate::resmap::ResMap;
-use crate::schema::Schema;
+//! Names changed; references to them follow (§10).
+
+mod candidates;
+mod referrers;
+
+use weir_yaml::{Node, Tag, Value};
+
 use crate::Error;
-/// Reference errors.
+use crate::config::Config;
+use crate::error::Context;
+use crate::fieldspec::{Creation, set_scalar};
+use crate::id::NO_NAMESPACE;
+use crate::resmap::ResMap;
+use crate::resource::Resource;
+use crate::schema::Schema;
+use candidates::{Candidate, Candidates, Compared, Referrer};
+use referrers::{Lookup, Referrers};
+
+/// A reference that cannot be followed.
 #[derive(Debug, thiserror::Error)]
-pub enum ReferenceError { /// not yet
- #[error("not implemented yet")] Unimplemented }
-pub(crate) fn fix(_: &mut ResMap, _: &Config, _: &Schema) -> Result<(), Error> { Ok(()) }
+pub enum ReferenceError {
+    /// A subject of a role binding whose namespace is no string (KZ-1002).
+    #[error("Invalid Input: namespace is blank for resource \"{0}\"\n")]
+    BlankNamespace(String),
+    /// A mapping that should name a resource, but has no name (KZ-1003).
+    #[error("path config error; no 'name' field in node")]
+    NoName,
+    /// Several resources that could be meant (KZ-1004).
+    #[error("found multiple possible referrals: {0}")]
+    Ambiguous(String),
+}
+
+/// Fixes every reference that the configuration knows.
+///
+/// # Errors
+/// A reference is ambiguous, or a path runs into something unexpected.
+pub(crate) fn fix(resources: &mut ResMap, config: &Config, schema: &Schema) -> Result<(), Error> {
+    let candidates = Candidates::new(resources, schema);
+    if candidates.is_empty() {
+        return check_subjects(resources, schema);
+    }
+    let referrers = Referrers::new(config);
+    for resource in resources.contents_mut() {
+        let lookups = referrers.lookups_of(resource.original_id().gvk);
+        if lookups.is_empty() {
+            continue;
+        }
+        let fixer = Fixer { candidates: &candidates, referrer: Referrer::new(resource, schema)? };
+        for lookup in lookups {
+            let id = resource.id().to_string();
+            lookup
+                .path
+                .apply(resource, Creation::Never, &mut |node| fixer.fix(node, lookup))
+                .context(|| format!("updating name reference in '{}' field of '{id}'", lookup.path.as_str()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Role bindings are checked even when no name has changed.
+fn check_subjects(resources: &ResMap, schema: &Schema) -> Result<(), Error> {
+    resources.iter().try_for_each(|resource| Referrer::new(resource, schema).map(drop))
+}
+
+/// Follows references of one resource.
+struct Fixer<'f> {
+    candidates: &'f Candidates,
+    referrer: Referrer,
+}
+
+impl Fixer<'_> {
+    fn fix(&self, node: &mut Node, lookup: &Lookup) -> Result<(), Error> {
+        match node {
+            node if node.is_null() => Ok(()),
+            Node::Scalar(_) => self.fix_scalar(node, lookup),
+            Node::Map(_) => self.fix_mapping(node, lookup),
+            Node::Seq(items) => items.iter_mut().try_for_each(|item| match item {
+                Node::Scalar(_) => self.fix_scalar(item, lookup),
+                item => self.fix_mapping(item, lookup),
+            }),
+        }
+    }
+
+    fn fix_scalar(&self, node: &mut Node, lookup: &Lookup) -> Result<(), Error> {
+        let old = node.text().unwrap_or_default();
+        let named = self.candidates.named(old);
+        match self.select(named.collect(), lookup, Compared::Names)? {
+            Some(target) if target.name != *old => set_scalar(node, &target.name, Tag::Unset),
+            _ => Ok(()),
+        }
+    }
+
+    fn fix_mapping(&self, node: &mut Node, lookup: &Lookup) -> Result<(), Error> {
+        let Some(map) = node.as_map_mut() else { return Err(Error::wrong_kind("MappingNode", node)) };
+        let Some(name) = map.get("name") else { return Err(ReferenceError::NoName.into()) };
+        let old = name.text().unwrap_or_default().to_owned();
+        let mut named: Vec<&Candidate> = self.candidates.named(&old).collect();
+        if let Some(namespace) = map.get("namespace") {
+            let namespace = namespace.text().unwrap_or_default();
+            // Resources that were there before count first, whatever their names.
+            if self.candidates.has_original_namespace(namespace, &self.referrer) {
+                named.retain(|candidate| candidate.original_namespace == namespace);
+            } else {
+                named.retain(|candidate| candidate.effective_namespace == namespace && namespace != NO_NAMESPACE);
+            }
+        }
+        let Some(target) = self.select(named, lookup, Compared::NamesAndNamespaces)? else { return Ok(()) };
+        if target.name == old && target.namespace.is_empty() {
+            return Ok(());
+        }
+        for (key, value) in [("name", &target.name), ("namespace", &target.namespace)] {
+            if !value.is_empty() {
+                set_field(map, key, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Narrows candidates down to the one that is meant (KZ-1004).
+    fn select<'c>(
+        &self,
+        candidates: Vec<&'c Candidate>,
+        lookup: &Lookup,
+        compared: Compared,
+    ) -> Result<Option<&'c Candidate>, Error> {
+        let mut left = candidates;
+        left.retain(|candidate| {
+            self.referrer.may_refer_to(candidate)
+                && candidate.was_selected_by(lookup.target())
+                && self.referrer.role_allows(lookup, candidate)
+                && self.referrer.shares_namespace_with(candidate)
+        });
+        if let [only] = left.as_slice() {
+            return Ok(Some(only));
+        }
+        left.retain(|candidate| self.referrer.has_compatible_affixes(candidate, true));
+        if left.len() > 1 {
+            left.retain(|candidate| self.referrer.has_compatible_affixes(candidate, false));
+        }
+        match left.as_slice() {
+            [] => Ok(None),
+            [first, others @ ..] if others.iter().all(|other| compared.are_equal(first, other)) => Ok(Some(first)),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|candidate| candidate.id.as_str()).collect();
+                Err(ReferenceError::Ambiguous(ids.join(", ")).into())
+            }
+        }
+    }
+}
+
+fn set_field(map: &mut weir_yaml::Map, key: &str, value: &str) -> Result<(), Error> {
+    match map.get_mut(key) {
+        Some(node) => set_scalar(node, value, Tag::Unset),
+        None => {
+            map.set(key, Node::string(value));
+            Ok(())
+        }
+    }
+}
+
+/// Namespaces that the subjects of a role binding live in.
+fn subject_namespaces(resource: &Resource) -> Result<Vec<String>, Error> {
+    if resource.kind() != "RoleBinding" {
+        return Ok(Vec::new());
+    }
+    let subjects = resource.node.get("subjects").and_then(Node::as_seq).unwrap_or_default();
+    let mut namespaces = Vec::new();
+    for subject in subjects.iter().filter(|subject| subject.text_at(&["kind"]) == Some("ServiceAccount")) {
+        let Some(namespace) = subject.get("namespace") else { continue };
+        match namespace.as_scalar().map(weir_yaml::Scalar::value) {
+            Some(Ok(Value::Str(text))) => namespaces.push(text.into_owned()),
+            _ => return Err(ReferenceError::BlankNamespace(resource.id().to_string()).into()),
+        }
+    }
+    Ok(namespaces)
+}
+
+#[cfg(test)]
+mod tests;

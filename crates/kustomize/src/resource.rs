@@ -193,6 +193,33 @@ impl Resource {
         }
     }
 
+    /// Sets or removes the namespace.
+    pub(crate) fn set_namespace(&mut self, namespace: &str) {
+        if !namespace.is_empty() {
+            self.set_metadata("namespace", Node::plain(namespace));
+        } else if let Some(metadata) = self.node.get_mut("metadata").and_then(Node::as_map_mut) {
+            metadata.remove("namespace");
+        }
+    }
+
+    /// Sets the kind.
+    pub(crate) fn set_kind(&mut self, kind: &str) {
+        if let Some(map) = self.node.as_map_mut() {
+            map.set("kind", Node::plain(kind));
+        }
+    }
+
+    /// Makes sure that there is a mapping of annotations; an empty one is taken out at the end.
+    pub(crate) fn ensure_annotations(&mut self) {
+        let annotations =
+            self.metadata_mut().and_then(|metadata| metadata.get_or_insert_with("annotations", Node::map));
+        if let Some(annotations) = annotations
+            && annotations.is_null()
+        {
+            *annotations = Node::map();
+        }
+    }
+
     /// A label or annotation.
     pub(crate) fn metadata_entry(&self, section: &str, key: &str) -> Option<&str> {
         self.node.text_at(&["metadata", section, key])

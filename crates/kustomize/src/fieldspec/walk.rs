@@ -17,10 +17,17 @@ pub(crate) enum Creation {
     Mapping,
 }
 
+/// A path split once.
+#[derive(Debug, Clone)]
+pub(crate) struct FieldPath {
+    text: String,
+    parts: Vec<String>,
+}
+
 /// Field specs with their paths split once.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledSpecs {
-    specs: Vec<(FieldSpec, Vec<String>)>,
+    specs: Vec<(FieldSpec, FieldPath)>,
 }
 
 /// Splits a slash path: `\/` is a slash, one leading slash means nothing (KZ-611).
@@ -51,53 +58,69 @@ fn push_to_last(parts: &mut [String], character: char) {
 struct Obstacle(String);
 
 /// What a transformer does to a field it reached.
-type Change<'c> = dyn FnMut(&mut Node) -> Result<(), Error> + 'c;
+pub(crate) type Change<'c> = dyn FnMut(&mut Node) -> Result<(), Error> + 'c;
 
 enum Failure {
     Obstacle(Obstacle),
     Change(Error),
 }
 
-impl CompiledSpecs {
-    pub(crate) fn new(specs: &[FieldSpec]) -> Self {
-        Self { specs: specs.iter().map(|spec| (spec.clone(), split_slash_path(&spec.path))).collect() }
+impl FieldPath {
+    pub(crate) fn new(path: &str) -> Self {
+        Self { text: path.to_owned(), parts: split_slash_path(path) }
     }
 
-    /// The specs themselves.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &FieldSpec> {
-        self.specs.iter().map(|(spec, _)| spec)
+    /// The path as it was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Calls `change` for every field of `resource` that the path leads to.
+    ///
+    /// # Errors
+    /// The path runs into a scalar, or `change` fails; the message names path and resource (KZ-703).
+    pub(crate) fn apply(
+        &self,
+        resource: &mut Resource,
+        creation: Creation,
+        change: &mut Change<'_>,
+    ) -> Result<(), Error> {
+        descend(&mut resource.node, &self.parts, creation, change)
+            .map_err(|failure| explain(failure, &self.text, resource))
+    }
+}
+
+impl CompiledSpecs {
+    pub(crate) fn new(specs: &[FieldSpec]) -> Self {
+        Self { specs: specs.iter().map(|spec| (spec.clone(), FieldPath::new(&spec.path))).collect() }
     }
 
     /// Calls `change` for every field of `resource` that one of the specs leads to, in the order of the specs.
     ///
     /// # Errors
-    /// A path runs into a scalar, or `change` fails; the message names path and resource (KZ-703).
+    /// As [`FieldPath::apply`].
     pub(crate) fn apply(
         &self,
         resource: &mut Resource,
         creation: Creation,
         mut change: impl FnMut(&mut Node) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for (spec, parts) in &self.specs {
-            if !resource.gvk().is_selected_by(spec.gvk()) {
-                continue;
-            }
-            let creation = if spec.create { creation } else { Creation::Never };
-            let walked = descend(&mut resource.node, parts, creation, &mut change);
-            if let Err(failure) = walked {
-                return Err(explain(failure, spec, resource));
+        for (spec, path) in &self.specs {
+            if resource.gvk().is_selected_by(spec.gvk()) {
+                let creation = if spec.create { creation } else { Creation::Never };
+                path.apply(resource, creation, &mut change)?;
             }
         }
         Ok(())
     }
 }
 
-fn explain(failure: Failure, spec: &FieldSpec, resource: &Resource) -> Error {
+fn explain(failure: Failure, path: &str, resource: &Resource) -> Error {
     let cause = match failure {
         Failure::Obstacle(Obstacle(text)) => Error::FieldPath { problem: text, position: resource.node.position() },
         Failure::Change(error) => error,
     };
-    cause.context(format!("considering field '{}' of object {}", spec.path, resource.id()))
+    cause.context(format!("considering field '{path}' of object {}", resource.id()))
 }
 
 fn descend(

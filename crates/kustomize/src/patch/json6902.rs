@@ -1,0 +1,65 @@
+//! `patchesJson6902`: a list of operations for selected resources (KZ-804).
+
+use std::rc::Rc;
+
+use super::{PatchError, selected};
+use crate::Error;
+use crate::build::Build;
+use crate::error::Context;
+use crate::jsonpatch::{self, Operation};
+use crate::kustomization::Patch;
+use crate::loader::Loader;
+use crate::resmap::ResMap;
+use crate::selector::CompiledSelector;
+use crate::transform::Transformer;
+
+/// One entry of the field.
+pub(crate) struct Json6902Transformer {
+    operations: Vec<Operation>,
+    target: CompiledSelector,
+}
+
+impl Json6902Transformer {
+    /// Loads and parses the operations.
+    ///
+    /// # Errors
+    /// Target or operations are missing, or the text is no JSON patch.
+    pub(crate) fn load(build: &Build<'_>, loader: &Rc<Loader>, patch: &Patch) -> Result<Self, Error> {
+        let refuse = |problem: &str| Err(PatchError::Json6902(problem.to_owned()).into());
+        let Some(target) = patch.target.as_ref().filter(|target| !target.name.is_empty()) else {
+            return refuse("must specify the target name");
+        };
+        let text = match (patch.path.is_empty(), patch.patch.is_empty()) {
+            (true, true) => return refuse("empty file path and empty jsonOp"),
+            (false, false) => return refuse("must specify a file path or jsonOp, not both"),
+            (true, false) => patch.patch.clone(),
+            (false, true) => {
+                let content = loader.read(&build.files, &patch.path, build.options.load_restriction)?;
+                if content.is_empty() {
+                    return refuse(&format!("patch file '{}' empty seems to be empty", patch.path));
+                }
+                String::from_utf8_lossy(&content).into_owned()
+            }
+        };
+        let operations =
+            jsonpatch::parse(&build.files, &patch.path, &text).context(|| format!("decoding {text}"))?;
+        if operations.is_empty() {
+            let problem = format!("patch appears to be empty; file={}, JsonOp={text}", patch.path);
+            return refuse(&problem);
+        }
+        Ok(Self { operations, target: CompiledSelector::new(target)? })
+    }
+}
+
+impl Transformer for Json6902Transformer {
+    fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+        for position in selected(&self.target, resources, build.schema()) {
+            let Some(resource) = resources.get_mut(position) else { continue };
+            if !resource.history.is_empty() {
+                resource.ensure_annotations();
+            }
+            resource.node = jsonpatch::apply(&resource.node, &self.operations)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! `patchesStrategicMerge`: patches that name their target themselves.
+
+use std::rc::Rc;
+
+use weir_yaml::Node;
+
+use super::{PatchError, apply_strategic_merge, find_target};
+use crate::Error;
+use crate::build::Build;
+use crate::input;
+use crate::kustomization::PatchOptions;
+use crate::loader::Loader;
+use crate::resmap::ResMap;
+use crate::resource::Resource;
+use crate::transform::Transformer;
+
+/// All patches of the field, in order.
+pub(crate) struct StrategicMergeTransformer {
+    patches: Vec<Resource>,
+}
+
+impl StrategicMergeTransformer {
+    /// Loads the entries, each of which is a patch or the path of one (KZ-803).
+    ///
+    /// # Errors
+    /// An entry is neither, or there is no patch at all.
+    pub(crate) fn load(build: &Build<'_>, loader: &Rc<Loader>, sources: &[String]) -> Result<Self, Error> {
+        Self::load_both(build, loader, sources, "")
+    }
+
+    /// As [`Self::load`], with patches that stand in a plugin configuration.
+    pub(crate) fn load_both(
+        build: &Build<'_>,
+        loader: &Rc<Loader>,
+        sources: &[String],
+        inline: &str,
+    ) -> Result<Self, Error> {
+        if sources.is_empty() && inline.is_empty() {
+            return Err(PatchError::NothingToMerge.into());
+        }
+        let mut patches = Vec::new();
+        for source in sources {
+            patches.extend(load_one(build, loader, source)?);
+        }
+        patches.extend(parse(build, "", inline)?);
+        if patches.is_empty() {
+            return Err(PatchError::EmptyStrategicMerge(sources.join(" "), inline.to_owned()).into());
+        }
+        Ok(Self { patches })
+    }
+}
+
+fn load_one(build: &Build<'_>, loader: &Rc<Loader>, source: &str) -> Result<Vec<Resource>, Error> {
+    if let Ok(patches) = parse(build, "", source) {
+        return Ok(patches);
+    }
+    let path = loader.locate(&build.files, source, build.options.load_restriction)?;
+    input::resources(build.files.documents(&path, source)?)
+}
+
+fn parse(build: &Build<'_>, name: &str, text: &str) -> Result<Vec<Resource>, Error> {
+    input::resources(build.files.parse(name.to_owned(), text.as_bytes().to_vec(), name)?)
+}
+
+impl Transformer for StrategicMergeTransformer {
+    fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+        let schema = build.schema();
+        for patch in &self.patches {
+            let position = find_target(patch, resources, schema)?;
+            let Some(api_version) = resources.get(position).map(|target| target.api_version().to_owned()) else {
+                continue;
+            };
+            let mut patch = patch.clone();
+            if let Some(map) = patch.node.as_map_mut() {
+                map.set("apiVersion", Node::string(api_version));
+            }
+            apply_strategic_merge(&patch, position, PatchOptions::default(), resources, schema)?;
+        }
+        Ok(())
+    }
+}
