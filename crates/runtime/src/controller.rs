@@ -45,6 +45,9 @@ pub trait Reconciler: Send + Sync + 'static {
     /// Whether the status has `lastHandledReconcileAt`.
     const RECORDS_REQUESTS: bool = true;
 
+    /// Whether the generation of a suspended object counts as observed, as that of a Receiver does.
+    const OBSERVES_SUSPENDED: bool = false;
+
     /// Brings the world in line with the object.
     fn reconcile(&self, run: Run<Self::Object>) -> impl Future<Output = Outcome<Self::Object>> + Send;
 

@@ -96,7 +96,7 @@ impl Windows {
     }
 
     /// Number of keys remembered.
-    pub fn len(&self) -> usize {
+    pub fn remembered(&self) -> usize {
         self.keys.len()
     }
 

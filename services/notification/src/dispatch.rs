@@ -23,7 +23,7 @@ use crate::metrics::DeliveryMetrics;
 use crate::outbox::{Entry, Outbox, Room, Target};
 use crate::provider::resolve::{Resolved, resolve};
 use crate::provider::{self, GIT_STATUS_TYPES, Notifier, git};
-use fairness::Fairness;
+use fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
 use guard::{Policy, Verdict};
 
 /// Time for one delivery with all its tries, unless the Provider says otherwise.
@@ -127,9 +127,12 @@ impl Dispatcher {
         // The Alert may have gone since the event was accepted.
         let Some(alert) = self.parts.alerts.get(&target.into()) else { return };
         let provider_key = ObjectKey::new(target.namespace.clone(), alert.spec.provider_ref.name.clone());
-        let _turn = self.fairness.turn(&provider_key).await;
+        let turn = self.fairness.turn(&provider_key).await;
         let started = Instant::now();
-        let result = self.attempt(&alert, &provider_key, &event).await;
+        let result = match &turn {
+            Some(_) => self.attempt(&alert, &provider_key, &event).await,
+            None => Err((String::new(), Failure::Dispatch(too_many(&provider_key)))),
+        };
         let path = event.involved_object.path();
         let (kind, error) = match result {
             Ok(Some(kind)) => (kind, String::new()),
@@ -247,6 +250,11 @@ impl Dispatcher {
             error => Failure::Send(mask::mask(&error.to_string(), &secrets)),
         })
     }
+}
+
+fn too_many(provider: &ObjectKey) -> String {
+    let name = &provider.name;
+    format!("discarding event, {MAX_WAITING_PER_PROVIDER} notifications wait for provider '{name}' already")
 }
 
 /// The name of the commit status, for the types that have one (NTF-70, NTF-71).

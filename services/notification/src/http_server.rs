@@ -31,6 +31,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_CONNECTIONS: usize = 512;
 /// Bodies held at once: with the largest ones 96 MiB.
 const MAX_BODIES: usize = 32;
+/// Pause after a connection that could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Time for requests in flight at a stop (NTF-118).
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -124,7 +126,11 @@ where
             (permit, listener.accept().await)
         };
         let Some((permit, accepted)) = stop.run_until_cancelled(next).await else { break };
-        let Ok((stream, _)) = accepted else { continue };
+        let Ok((stream, _)) = accepted else {
+            // Out of file descriptors, most likely: it takes a moment until one is free.
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
         let (handler, metrics, bodies) = (handler.clone(), metrics.clone(), bodies.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             let (handler, metrics, bodies) = (handler.clone(), metrics.clone(), bodies.clone());

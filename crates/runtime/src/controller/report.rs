@@ -77,12 +77,19 @@ where
 
     /// A suspended object is left alone; only the request is noted, so that nobody waits for it.
     pub(super) async fn suspended<R: Reconciler>(&self, object: &K) -> Next {
+        let mut status = json!({});
         let requested = requested_at(object);
         if R::RECORDS_REQUESTS && requested.is_some() && requested != object.last_handled_reconcile_at() {
-            let status = json!({ "lastHandledReconcileAt": requested });
-            return self.write_status(object, status).await.err().unwrap_or(Next::Stop);
+            set_field(&mut status, "lastHandledReconcileAt", requested.into());
         }
-        Next::Stop
+        let generation = object.meta().generation.unwrap_or_default();
+        if R::OBSERVES_SUSPENDED && generation != object.observed_generation() {
+            set_field(&mut status, "observedGeneration", generation.into());
+        }
+        if status == json!({}) {
+            return Next::Stop;
+        }
+        self.write_status(object, status).await.err().unwrap_or(Next::Stop)
     }
 
     /// Writes that a run lasts. Best effort: the result is what counts.

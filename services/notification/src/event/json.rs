@@ -3,6 +3,7 @@
 use std::io;
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
 /// Encodes without white space; `<`, `>`, `&`, U+2028 and U+2029 are escaped, as Go does for HTML's sake.
@@ -17,6 +18,14 @@ pub fn to_bytes(value: &impl Serialize) -> Vec<u8> {
         return Vec::new();
     }
     out
+}
+
+/// The object with one more entry, if there is one: services tell an absent key from an empty one.
+pub fn with(mut object: Value, key: &str, value: Option<impl Into<Value>>) -> Value {
+    if let (Value::Object(entries), Some(value)) = (&mut object, value) {
+        entries.insert(key.to_owned(), value.into());
+    }
+    object
 }
 
 struct GoFormatter;

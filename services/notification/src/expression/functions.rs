@@ -18,12 +18,12 @@ pub(super) fn extension(environment: &mut Env) -> Result<(), DeclarationError> {
 
 fn first<'b, 'v>(arguments: Vec<CowVal<'b, 'v>>) -> Outcome<'b, 'v> {
     let [list] = take(arguments)?;
-    Ok(optional(elements(list.as_ref())?.first()))
+    Ok(optional(elements(list.as_ref())?.into_iter().next()))
 }
 
 fn last<'b, 'v>(arguments: Vec<CowVal<'b, 'v>>) -> Outcome<'b, 'v> {
     let [list] = take(arguments)?;
-    Ok(optional(elements(list.as_ref())?.last()))
+    Ok(optional(elements(list.as_ref())?.pop()))
 }
 
 fn contains<'b, 'v>(arguments: Vec<CowVal<'b, 'v>>) -> Outcome<'b, 'v> {
@@ -49,8 +49,8 @@ fn is_part<'v>(part: &[Box<dyn Val + 'v>], whole: &[Box<dyn Val + 'v>]) -> bool 
     part.iter().all(|element| whole.iter().any(|another| element.equals(another.as_ref())))
 }
 
-fn optional<'b, 'v>(element: Option<&Box<dyn Val + 'v>>) -> CowVal<'b, 'v> {
-    CowVal::owned(element.map_or_else(CelOptional::none, |element| CelOptional::of(element.clone_as_boxed())))
+fn optional<'b, 'v>(element: Option<Box<dyn Val + 'v>>) -> CowVal<'b, 'v> {
+    CowVal::owned(element.map_or_else(CelOptional::none, CelOptional::of))
 }
 
 fn take<'b, 'v, const N: usize>(

@@ -93,7 +93,7 @@ impl Writer {
             if let Some(answer) = command.written {
                 let copy = |error: &io::Error| self.failed(io::Error::new(error.kind(), error.to_string()));
                 // The sender's connection may be gone; then nobody waits for the answer.
-                let _ = answer.send(result.as_ref().map(|()| ()).map_err(copy));
+                let _ = answer.send(result.as_ref().copied().map_err(copy));
             }
         }
         if let Err(error) = &result {

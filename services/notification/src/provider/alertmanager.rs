@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::{Event, metadata::SUMMARY};
+use crate::event::{Event, json::with, metadata::SUMMARY};
 
 pub(super) struct Alertmanager {
     url: Url,
@@ -47,10 +47,8 @@ fn payload(event: &Event) -> Value {
         ("reportingcontroller", event.reporting_controller.clone()),
     ];
     labels.extend(own.map(|(key, value)| (key.to_owned(), value.into())));
-    let mut annotations = json!({"message": event.message});
-    if let Some(summary) = event.metadata.get(SUMMARY).filter(|summary| !summary.is_empty()) {
-        annotations["summary"] = summary.clone().into();
-    }
+    let summary = event.metadata.get(SUMMARY).filter(|summary| !summary.is_empty());
+    let annotations = with(json!({"message": event.message}), "summary", summary.cloned());
     json!([{
         "status": "firing",
         "labels": labels,

@@ -73,11 +73,11 @@ impl Notifier for GitHub {
         });
         let read = self.api.get(&format!("commits/{commit}/statuses"), &[("per_page", "50")]);
         let write = self.api.post(&format!("statuses/{commit}"), &status);
-        Ok(Delivery::CommitStatus(CommitStatus {
+        Ok(Delivery::CommitStatus(Box::new(CommitStatus {
             read: read.failing_with("could not list commit statuses: "),
             write: write.failing_with("could not create commit status: "),
             is_current: Box::new(move |answer| is_current(answer, &status)),
-        }))
+        })))
     }
 }
 

@@ -51,13 +51,13 @@ impl Notifier for GitLab {
         let read = Message::get(&self.repository.api(&listed, &[("name", &self.name)]));
         let write =
             Message::post_json(&self.repository.api(&format!("{project}/statuses/{commit}"), &[]), &status);
-        Ok(Delivery::CommitStatus(CommitStatus {
+        Ok(Delivery::CommitStatus(Box::new(CommitStatus {
             read: read.with(PRIVATE_TOKEN, self.token.clone()).failing_with("unable to list commit status: "),
             write: write
                 .with(PRIVATE_TOKEN, self.token.clone())
                 .failing_with("unable to set commit status: "),
             is_current: Box::new(move |answer| is_current(answer, &commit, &status)),
-        }))
+        })))
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::{Event, text::object_title};
+use crate::event::{Event, json::with, text::object_title};
 
 pub(super) struct IncidentIo {
     url: Url,
@@ -39,14 +39,11 @@ fn payload(event: &Event) -> Value {
     if !event.reporting_controller.is_empty() {
         metadata.insert("reportingController".into(), event.reporting_controller.clone().into());
     }
-    let mut payload = json!({
+    let payload = json!({
         "title": format!("{}: {}", object_title(&event.involved_object), event.reason),
         "status": if event.is_error() { "firing" } else { "resolved" },
         "deduplication_key": event.involved_object.uid,
+        "metadata": metadata,
     });
-    if !event.message.is_empty() {
-        payload["description"] = event.message.clone().into();
-    }
-    payload["metadata"] = metadata.into();
-    payload
+    with(payload, "description", Some(event.message.clone()).filter(|text| !text.is_empty()))
 }

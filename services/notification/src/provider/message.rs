@@ -15,7 +15,7 @@ pub enum Delivery {
     /// Requests sent one after the other; the first failure ends it.
     Messages(Vec<Message>),
     /// A commit status: written unless the service has it already.
-    CommitStatus(CommitStatus),
+    CommitStatus(Box<CommitStatus>),
 }
 
 impl From<Message> for Delivery {

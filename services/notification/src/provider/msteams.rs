@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::{Event, metadata::SUMMARY, text::object_title};
+use crate::event::{Event, json::with, metadata::SUMMARY, text::object_title};
 
 /// Hosts under this name are Office 365 connectors, which know no Adaptive Cards.
 const CONNECTOR_HOSTS: &str = ".webhook.office.com";
@@ -35,14 +35,10 @@ fn facts(event: &Event, label: &str) -> Vec<Value> {
 }
 
 fn adaptive_card(event: &Event) -> Value {
-    let mut text = json!({"type": "TextBlock", "text": event.message, "wrap": true});
-    if event.is_error() {
-        text["color"] = "attention".into();
-    }
-    let mut fact_set = json!({"type": "FactSet"});
-    if !event.metadata.is_empty() {
-        fact_set["facts"] = facts(event, "title").into();
-    }
+    let text = json!({"type": "TextBlock", "text": event.message, "wrap": true});
+    let text = with(text, "color", event.is_error().then_some("attention"));
+    let facts = Some(facts(event, "title")).filter(|facts| !facts.is_empty());
+    let fact_set = with(json!({"type": "FactSet"}), "facts", facts);
     let title = json!({
         "type": "TextBlock",
         "text": object_title(&event.involved_object),

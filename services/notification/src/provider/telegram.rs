@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings};
-use crate::event::Event;
+use crate::event::{Event, json::with};
 
 const API: &str = "https://api.telegram.org";
 const SPECIAL: &str = "\\.-_[]()~>`#+=|{}!*";
@@ -44,12 +44,7 @@ fn payload(event: &Event, channel: &str) -> Value {
     for (key, value) in &event.metadata {
         text.push_str(&format!("\\- *{}*: {}\n", escape(key), escape(value)));
     }
-    match thread {
-        Some(thread) => {
-            json!({"chat_id": chat, "message_thread_id": thread, "text": text, "parse_mode": "MarkdownV2"})
-        }
-        None => json!({"chat_id": chat, "text": text, "parse_mode": "MarkdownV2"}),
-    }
+    with(json!({"chat_id": chat, "text": text, "parse_mode": "MarkdownV2"}), "message_thread_id", thread)
 }
 
 fn escape(text: &str) -> String {

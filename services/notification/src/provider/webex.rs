@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header};
-use crate::event::{Event, text::object_title};
+use crate::event::{Event, json::with, text::object_title};
 
 pub(super) struct Webex {
     url: Url,
@@ -35,8 +35,5 @@ fn payload(event: &Event, room: &str) -> Value {
     for (key, value) in &event.metadata {
         text.push_str(&format!(">**{key}**: {value}\n"));
     }
-    match room {
-        "" => json!({"markdown": text}),
-        _ => json!({"roomId": room, "markdown": text}),
-    }
+    with(json!({"markdown": text}), "roomId", Some(room).filter(|room| !room.is_empty()))
 }

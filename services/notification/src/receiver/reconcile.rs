@@ -40,6 +40,7 @@ enum Observed {
 
 impl Reconciler for ReceiverReconciler {
     type Object = Receiver;
+    const OBSERVES_SUSPENDED: bool = true;
 
     async fn reconcile(&self, run: Run<Receiver>) -> Outcome<Receiver> {
         let observed = self.observe(&run.object).await;
