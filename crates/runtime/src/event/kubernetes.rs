@@ -1,6 +1,7 @@
 //! Kubernetes Events (core/v1), written by ourselves so that the stock `flux events` finds counts, times and annotations
 //! (DEP-K8S-7).
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -44,8 +45,10 @@ impl Recorder {
         Self { client, written }
     }
 
+    /// Events of one object are written in order, those of different objects beside each other.
     pub(super) async fn run(&self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
         let mut writes = JoinSet::new();
+        let mut busy = HashSet::new();
         loop {
             let event = tokio::select! {
                 biased;
@@ -53,10 +56,23 @@ impl Recorder {
                 () = stop.cancelled(), if events.is_empty() => None,
             };
             let Some(event) = event else { break };
-            if writes.len() >= IN_FLIGHT {
-                writes.join_next().await;
+            while writes.len() >= IN_FLIGHT || busy.contains(&event.involved_object.uid) {
+                match writes.join_next().await {
+                    Some(Ok(uid)) => busy.remove(&uid),
+                    // A write that panicked does not say whose it was; in doubt everybody may go on.
+                    Some(Err(_)) | None => {
+                        busy.clear();
+                        continue;
+                    }
+                };
             }
-            writes.spawn(write(self.client.clone(), self.written.clone(), event));
+            let uid = event.involved_object.uid.clone();
+            busy.insert(uid.clone());
+            let (client, written) = (self.client.clone(), self.written.clone());
+            writes.spawn(async move {
+                write(client, written, event).await;
+                uid
+            });
         }
         while writes.join_next().await.is_some() {}
     }
