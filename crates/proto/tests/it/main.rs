@@ -34,7 +34,9 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = entries.map(|entry| entry.expect("folder is readable"));
     entries
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with("google."))
-        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).expect("file")))
+        .map(|entry| {
+            (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).expect("file"))
+        })
         .collect()
 }
 
@@ -49,6 +51,9 @@ fn generated_code_is_current() {
     let (committed, fresh) = (contents(&committed), contents(fresh.path()));
     assert_eq!(committed.keys().collect::<Vec<_>>(), fresh.keys().collect::<Vec<_>>());
     for (name, bytes) in &fresh {
-        assert!(committed.get(name) == Some(bytes), "{name} is stale: WEIR_REGENERATE=1 cargo test -p weir-proto");
+        assert!(
+            committed.get(name) == Some(bytes),
+            "{name} is stale: WEIR_REGENERATE=1 cargo test -p weir-proto"
+        );
     }
 }
