@@ -1,0 +1,138 @@
+//! The command line: global flags, the verbs, and how a command ends.
+
+mod cluster_flags;
+mod global;
+mod namespace;
+mod verb;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+use futures::future::BoxFuture;
+
+pub(crate) use cluster_flags::bearer_token;
+pub(crate) use global::Global;
+pub(crate) use verb::{OnKinds, Target, Verb};
+
+use crate::command::build::Build;
+use crate::command::completion::Completion;
+use crate::command::get::Get;
+use crate::command::reconcile::Reconcile;
+use crate::command::resume::Resume;
+use crate::command::run::Run;
+use crate::command::suspend::Suspend;
+use crate::command::version::Version;
+use crate::command::watch::Watch;
+use crate::error::Error;
+use crate::output::progress;
+
+/// Shows and steers GitOps in a Kubernetes cluster.
+///
+/// The cluster is the one that kubectl works with: KUBECONFIG and --context choose it.
+#[derive(Parser)]
+#[command(
+    name = "weir",
+    version = concat!("version ", env!("CARGO_PKG_VERSION")),
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = "Examples:
+  # What is applied, and is it healthy?
+  weir get kustomizations -A
+
+  # Fetch the source and apply it now
+  weir reconcile kustomization apps --with-source
+
+  # Follow all objects live
+  weir watch
+
+  # Run all services in this process against the current cluster
+  weir run"
+)]
+pub(crate) struct Cli {
+    /// Print the version.
+    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show objects and their status.
+    Get(OnKinds<Get>),
+    /// Reconcile an object now, and wait until that is done.
+    Reconcile(OnKinds<Reconcile>),
+    /// Suspend the reconciliation of objects.
+    Suspend(OnKinds<Suspend>),
+    /// Resume the reconciliation of suspended objects.
+    Resume(OnKinds<Resume>),
+    /// Run all services in this process.
+    Run(Box<Run>),
+    /// Follow the status of objects live.
+    Watch(Watch),
+    /// Build a kustomization and print its resources.
+    Build(Build),
+    /// Print the script that completes commands in a shell.
+    Completion(Completion),
+    /// Print the versions of this command and of what runs in the cluster.
+    Version(Version),
+}
+
+/// Runs the command line of this process.
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refused) => return explain(&refused),
+    };
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            progress::failure(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Error> {
+    let Cli { global, command, .. } = cli;
+    let with_cluster: BoxFuture<'_, _> = match command {
+        Command::Build(build) => return build.run(),
+        Command::Completion(completion) => return completion.run(),
+        Command::Get(OnKinds(get)) => Box::pin(get.run(&global)),
+        Command::Reconcile(OnKinds(reconcile)) => Box::pin(reconcile.run(&global)),
+        Command::Suspend(OnKinds(suspend)) => Box::pin(suspend.run(&global)),
+        Command::Resume(OnKinds(resume)) => Box::pin(resume.run(&global)),
+        Command::Run(run) => Box::pin(run.run(&global)),
+        Command::Version(version) => Box::pin(version.run(&global)),
+        Command::Watch(watch) => Box::pin(watch.run(&global)),
+    };
+    weir_runtime::service::install_crypto();
+    let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    tokio.block_on(with_cluster)
+}
+
+/// Help goes to stdout; a command line that is wrong is one line on stderr, without usage, and exit code 1 (CLI-G11).
+fn explain(refused: &clap::Error) -> ExitCode {
+    let asked_for_help = matches!(
+        refused.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    let text = refused.render().to_string();
+    if asked_for_help {
+        return match crate::output::print(&text) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let text = text.split("\n\nUsage:").next().unwrap_or(text);
+    let text = text.split("\n\nFor more information").next().unwrap_or(text);
+    progress::failure(text.trim_end());
+    ExitCode::FAILURE
+}

@@ -1,0 +1,180 @@
+//! Which cluster, and as whom: kubectl's flags over the kubeconfig (cli.md 1.1, CLI-G02).
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::error::{Error, chain};
+
+/// Largest file read for a flag, in bytes: token files have about one KiB.
+const MAX_FILE: u64 = 64 * 1024;
+
+/// Which cluster, and as whom.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Global flags")]
+pub(crate) struct ClusterFlags {
+    /// Path of the kubeconfig (default $KUBECONFIG, then ~/.kube/config, then the Pod's service account).
+    #[arg(long, global = true, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig to use.
+    #[arg(long, global = true)]
+    context: Option<String>,
+    /// Cluster of the kubeconfig to use.
+    #[arg(long, global = true, hide_short_help = true)]
+    cluster: Option<String>,
+    /// User of the kubeconfig to use.
+    #[arg(long, global = true, hide_short_help = true)]
+    user: Option<String>,
+    /// Bearer token for the API server and for Weir's services.
+    #[arg(long, global = true, hide_short_help = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
+    token: Option<SecretString>,
+    /// Address of the API server.
+    #[arg(long, global = true, hide_short_help = true, value_name = "URL")]
+    server: Option<http::Uri>,
+    /// Name that the API server's certificate must have.
+    #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
+    tls_server_name: Option<String>,
+    /// User to impersonate.
+    #[arg(long = "as", global = true, hide_short_help = true, value_name = "USER")]
+    as_user: Option<String>,
+    /// Group to impersonate; may be given several times.
+    #[arg(long, global = true, hide_short_help = true, value_name = "GROUP")]
+    as_group: Vec<String>,
+    /// UID to impersonate.
+    #[arg(long, global = true, hide_short_help = true, value_name = "UID")]
+    as_uid: Option<String>,
+    /// Certificate of the authority that signed the API server's.
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
+    certificate_authority: Option<PathBuf>,
+    /// Client certificate for the API server.
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
+    client_certificate: Option<PathBuf>,
+    /// Key of the client certificate.
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
+    client_key: Option<PathBuf>,
+    /// Do not check the API server's certificate.
+    #[arg(long, global = true, hide_short_help = true)]
+    insecure_skip_tls_verify: bool,
+    /// Do not ask for compressed answers.
+    #[arg(long, global = true, hide_short_help = true)]
+    disable_compression: bool,
+    /// Accepted for compatibility; the API server's flow control decides.
+    #[arg(long, global = true, hide = true)]
+    kube_api_qps: Option<f32>,
+    /// Accepted for compatibility; the API server's flow control decides.
+    #[arg(long, global = true, hide = true)]
+    kube_api_burst: Option<u32>,
+    /// Accepted for compatibility; nothing is cached.
+    #[arg(long, global = true, hide = true)]
+    cache_dir: Option<PathBuf>,
+}
+
+impl ClusterFlags {
+    /// The kubeconfig; `None` where there is none and the Pod's service account may be used instead.
+    pub(crate) fn kubeconfig(&self) -> Result<Option<Kubeconfig>, Error> {
+        let wanted =
+            self.kubeconfig.is_some() || std::env::var_os("KUBECONFIG").is_some_and(|it| !it.is_empty());
+        let read = match &self.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        match read {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if wanted => Err(Error::KubeConfig(chain(&error))),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The configuration that the flags make of a kubeconfig.
+    pub(crate) async fn config(&self, kubeconfig: Option<Kubeconfig>) -> Result<Config, Error> {
+        let mut config = match kubeconfig {
+            Some(file) => {
+                let options = KubeConfigOptions {
+                    context: self.context.clone(),
+                    cluster: self.cluster.clone(),
+                    user: self.user.clone(),
+                };
+                let config = Config::from_custom_kubeconfig(file, &options).await;
+                config.map_err(|error| Error::KubeConfig(chain(&error)))?
+            }
+            None => match &self.server {
+                Some(server) => Config::new(server.clone()),
+                None => Config::incluster().map_err(|error| {
+                    let reason = format!("no kubeconfig, and not in a Pod: {}", chain(&error));
+                    Error::KubeConfig(reason)
+                })?,
+            },
+        };
+        self.override_connection(&mut config);
+        self.override_identity(&mut config);
+        Ok(config)
+    }
+
+    /// The namespace that the kubeconfig's context names.
+    pub(crate) fn namespace_of_context(&self, kubeconfig: &Kubeconfig) -> Option<String> {
+        let current = self.context.as_ref().or(kubeconfig.current_context.as_ref())?;
+        let context = kubeconfig.contexts.iter().find(|context| context.name == *current)?;
+        context.context.as_ref()?.namespace.clone().filter(|namespace| !namespace.is_empty())
+    }
+
+    fn override_connection(&self, config: &mut Config) {
+        if let Some(server) = &self.server {
+            config.cluster_url = server.clone();
+        }
+        if let Some(name) = &self.tls_server_name {
+            config.tls_server_name = Some(name.clone());
+        }
+        if let Some(path) = &self.certificate_authority {
+            config.root_cert = None;
+            config.root_cert_file = Some(path.clone());
+        }
+        config.accept_invalid_certs |= self.insecure_skip_tls_verify;
+        config.disable_compression |= self.disable_compression;
+    }
+
+    fn override_identity(&self, config: &mut Config) {
+        let auth = &mut config.auth_info;
+        if let Some(token) = &self.token {
+            auth.token = Some(SecretString::from(token.expose_secret()));
+            auth.token_file = None;
+        }
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        if let Some(path) = &self.client_certificate {
+            auth.client_certificate_data = None;
+            auth.client_certificate = Some(text(path));
+        }
+        if let Some(path) = &self.client_key {
+            auth.client_key_data = None;
+            auth.client_key = Some(text(path));
+        }
+        if let Some(user) = &self.as_user {
+            auth.impersonate = Some(user.clone());
+        }
+        if !self.as_group.is_empty() {
+            auth.impersonate_groups = Some(self.as_group.clone());
+        }
+        if let Some(uid) = &self.as_uid {
+            auth.impersonate_uid = Some(uid.clone());
+        }
+    }
+}
+
+/// The bearer token of a user of the cluster, to be shown to Weir's services as well.
+pub(crate) fn bearer_token(config: &Config) -> Result<SecretString, Error> {
+    if let Some(token) = &config.auth_info.token {
+        return Ok(token.clone());
+    }
+    let file = config.auth_info.token_file.as_deref().ok_or(Error::NoToken)?;
+    read_token(Path::new(file))
+}
+
+fn read_token(path: &Path) -> Result<SecretString, Error> {
+    use std::io::Read;
+    let mut text = String::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_FILE).read_to_string(&mut text));
+    read.map_err(|cause| Error::File { path: path.display().to_string(), cause })?;
+    Ok(SecretString::from(text.trim()))
+}

@@ -1,0 +1,58 @@
+//! Flags of every command (cli.md 1.1).
+
+use clap::Args;
+use tokio::time::Instant;
+use weir_api::Duration;
+
+use super::cluster_flags::ClusterFlags;
+use super::namespace::{self, Wishes};
+use crate::cluster::Cluster;
+use crate::error::{Error, chain};
+
+/// Flags of every command.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Global flags")]
+pub(crate) struct Global {
+    /// Namespace of the request (default "flux-system", or $FLUX_SYSTEM_NAMESPACE).
+    #[arg(short, long, global = true)]
+    namespace: Option<String>,
+    /// Take the namespace of the kubeconfig's context unless --namespace is given.
+    #[arg(long, global = true, hide_short_help = true)]
+    ns_follows_kube_context: bool,
+    /// How long the whole operation may take, such as 30s or 1m30s.
+    #[arg(long, global = true, default_value = "5m", value_name = "DURATION")]
+    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) access: ClusterFlags,
+}
+
+impl Global {
+    /// The cluster that the flags lead to.
+    pub(crate) async fn cluster(&self) -> Result<Cluster, Error> {
+        // Time starts to count before anything is asked of anyone.
+        let deadline = Instant::now() + self.timeout.to_std();
+        let kubeconfig = self.access.kubeconfig()?;
+        let namespace = self.namespace_with(kubeconfig.as_ref())?;
+        let config = self.access.config(kubeconfig).await?;
+        let client = kube::Client::try_from(config).map_err(|error| Error::KubeConfig(chain(&error)))?;
+        Ok(Cluster { client, namespace, deadline })
+    }
+
+    /// The namespace of the request, for commands that need no client.
+    pub(crate) fn namespace(&self) -> Result<String, Error> {
+        self.namespace_with(self.access.kubeconfig()?.as_ref())
+    }
+
+    fn namespace_with(&self, kubeconfig: Option<&kube::config::Kubeconfig>) -> Result<String, Error> {
+        let follows = self.ns_follows_kube_context
+            || std::env::var_os("FLUX_NS_FOLLOWS_KUBE_CONTEXT").is_some_and(|value| !value.is_empty());
+        let wishes = Wishes {
+            flag: self.namespace.clone(),
+            of_context: kubeconfig
+                .filter(|_| follows)
+                .and_then(|file| self.access.namespace_of_context(file)),
+            of_environment: std::env::var("FLUX_SYSTEM_NAMESPACE").ok(),
+        };
+        namespace::choose(wishes)
+    }
+}

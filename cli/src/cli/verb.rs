@@ -1,0 +1,148 @@
+//! Verbs over kinds: `weir <verb> <words of a kind> …`, built from the table of kinds.
+
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+
+use crate::kind::{Group, KINDS, Kind};
+
+/// What a verb is applied to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Target {
+    /// Objects of one kind.
+    Kind(&'static Kind),
+    /// Objects of all kinds of a group.
+    Group(Group),
+    /// Objects of all kinds.
+    All,
+}
+
+impl Target {
+    /// The kinds that it is about.
+    pub(crate) fn kinds(self) -> Vec<&'static Kind> {
+        let wanted = |kind: &&'static Kind| match self {
+            Self::Kind(wanted) => std::ptr::eq(wanted, *kind),
+            Self::Group(group) => kind.words.group == Some(group),
+            Self::All => true,
+        };
+        KINDS.iter().filter(wanted).collect()
+    }
+}
+
+/// A verb, and what it was told.
+pub(crate) trait Verb: Sized {
+    /// Its word.
+    const WORD: &'static str;
+    /// Whether it goes with the plural of kinds, and with `all`.
+    const PLURAL: bool = false;
+
+    /// Whether the verb can be applied to a kind.
+    fn applies_to(_kind: &Kind) -> bool {
+        true
+    }
+    /// The first line of the help text for a target.
+    fn about(target: Target) -> String;
+    /// Examples for a target, as lines below `Examples:`.
+    fn examples(target: Target, command: &str) -> String;
+    /// Adds the flags for a target.
+    fn flags(target: Target, command: Command) -> Command;
+    /// Reads the flags for a target.
+    fn read(target: Target, matches: &ArgMatches) -> Result<Self, Error>;
+}
+
+/// The command line of a verb: a tree of kinds, with the verb's flags at each leaf.
+pub(crate) struct OnKinds<V>(pub(crate) V);
+
+impl<V: Verb> Args for OnKinds<V> {
+    fn augment_args(command: Command) -> Command {
+        let mut command =
+            command.subcommand_required(true).arg_required_else_help(true).disable_help_subcommand(true);
+        if V::PLURAL {
+            command = command.subcommand(leaf::<V>(Target::All, "all", "all"));
+        }
+        for group in [Group::Source, Group::Image] {
+            command = command.subcommand(branch::<V>(group));
+        }
+        for kind in KINDS.iter().filter(|kind| kind.words.group.is_none() && V::applies_to(kind)) {
+            command = command.subcommand(leaf_of_kind::<V>(kind, ""));
+        }
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<V: Verb> FromArgMatches for OnKinds<V> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let missing = || Error::new(clap::error::ErrorKind::MissingSubcommand);
+        let (word, matches) = matches.subcommand().ok_or_else(missing)?;
+        let Some(group) =
+            [Group::Source, Group::Image].into_iter().find(|group| word_of::<V>(*group) == word)
+        else {
+            let target = match word {
+                "all" => Target::All,
+                word => Target::Kind(find::<V>(None, word).ok_or_else(missing)?),
+            };
+            return V::read(target, matches).map(Self);
+        };
+        let (word, matches) = matches.subcommand().ok_or_else(missing)?;
+        let target = match word {
+            "all" => Target::Group(group),
+            word => Target::Kind(find::<V>(Some(group), word).ok_or_else(missing)?),
+        };
+        V::read(target, matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn word_of<V: Verb>(group: Group) -> &'static str {
+    let (one, many) = group.words();
+    if V::PLURAL { many } else { one }
+}
+
+fn words_of_kind<V: Verb>(kind: &Kind) -> (&'static str, &'static str) {
+    let (one, many) = (kind.words.one, kind.words.many);
+    if V::PLURAL { (many, one) } else { (one, many) }
+}
+
+fn find<V: Verb>(group: Option<Group>, word: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.words.group == group && words_of_kind::<V>(kind).0 == word)
+}
+
+fn branch<V: Verb>(group: Group) -> Command {
+    let (one, many) = group.words();
+    let word = word_of::<V>(group);
+    let other = if V::PLURAL { one } else { many };
+    let mut command = Command::new(word)
+        .alias(other)
+        .about(V::about(Target::Group(group)))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true);
+    if V::PLURAL {
+        command = command.subcommand(leaf::<V>(Target::Group(group), "all", &format!("{word} all")));
+    }
+    for kind in KINDS.iter().filter(|kind| kind.words.group == Some(group) && V::applies_to(kind)) {
+        command = command.subcommand(leaf_of_kind::<V>(kind, word));
+    }
+    command
+}
+
+fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
+    let (word, other) = words_of_kind::<V>(kind);
+    let mut command = leaf::<V>(Target::Kind(kind), word, format!("{group} {word}").trim_start());
+    if let Some(short) = kind.words.short {
+        command = command.visible_alias(short);
+    }
+    if word == other { command } else { command.alias(other) }
+}
+
+fn leaf<V: Verb>(target: Target, word: &'static str, words: &str) -> Command {
+    let examples = V::examples(target, &format!("weir {} {words}", V::WORD));
+    let command = Command::new(word).about(V::about(target)).after_help(format!("Examples:\n{examples}"));
+    V::flags(target, command)
+}

@@ -1,0 +1,191 @@
+//! The requests that the verbs make, each of them within `--timeout`, and the waits, which are watches.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::stream::{BoxStream, StreamExt, TryStreamExt};
+use jiff::Timestamp;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use kube::runtime::wait::await_condition;
+use kube::runtime::watcher;
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use crate::error::Error;
+use crate::kind::Kind;
+use crate::readiness::Wait;
+
+/// Who changed what this command changes; the name that Flux's command has in managedFields, so that an object's history
+/// stays readable when both are in use.
+const FIELD_MANAGER: &str = "flux";
+
+/// Objects asked for at once; the rest follows page by page (CLI-GET07).
+const PAGE: u32 = 500;
+
+/// Objects that a listing shows at most: a thousand pages, so that a server that never ends its list is noticed.
+const MAX_OBJECTS: usize = 500_000;
+
+/// A cluster, the namespace to work in, and the time to be done.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    /// Client of the user.
+    pub(crate) client: kube::Client,
+    /// Namespace of the request.
+    pub(crate) namespace: String,
+    /// End of `--timeout`.
+    pub(crate) deadline: Instant,
+}
+
+/// What to list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selection {
+    /// All namespaces instead of the one of the request.
+    pub(crate) all_namespaces: bool,
+    /// One object.
+    pub(crate) name: Option<String>,
+    /// Objects with these labels.
+    pub(crate) labels: Option<String>,
+}
+
+impl Selection {
+    fn fields(&self) -> Option<String> {
+        self.name.as_ref().map(|name| format!("metadata.name={name}"))
+    }
+}
+
+impl Cluster {
+    /// Waits for a request, until the deadline.
+    pub(crate) async fn in_time<T>(&self, request: impl Future<Output = T>) -> Result<T, Error> {
+        timeout_at(self.deadline, request).await.map_err(|_| Error::Deadline)
+    }
+
+    fn api(&self, kind: &'static Kind, all_namespaces: bool) -> Api<DynamicObject> {
+        let resource = kind.api_resource();
+        if all_namespaces {
+            Api::all_with(self.client.clone(), &resource)
+        } else {
+            Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+        }
+    }
+
+    /// The same cluster, seen from another namespace.
+    pub(crate) fn in_namespace(&self, namespace: &str) -> Self {
+        Self { namespace: namespace.to_owned(), ..self.clone() }
+    }
+
+    /// All objects that are selected.
+    pub(crate) async fn list(
+        &self,
+        kind: &'static Kind,
+        selection: &Selection,
+    ) -> Result<Vec<DynamicObject>, Error> {
+        let api = self.api(kind, selection.all_namespaces);
+        let mut params = ListParams::default().limit(PAGE);
+        params.field_selector = selection.fields();
+        params.label_selector = selection.labels.clone();
+        let mut objects = Vec::new();
+        while objects.len() < MAX_OBJECTS {
+            let page = self.in_time(api.list(&params)).await?;
+            let page = page.map_err(|error| selector_error(kind, selection, error))?;
+            objects.extend(page.items);
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params.continue_token = Some(token),
+                None => break,
+            }
+        }
+        Ok(objects)
+    }
+
+    /// One object.
+    pub(crate) async fn get(&self, kind: &'static Kind, name: &str) -> Result<DynamicObject, Error> {
+        let got = self.in_time(self.api(kind, false).get(name)).await?;
+        got.map_err(|error| Error::api(kind, error))
+    }
+
+    /// Changes an object by a JSON merge patch.
+    pub(crate) async fn patch(
+        &self,
+        kind: &'static Kind,
+        name: &str,
+        patch: Value,
+    ) -> Result<DynamicObject, Error> {
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let api = self.api(kind, false);
+        let patched = self.in_time(api.patch(name, &params, &Patch::Merge(patch))).await?;
+        patched.map_err(|error| Error::api(kind, error))
+    }
+
+    /// The selected objects as they are, then every change of them; deleted objects come once more, as they were last.
+    pub(crate) fn watch(
+        &self,
+        kind: &'static Kind,
+        selection: &Selection,
+    ) -> BoxStream<'static, Result<DynamicObject, Error>> {
+        let mut config = watcher::Config::default();
+        config.field_selector = selection.fields();
+        config.label_selector = selection.labels.clone();
+        let selection = selection.clone();
+        watcher(self.api(kind, selection.all_namespaces), config)
+            .try_filter_map(|event| {
+                let changed = match event {
+                    watcher::Event::Apply(object)
+                    | watcher::Event::InitApply(object)
+                    | watcher::Event::Delete(object) => Some(object),
+                    watcher::Event::Init | watcher::Event::InitDone => None,
+                };
+                std::future::ready(Ok(changed))
+            })
+            .map_err(move |error| watch_error(kind, &selection, error))
+            .boxed()
+    }
+
+    /// Waits by watch until `done` says that the wait is over, and returns the object as it was then.
+    pub(crate) async fn wait(
+        &self,
+        kind: &'static Kind,
+        name: &str,
+        done: impl Fn(&DynamicObject, Timestamp) -> Wait,
+    ) -> Result<DynamicObject, Error> {
+        let failure = Arc::new(Mutex::new(None));
+        let noted = Arc::clone(&failure);
+        let condition = |object: Option<&DynamicObject>| {
+            let Some(object) = object else { return true };
+            match done(object, Timestamp::now()) {
+                Wait::GoesOn => false,
+                Wait::Over => true,
+                Wait::Failed(reason) => {
+                    *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+                    true
+                }
+            }
+        };
+        let waited = self.in_time(await_condition(self.api(kind, false), name, condition)).await?;
+        let found = waited.map_err(|kube::runtime::wait::Error::ProbeFailed(error)| {
+            watch_error(kind, &Selection::default(), error)
+        })?;
+        if let Some(reason) = failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(Error::Stalled(reason));
+        }
+        found.ok_or_else(|| Error::NotFound { kind, name: name.to_owned() })
+    }
+}
+
+fn watch_error(kind: &'static Kind, selection: &Selection, error: watcher::Error) -> Error {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => selector_error(kind, selection, error),
+        watcher::Error::WatchError(status) => Error::from(kube::Error::Api(status)),
+        other => Error::Api(other.to_string()),
+    }
+}
+
+/// The one thing that is bad about a list request is its label selector (CLI-GET04).
+fn selector_error(kind: &'static Kind, selection: &Selection, error: kube::Error) -> Error {
+    match error {
+        kube::Error::Api(status) if status.code == 400 && selection.labels.is_some() => {
+            Error::LabelSelector(status.message.clone())
+        }
+        other => Error::api(kind, other),
+    }
+}

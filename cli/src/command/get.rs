@@ -1,0 +1,214 @@
+//! `weir get`: objects and their status, in Flux's tables (cli.md 3).
+
+mod status_selector;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use futures::StreamExt;
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+
+use status_selector::StatusSelector;
+
+use crate::cli::{Global, Target, Verb};
+use crate::cluster::{Cluster, Selection};
+use crate::error::Error;
+use crate::kind::{Column, Kind};
+use crate::output::{Table, print, progress};
+
+/// What to show.
+#[derive(Debug)]
+pub(crate) struct Get {
+    target: Target,
+    name: Option<String>,
+    show_source: bool,
+    flags: Flags,
+}
+
+#[derive(Args, Debug)]
+struct Flags {
+    /// List the objects of all namespaces.
+    #[arg(short = 'A', long)]
+    all_namespaces: bool,
+    /// Leave out the header.
+    #[arg(long)]
+    no_header: bool,
+    /// Show only objects with a condition of this status, such as ready=false or Ready!=True.
+    #[arg(long, value_name = "TYPE=STATUS")]
+    status_selector: Option<String>,
+    /// Show only objects with these labels, such as 'team=apps' or 'tier notin (test, dev)'.
+    #[arg(short, long, value_name = "SELECTOR")]
+    label_selector: Option<String>,
+    /// Go on with every change, until --timeout.
+    #[arg(short, long)]
+    watch: bool,
+}
+
+#[derive(Args, Debug)]
+struct OneKind {
+    /// Name of an object; all of them without one.
+    name: Option<String>,
+}
+
+#[derive(Args, Debug)]
+struct WithSource {
+    /// Show the source of each object.
+    #[arg(long)]
+    show_source: bool,
+}
+
+/// How the objects of one kind are laid out.
+struct Layout {
+    namespace: bool,
+    source: bool,
+    /// Names are shown with their kind, because several kinds are shown.
+    qualified: bool,
+    header: bool,
+}
+
+impl Verb for Get {
+    const WORD: &'static str = "get";
+    const PLURAL: bool = true;
+
+    fn about(target: Target) -> String {
+        match target {
+            Target::Kind(kind) => format!("Show {} objects and their status", kind.name),
+            Target::Group(group) => format!("Show {} and their status", group.about()),
+            Target::All => "Show all objects and their status".to_owned(),
+        }
+    }
+
+    fn examples(target: Target, command: &str) -> String {
+        let mut text = format!("  {command} --all-namespaces\n  {command} --status-selector ready=false");
+        if let Target::Kind(_) = target {
+            text.push_str(&format!("\n  {command} podinfo --watch"));
+        }
+        text
+    }
+
+    fn flags(target: Target, mut command: Command) -> Command {
+        if let Target::Kind(kind) = target {
+            command = OneKind::augment_args(command);
+            if kind.columns.contains(&Column::Source) {
+                command = WithSource::augment_args(command);
+            }
+        }
+        Flags::augment_args(command)
+    }
+
+    fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let name = matches.try_get_one::<String>("name").ok().flatten().cloned();
+        let show_source =
+            matches.try_get_one::<bool>("show_source").ok().flatten().copied().unwrap_or_default();
+        Ok(Self { target, name, show_source, flags: Flags::from_arg_matches(matches)? })
+    }
+}
+
+impl Get {
+    /// Prints what is asked for.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        let selector = self.flags.status_selector.as_deref().map(StatusSelector::parse).transpose()?;
+        if self.flags.watch && !matches!(self.target, Target::Kind(_)) {
+            return Err(Error::WatchAll);
+        }
+        let cluster = &global.cluster().await?;
+        let Target::Kind(kind) = self.target else {
+            return self.print_kinds(cluster, selector.as_ref()).await;
+        };
+        if self.flags.watch {
+            return self.follow(cluster, kind, selector.as_ref()).await;
+        }
+        let objects = cluster.list(kind, &self.selection()).await?;
+        if objects.is_empty() {
+            return Err(self.nothing_found(cluster, kind));
+        }
+        let layout = self.layout(false);
+        print(&layout.table(kind, objects.iter().filter(|object| selected(selector.as_ref(), kind, object))))
+    }
+
+    async fn print_kinds(&self, cluster: &Cluster, selector: Option<&StatusSelector>) -> Result<(), Error> {
+        let layout = self.layout(true);
+        for kind in self.target.kinds() {
+            let objects = match cluster.list(kind, &self.selection()).await {
+                Ok(objects) => objects,
+                Err(Error::NoSuchKind(_)) => continue,
+                Err(error) => {
+                    progress::failure(&error.to_string());
+                    continue;
+                }
+            };
+            let mut shown = objects.iter().filter(|object| selected(selector, kind, object)).peekable();
+            if shown.peek().is_some() {
+                print(&format!("{}\n", layout.table(kind, shown)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints each change as a row of its own (CLI-GET05).
+    async fn follow(
+        &self,
+        cluster: &Cluster,
+        kind: &'static Kind,
+        selector: Option<&StatusSelector>,
+    ) -> Result<(), Error> {
+        let mut changes = cluster.watch(kind, &self.selection());
+        let mut layout = self.layout(false);
+        loop {
+            let next = cluster.in_time(changes.next()).await.map_err(|_| Error::WatchEnded)?;
+            let Some(object) = next.transpose()? else { return Ok(()) };
+            if selected(selector, kind, &object) {
+                print(&layout.table(kind, [&object]))?;
+                layout.header = false;
+            }
+        }
+    }
+
+    fn selection(&self) -> Selection {
+        Selection {
+            all_namespaces: self.flags.all_namespaces,
+            name: self.name.clone(),
+            labels: self.flags.label_selector.clone(),
+        }
+    }
+
+    fn layout(&self, qualified: bool) -> Layout {
+        let (namespace, header) = (self.flags.all_namespaces, !self.flags.no_header);
+        Layout { namespace, source: self.show_source, qualified, header }
+    }
+
+    fn nothing_found(&self, cluster: &Cluster, kind: &Kind) -> Error {
+        let namespace = match self.flags.all_namespaces {
+            true => "any".to_owned(),
+            false => format!("\"{}\"", cluster.namespace),
+        };
+        Error::NothingFound(match &self.name {
+            Some(name) => format!("{} object '{name}' not found in {namespace} namespace", kind.name),
+            None => format!("no {} objects found in {namespace} namespace", kind.name),
+        })
+    }
+}
+
+impl Layout {
+    fn table<'a>(&self, kind: &Kind, objects: impl IntoIterator<Item = &'a DynamicObject>) -> String {
+        let columns: Vec<_> =
+            kind.columns.iter().filter(|column| self.source || **column != Column::Source).collect();
+        let namespace = self.namespace.then_some("Namespace");
+        let header = namespace.into_iter().chain(columns.iter().map(|column| column.header()));
+        let mut table = Table::new(header.filter(|_| self.header));
+        for object in objects {
+            let namespace = self.namespace.then(|| object.namespace().unwrap_or_default());
+            let cells = columns.iter().map(|column| match column {
+                Column::Name if self.qualified => {
+                    format!("{}/{}", kind.name.to_lowercase(), object.name_any())
+                }
+                column => column.cell(kind, object),
+            });
+            table.push(namespace.into_iter().chain(cells).collect());
+        }
+        table.render()
+    }
+}
+
+fn selected(selector: Option<&StatusSelector>, kind: &Kind, object: &DynamicObject) -> bool {
+    selector.is_none_or(|selector| selector.matches(kind, object))
+}

@@ -1,0 +1,100 @@
+//! `weir resume` (CLI-SUS02).
+
+use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use futures::future::join_all;
+use serde_json::json;
+
+use super::suspend::Objects;
+use crate::cli::{Global, Target, Verb};
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::kind::Kind;
+use crate::output::progress;
+use crate::readiness::is_ready;
+
+/// What to resume.
+#[derive(Debug)]
+pub(crate) struct Resume {
+    target: Target,
+    objects: Objects,
+    flags: Flags,
+}
+
+#[derive(Args, Debug)]
+struct Flags {
+    /// Wait until the objects are ready; without the flag, one object is waited for and several are not.
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
+    wait: Option<bool>,
+}
+
+impl Verb for Resume {
+    const WORD: &'static str = "resume";
+
+    fn about(target: Target) -> String {
+        match target {
+            Target::Kind(kind) => format!("Resume the reconciliation of suspended {} objects", kind.name),
+            Target::Group(group) => format!("Resume the reconciliation of suspended {}", group.about()),
+            Target::All => "Resume the reconciliation of everything".to_owned(),
+        }
+    }
+
+    fn examples(_: Target, command: &str) -> String {
+        format!("  {command} podinfo\n  {command} podinfo redis --namespace apps --wait\n  {command} --all")
+    }
+
+    fn flags(_: Target, command: Command) -> Command {
+        Flags::augment_args(Objects::augment_args(command))
+    }
+
+    fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let (objects, flags) = (Objects::from_arg_matches(matches)?, Flags::from_arg_matches(matches)?);
+        Ok(Self { target, objects, flags })
+    }
+}
+
+impl Resume {
+    /// Resumes each object, then waits for them if that is wanted.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        let waits = self.flags.wait.unwrap_or(self.objects.names.len() == 1);
+        for kind in self.target.kinds() {
+            self.objects.check(kind)?;
+            let cluster = &global.cluster().await?;
+            let not_found = |name: &str| {
+                format!("{} object '{name}' not found in {} namespace", kind.name, cluster.namespace)
+            };
+            let mut names = self.objects.find(cluster, kind, not_found).await?;
+            for name in &names {
+                progress::action(&format!(
+                    "resuming {} {name} in {} namespace",
+                    kind.human, cluster.namespace
+                ));
+                cluster.patch(kind, name, json!({ "spec": { "suspend": null } })).await?;
+                progress::success(&format!("{} resumed", kind.human));
+            }
+            if waits && !names.is_empty() {
+                names.sort();
+                wait(cluster, kind, &names).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn wait(cluster: &Cluster, kind: &'static Kind, names: &[String]) -> Result<(), Error> {
+    progress::waiting(&format!("waiting for {} reconciliation", kind.name));
+    let waits = names.iter().map(|name| cluster.wait(kind, name, |object, now| is_ready(kind, object, now)));
+    let mut count = 0;
+    for (name, outcome) in names.iter().zip(join_all(waits).await) {
+        match outcome {
+            Ok(object) => {
+                progress::success(&format!("{} {name} reconciliation completed", kind.name));
+                progress::success(&(kind.success)(&object));
+            }
+            Err(error) => {
+                count += 1;
+                progress::failure(&format!("{} {name} reconciliation failed: {error}", kind.name));
+            }
+        }
+    }
+    if count > 0 { Err(Error::Resume { count, kind: kind.name }) } else { Ok(()) }
+}

@@ -1,0 +1,160 @@
+//! The stream of changes: authenticated, and taken up again where it broke off.
+
+use std::path::Path;
+use std::time::Duration;
+
+use futures::{Stream, StreamExt, stream};
+use secrecy::{ExposeSecret, SecretString};
+use tonic::codegen::InterceptedService;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
+use tonic::{Code, Request, Status, Streaming};
+use weir_proto::status::v1::status_client::StatusClient;
+use weir_proto::status::v1::{WatchRequest, WatchResponse};
+
+use crate::error::Error;
+
+/// Changes that are drawn together, so that a burst is one redraw.
+pub(super) const BURST: usize = 256;
+
+/// Pause before a stream that broke off is taken up again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Finds a peer that has gone away without a word within half a minute.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+
+/// What to follow; empty is everything.
+#[derive(Debug, Clone)]
+pub(super) struct Selection {
+    pub(super) kind: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+/// A source of changes.
+pub(super) struct Feed {
+    client: StatusClient<InterceptedService<Channel, Bearer>>,
+    address: String,
+    selection: Selection,
+}
+
+/// Shows the user's token to the services.
+#[derive(Clone)]
+struct Bearer(MetadataValue<Ascii>);
+
+impl tonic::service::Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        request.metadata_mut().insert("authorization", self.0.clone());
+        Ok(request)
+    }
+}
+
+impl Feed {
+    /// Prepares a connection; nothing is sent yet.
+    pub(super) fn connect(
+        address: &str,
+        ca: Option<&Path>,
+        token: SecretString,
+        selection: Selection,
+    ) -> Result<Self, Error> {
+        let refused = |cause| Error::GrpcAddress { address: address.to_owned(), cause };
+        let url = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+        let mut endpoint = Endpoint::from_shared(url)
+            .map_err(refused)?
+            .http2_keep_alive_interval(KEEPALIVE)
+            .keep_alive_while_idle(true);
+        if endpoint.uri().scheme_str() == Some("https") {
+            let mut tls = ClientTlsConfig::new();
+            if let Some(path) = ca {
+                let pem = std::fs::read(path)
+                    .map_err(|cause| Error::File { path: path.display().to_string(), cause })?;
+                tls = tls.ca_certificate(Certificate::from_pem(pem));
+            }
+            endpoint = endpoint.tls_config(tls).map_err(refused)?;
+        }
+        let mut value = MetadataValue::try_from(format!("Bearer {}", token.expose_secret()))
+            .map_err(|_| Error::NoToken)?;
+        value.set_sensitive(true);
+        let client = StatusClient::with_interceptor(endpoint.connect_lazy(), Bearer(value));
+        Ok(Self { client, address: address.to_owned(), selection })
+    }
+
+    /// The changes. The first connection must come up within `patience`; later ones are tried until they do.
+    pub(super) fn changes(self, patience: Duration) -> impl Stream<Item = Result<WatchResponse, Error>> {
+        let state = State { feed: self, stream: None, since: 0, patience: Some(patience) };
+        stream::unfold(Some(state), |state| async move {
+            let mut state = state?;
+            match state.next().await {
+                Ok(change) => Some((Ok(change), Some(state))),
+                // An error is the last item.
+                Err(error) => Some((Err(error), None)),
+            }
+        })
+    }
+
+    async fn open(&self, since: u64) -> Result<Streaming<WatchResponse>, Status> {
+        let Selection { kind, namespace, name } = self.selection.clone();
+        let resource_version = if since == 0 { String::new() } else { since.to_string() };
+        let request = WatchRequest { kind, namespace, name, resource_version };
+        self.client.clone().watch(request).await.map(tonic::Response::into_inner)
+    }
+}
+
+struct State {
+    feed: Feed,
+    stream: Option<Streaming<WatchResponse>>,
+    /// Newest version seen, to take the stream up again from.
+    since: u64,
+    /// How long the first answer may take; `None` once there was one.
+    patience: Option<Duration>,
+}
+
+impl State {
+    async fn next(&mut self) -> Result<WatchResponse, Error> {
+        loop {
+            let status = match &mut self.stream {
+                None => match self.open().await {
+                    Ok(stream) => {
+                        self.stream = Some(stream);
+                        continue;
+                    }
+                    Err(status) => status,
+                },
+                Some(stream) => match stream.next().await {
+                    Some(Ok(change)) => {
+                        self.note(&change);
+                        return Ok(change);
+                    }
+                    Some(Err(status)) => status,
+                    None => Status::unavailable("the stream has ended"),
+                },
+            };
+            self.stream = None;
+            if self.patience.is_some() || !may_be_tried_again(&status) {
+                return Err(Error::Grpc { address: self.feed.address.clone(), status: Box::new(status) });
+            }
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
+    }
+
+    async fn open(&mut self) -> Result<Streaming<WatchResponse>, Status> {
+        let opening = self.feed.open(self.since);
+        let opened = match self.patience {
+            Some(patience) => tokio::time::timeout(patience, opening).await,
+            None => Ok(opening.await),
+        };
+        let stream = opened.map_err(|_| Status::deadline_exceeded("no answer in time"))??;
+        self.patience = None;
+        Ok(stream)
+    }
+
+    fn note(&mut self, change: &WatchResponse) {
+        let version = change.object.as_ref().and_then(|object| object.resource_version.parse().ok());
+        self.since = self.since.max(version.unwrap_or_default());
+    }
+}
+
+/// The service restarts, or we were too slow for it.
+fn may_be_tried_again(status: &Status) -> bool {
+    matches!(status.code(), Code::Unavailable | Code::ResourceExhausted | Code::Unknown | Code::Internal)
+}

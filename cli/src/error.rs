@@ -1,0 +1,175 @@
+//! What goes wrong, in the words that users of Flux know.
+
+use std::error::Error as StdError;
+
+use crate::kind::Kind;
+
+/// Why a command fails; printed after `✗`.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The namespace cannot be one (CLI-G03).
+    #[error("namespace must be a valid DNS label: \"{0}\"")]
+    Namespace(String),
+    /// No cluster to talk to.
+    #[error("kubernetes configuration load failed: {0}")]
+    KubeConfig(String),
+    /// A file that a flag names cannot be read.
+    #[error("{path}: {cause}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// What the API server answered, or why it did not.
+    #[error("{0}")]
+    Api(String),
+    /// The kind's CRD is not installed.
+    #[error("no matches for kind \"{}\" in version \"{}/{}\"", .0.name, .0.group, .0.version)]
+    NoSuchKind(&'static Kind),
+    /// The object is not there.
+    #[error("{}.{} \"{name}\" not found", kind.plural, kind.group)]
+    NotFound {
+        /// Its kind.
+        kind: &'static Kind,
+        /// Its name.
+        name: String,
+    },
+    /// The operation took longer than `--timeout` (CLI-G20).
+    #[error("context deadline exceeded")]
+    Deadline,
+    /// The watch took as long as `--timeout` lets it.
+    #[error("timed out waiting for the condition")]
+    WatchEnded,
+    /// `get` finds nothing (CLI-GET02).
+    #[error("{0}")]
+    NothingFound(String),
+    /// `--status-selector` is not one (CLI-GET03).
+    #[error("expected status selector in type=status or type!=status format, but found: {0}")]
+    StatusSelector(String),
+    /// `-l` is not a selector (CLI-GET04).
+    #[error("unable to parse label selector: {0}")]
+    LabelSelector(String),
+    /// `--watch` on several kinds (CLI-GET05).
+    #[error("expected a single resource type, but found all")]
+    WatchAll,
+    /// A name is missing (CLI-REC01, CLI-SUS01).
+    #[error("{0} name is required")]
+    NameRequired(&'static str),
+    /// `--all` finds nothing (CLI-SUS01).
+    #[error("no objects found")]
+    NoObjects,
+    /// A suspended object is not reconciled (CLI-REC01).
+    #[error("resource is suspended")]
+    Suspended,
+    /// kstatus says that the object will not get there by itself (CLI-G21).
+    #[error("{0}")]
+    Stalled(String),
+    /// The object says nothing of itself (CLI-REC02).
+    #[error("status can't be determined")]
+    NoStatus,
+    /// The reconciliation was done and failed (CLI-REC02).
+    #[error("{0}")]
+    ReconcileFailed(String),
+    /// `--with-source` for a kind of source that cannot be reconciled (CLI-REC03).
+    #[error("cannot reconcile source of kind {0}")]
+    SourceKind(String),
+    /// Some of the resumed objects are not ready (CLI-SUS02).
+    #[error("reconciliation failed for {count} {kind}(s)")]
+    Resume {
+        /// How many.
+        count: usize,
+        /// Their kind.
+        kind: &'static str,
+    },
+    /// `weir version` without anything installed (CLI-VER01).
+    #[error("no deployments found in {0} namespace")]
+    NoDeployments(String),
+    /// A container's image has no tag (CLI-VER01).
+    #[error("missing image tag in image {0}")]
+    ImageTag(String),
+    /// The kustomization cannot be built.
+    #[error("{0}")]
+    Build(String),
+    /// There is no token to show to the services.
+    #[error(
+        "no bearer token: the kubeconfig has none for this user; give one with --token, for example --token \"$(kubectl create token <service account>)\""
+    )]
+    NoToken,
+    /// The address of the services is not one, or their certificate is not readable.
+    #[error("'{address}' is not usable as --grpc-addr: {cause}")]
+    GrpcAddress {
+        /// The flag's value.
+        address: String,
+        /// Why.
+        cause: tonic::transport::Error,
+    },
+    /// The services answered with an error.
+    #[error("{address}: {}", grpc_text(status))]
+    Grpc {
+        /// Who answered.
+        address: String,
+        /// What.
+        status: Box<tonic::Status>,
+    },
+    /// A kind that Weir does not have.
+    #[error("'{word}' is not a kind; kinds are: {known}")]
+    UnknownKind {
+        /// What the user wrote.
+        word: String,
+        /// What they could have written.
+        known: String,
+    },
+    /// The services do not start, or end with an error.
+    #[error(transparent)]
+    Service(#[from] weir_runtime::ServiceError),
+    /// The flags of `weir run` do not fit together.
+    #[error("{0}")]
+    RunFlags(String),
+    /// stdout is gone or full.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl Error {
+    /// An answer of the API server to a request for objects of a kind.
+    pub(crate) fn api(kind: &'static Kind, error: kube::Error) -> Self {
+        match error {
+            // A missing object is a Status of reason NotFound; a missing kind is a bare 404.
+            kube::Error::Api(status) if status.code == 404 && status.reason != "NotFound" => {
+                Self::NoSuchKind(kind)
+            }
+            other => Self::from(other),
+        }
+    }
+}
+
+impl From<kube::Error> for Error {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) if !status.message.is_empty() => Self::Api(status.message.clone()),
+            other => Self::Api(chain(&other)),
+        }
+    }
+}
+
+/// An error with its causes, outermost first; parts that repeat their cause are left out.
+pub(crate) fn chain(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+fn grpc_text(status: &tonic::Status) -> String {
+    match status.source() {
+        Some(source) => format!("{}: {}", status.message(), chain(source)),
+        None => status.message().to_owned(),
+    }
+}

@@ -1,0 +1,100 @@
+//! The kinds, one row each: what they are called on the command line, what `get` shows of them, what the verbs say.
+
+mod column;
+mod object;
+mod table;
+
+use kube::api::{ApiResource, DynamicObject};
+
+pub(crate) use column::Column;
+pub(crate) use object::{condition, is_suspended, last_handled, ready, revision_of, text};
+pub(crate) use table::KINDS;
+
+/// One kind.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    /// Kind, such as `GitRepository`.
+    pub(crate) name: &'static str,
+    /// What people call it, such as `source git`.
+    pub(crate) human: &'static str,
+    /// API group.
+    pub(crate) group: &'static str,
+    /// Version the command reads and writes.
+    pub(crate) version: &'static str,
+    /// Plural name in addresses.
+    pub(crate) plural: &'static str,
+    /// How it is named on the command line.
+    pub(crate) words: Words,
+    /// What `get` shows, after the namespace.
+    pub(crate) columns: &'static [Column],
+    /// Whether revisions and messages show hashes, which are cut (CLI-G14).
+    pub(crate) shortens: bool,
+    /// A kind that nothing reconciles: it is ready as soon as it is there (CLI-G23).
+    pub(crate) is_static: bool,
+    /// The kinds that `reconcile --with-source` reconciles first; empty for kinds without that flag (CLI-REC03).
+    pub(crate) sources: &'static [&'static str],
+    /// What is said of a reconciliation that went well (CLI-REC02).
+    pub(crate) success: fn(&DynamicObject) -> String,
+}
+
+/// How a kind is named after a verb.
+#[derive(Debug)]
+pub(crate) struct Words {
+    /// Word before its own, such as `source` in `source git`.
+    pub(crate) group: Option<Group>,
+    /// After verbs that take one object.
+    pub(crate) one: &'static str,
+    /// After `get`.
+    pub(crate) many: &'static str,
+    /// A short form.
+    pub(crate) short: Option<&'static str>,
+}
+
+/// A word that several kinds stand behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// `source`, `sources`.
+    Source,
+    /// `image`, `images`.
+    Image,
+}
+
+impl Group {
+    /// The word after verbs that take one object, and after `get`.
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Source => ("source", "sources"),
+            Self::Image => ("image", "images"),
+        }
+    }
+
+    /// What the kinds of the group are, for help texts.
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::Source => "sources",
+            Self::Image => "image automation objects",
+        }
+    }
+}
+
+impl Kind {
+    /// How the API server knows the kind.
+    pub(crate) fn api_resource(&self) -> ApiResource {
+        ApiResource {
+            group: self.group.to_owned(),
+            version: self.version.to_owned(),
+            api_version: format!("{}/{}", self.group, self.version),
+            kind: self.name.to_owned(),
+            plural: self.plural.to_owned(),
+        }
+    }
+
+    /// The kind that a word names: its kind, plural or short form, in any case.
+    pub(crate) fn find(word: &str) -> Option<&'static Self> {
+        let word = word.to_lowercase();
+        KINDS.iter().find(|kind| {
+            let words = [kind.name.to_lowercase(), kind.plural.to_owned(), kind.words.one.to_owned()];
+            words.contains(&word) || kind.words.short.is_some_and(|short| short == word)
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! The columns of `get`.
+
+use jiff::tz::TimeZone;
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+
+use super::Kind;
+use super::object::{is_suspended, ready, text};
+use crate::output::{rfc3339, shorten};
+
+/// One column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// Name of the object.
+    Name,
+    /// What it is made of, shown with `--show-source`.
+    Source,
+    /// A revision, its hash cut.
+    Revision(&'static str),
+    /// Any text: header and JSON pointer.
+    Text(&'static str, &'static str),
+    /// A time: header and JSON pointer.
+    Time(&'static str, &'static str),
+    /// Whether it is suspended.
+    Suspended,
+    /// Status of the Ready condition.
+    Ready,
+    /// Message of the Ready condition.
+    Message,
+}
+
+impl Column {
+    /// What stands above the column.
+    pub(crate) fn header(self) -> &'static str {
+        match self {
+            Self::Name => "Name",
+            Self::Source => "Source",
+            Self::Revision(_) => "Revision",
+            Self::Text(header, _) | Self::Time(header, _) => header,
+            Self::Suspended => "Suspended",
+            Self::Ready => "Ready",
+            Self::Message => "Message",
+        }
+    }
+
+    /// What an object shows in the column (CLI-GET01).
+    pub(crate) fn cell(self, kind: &Kind, object: &DynamicObject) -> String {
+        match self {
+            Self::Name => object.name_any(),
+            Self::Source => source(object),
+            Self::Revision(pointer) => shorten(&text(object, pointer)).into_owned(),
+            Self::Text(_, pointer) => text(object, pointer),
+            Self::Time(_, pointer) => rfc3339(&text(object, pointer), &TimeZone::system()),
+            Self::Suspended => if is_suspended(object) { "True" } else { "False" }.to_owned(),
+            Self::Ready => readiness(kind, object).0,
+            Self::Message => readiness(kind, object).1,
+        }
+    }
+}
+
+fn source(object: &DynamicObject) -> String {
+    let part = |name| text(object, &format!("/spec/sourceRef/{name}"));
+    let namespace = match part("namespace") {
+        namespace if namespace.is_empty() => object.namespace().unwrap_or_default(),
+        namespace => namespace,
+    };
+    format!("{}/{namespace}/{}", part("kind"), part("name"))
+}
+
+fn readiness(kind: &Kind, object: &DynamicObject) -> (String, String) {
+    if kind.is_static {
+        return ("True".to_owned(), format!("{} is Ready", kind.name));
+    }
+    match ready(object) {
+        Some((status, message)) if kind.shortens => (status.to_owned(), shorten(message).into_owned()),
+        Some((status, message)) => (status.to_owned(), message.to_owned()),
+        None => ("False".to_owned(), "waiting to be reconciled".to_owned()),
+    }
+}

@@ -1,0 +1,41 @@
+//! Reads what all kinds have in common out of objects as the API server sent them: an odd object is shown, never refused.
+
+use kube::api::DynamicObject;
+use serde_json::Value;
+
+/// The text at a JSON pointer; numbers are written out, anything else is empty.
+pub(crate) fn text(object: &DynamicObject, pointer: &str) -> String {
+    match object.data.pointer(pointer) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// Status and message of the condition of a type, in any case.
+pub(crate) fn condition<'a>(object: &'a DynamicObject, type_: &str) -> Option<(&'a str, &'a str)> {
+    let conditions = object.data.pointer("/status/conditions")?.as_array()?;
+    let field = |condition: &'a Value, name| condition.get(name).and_then(Value::as_str).unwrap_or_default();
+    let condition = conditions.iter().find(|found| field(found, "type").eq_ignore_ascii_case(type_))?;
+    Some((field(condition, "status"), field(condition, "message")))
+}
+
+/// Status and message of the Ready condition.
+pub(crate) fn ready(object: &DynamicObject) -> Option<(&str, &str)> {
+    condition(object, "Ready")
+}
+
+/// Whether the user suspended the object.
+pub(crate) fn is_suspended(object: &DynamicObject) -> bool {
+    object.data.pointer("/spec/suspend").and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// The token of the last request that was handled.
+pub(crate) fn last_handled(object: &DynamicObject) -> Option<&str> {
+    object.data.pointer("/status/lastHandledReconcileAt").and_then(Value::as_str)
+}
+
+/// The revision of a source's artifact.
+pub(crate) fn revision_of(object: &DynamicObject) -> String {
+    text(object, "/status/artifact/revision")
+}

@@ -1,0 +1,138 @@
+//! The rows.
+
+use jiff::tz::TimeZone;
+use kube::api::DynamicObject;
+use weir_api::FluxObject;
+use weir_api::{
+    Alert, GitRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation, Kustomization, OciRepository,
+    Provider, Receiver,
+};
+
+use super::Column::{Message, Name, Ready, Revision, Source, Suspended, Text, Time};
+use super::{Column, Group, Kind, Words, ready, revision_of, text};
+use crate::output::rfc3339;
+
+/// The kinds, in the order in which `get all` shows them (CLI-GET06).
+pub(crate) static KINDS: [Kind; 9] = [
+    Kind {
+        human: "source oci",
+        words: Words { group: Some(Group::Source), one: "oci", many: "oci", short: None },
+        columns: SOURCE_COLUMNS,
+        shortens: true,
+        success: fetched,
+        ..of::<OciRepository>()
+    },
+    Kind {
+        human: "source git",
+        words: Words { group: Some(Group::Source), one: "git", many: "git", short: None },
+        columns: SOURCE_COLUMNS,
+        shortens: true,
+        success: fetched,
+        ..of::<GitRepository>()
+    },
+    Kind {
+        human: "image repository",
+        words: Words { group: Some(Group::Image), one: "repository", many: "repository", short: None },
+        columns: &[Name, Time("Last scan", "/status/lastScanResult/scanTime"), Suspended, Ready, Message],
+        success: scanned,
+        ..of::<ImageRepository>()
+    },
+    Kind {
+        human: "image policy",
+        words: Words { group: Some(Group::Image), one: "policy", many: "policy", short: None },
+        columns: &[
+            Name,
+            Text("Image", "/status/latestRef/name"),
+            Text("Tag", "/status/latestRef/tag"),
+            Ready,
+            Message,
+        ],
+        success: selected,
+        ..of::<ImagePolicy>()
+    },
+    Kind {
+        human: "image update automation",
+        words: Words { group: Some(Group::Image), one: "update", many: "update", short: None },
+        columns: &[Name, Time("Last run", "/status/lastAutomationRunTime"), Suspended, Ready, Message],
+        success: automated,
+        ..of::<ImageUpdateAutomation>()
+    },
+    Kind {
+        human: "kustomization",
+        words: Words { group: None, one: "kustomization", many: "kustomizations", short: Some("ks") },
+        columns: &[Name, Source, Revision("/status/lastAppliedRevision"), Suspended, Ready, Message],
+        shortens: true,
+        sources: &["OCIRepository", "GitRepository"],
+        success: applied,
+        ..of::<Kustomization>()
+    },
+    Kind {
+        human: "receiver",
+        words: Words { group: None, one: "receiver", many: "receivers", short: None },
+        columns: &[Name, Suspended, Ready, Message],
+        success: |_| "Receiver reconciliation completed".to_owned(),
+        ..of::<Receiver>()
+    },
+    Kind {
+        human: "alert provider",
+        words: Words { group: None, one: "alert-provider", many: "alert-providers", short: None },
+        columns: &[Name, Ready, Message],
+        is_static: true,
+        success: |_| "Provider reconciliation completed".to_owned(),
+        ..of::<Provider>()
+    },
+    Kind {
+        human: "alert",
+        words: Words { group: None, one: "alert", many: "alerts", short: None },
+        columns: &[Name, Suspended, Ready, Message],
+        is_static: true,
+        success: |_| "Alert reconciliation completed".to_owned(),
+        ..of::<Alert>()
+    },
+];
+
+const SOURCE_COLUMNS: &[Column] = &[Name, Revision("/status/artifact/revision"), Suspended, Ready, Message];
+
+/// The part of a row that the API knows.
+const fn of<K: FluxObject>() -> Kind {
+    Kind {
+        name: K::KIND,
+        human: K::KIND,
+        group: K::GROUP,
+        version: K::VERSION,
+        plural: K::PLURAL,
+        words: Words { group: None, one: "", many: "", short: None },
+        columns: &[],
+        shortens: false,
+        is_static: false,
+        sources: &[],
+        success: |_| String::new(),
+    }
+}
+
+fn fetched(object: &DynamicObject) -> String {
+    format!("fetched revision {}", revision_of(object))
+}
+
+fn applied(object: &DynamicObject) -> String {
+    format!("applied revision {}", text(object, "/status/lastAppliedRevision"))
+}
+
+fn scanned(object: &DynamicObject) -> String {
+    format!("scan fetched {} tags", text(object, "/status/lastScanResult/tagCount"))
+}
+
+fn selected(object: &DynamicObject) -> String {
+    let part = |name| text(object, &format!("/status/latestRef/{name}"));
+    let digest = part("digest");
+    let digest = if digest.is_empty() { digest } else { format!("@{digest}") };
+    format!("selected ref {}:{}{digest}", part("name"), part("tag"))
+}
+
+fn automated(object: &DynamicObject) -> String {
+    match (ready(object), text(object, "/status/lastAutomationRunTime")) {
+        (Some((_, message)), _) => message.to_owned(),
+        (None, time) if time.is_empty() => "automation not yet run".to_owned(),
+        (None, time) => format!("last run {}", rfc3339(&time, &TimeZone::system())),
+    }
+}

@@ -1,0 +1,28 @@
+//! The `weir` command: shows and steers what Weir's services do in a cluster, builds kustomizations, and runs all services
+//! in one process.
+//!
+//! ```text
+//!  cli (flags, dispatch) ──► command/<verb> ──► cluster (requests, waits) ──► Kubernetes
+//!                                 │   └───────► watch: gRPC of the services
+//!                                 ├── kind      one row a kind: words, columns, texts
+//!                                 └── output    tables on stdout, progress on stderr
+//! ```
+//!
+//! Invariants: results go to stdout and what is going on to stderr (CLI-G10); the exit code is 0 or 1; a kind is one row of
+//! [`kind::KINDS`], no verb knows a single kind.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod cli;
+mod cluster;
+mod command;
+mod error;
+mod kind;
+mod output;
+mod readiness;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

@@ -1,0 +1,42 @@
+//! Hashes as people read them.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Characters that are left of a hash.
+const SHORT: usize = 8;
+
+/// Cuts every hash in a text to its first eight characters (CLI-G14).
+pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
+    static HASH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[a-f0-9]{40,128}\b").ok());
+    let Some(hash) = HASH.as_ref() else { return Cow::Borrowed(text) };
+    hash.replace_all(text, |found: &regex::Captures<'_>| {
+        found.get(0).and_then(|found| found.as_str().get(..SHORT)).unwrap_or_default().to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHA1: &str = "696f056df216eea4f9401adbee0ff744d4df390f";
+
+    #[rstest::rstest]
+    #[case("main@sha1:696f056df216eea4f9401adbee0ff744d4df390f", "main@sha1:696f056d")]
+    #[case("main/696f056df216eea4f9401adbee0ff744d4df390f", "main/696f056d")]
+    #[case("from 696f056df216eea4f9401adbee0ff744d4df390f to 1.0.0", "from 696f056d to 1.0.0")]
+    #[case("696f056", "696f056")]
+    #[case("x696f056df216eea4f9401adbee0ff744d4df390f", "x696f056df216eea4f9401adbee0ff744d4df390f")]
+    #[case("", "")]
+    fn hashes_are_cut(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(shorten(text), expected);
+    }
+
+    #[test]
+    fn longer_than_any_hash_is_kept() {
+        let long = SHA1.repeat(4);
+        assert_eq!(shorten(&long), long);
+    }
+}

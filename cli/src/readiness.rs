@@ -1,0 +1,133 @@
+//! When an object is done, seen from outside: what `reconcile` and `resume` wait for.
+
+use jiff::Timestamp;
+use kube::api::DynamicObject;
+use serde_json::Value;
+use weir_kstatus::{Assessment, Status, assess};
+
+use crate::kind::{Kind, last_handled};
+
+/// How a wait goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The object is what was waited for.
+    Over,
+    /// Not yet.
+    GoesOn,
+    /// It will not get there by itself, for this reason.
+    Failed(String),
+}
+
+/// Whether an object is ready (CLI-G21 to CLI-G23). An object that fails and tries again is waited for.
+pub(crate) fn is_ready(kind: &Kind, object: &DynamicObject, now: Timestamp) -> Wait {
+    if !kind.is_static && !speaks_of_its_generation(object) {
+        return Wait::GoesOn;
+    }
+    judge(assessment(object, now))
+}
+
+/// Whether a request made after `before` was the last handled one has been handled (CLI-REC01).
+pub(crate) fn is_handled(object: &DynamicObject, before: Option<&str>, now: Timestamp) -> Wait {
+    if last_handled(object) == before {
+        return Wait::GoesOn;
+    }
+    judge(assessment(object, now))
+}
+
+fn assessment(object: &DynamicObject, now: Timestamp) -> Assessment {
+    match serde_json::to_value(object) {
+        Ok(object) => assess(&object, now),
+        Err(error) => Assessment::unknown(error.to_string()),
+    }
+}
+
+fn judge(assessment: Assessment) -> Wait {
+    match assessment.status {
+        Status::Current => Wait::Over,
+        Status::Failed | Status::Terminating => Wait::Failed(assessment.message),
+        Status::InProgress | Status::NotFound | Status::Unknown => Wait::GoesOn,
+    }
+}
+
+/// Whether the Ready condition is there and about the spec as it is now.
+fn speaks_of_its_generation(object: &DynamicObject) -> bool {
+    let generation = object.metadata.generation.unwrap_or_default();
+    let number = |value: Option<&Value>| value.and_then(Value::as_i64).unwrap_or_default();
+    let observed = number(object.data.pointer("/status/observedGeneration"));
+    let conditions = object.data.pointer("/status/conditions").and_then(Value::as_array);
+    let ready = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition.get("type").and_then(Value::as_str) == Some("Ready"));
+    let Some(ready) = ready.filter(|_| observed >= 1) else { return false };
+    match number(ready.get("observedGeneration")) {
+        0 => observed == generation,
+        of_condition => of_condition == generation,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::kind::Kind;
+
+    fn object(generation: i64, status: Value) -> DynamicObject {
+        serde_json::from_value(json!({
+            "apiVersion": "source.toolkit.fluxcd.io/v1",
+            "kind": "GitRepository",
+            "metadata": { "name": "podinfo", "namespace": "flux-system", "generation": generation },
+            "status": status,
+        }))
+        .unwrap()
+    }
+
+    fn ready(status: &str, observed: i64) -> Value {
+        json!({ "type": "Ready", "status": status, "reason": "R", "message": "because", "observedGeneration": observed })
+    }
+
+    #[rstest::rstest]
+    #[case::ready(1, json!({ "observedGeneration": 1, "conditions": [ready("True", 1)] }), Wait::Over)]
+    #[case::fails_and_retries(1, json!({ "observedGeneration": 1, "conditions": [ready("False", 1)] }), Wait::GoesOn)]
+    #[case::never_observed(1, json!({ "observedGeneration": -1 }), Wait::GoesOn)]
+    #[case::no_conditions(1, json!({ "observedGeneration": 1 }), Wait::GoesOn)]
+    #[case::of_an_older_spec(2, json!({ "observedGeneration": 2, "conditions": [ready("True", 1)] }), Wait::GoesOn)]
+    #[case::condition_says_no_generation(1, json!({ "observedGeneration": 1, "conditions": [ready("True", 0)] }), Wait::Over)]
+    #[case::neither_is_current(2, json!({ "observedGeneration": 1, "conditions": [ready("True", 0)] }), Wait::GoesOn)]
+    #[case::stalled(
+        1,
+        json!({ "observedGeneration": 1, "conditions": [
+            { "type": "Stalled", "status": "True", "message": "bad URL" }, ready("False", 1)] }),
+        Wait::Failed("bad URL".to_owned())
+    )]
+    fn readiness_of_reconciled_kinds(#[case] generation: i64, #[case] status: Value, #[case] expected: Wait) {
+        let kind = Kind::find("gitrepository").unwrap();
+        assert_eq!(is_ready(kind, &object(generation, status), Timestamp::UNIX_EPOCH), expected);
+    }
+
+    #[test]
+    fn a_static_object_is_ready_when_it_is_there() {
+        let kind = Kind::find("alert").unwrap();
+        assert_eq!(is_ready(kind, &object(3, json!({})), Timestamp::UNIX_EPOCH), Wait::Over);
+    }
+
+    #[test]
+    fn a_request_is_handled_when_its_token_changes_and_the_object_is_current() {
+        let status = json!({ "lastHandledReconcileAt": "now", "observedGeneration": 1, "conditions": [ready("True", 1)] });
+        let handled = object(1, status);
+        assert_eq!(is_handled(&handled, Some("before"), Timestamp::UNIX_EPOCH), Wait::Over);
+        assert_eq!(is_handled(&handled, Some("now"), Timestamp::UNIX_EPOCH), Wait::GoesOn);
+    }
+
+    #[test]
+    fn an_object_that_is_going_away_is_waited_for_no_longer() {
+        let mut object = object(1, json!({ "lastHandledReconcileAt": "now" }));
+        object.data["metadata"] = Value::Null;
+        object.metadata.deletion_timestamp =
+            Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(Timestamp::UNIX_EPOCH));
+        let expected = Wait::Failed("Resource scheduled for deletion".to_owned());
+        object.data.as_object_mut().unwrap().remove("metadata");
+        assert_eq!(is_handled(&object, None, Timestamp::UNIX_EPOCH), expected);
+    }
+}
