@@ -29,7 +29,7 @@ pub struct Args {
 pub(crate) const CONCURRENT: usize = 4;
 
 /// Feature gates and their defaults (image spec 9.2).
-pub(crate) const GATES: [(&str, bool); 6] = [
+pub const GATES: [(&str, bool); 6] = [
     (WORKLOAD_IDENTITY, false),
     ("CacheSecretsAndConfigMaps", false),
     (FORCE_PUSH_BRANCH, true),

@@ -55,7 +55,7 @@ pub struct Args {
 pub(crate) const CONCURRENT: usize = 4;
 
 /// Feature gates and their defaults (KS 15).
-pub(crate) const GATES: [(&str, bool); 12] = [
+pub const GATES: [(&str, bool); 12] = [
     (STRICT_SUBSTITUTIONS, true),
     ("AdditiveCELDependencyCheck", false),
     ("CacheSecretsAndConfigMaps", false),
