@@ -1,0 +1,261 @@
+//! How a registry is reached: credentials, certificates and proxy of an ImageRepository (IR-19 to IR-25).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use kube::Api;
+use url::Url;
+use weir_api::ImageRepository;
+use weir_auth::{DockerConfig, DockerConfigError, Keyring, RegistryCredentials, TokenCache, ecr};
+use weir_oci::{Profile, Proxy, RegistryOptions, Repository};
+
+/// Shortest deadline of a scan (image spec 2.1).
+const MIN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Longest address of a proxy (IR-23).
+const MAX_PROXY_ADDRESS: usize = 2048;
+
+/// Schemes of proxies (IR-23).
+const PROXY_SCHEMES: [&str; 3] = ["http", "https", "socks5"];
+
+/// Secret types with pull credentials, and the key that holds them.
+const PULL_SECRETS: [(&str, &str); 2] =
+    [("kubernetes.io/dockerconfigjson", ".dockerconfigjson"), ("kubernetes.io/dockercfg", ".dockercfg")];
+
+/// Why a registry cannot be reached as configured. Texts are Flux's.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AccessError {
+    /// A Secret that the object names could not be read.
+    #[error("{0}")]
+    Secret(String),
+    /// The ServiceAccount is not there.
+    #[error("serviceaccount '{0}' not found")]
+    NoServiceAccount(String),
+    /// The ServiceAccount could not be read.
+    #[error("failed to get serviceaccount '{name}': {reason}")]
+    ServiceAccount { name: String, reason: String },
+    /// A pull Secret of the ServiceAccount could not be read.
+    #[error("failed to get image pull secret for serviceaccount '{account}': {reason}")]
+    PullSecret { account: String, reason: String },
+    /// A pull Secret holds no docker configuration.
+    #[error("secret '{secret}': {source}")]
+    DockerConfig { secret: String, source: DockerConfigError },
+    /// One half of a client certificate is missing.
+    #[error("secret '{secret}' contains '{has}' but missing '{missing}'")]
+    HalfCertificate { secret: String, has: &'static str, missing: &'static str },
+    /// The TLS Secret holds nothing.
+    #[error("secret '{0}' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
+    NoCertificate(String),
+    /// The proxy's Secret is not usable.
+    #[error("secret '{secret}': {reason}")]
+    Proxy { secret: String, reason: String },
+    /// The cloud's login is not there yet.
+    #[error("provider '{0}' is not supported yet")]
+    Provider(String),
+}
+
+/// Makes the ways to registries; one for the service.
+pub(crate) struct Accesses {
+    client: kube::Client,
+    tokens: TokenCache,
+}
+
+/// The data of a Secret of any type.
+type SecretData = BTreeMap<String, Vec<u8>>;
+
+impl Accesses {
+    pub(crate) fn new(client: kube::Client, tokens: TokenCache) -> Self {
+        Self { client, tokens }
+    }
+
+    /// Gathers what a scan of the repository needs.
+    pub(crate) async fn options(
+        &self,
+        object: &ImageRepository,
+        repository: &Repository,
+    ) -> Result<RegistryOptions, AccessError> {
+        let spec = &object.spec;
+        let timeout = spec.timeout.unwrap_or(spec.interval).to_std().max(MIN_TIMEOUT);
+        let credentials = match spec.provider.as_deref() {
+            None | Some("" | "generic") => self.pull_credentials(object, repository).await?,
+            Some("aws") => self.ecr(object, repository).await?,
+            Some(other) => return Err(AccessError::Provider(other.to_owned())),
+        };
+        let http = self.profile(object).await?;
+        Ok(RegistryOptions { insecure: spec.insecure, credentials, http, timeout })
+    }
+
+    /// Credentials of `secretRef` and of the ServiceAccount's pull Secrets, in this order.
+    async fn pull_credentials(
+        &self,
+        object: &ImageRepository,
+        repository: &Repository,
+    ) -> Result<RegistryCredentials, AccessError> {
+        let namespace = namespace_of(object);
+        let mut keyring = Keyring::default();
+        if let Some(reference) = &object.spec.secret_ref {
+            let secret = self.secret(namespace, &reference.name).await.map_err(AccessError::Secret)?;
+            add(&mut keyring, namespace, &secret)?;
+        }
+        if let Some(account) = object.spec.service_account_name.as_deref().filter(|name| !name.is_empty()) {
+            for secret in self.account_secrets(namespace, account).await? {
+                add(&mut keyring, namespace, &secret)?;
+            }
+        }
+        Ok(keyring.lookup(repository.host(), repository.path()).into_iter().next().unwrap_or_default())
+    }
+
+    async fn account_secrets(&self, namespace: &str, name: &str) -> Result<Vec<Secret>, AccessError> {
+        let account = format!("{namespace}/{name}");
+        let api: Api<ServiceAccount> = Api::namespaced(self.client.clone(), namespace);
+        let found = api.get_opt(name).await.map_err(|error| AccessError::ServiceAccount {
+            name: account.clone(),
+            reason: error.to_string(),
+        })?;
+        let found = found.ok_or_else(|| AccessError::NoServiceAccount(account.clone()))?;
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+        let mut secrets = Vec::new();
+        for reference in found.image_pull_secrets.unwrap_or_default() {
+            let failed = |reason: String| AccessError::PullSecret { account: account.clone(), reason };
+            let secret = api.get_opt(&reference.name).await.map_err(|error| failed(error.to_string()))?;
+            let missing = || failed(format!("secret '{namespace}/{}' not found", reference.name));
+            secrets.push(secret.ok_or_else(missing)?);
+        }
+        Ok(secrets)
+    }
+
+    /// A password of Amazon's registry, for the pod's own identity. A login that fails is told when it is used, as the
+    /// scan's failure (IR-24): the registry answers for it.
+    async fn ecr(
+        &self,
+        object: &ImageRepository,
+        repository: &Repository,
+    ) -> Result<RegistryCredentials, AccessError> {
+        let host = repository.host().to_owned();
+        // The identity is the pod's, so that all objects may share a registry's password; the key says so.
+        let key = format!("aws/pod/{host}");
+        let login = self.tokens.get_or_login(key, ecr::login(&host)).await;
+        let (login, _) = login.map_err(|error: Arc<ecr::EcrError>| {
+            AccessError::Secret(format!("login to '{host}' for '{}' failed: {error}", namespace_of(object)))
+        })?;
+        Ok(login.credentials.clone())
+    }
+
+    async fn profile(&self, object: &ImageRepository) -> Result<Profile, AccessError> {
+        let namespace = namespace_of(object);
+        let mut profile = Profile::default();
+        if let Some(reference) = &object.spec.cert_secret_ref {
+            let secret = self.secret(namespace, &reference.name).await.map_err(AccessError::Secret)?;
+            let name = format!("{namespace}/{}", reference.name);
+            (profile.ca, profile.identity) = certificates(&name, &data(&secret))?;
+        }
+        if let Some(reference) = &object.spec.proxy_secret_ref {
+            let secret = self.secret(namespace, &reference.name).await.map_err(AccessError::Secret)?;
+            profile.proxy = Some(proxy(&format!("{namespace}/{}", reference.name), &data(&secret))?);
+        }
+        Ok(profile)
+    }
+
+    async fn secret(&self, namespace: &str, name: &str) -> Result<Secret, String> {
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+        api.get(name).await.map_err(|error| match error {
+            kube::Error::Api(status) => status.message.clone(),
+            other => other.to_string(),
+        })
+    }
+}
+
+fn namespace_of(object: &ImageRepository) -> &str {
+    object.metadata.namespace.as_deref().unwrap_or_default()
+}
+
+fn data(secret: &Secret) -> SecretData {
+    secret.data.iter().flatten().map(|(key, value)| (key.clone(), value.0.clone())).collect()
+}
+
+/// Adds the docker configuration of a Secret; other types of Secrets hold none, which is not an error.
+fn add(keyring: &mut Keyring, namespace: &str, secret: &Secret) -> Result<(), AccessError> {
+    let type_ = secret.type_.as_deref().unwrap_or_default();
+    let Some((_, key)) = PULL_SECRETS.iter().find(|(known, _)| *known == type_) else { return Ok(()) };
+    let Some(config) = secret.data.as_ref().and_then(|data| data.get(*key)) else { return Ok(()) };
+    let name = secret.metadata.name.as_deref().unwrap_or_default();
+    let config = DockerConfig::parse(&config.0);
+    keyring.add(
+        config
+            .map_err(|source| AccessError::DockerConfig { secret: format!("{namespace}/{name}"), source })?,
+    );
+    Ok(())
+}
+
+type Certificates = (Option<Vec<u8>>, Option<secrecy::SecretString>);
+
+/// A certificate authority and a client certificate; the older key names are taken too (AV-3).
+fn certificates(secret: &str, data: &SecretData) -> Result<Certificates, AccessError> {
+    let key = |names: [&str; 2]| {
+        names.into_iter().find_map(|name| data.get(name)).filter(|value| !value.is_empty())
+    };
+    let ca = key(["ca.crt", "caFile"]).cloned();
+    let half = |has, missing| AccessError::HalfCertificate { secret: secret.to_owned(), has, missing };
+    let identity = match (key(["tls.crt", "certFile"]), key(["tls.key", "keyFile"])) {
+        (Some(certificate), Some(key)) => {
+            let pem = [certificate.as_slice(), b"\n", key.as_slice()].concat();
+            Some(String::from_utf8_lossy(&pem).into_owned().into())
+        }
+        (Some(_), None) => return Err(half("tls.crt", "tls.key")),
+        (None, Some(_)) => return Err(half("tls.key", "tls.crt")),
+        (None, None) if ca.is_none() => return Err(AccessError::NoCertificate(secret.to_owned())),
+        (None, None) => None,
+    };
+    Ok((ca, identity))
+}
+
+fn proxy(secret: &str, data: &SecretData) -> Result<Proxy, AccessError> {
+    let refused = |reason: String| AccessError::Proxy { secret: secret.to_owned(), reason };
+    let text = |key: &str| data.get(key).map(|value| String::from_utf8_lossy(value).trim().to_owned());
+    let address = text("address").ok_or_else(|| refused("key 'address' not found".to_owned()))?;
+    if address.is_empty() {
+        return Err(refused("proxy address is empty".to_owned()));
+    }
+    if address.len() > MAX_PROXY_ADDRESS {
+        return Err(refused(format!("proxy URL exceeds maximum length of {MAX_PROXY_ADDRESS} characters")));
+    }
+    let address =
+        Url::parse(&address).map_err(|error| refused(format!("failed to parse proxy URL: {error}")))?;
+    if !PROXY_SCHEMES.contains(&address.scheme()) {
+        let schemes = PROXY_SCHEMES.join(", ");
+        let scheme = address.scheme();
+        let text = format!("proxy URL must use one of the supported schemes ({schemes}), got '{scheme}'");
+        return Err(refused(text));
+    }
+    let user = text("username").filter(|user| !user.is_empty());
+    Ok(Proxy { address, credentials: user.map(|user| (user, text("password").unwrap_or_default().into())) })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::{SecretData, certificates, proxy};
+
+    fn data(entries: &[(&str, &str)]) -> SecretData {
+        entries.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()
+    }
+
+    #[rstest]
+    #[case(&[("tls.crt", "x")], "secret 'ns/s' contains 'tls.crt' but missing 'tls.key'")]
+    #[case(&[("keyFile", "x")], "secret 'ns/s' contains 'tls.key' but missing 'tls.crt'")]
+    #[case(&[], "secret 'ns/s' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
+    fn half_a_certificate_is_refused(#[case] entries: &[(&str, &str)], #[case] text: &str) {
+        assert_eq!(certificates("ns/s", &data(entries)).unwrap_err().to_string(), text);
+    }
+
+    #[rstest]
+    #[case(&[], "secret 'ns/s': key 'address' not found")]
+    #[case(&[("address", "")], "secret 'ns/s': proxy address is empty")]
+    #[case(&[("address", "ftp://h")], "secret 'ns/s': proxy URL must use one of the supported schemes (http, https, socks5), got 'ftp'")]
+    fn bad_proxies_are_named(#[case] entries: &[(&str, &str)], #[case] text: &str) {
+        assert_eq!(proxy("ns/s", &data(entries)).unwrap_err().to_string(), text);
+    }
+}

@@ -1,0 +1,108 @@
+//! Names of images as users write them (IR-3 to IR-6).
+
+use weir_oci::Repository;
+
+/// Longest tag; registries take no longer ones.
+const MAX_TAG: usize = 128;
+
+/// Why a name cannot be scanned. Texts are Flux's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ImageNameError {
+    /// `https://…`.
+    #[error("image '{image}' should not include URL scheme; remove '{scheme}://'")]
+    Scheme { image: String, scheme: String },
+    /// `…:tag` or `…@digest`.
+    #[error("image '{image}' should not include a tag; remove ':{rest}'")]
+    Tag { image: String, rest: String },
+    /// No name at all.
+    #[error("could not parse reference: {0}")]
+    Unparseable(String),
+}
+
+/// Parses a name without scheme, tag and digest.
+pub(crate) fn parse(image: &str) -> Result<Repository, ImageNameError> {
+    if let Some((scheme, _)) = image.split_once("://") {
+        return Err(ImageNameError::Scheme { image: image.to_owned(), scheme: scheme.to_owned() });
+    }
+    let unparseable = || ImageNameError::Unparseable(image.to_owned());
+    let (name, identifier) = split(image);
+    let repository = Repository::parse(name).map_err(|_| unparseable())?;
+    match identifier {
+        None => Ok(repository),
+        Some(identifier) if is_identifier(identifier) => {
+            let rest = identifier.split(':').nth(1).unwrap_or_default();
+            Err(ImageNameError::Tag { image: image.to_owned(), rest: rest.to_owned() })
+        }
+        Some(_) => Err(unparseable()),
+    }
+}
+
+/// Says whether a registry may list this as a tag.
+pub(crate) fn is_tag(text: &str) -> bool {
+    let is_character = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    !text.is_empty() && text.len() <= MAX_TAG && text.bytes().all(is_character)
+}
+
+/// Splits off `:tag` or `@digest`; a colon before the last slash belongs to the registry's port.
+fn split(image: &str) -> (&str, Option<&str>) {
+    if let Some(at) = image.find('@') {
+        return (image.get(..at).unwrap_or_default(), image.get(at..));
+    }
+    let after_slash = image.rfind('/').map_or(0, |slash| slash + 1);
+    match image.get(after_slash..).and_then(|last| last.find(':')) {
+        Some(colon) => {
+            (image.get(..after_slash + colon).unwrap_or_default(), image.get(after_slash + colon..))
+        }
+        None => (image, None),
+    }
+}
+
+fn is_identifier(identifier: &str) -> bool {
+    match identifier.strip_prefix("@sha256:") {
+        Some(hex) => hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => identifier.strip_prefix(':').is_some_and(is_tag),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::parse;
+
+    #[rstest]
+    #[case("alpine", "index.docker.io/library/alpine")]
+    #[case("docker.io/org/app", "index.docker.io/org/app")]
+    #[case("ghcr.io/org/app", "ghcr.io/org/app")]
+    #[case("example.com:9999/foo/bar", "example.com:9999/foo/bar")]
+    #[case("localhost/app", "localhost/app")]
+    fn names_have_a_canonical_form(#[case] image: &str, #[case] canonical: &str) {
+        assert_eq!(parse(image).unwrap().to_string(), canonical);
+    }
+
+    #[rstest]
+    #[case(
+        "https://ghcr.io/a/b",
+        "image 'https://ghcr.io/a/b' should not include URL scheme; remove 'https://'"
+    )]
+    #[case("oci://ghcr.io/a/b", "image 'oci://ghcr.io/a/b' should not include URL scheme; remove 'oci://'")]
+    #[case("ghcr.io/a/b:1.0", "image 'ghcr.io/a/b:1.0' should not include a tag; remove ':1.0'")]
+    #[case("h:5000/a:1", "image 'h:5000/a:1' should not include a tag; remove ':1'")]
+    #[case("ghcr.io/A/b", "could not parse reference: ghcr.io/A/b")]
+    #[case("ghcr.io/a b", "could not parse reference: ghcr.io/a b")]
+    #[case("", "could not parse reference: ")]
+    #[case("127.0.0.1:5000/", "could not parse reference: 127.0.0.1:5000/")]
+    #[case("ghcr.io:x/a", "could not parse reference: ghcr.io:x/a")]
+    #[case("ghcr.io/a/b@sha256:dd", "could not parse reference: ghcr.io/a/b@sha256:dd")]
+    fn other_texts_are_refused(#[case] image: &str, #[case] text: &str) {
+        assert_eq!(parse(image).unwrap_err().to_string(), text);
+    }
+
+    #[test]
+    fn a_digest_is_named_as_flux_names_it() {
+        let digest = "d".repeat(64);
+        let image = format!("ghcr.io/a/b@sha256:{digest}");
+        let text = format!("image '{image}' should not include a tag; remove ':{digest}'");
+        assert_eq!(parse(&image).unwrap_err().to_string(), text);
+    }
+}

@@ -1,0 +1,60 @@
+//! The ImagePolicy kind: selects the latest tag.
+
+mod act;
+mod decide;
+mod observe;
+mod report;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_api::{ImagePolicy, ImageRepository};
+use weir_oci::Registries;
+use weir_runtime::{Cache, ObjectKey, Outcome, Reconciler, Run};
+
+use self::decide::{Plan, decide};
+use crate::{access::Accesses, mark::Mark, tag_store::TagStore};
+
+/// The reconciler.
+pub(crate) struct Selector {
+    pub(crate) client: kube::Client,
+    pub(crate) accesses: Arc<Accesses>,
+    pub(crate) registries: Registries,
+    pub(crate) store: TagStore,
+    pub(crate) repositories: Cache<ImageRepository>,
+    pub(crate) settings: Settings,
+}
+
+/// What the service's flags say about runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    /// `--no-cross-namespace-refs`.
+    pub(crate) no_cross_namespace_refs: bool,
+    /// Gate `ObjectLevelWorkloadIdentity`.
+    pub(crate) workload_identity: bool,
+    /// `--requeue-dependency`.
+    pub(crate) requeue_dependency: Duration,
+}
+
+/// The ImageRepository that a policy selects from.
+pub(crate) fn repository_key(policy: &ImagePolicy) -> ObjectKey {
+    let reference = &policy.spec.image_repository_ref;
+    let own = policy.metadata.namespace.as_deref().unwrap_or_default();
+    ObjectKey::new(reference.namespace.as_deref().unwrap_or(own), &reference.name)
+}
+
+impl Reconciler for Selector {
+    type Object = ImagePolicy;
+
+    async fn reconcile(&self, run: Run<ImagePolicy>) -> Outcome<ImagePolicy> {
+        let mark = Mark::of(&*run.object, run.now);
+        run.phase(mark.progress(), mark.progress());
+        let observed = self.observe(&run).await;
+        let plan = decide(&observed);
+        let latest = match &plan {
+            Plan::Select(choice) => Some(self.act(&observed, choice).await),
+            Plan::Wait { .. } | Plan::Fail(_) => None,
+        };
+        report::report(&run.object, &mark, plan, latest)
+    }
+}

@@ -1,0 +1,36 @@
+//! Looks digests up.
+
+use weir_api::image::ImageRef;
+
+use super::{
+    Selector,
+    decide::{Choice, DigestPlan},
+    observe::Observed,
+};
+use crate::mark::Failure;
+
+impl Selector {
+    /// Completes the choice to a reference.
+    pub(super) async fn act(&self, observed: &Observed, choice: &Choice) -> Result<ImageRef, Failure> {
+        let digest = match &choice.digest {
+            DigestPlan::None => String::new(),
+            DigestPlan::Keep(digest) => digest.clone(),
+            DigestPlan::Fetch => self.digest(observed, choice).await.map_err(|cause| {
+                let Choice { name, tag, .. } = choice;
+                let message = format!("failed fetching digest of {name}:{tag}: {cause}");
+                Failure::retry(weir_api::reason::FAILED, message)
+            })?,
+        };
+        Ok(ImageRef { name: choice.name.clone(), tag: choice.tag.clone(), digest })
+    }
+
+    async fn digest(&self, observed: &Observed, choice: &Choice) -> Result<String, String> {
+        let Some(object) = &observed.repository else { return Err("the repository is gone".to_owned()) };
+        let options =
+            self.accesses.options(object, &choice.repository).await.map_err(|error| error.to_string())?;
+        let registry = self.registries.open(&choice.repository, options);
+        let mut registry = registry.map_err(|error| error.to_string())?;
+        let digest = registry.resolve(&choice.tag).await.map_err(|error| error.to_string())?;
+        Ok(digest.to_string())
+    }
+}

@@ -1,0 +1,192 @@
+//! What a policy selects: a pure function of what was observed (IP-2 to IP-15).
+
+use std::time::Duration;
+
+use weir_api::{
+    ImagePolicy, ImageRepository,
+    image::{ImagePolicySpec, ImageRef},
+    reason,
+};
+use weir_oci::Repository;
+use weir_policy::{Order, Policy, PolicyError, TagFilter, select};
+use weir_runtime::ObjectKey;
+
+use super::{observe::Observed, repository_key};
+use crate::{image_name, mark::Failure};
+
+/// How long a policy is silent while its repository has no tags: one that was applied with it is scanned in this time.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Reason of conditions.
+const IMAGE_URL_INVALID: &str = "ImageURLInvalid";
+/// Reason of conditions.
+const INVALID_POLICY: &str = "InvalidPolicy";
+/// Reason of conditions.
+const INTERVAL_NOT_CONFIGURED: &str = "IntervalNotConfigured";
+/// Reason of conditions.
+const FAILURE: &str = "Failure";
+
+/// What a run does.
+#[derive(Debug)]
+pub(super) enum Plan {
+    /// Publishes a tag.
+    Select(Choice),
+    /// Waits for tags.
+    Wait {
+        /// When to look again, if no scan ends before.
+        give_up: Duration,
+        /// What to say meanwhile; nothing at first.
+        failure: Option<Failure>,
+    },
+    /// The run ends here.
+    Fail(Failure),
+}
+
+/// The tag to publish.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// The image as the repository's author wrote it (IP-13).
+    pub(super) name: String,
+    pub(super) tag: String,
+    pub(super) digest: DigestPlan,
+    /// Where digests are asked for.
+    pub(super) repository: Repository,
+}
+
+/// Where the digest comes from (IP-14).
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum DigestPlan {
+    None,
+    Keep(String),
+    Fetch,
+}
+
+/// Decides what a run does.
+pub(super) fn decide(observed: &Observed) -> Plan {
+    match selection(observed) {
+        Ok(plan) => plan,
+        Err(failure) => Plan::Fail(failure),
+    }
+}
+
+fn selection(observed: &Observed) -> Result<Plan, Failure> {
+    let spec = &observed.policy.spec;
+    if spec.digest_reflection_policy.as_deref() == Some("Always") && spec.interval.is_none() {
+        let message = "spec.interval must be set when spec.digestReflectionPolicy is set to 'Always'";
+        return Err(Failure::terminal(INTERVAL_NOT_CONFIGURED, message));
+    }
+    let object = repository(observed)?;
+    let repository = image_name::parse(&object.spec.image);
+    let repository = repository.map_err(|error| Failure::terminal(IMAGE_URL_INVALID, error.to_string()))?;
+    check_identity(object, observed.settings.workload_identity)?;
+    let policy = policy(spec)?;
+    let tags = observed.tags.as_ref().map_err(|cause| Failure::retry(FAILURE, cause.clone()))?;
+    if tags.is_empty() {
+        return Ok(wait(observed));
+    }
+    let filter = filter(spec)?;
+    let tag = select(&policy, filter.as_ref(), tags.iter().map(String::as_str));
+    let tag = tag.map_err(|error| Failure::retry(FAILURE, error.to_string()))?.to_owned();
+    let name = object.spec.image.clone();
+    let digest = digest_plan(&observed.policy, &name, &tag);
+    Ok(Plan::Select(Choice { name, tag, digest, repository }))
+}
+
+/// The repository, if the policy may use it (IP-4).
+fn repository(observed: &Observed) -> Result<&ImageRepository, Failure> {
+    let key = repository_key(&observed.policy);
+    let own = ObjectKey::of(&*observed.policy).namespace;
+    let prefix = "failed to get the referred ImageRepository";
+    let denied = |text: String| Failure::retry(reason::ACCESS_DENIED, format!("{prefix}: {text}"));
+    if key.namespace != own && observed.settings.no_cross_namespace_refs {
+        let text =
+            format!("cannot access 'ImageRepository/{key}', cross-namespace references have been blocked");
+        return Err(denied(text));
+    }
+    let object = observed.repository.as_deref().ok_or_else(|| {
+        let missing = format!("ImageRepository.image.toolkit.fluxcd.io {:?} not found", key.name);
+        let text = format!("{prefix}: referenced ImageRepository does not exist: {missing}");
+        Failure::retry(reason::DEPENDENCY_NOT_READY, text)
+    })?;
+    if key.namespace == own {
+        return Ok(object);
+    }
+    let Some(access) = &object.spec.access_from else {
+        let text =
+            format!("access denied: '{key}' can't be accessed due to missing ACL labels on 'accessFrom'");
+        return Err(denied(text));
+    };
+    let labels = observed.namespace_labels.as_ref();
+    let labels =
+        labels.map_err(|cause| denied(format!("labels of namespace '{own}' are not known: {cause}")))?;
+    let matches = |selector: &weir_api::NamespaceSelector| {
+        selector.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
+    };
+    if access.namespace_selectors.iter().any(matches) {
+        return Ok(object);
+    }
+    let text =
+        format!("access denied: '{key}' can't be accessed due to ACL labels mismatch on namespace '{own}'");
+    Err(denied(text))
+}
+
+fn check_identity(object: &ImageRepository, is_enabled: bool) -> Result<(), Failure> {
+    let uses_cloud = !matches!(object.spec.provider.as_deref(), None | Some("" | "generic"));
+    if uses_cloud && object.spec.service_account_name.is_some() && !is_enabled {
+        let message = "to use spec.serviceAccountName in the ImageRepository for provider authentication please \
+                       enable the ObjectLevelWorkloadIdentity feature gate in the controller";
+        return Err(Failure::terminal(reason::FEATURE_GATE_DISABLED, message));
+    }
+    Ok(())
+}
+
+/// The first of semver, alphabetical and numerical that is set (IP-2).
+fn policy(spec: &ImagePolicySpec) -> Result<Policy, Failure> {
+    let invalid =
+        |text: &dyn std::fmt::Display| Failure::terminal(INVALID_POLICY, format!("invalid policy: {text}"));
+    let order = |order: &Option<String>| order.as_deref().map_or(Order::default(), Order::parse);
+    let choice = &spec.policy;
+    if let Some(semver) = &choice.semver {
+        return Policy::semver(&semver.range).map_err(|error| invalid(&error));
+    }
+    if let Some(alphabetical) = &choice.alphabetical {
+        return Ok(Policy::Alphabetical(order(&alphabetical.order)));
+    }
+    if let Some(numerical) = &choice.numerical {
+        return Ok(Policy::Numerical(order(&numerical.order)));
+    }
+    Err(invalid(&"given ImagePolicyChoice object is invalid"))
+}
+
+fn filter(spec: &ImagePolicySpec) -> Result<Option<TagFilter>, Failure> {
+    let compile = |filter: &weir_api::image::TagFilter| TagFilter::new(&filter.pattern, &filter.extract);
+    spec.filter_tags.as_ref().map(compile).transpose().map_err(|error| {
+        Failure::terminal(INVALID_POLICY, format!("failed to filter tags: {}", PolicyError::from(error)))
+    })
+}
+
+/// There are no tags yet: silent at first, so that a policy applied together with its repository does not complain of
+/// what is about to be done (IP-6).
+fn wait(observed: &Observed) -> Plan {
+    let conditions = observed.policy.status.as_ref().map_or(&[][..], |status| &status.conditions);
+    if !observed.has_waited && conditions.is_empty() {
+        return Plan::Wait { give_up: PATIENCE, failure: None };
+    }
+    let give_up = observed.settings.requeue_dependency;
+    let message = format!("retrying in {} error: no tags in database", weir_api::Duration::from(give_up));
+    Plan::Wait { give_up, failure: Some(Failure::retry(reason::DEPENDENCY_NOT_READY, message)) }
+}
+
+fn digest_plan(policy: &ImagePolicy, name: &str, tag: &str) -> DigestPlan {
+    let latest = policy.status.as_ref().and_then(|status| status.latest_ref.as_ref());
+    let known = latest
+        .filter(|latest: &&ImageRef| latest.name == name && latest.tag == tag && !latest.digest.is_empty());
+    match (policy.spec.digest_reflection_policy.as_deref(), known) {
+        (Some("Always"), _) | (Some("IfNotPresent"), None) => DigestPlan::Fetch,
+        (Some("IfNotPresent"), Some(latest)) => DigestPlan::Keep(latest.digest.clone()),
+        _ => DigestPlan::None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

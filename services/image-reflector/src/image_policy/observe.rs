@@ -1,0 +1,56 @@
+//! Reads what a selection depends on.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
+use weir_api::{ImagePolicy, ImageRepository};
+use weir_runtime::{Cause, Run};
+
+use super::{Selector, Settings, repository_key};
+
+/// What a run is decided by.
+pub(super) struct Observed {
+    pub(super) policy: Arc<ImagePolicy>,
+    pub(super) repository: Option<Arc<ImageRepository>>,
+    /// Labels of the policy's namespace, read only when they matter; or why they are not known.
+    pub(super) namespace_labels: Result<std::collections::BTreeMap<String, String>, String>,
+    /// Tags of the repository, or why they are not known.
+    pub(super) tags: Result<Vec<String>, String>,
+    /// Whether the run waited for tags already.
+    pub(super) has_waited: bool,
+    pub(super) settings: Settings,
+}
+
+impl Selector {
+    pub(super) async fn observe(&self, run: &Run<ImagePolicy>) -> Observed {
+        let policy = run.object.clone();
+        let key = repository_key(&policy);
+        let is_foreign = key.namespace != run.key.namespace;
+        let repository = self.repositories.get(&key);
+        let has_access_rules =
+            repository.as_ref().is_some_and(|repository| repository.spec.access_from.is_some());
+        let namespace_labels = if is_foreign && has_access_rules && !self.settings.no_cross_namespace_refs {
+            self.namespace_labels(&run.key.namespace).await
+        } else {
+            Ok(Default::default())
+        };
+        let store = self.store.clone();
+        let tags = match tokio::task::spawn_blocking(move || store.read(&key)).await {
+            Ok(Ok(tags)) => Ok(tags),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let has_waited = run.caused_by(Cause::Timer) || run.caused_by(Cause::Retry);
+        Observed { policy, repository, namespace_labels, tags, has_waited, settings: self.settings }
+    }
+
+    async fn namespace_labels(
+        &self,
+        name: &str,
+    ) -> Result<std::collections::BTreeMap<String, String>, String> {
+        let api: Api<Namespace> = Api::all(self.client.clone());
+        let namespace = api.get(name).await.map_err(|error| error.to_string())?;
+        Ok(namespace.metadata.labels.unwrap_or_default())
+    }
+}

@@ -1,0 +1,60 @@
+//! Status and events of selections.
+
+use rstest::rstest;
+use serde_json::{Value, json};
+use weir_api::{ImagePolicy, image::ImageRef};
+use weir_runtime::{Next, Severity};
+
+use super::{message, selected};
+use crate::mark::Mark;
+
+fn policy(status: Value) -> ImagePolicy {
+    let object = json!({
+        "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImagePolicy",
+        "metadata": {"name": "app", "namespace": "ns", "generation": 1},
+        "spec": {"imageRepositoryRef": {"name": "app"}, "policy": {}}, "status": status,
+    });
+    serde_json::from_value(object).unwrap()
+}
+
+fn reference(tag: &str, digest: &str) -> ImageRef {
+    ImageRef { name: "r/app".into(), tag: tag.into(), digest: digest.into() }
+}
+
+#[rstest]
+#[case(None, "Latest image tag for r/app resolved to 2 with digest sha256:d")]
+#[case(
+    Some(reference("1", "")),
+    "Latest image tag for r/app resolved to 2 with digest sha256:d (previously r/app:1)"
+)]
+#[case(
+    Some(reference("2", "sha256:c")),
+    "Latest image tag for r/app resolved to 2 with digest sha256:d (previously r/app:2@sha256:c)"
+)]
+#[case(Some(reference("2", "sha256:d")), "Latest image tag for r/app resolved to 2 with digest sha256:d")]
+fn the_message_names_what_was_before(#[case] previous: Option<ImageRef>, #[case] text: &str) {
+    assert_eq!(message(&reference("2", "sha256:d"), previous.as_ref()), text);
+}
+
+#[test]
+fn a_new_selection_moves_the_old_one_aside_and_is_told() {
+    let before = policy(json!({"latestRef": {"name": "r/app", "tag": "1"}}));
+    let outcome = selected(&before, &Mark::of(&before, jiff::Timestamp::UNIX_EPOCH), reference("2", ""));
+    let status = outcome.object.status.unwrap();
+    assert_eq!(status.latest_ref, Some(reference("2", "")));
+    assert_eq!(status.observed_previous_ref, Some(reference("1", "")));
+    assert_eq!(
+        (outcome.events[0].severity, outcome.next),
+        (Severity::Info, Next::Interval(std::time::Duration::ZERO))
+    );
+}
+
+#[test]
+fn the_same_selection_is_told_quietly() {
+    let before = policy(json!({"latestRef": {"name": "r/app", "tag": "1"}}));
+    let mark = Mark::of(&before, jiff::Timestamp::UNIX_EPOCH);
+    let first = selected(&before, &mark, reference("1", ""));
+    let second = selected(&first.object, &mark, reference("1", ""));
+    assert_eq!(second.events[0].severity, Severity::Trace);
+    assert_eq!(second.object.status, first.object.status);
+}

@@ -1,0 +1,73 @@
+//! The ImageRepository kind: scans a registry.
+
+mod act;
+mod decide;
+mod observe;
+mod report;
+
+use std::sync::{Arc, OnceLock};
+
+use weir_api::{ImagePolicy, ImageRepository};
+use weir_oci::Registries;
+use weir_runtime::{Cache, Cause, Finalized, ObjectKey, Outcome, Queue, Reconciler, Run};
+
+use self::decide::{Plan, decide};
+use crate::{access::Accesses, image_policy, mark::Mark, tag_store::TagStore};
+
+/// The reconciler.
+pub(crate) struct Scanner {
+    pub(crate) accesses: Arc<Accesses>,
+    pub(crate) registries: Registries,
+    pub(crate) store: TagStore,
+    pub(crate) policies: Cache<ImagePolicy>,
+    /// The loop of policies, once there is one.
+    pub(crate) policy_queue: Arc<OnceLock<Queue>>,
+    /// Whether objects may name ServiceAccounts for clouds.
+    pub(crate) workload_identity: bool,
+}
+
+impl Reconciler for Scanner {
+    type Object = ImageRepository;
+
+    async fn reconcile(&self, run: Run<ImageRepository>) -> Outcome<ImageRepository> {
+        let mark = Mark::of(&*run.object, run.now);
+        let observed = self.observe(&run).await;
+        let plan = decide(&observed);
+        let result = match &plan {
+            Plan::Scan(scan) => {
+                run.phase(scan.progress(), scan.progress());
+                Some(self.act(&run.key, scan).await)
+            }
+            Plan::Keep { .. } | Plan::Fail(_) => None,
+        };
+        if let (Plan::Scan(scan), Some(Ok(_))) = (&plan, &result)
+            && scan.is_of_empty_store()
+        {
+            self.release_policies(&run.key);
+        }
+        report::report(&run.object, &mark, plan, result, run.now)
+    }
+
+    async fn finalize(&self, run: Run<ImageRepository>) -> Finalized<ImageRepository> {
+        let (store, key) = (self.store.clone(), run.key.clone());
+        match tokio::task::spawn_blocking(move || store.remove(&key)).await {
+            Ok(Ok(())) => Finalized::Done { events: Vec::new() },
+            failed => {
+                tracing::warn!(key = %run.key, ?failed, "tags not removed yet");
+                Finalized::Retry { object: None, events: Vec::new() }
+            }
+        }
+    }
+}
+
+impl Scanner {
+    /// Tags that were lost are back with the same revision, which no watch reports: policies are told directly.
+    fn release_policies(&self, repository: &ObjectKey) {
+        let Some(queue) = self.policy_queue.get() else { return };
+        for policy in self.policies.list() {
+            if image_policy::repository_key(&policy) == *repository {
+                queue.enqueue(ObjectKey::of(&*policy), Cause::Dependency);
+            }
+        }
+    }
+}

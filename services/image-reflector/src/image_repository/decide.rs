@@ -1,0 +1,149 @@
+//! Whether it is time to scan: a pure function of what was observed (IR-8, IR-9).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use weir_api::{ImageRepository, reason};
+use weir_oci::{RegistryOptions, Repository};
+
+use super::observe::Observed;
+use crate::mark::Failure;
+
+/// Tags that are left out when the object does not say; signatures of cosign (IR-1).
+const DEFAULT_EXCLUSIONS: [&str; 1] = [r"^.*\.sig$"];
+
+/// A scan that is due within this time is done at once.
+const NEARLY_DUE: Duration = Duration::from_secs(1);
+
+/// Reason of conditions.
+const IMAGE_URL_INVALID: &str = "ImageURLInvalid";
+/// Reason of conditions.
+const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
+/// Reason of conditions.
+const FAILURE: &str = "Failure";
+
+/// What a run does.
+#[derive(Debug)]
+pub(super) enum Plan {
+    /// Lists tags now.
+    Scan(Box<Scan>),
+    /// Nothing has changed and it is not yet time.
+    Keep {
+        /// Until the next scan.
+        next: Duration,
+        /// The repository's canonical name.
+        canonical: String,
+    },
+    /// The run ends here.
+    Fail(Failure),
+}
+
+/// One scan.
+#[derive(Debug)]
+pub(super) struct Scan {
+    pub(super) why: Why,
+    pub(super) repository: Repository,
+    pub(super) options: RegistryOptions,
+    pub(super) exclusions: Vec<String>,
+}
+
+/// Why a scan is due, in the order of the checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    First,
+    Requested,
+    NewName,
+    NewExclusions,
+    EmptyStore,
+    Interval,
+}
+
+impl Scan {
+    /// What the object says while this goes on.
+    pub(super) fn progress(&self) -> String {
+        let why = match self.why {
+            Why::First => "first scan",
+            Why::Requested => "reconcile requested",
+            Why::NewName => "new image name",
+            Why::NewExclusions => "updated exclusion list",
+            Why::EmptyStore => "no tags in database",
+            Why::Interval => "triggered by interval",
+        };
+        format!("scanning: {why}")
+    }
+
+    /// Whether tags were lost that policies may be waiting for.
+    pub(super) fn is_of_empty_store(&self) -> bool {
+        self.why == Why::EmptyStore
+    }
+}
+
+/// The exclusion list in force; an empty one means the default too (IR-1).
+pub(super) fn exclusions(object: &ImageRepository) -> Vec<String> {
+    match object.spec.exclusion_list.as_slice() {
+        [] => DEFAULT_EXCLUSIONS.map(str::to_owned).to_vec(),
+        own => own.to_vec(),
+    }
+}
+
+/// Decides what a run does.
+pub(super) fn decide(observed: &Observed) -> Plan {
+    let repository = match &observed.name {
+        Ok(repository) => repository.clone(),
+        Err(error) => return Plan::Fail(Failure::terminal(IMAGE_URL_INVALID, error.to_string())),
+    };
+    let spec = &observed.object.spec;
+    let uses_cloud = !matches!(spec.provider.as_deref(), None | Some("" | "generic"));
+    if uses_cloud && spec.service_account_name.is_some() && !observed.workload_identity {
+        let message = "to use spec.serviceAccountName for provider authentication please enable the \
+                       ObjectLevelWorkloadIdentity feature gate in the controller";
+        return Plan::Fail(Failure::terminal(reason::FEATURE_GATE_DISABLED, message));
+    }
+    let options = match &observed.options {
+        Ok(options) => options.clone(),
+        Err(cause) => {
+            let message = format!("failed to configure authentication options: {cause}");
+            return Plan::Fail(Failure::retry(AUTHENTICATION_FAILED, message));
+        }
+    };
+    match due(observed, &repository) {
+        Ok(Ok(why)) => {
+            let exclusions = exclusions(&observed.object);
+            Plan::Scan(Box::new(Scan { why, repository, options, exclusions }))
+        }
+        Ok(Err(next)) => Plan::Keep { next, canonical: repository.to_string() },
+        Err(cause) => {
+            Plan::Fail(Failure::retry(FAILURE, format!("failed to determine if it's scan time: {cause}")))
+        }
+    }
+}
+
+/// Why a scan is due, or in how long one will be.
+fn due(observed: &Observed, repository: &Repository) -> Result<Result<Why, Duration>, String> {
+    let Some(status) = &observed.object.status else { return Ok(Ok(Why::First)) };
+    let Some(scan_time) = status.last_scan_result.as_ref().and_then(|last| last.scan_time.as_ref()) else {
+        return Ok(Ok(Why::First));
+    };
+    if observed.is_requested {
+        return Ok(Ok(Why::Requested));
+    }
+    if status.canonical_image_name.as_deref() != Some(&repository.to_string()) {
+        return Ok(Ok(Why::NewName));
+    }
+    let set = |list: &[String]| list.iter().cloned().collect::<BTreeSet<_>>();
+    if set(&exclusions(&observed.object)) != set(&status.observed_exclusion_list) {
+        return Ok(Ok(Why::NewExclusions));
+    }
+    if !observed.has_tags.clone()? {
+        return Ok(Ok(Why::EmptyStore));
+    }
+    let interval = observed.object.spec.interval.to_std();
+    let age = observed.now.duration_since(scan_time.0);
+    // A scan in the future, by a clock that was set back, is as old as now.
+    let age = Duration::try_from(age).unwrap_or_default();
+    let left = interval.saturating_sub(age);
+    Ok(if left < NEARLY_DUE { Ok(Why::Interval) } else { Err(left) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! One row per rule of IR-8 and per way to fail.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rstest::rstest;
+use serde_json::{Value, json};
+use weir_oci::RegistryOptions;
+
+use super::{Plan, decide};
+use crate::{image_name, image_repository::observe::Observed};
+
+const NOW: &str = "2026-01-01T01:00:00Z";
+
+/// A repository that was scanned ten minutes ago; `change` is merged into it.
+fn observed(change: Value) -> Observed {
+    let mut object = json!({
+        "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImageRepository",
+        "metadata": {"name": "app", "namespace": "ns", "generation": 1},
+        "spec": {"image": "ghcr.io/o/app", "interval": "1h"},
+        "status": {
+            "canonicalImageName": "ghcr.io/o/app", "observedExclusionList": ["^.*\\.sig$"],
+            "lastScanResult": {"tagCount": 1, "revision": "r", "scanTime": "2026-01-01T00:50:00Z"},
+        },
+    });
+    json_patch::merge(&mut object, &change);
+    let object: weir_api::ImageRepository = serde_json::from_value(object).unwrap();
+    Observed {
+        name: image_name::parse(&object.spec.image),
+        object: Arc::new(object),
+        options: Ok(RegistryOptions::default()),
+        has_tags: Ok(true),
+        is_requested: false,
+        workload_identity: false,
+        now: NOW.parse::<Timestamp>().unwrap(),
+    }
+}
+
+fn words(plan: Plan) -> String {
+    match plan {
+        Plan::Scan(scan) => scan.progress(),
+        Plan::Keep { next, .. } => format!("keep {}", weir_api::Duration::from(next)),
+        Plan::Fail(failure) => format!("{}: {}", failure.reason, failure.message),
+    }
+}
+
+#[rstest]
+#[case::nothing(json!({}), "keep 50m0s")]
+#[case::first(json!({"status": null}), "scanning: first scan")]
+#[case::no_result(json!({"status": {"lastScanResult": null}}), "scanning: first scan")]
+#[case::renamed(json!({"spec": {"image": "ghcr.io/o/other"}}), "scanning: new image name")]
+#[case::excluded(json!({"spec": {"exclusionList": ["^1"]}}), "scanning: updated exclusion list")]
+#[case::same_exclusions(json!({"spec": {"exclusionList": ["^.*\\.sig$", "^.*\\.sig$"]}}), "keep 50m0s")]
+#[case::interval(json!({"spec": {"interval": "10m"}}), "scanning: triggered by interval")]
+#[case::nearly(json!({"spec": {"interval": "600.5s"}}), "scanning: triggered by interval")]
+#[case::scheme(json!({"spec": {"image": "oci://x"}}),
+    "ImageURLInvalid: image 'oci://x' should not include URL scheme; remove 'oci://'")]
+#[case::gate(json!({"spec": {"provider": "aws", "serviceAccountName": "x"}}),
+    "FeatureGateDisabled: to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller")]
+fn a_scan_is_due_by_the_first_rule_that_holds(#[case] change: Value, #[case] expected: &str) {
+    assert_eq!(words(decide(&observed(change))), expected);
+}
+
+#[test]
+fn a_request_and_an_empty_store_are_reasons_too() {
+    assert_eq!(
+        words(decide(&Observed { is_requested: true, ..observed(json!({})) })),
+        "scanning: reconcile requested"
+    );
+    assert_eq!(
+        words(decide(&Observed { has_tags: Ok(false), ..observed(json!({})) })),
+        "scanning: no tags in database"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_fails() {
+    let options = Err("secrets \"s\" not found".to_owned());
+    assert_eq!(
+        words(decide(&Observed { options, ..observed(json!({})) })),
+        "AuthenticationFailed: failed to configure authentication options: secrets \"s\" not found"
+    );
+    let has_tags = Err("disk".to_owned());
+    assert_eq!(
+        words(decide(&Observed { has_tags, ..observed(json!({})) })),
+        "Failure: failed to determine if it's scan time: disk"
+    );
+}

@@ -1,0 +1,53 @@
+//! Reads what a scan depends on.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use weir_api::ImageRepository;
+use weir_oci::{RegistryOptions, Repository};
+use weir_runtime::Run;
+
+use super::Scanner;
+use crate::image_name::{self, ImageNameError};
+
+/// What a run is decided by.
+pub(super) struct Observed {
+    pub(super) object: Arc<ImageRepository>,
+    /// The repository that the object names.
+    pub(super) name: Result<Repository, ImageNameError>,
+    /// How it is reached, or why not; the text of the cause.
+    pub(super) options: Result<RegistryOptions, String>,
+    /// Whether the store has tags of it, or why that is not known.
+    pub(super) has_tags: Result<bool, String>,
+    pub(super) is_requested: bool,
+    pub(super) workload_identity: bool,
+    pub(super) now: Timestamp,
+}
+
+impl Scanner {
+    pub(super) async fn observe(&self, run: &Run<ImageRepository>) -> Observed {
+        let object = run.object.clone();
+        let name = image_name::parse(&object.spec.image);
+        let options = match &name {
+            Ok(name) => self.accesses.options(&object, name).await.map_err(|error| error.to_string()),
+            // Without a name nothing is asked for.
+            Err(_) => Ok(RegistryOptions::default()),
+        };
+        let (store, key) = (self.store.clone(), run.key.clone());
+        let stored = tokio::task::spawn_blocking(move || store.read(&key)).await;
+        let has_tags = match stored {
+            Ok(Ok(tags)) => Ok(!tags.is_empty()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        Observed {
+            is_requested: run.is_requested(),
+            workload_identity: self.workload_identity,
+            now: run.now,
+            object,
+            name,
+            options,
+            has_tags,
+        }
+    }
+}

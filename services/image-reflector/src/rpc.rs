@@ -1,0 +1,113 @@
+//! The gRPC side: tags of a repository, resolution of a policy, and the stream of resolutions.
+
+use std::pin::Pin;
+
+use futures::{Stream, StreamExt, future, stream};
+use tokio_stream::wrappers::{BroadcastStream, errors::BroadcastStreamRecvError};
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status};
+use weir_api::{IMAGE_GROUP, ImagePolicy, ImageRepository};
+use weir_proto::image::v1::{
+    ListTagsRequest, ListTagsResponse, Resolution, ResolvePolicyRequest, ResolvePolicyResponse,
+    WatchResolutionsRequest, WatchResolutionsResponse, reflector_server,
+};
+use weir_runtime::{
+    Cache, ObjectKey,
+    grpc::{Access, Authorizer},
+};
+
+use crate::{
+    feed::{self, Feed},
+    tag_store::TagStore,
+};
+
+/// The service that callers reach.
+pub(crate) struct Rpc {
+    pub(crate) repositories: Cache<ImageRepository>,
+    pub(crate) policies: Cache<ImagePolicy>,
+    pub(crate) store: TagStore,
+    pub(crate) feed: Feed,
+    pub(crate) authorizer: Authorizer,
+    pub(crate) shutdown: CancellationToken,
+}
+
+impl Rpc {
+    async fn allow<T>(
+        &self,
+        request: &Request<T>,
+        verb: &'static str,
+        resource: &str,
+        key: &ObjectKey,
+    ) -> Result<(), Status> {
+        let access = Access {
+            verb,
+            group: IMAGE_GROUP.to_owned(),
+            resource: resource.to_owned(),
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        };
+        self.authorizer.allow(request, access).await.map(drop)
+    }
+}
+
+type Resolutions = Pin<Box<dyn Stream<Item = Result<WatchResolutionsResponse, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl reflector_server::Reflector for Rpc {
+    type WatchResolutionsStream = Resolutions;
+
+    async fn list_tags(
+        &self,
+        request: Request<ListTagsRequest>,
+    ) -> Result<Response<ListTagsResponse>, Status> {
+        let ListTagsRequest { namespace, name } = request.get_ref().clone();
+        let key = ObjectKey::new(namespace, name);
+        self.allow(&request, "get", "imagerepositories", &key).await?;
+        let found = self.repositories.get(&key);
+        let repository =
+            found.ok_or_else(|| Status::not_found(format!("ImageRepository '{key}' not found")))?;
+        let store = self.store.clone();
+        let tags = tokio::task::spawn_blocking(move || store.read(&key)).await;
+        let tags = tags.map_err(|error| Status::internal(error.to_string()))?;
+        let tags = tags.map_err(|error| Status::internal(error.to_string()))?;
+        Ok(Response::new(ListTagsResponse { image: repository.spec.image.clone(), tags }))
+    }
+
+    async fn resolve_policy(
+        &self,
+        request: Request<ResolvePolicyRequest>,
+    ) -> Result<Response<ResolvePolicyResponse>, Status> {
+        let ResolvePolicyRequest { namespace, name } = request.get_ref().clone();
+        let key = ObjectKey::new(namespace, name);
+        self.allow(&request, "get", "imagepolicies", &key).await?;
+        let found = self.policies.get(&key);
+        let policy = found.ok_or_else(|| Status::not_found(format!("ImagePolicy '{key}' not found")))?;
+        Ok(Response::new(ResolvePolicyResponse { resolution: Some(feed::current(&policy)) }))
+    }
+
+    async fn watch_resolutions(
+        &self,
+        request: Request<WatchResolutionsRequest>,
+    ) -> Result<Response<Resolutions>, Status> {
+        let namespace = request.get_ref().namespace.clone();
+        self.allow(&request, "watch", "imagepolicies", &ObjectKey::new(&namespace, "")).await?;
+        // Subscribed before the list is read: a change in between is told twice rather than never.
+        let changes = BroadcastStream::new(self.feed.subscribe());
+        let known = self.policies.list().into_iter().map(|policy| feed::current(&policy));
+        let known: Vec<_> = known.filter(|resolution| !resolution.tag.is_empty()).map(Ok).collect();
+        let is_wanted =
+            move |resolution: &Resolution| namespace.is_empty() || resolution.namespace == namespace;
+        let responses = stream::iter(known).chain(changes).filter_map(move |resolution| {
+            future::ready(match resolution {
+                Ok(resolution) if is_wanted(&resolution) => {
+                    Some(Ok(WatchResolutionsResponse { resolution: Some(resolution) }))
+                }
+                Ok(_) => None,
+                Err(BroadcastStreamRecvError::Lagged(count)) => {
+                    Some(Err(Status::data_loss(format!("{count} changes were missed; watch again"))))
+                }
+            })
+        });
+        Ok(Response::new(Box::pin(responses.take_until(self.shutdown.clone().cancelled_owned()))))
+    }
+}

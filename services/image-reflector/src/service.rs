@@ -1,0 +1,126 @@
+//! Puts the service together.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use weir_api::{ImagePolicy, ImageRepository};
+use weir_auth::TokenCache;
+use weir_oci::Registries;
+use weir_proto::image::v1::reflector_server::ReflectorServer;
+use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Queue, Service, ServiceError};
+
+use crate::{
+    access::Accesses,
+    args::{self, Args},
+    feed::Feed,
+    image_policy::{self, Selector, Settings},
+    image_repository::Scanner,
+    rpc::Rpc,
+    tag_store::TagStore,
+};
+
+/// Bytes in a KiB, the unit of the threshold's flag.
+const KIB: usize = 1024;
+
+/// Runs the service until it is told to stop.
+///
+/// # Errors
+/// When a flag is refused, a port is taken, or storage or cluster cannot be used.
+pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
+    let service =
+        Service::start("image-reflector-controller", &args.runtime, Some(&args.events), env, &args::GATES)
+            .await?;
+    let store = open_store(&args).await?;
+    let repositories: Cache<ImageRepository> = service.cache_sharded().await?;
+    let policies: Cache<ImagePolicy> = service.cache_sharded().await?;
+    // A policy may select from a repository of another shard.
+    let all_repositories: Cache<ImageRepository> = service.cache().await?;
+    let tokens = TokenCache::new(
+        args.runtime.token_cache_max_size.into(),
+        args.runtime.token_cache_max_duration.to_std(),
+    );
+    let accesses = Arc::new(Accesses::new(service.client().clone(), tokens));
+    let (registries, policy_queue) = (Registries::new(), Arc::new(OnceLock::new()));
+    let workload_identity = service.gates().enabled(args::WORKLOAD_IDENTITY);
+    let concurrent = args.runtime.concurrent(args::CONCURRENT);
+    let scanner = Scanner {
+        accesses: accesses.clone(),
+        registries: registries.clone(),
+        store: store.clone(),
+        policies: policies.clone(),
+        policy_queue: policy_queue.clone(),
+        workload_identity,
+    };
+    service.controller("imagerepository", repositories.clone(), scanner, concurrent);
+    let selector = Selector {
+        client: service.client().clone(),
+        accesses,
+        registries,
+        store: store.clone(),
+        repositories: all_repositories.clone(),
+        settings: Settings {
+            no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
+            workload_identity,
+            requeue_dependency: args.runtime.requeue_dependency.to_std(),
+        },
+    };
+    let queue = service.controller("imagepolicy", policies.clone(), selector, concurrent);
+    // Set once, here: the scanner runs later.
+    let _ = policy_queue.set(queue.clone());
+    wake_policies(&all_repositories, &policies, &queue);
+    let feed = Feed::new(&policies);
+    if args.gc_interval > 0 {
+        let interval = Duration::from_secs(u64::from(args.gc_interval) * 60);
+        service.spawn(collect_garbage(store.clone(), all_repositories.clone(), interval));
+    }
+    let (authorizer, shutdown) = (service.authorizer(), service.shutdown());
+    let rpc = Rpc { repositories: all_repositories, policies, store, feed, authorizer, shutdown };
+    service.grpc(|server| server.add(ReflectorServer::new(rpc)));
+    service.run_until_shutdown().await
+}
+
+async fn open_store(args: &Args) -> Result<TagStore, ServiceError> {
+    let path = args.storage_path.clone();
+    let threshold =
+        usize::try_from(args.storage_compression_threshold).unwrap_or(usize::MAX).saturating_mul(KIB);
+    let opened = tokio::task::spawn_blocking(move || TagStore::open(&path, threshold)).await;
+    let opened = opened.map_err(|error| ServiceError::Other(error.to_string()))?;
+    opened.map_err(|error| ServiceError::Other(error.to_string()))
+}
+
+/// A scan with another result concerns the policies that select from it (IP-3).
+fn wake_policies(repositories: &Cache<ImageRepository>, policies: &Cache<ImagePolicy>, queue: &Queue) {
+    let (policies, queue) = (policies.clone(), queue.clone());
+    repositories.on_change(move |change: &Change<ImageRepository>| {
+        let revision = |repository: &Option<Arc<ImageRepository>>| {
+            let status = repository.as_ref()?.status.as_ref()?;
+            status.last_scan_result.as_ref().map(|last| last.revision.clone())
+        };
+        let is_new = change.old.is_some() && revision(&change.old) != revision(&change.new);
+        let Some(repository) = change.latest().filter(|_| is_new && change.new.is_some()) else { return };
+        let repository = ObjectKey::of(&**repository);
+        for policy in policies.list() {
+            if image_policy::repository_key(&policy) == repository {
+                queue.enqueue(ObjectKey::of(&*policy), Cause::Dependency);
+            }
+        }
+    });
+}
+
+/// Removes tags of repositories that are gone without having been finalized here (IR-29).
+async fn collect_garbage(store: TagStore, repositories: Cache<ImageRepository>, interval: Duration) {
+    loop {
+        tokio::time::sleep(interval).await;
+        let (store, repositories) = (store.clone(), repositories.clone());
+        let collected = tokio::task::spawn_blocking(move || {
+            // The list of stored repositories comes first, so that one made meanwhile is not taken for an orphan.
+            let stored = store.keys()?;
+            stored.iter().filter(|key| repositories.get(key).is_none()).try_for_each(|key| store.remove(key))
+        });
+        match collected.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "tag database not cleaned up"),
+            Err(error) => tracing::warn!(%error, "tag database not cleaned up"),
+        }
+    }
+}

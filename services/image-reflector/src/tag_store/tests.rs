@@ -1,0 +1,84 @@
+//! Round trips, both forms, and what happens to strangers.
+
+use proptest::prelude::*;
+use weir_runtime::ObjectKey;
+
+use super::{TagStore, revision};
+
+fn owned(tags: &[&str]) -> Vec<String> {
+    tags.iter().map(|tag| (*tag).to_owned()).collect()
+}
+
+#[test]
+fn revisions_are_those_of_the_specification() {
+    let digest = "sha256:5c6861a52da9e6bfd5f0b37a8c51af173d7550443bb36253b18b2caf57987f53";
+    assert_eq!(revision(&owned(&["d", "c", "b", "a"])), digest);
+    let digest = "sha256:7a51607e76b9456d5a7180930e695c9a0125fdcf42ff20faee9cb1641bf4b735";
+    assert_eq!(revision(&owned(&["v1.1.0", "v1.0.0", "latest"])), digest);
+}
+
+#[test]
+fn short_lists_are_plain_and_long_ones_gzipped_and_only_one_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = TagStore::open(folder.path(), 8).unwrap();
+    let key = ObjectKey::new("ns", "app");
+    let place = folder.path().join("imagerepository/ns/app");
+    for (tags, file) in [
+        (owned(&["b", "a"]), "tags.txt"),
+        (owned(&["long-tag", "a"]), "tags.txt.gz"),
+        (owned(&["c"]), "tags.txt"),
+    ] {
+        store.write(&key, &tags).unwrap();
+        assert_eq!(store.read(&key).unwrap(), tags);
+        let files: Vec<_> =
+            std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(files, [file]);
+    }
+}
+
+#[test]
+fn removal_takes_empty_folders_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = TagStore::open(folder.path(), 64).unwrap();
+    let (one, two) = (ObjectKey::new("ns", "one"), ObjectKey::new("ns", "two"));
+    store.write(&one, &owned(&["a"])).unwrap();
+    store.write(&two, &owned(&["b"])).unwrap();
+    store.remove(&one).unwrap();
+    assert_eq!(store.keys().unwrap(), [two.clone()]);
+    store.remove(&two).unwrap();
+    store.remove(&two).unwrap();
+    assert!(!folder.path().join("imagerepository/ns").exists());
+    assert_eq!(store.read(&two).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn another_format_is_wiped_and_ours_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("000001.vlog"), "badger").unwrap();
+    let store = TagStore::open(folder.path(), 64).unwrap();
+    assert!(!folder.path().join("000001.vlog").exists());
+    let key = ObjectKey::new("ns", "app");
+    store.write(&key, &owned(&["a"])).unwrap();
+    assert_eq!(TagStore::open(folder.path(), 64).unwrap().read(&key).unwrap(), ["a"]);
+    std::fs::write(folder.path().join(".storage-wipe-in-progress"), "").unwrap();
+    assert!(TagStore::open(folder.path(), 64).unwrap().keys().unwrap().is_empty());
+}
+
+#[test]
+fn security_names_do_not_lead_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = TagStore::open(folder.path(), 64).unwrap();
+    assert!(store.write(&ObjectKey::new("..", "x"), &owned(&["a"])).is_err());
+    assert!(store.remove(&ObjectKey::new("ns", "a/../..")).is_err());
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(tags in prop::collection::vec("[A-Za-z0-9_.-]{1,40}", 0..60), threshold in 1_usize..400) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = TagStore::open(folder.path(), threshold).unwrap();
+        let key = ObjectKey::new("ns", "app");
+        store.write(&key, &tags).unwrap();
+        prop_assert_eq!(store.read(&key).unwrap(), tags);
+    }
+}
