@@ -37,6 +37,9 @@ pub enum ArgsError {
     FeatureGateSyntax(String),
 }
 
+/// Address of the gRPC server where no flag says otherwise.
+pub const DEFAULT_GRPC_ADDR: &str = ":9393";
+
 /// Flags of every service.
 #[derive(Args, Debug, Clone)]
 pub struct RuntimeArgs {
@@ -47,7 +50,7 @@ pub struct RuntimeArgs {
     #[arg(long, default_value = ":9440")]
     pub health_addr: String,
     /// Address of the gRPC server (status, and the service's own API); `0` switches it off.
-    #[arg(long, default_value = ":9393")]
+    #[arg(long, default_value = DEFAULT_GRPC_ADDR)]
     pub grpc_addr: String,
     /// PEM certificate chain of the gRPC server; without it gRPC is served in plain text inside the namespace.
     #[arg(long)]

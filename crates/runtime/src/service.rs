@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::args::{ArgsError, EventsArgs, RuntimeArgs, listen_addr};
+use crate::args::{ArgsError, DEFAULT_GRPC_ADDR, EventsArgs, RuntimeArgs, listen_addr};
 use crate::cache::{Cache, Cached, Scope, WatchError};
 use crate::controller::{Controller, Reconciler, ReportSettings, RetryDelays};
 use crate::environment::{Environment, EnvironmentError};
@@ -27,7 +27,7 @@ use crate::metrics::Metrics;
 use crate::probe;
 use crate::queue::Queue;
 
-pub use main::{install_crypto, service_main};
+pub use main::{cancel_at_signal, install_crypto, service_main};
 pub use shared::{Entry, SharedServers, run_together};
 
 /// How long what is not a reconcile (servers, deliveries) may take to end at a stop.
@@ -75,6 +75,12 @@ pub enum ServiceError {
     /// Something of the service's own.
     #[error("{0}")]
     Other(String),
+}
+
+impl ServiceError {
+    fn is_port_taken(&self) -> bool {
+        matches!(self, Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse)
+    }
 }
 
 type Start = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
@@ -358,7 +364,15 @@ async fn serve_grpc(
     tasks: &TaskTracker,
     stop: CancellationToken,
 ) -> Result<(), ServiceError> {
-    let Some(listener) = listen("gRPC", &args.grpc_addr).await? else { return Ok(()) };
+    let listener = match listen("gRPC", &args.grpc_addr).await {
+        // Flux's arguments know no gRPC port, and several services may run on one host with them.
+        Err(error) if error.is_port_taken() && args.grpc_addr == DEFAULT_GRPC_ADDR => {
+            tracing::warn!(logger = "setup", %error, "gRPC is not served");
+            None
+        }
+        listener => listener?,
+    };
+    let Some(listener) = listener else { return Ok(()) };
     let files = args.grpc_tls_cert.clone().zip(args.grpc_tls_key.clone());
     let tls = files.map(|(cert, key)| TlsFiles { cert, key });
     tasks.spawn(async move {
