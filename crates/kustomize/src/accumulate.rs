@@ -31,10 +31,9 @@ impl Accumulator {
     }
 
     fn absorb(&mut self, other: Self, build: &Build<'_>) -> Result<(), Error> {
-        let offset = self.resources.len();
         self.resources.append_all(other.resources, build.schema())?;
         self.add_config(&other.config)?;
-        self.vars.append(other.vars, offset)?;
+        self.vars.append(other.vars)?;
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use crate::fs::{FsError, RelPath};
 use crate::generate::GenerateError;
 use crate::kustomization::DecodeError;
 use crate::patch::PatchError;
+use crate::path::PathError;
 use crate::plugin::PluginError;
 use crate::reference::ReferenceError;
 use crate::replacement::ReplacementError;
@@ -165,6 +166,9 @@ pub enum Error {
     /// See [`PatchError`].
     #[error(transparent)]
     Patch(#[from] PatchError),
+    /// See [`PathError`].
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// See [`PluginError`].
     #[error(transparent)]
     Plugin(#[from] PluginError),

@@ -60,6 +60,7 @@ pub use kustomization::{
 };
 pub use options::{CustomSchema, LoadRestriction, Options, Output, Reorder, Warning};
 pub use patch::PatchError;
+pub use path::PathError;
 pub use plugin::PluginError;
 pub use read_set::{ReadSet, Seen};
 pub use reference::ReferenceError;

@@ -218,6 +218,7 @@ fn quote_ambiguous(value: &mut Node) {
     if let Node::Scalar(scalar) = value
         && scalar.style == Style::Plain
         && matches!(scalar.tag, Tag::Str | Tag::Unset)
+        && !scalar.text.is_empty()
         && !scalar.text.contains('\n')
         && resolve(&scalar.text, Words::Yaml11).0 != Tag::Str
     {

@@ -1,15 +1,252 @@
-//! Replacements (stub).
-use crate::build::Build;
-use crate::kustomization::Replacement;
-use crate::loader::Loader;
-use crate::resmap::ResMap;
-use crate::transform::Transformer;
+//! `replacements`: values copied from one field to others (§11.1).
+
+mod structured;
+mod target;
+
+use std::rc::Rc;
+
+use weir_yaml::{Node, parse_first_document};
+
 use crate::Error;
-/// Replacement errors.
+use crate::build::Build;
+use crate::id::{Gvk, ResId};
+use crate::kustomization::{Decoder, Replacement, ReplacementSource, Strictness};
+use crate::loader::Loader;
+use crate::path::{self, Part, PathError};
+use crate::resmap::ResMap;
+use crate::resource::Resource;
+use crate::schema::Schema;
+use crate::transform::Transformer;
+use target::CompiledTarget;
+
+/// The field that is meant when none is named.
+const DEFAULT_FIELD: &str = "metadata.name";
+
+/// A replacement that cannot be loaded or made.
 #[derive(Debug, thiserror::Error)]
-pub enum ReplacementError { /// not yet
- #[error("replacements are not implemented yet")] Unimplemented }
-pub(crate) struct ReplacementTransformer;
-impl ReplacementTransformer { pub(crate) fn load(_: &Build<'_>, _: &Loader, _: &[Replacement]) -> Result<Self, Error> { Err(ReplacementError::Unimplemented.into()) } }
-impl Transformer for ReplacementTransformer { fn apply(&self, _: &Build<'_>, _: &mut ResMap) -> Result<(), Error> { Ok(()) } }
-pub(crate) fn configuring() -> String { "trouble configuring builtin ReplacementTransformer".to_owned() }
+pub enum ReplacementError {
+    /// An entry that is both a file and inline (KZ-1101).
+    #[error("cannot specify both path and inline replacement")]
+    PathAndInline,
+    /// A file that holds neither a replacement nor a list of them.
+    #[error("unsupported replacement type encountered within replacement path: {0}")]
+    UnsupportedFile(&'static str),
+    /// Source or targets are missing (KZ-1102).
+    #[error("replacements must specify a source and at least one target")]
+    Incomplete,
+    /// Two sources.
+    #[error("value and resource selectors are mutually exclusive")]
+    TwoSources,
+    /// No resource is the source (KZ-1103).
+    #[error("nothing selected by {0}")]
+    NoSource(String),
+    /// Several resources are the source.
+    #[error("multiple matches for selector {0}")]
+    SeveralSources(String),
+    /// The source does not have the field (KZ-1104).
+    #[error("fieldPath `{path}` is missing for replacement source {id}")]
+    NoSourceField {
+        /// The field.
+        path: String,
+        /// The source selector.
+        id: String,
+    },
+    /// The path of the source does not fit the resource.
+    #[error("error looking up replacement source: {0}")]
+    SourcePath(#[source] PathError),
+    /// A delimiter for something that has no text.
+    #[error("delimiter option can only be used with scalar nodes")]
+    DelimiterOnCollection,
+    /// A part that the source does not have (KZ-1105).
+    #[error("options.index {index} is out of bounds for value {value}")]
+    IndexOutOfBounds {
+        /// The part.
+        index: i64,
+        /// The value.
+        value: String,
+    },
+    /// A target that selects nothing in particular (KZ-1106).
+    #[error("target must specify resources to select")]
+    NoSelect,
+    /// A field that a target does not have (KZ-1108).
+    #[error("unable to find{} field \"{path}\" in replacement target{}", if *.is_creating { " or create" } else { "" }, because(.cause))]
+    NoTargetField {
+        /// The field.
+        path: String,
+        /// Whether it was to be made.
+        is_creating: bool,
+        /// What stood in the way.
+        cause: Option<Box<Error>>,
+    },
+}
+
+fn because(cause: &Option<Box<Error>>) -> String {
+    cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default()
+}
+
+/// All replacements of a kustomization, made one after the other.
+pub(crate) struct ReplacementTransformer {
+    replacements: Vec<Prepared>,
+}
+
+/// A replacement with everything compiled that can be.
+struct Prepared {
+    source: Source,
+    targets: Vec<CompiledTarget>,
+}
+
+enum Source {
+    Value(String),
+    Field { selector: ReplacementSource, path: Vec<Part> },
+}
+
+impl ReplacementTransformer {
+    /// Loads replacements from their files and compiles their selectors.
+    ///
+    /// # Errors
+    /// A file cannot be read, or an entry lacks something.
+    pub(crate) fn load(build: &Build<'_>, loader: &Rc<Loader>, entries: &[Replacement]) -> Result<Self, Error> {
+        let mut replacements = Vec::new();
+        for entry in entries {
+            if entry.path.is_empty() {
+                replacements.push(Prepared::new(entry)?);
+                continue;
+            }
+            if entry.source.is_some() || !entry.targets.is_empty() {
+                return Err(ReplacementError::PathAndInline.into());
+            }
+            for replacement in read_file(build, loader, &entry.path)? {
+                replacements.push(Prepared::new(&replacement)?);
+            }
+        }
+        Ok(Self { replacements })
+    }
+}
+
+fn read_file(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Vec<Replacement>, Error> {
+    let content = loader.read(&build.files, path, build.options.load_restriction)?;
+    let limits = build.files.limits();
+    let malformed = |cause| Error::MalformedYaml { file: path.to_owned(), cause };
+    let source = weir_yaml::Source::read(path, content, limits).map_err(malformed)?;
+    let node = parse_first_document(&source, limits).map_err(malformed)?;
+    match &node {
+        Some(node @ Node::Map(_)) => Ok(vec![Decoder::document(Strictness::LENIENT, node)?]),
+        Some(node @ Node::Seq(_)) => Ok(Decoder::document(Strictness::LENIENT, node)?),
+        Some(Node::Scalar(_)) => Err(ReplacementError::UnsupportedFile("string").into()),
+        None => Err(ReplacementError::UnsupportedFile("invalid").into()),
+    }
+}
+
+impl Prepared {
+    fn new(replacement: &Replacement) -> Result<Self, Error> {
+        if replacement.targets.is_empty() {
+            return Err(ReplacementError::Incomplete.into());
+        }
+        let source = match (&replacement.source, &replacement.source_value) {
+            (None, None) => return Err(ReplacementError::Incomplete.into()),
+            (Some(_), Some(_)) => return Err(ReplacementError::TwoSources.into()),
+            (None, Some(value)) => Source::Value(value.clone()),
+            (Some(selector), None) => {
+                let path = path::split(non_empty(&selector.field_path));
+                Source::Field { selector: selector.clone(), path }
+            }
+        };
+        let targets = replacement.targets.iter().map(CompiledTarget::new).collect::<Result<_, _>>()?;
+        Ok(Self { source, targets })
+    }
+
+    fn apply(&self, resources: &mut ResMap, schema: &Schema) -> Result<(), Error> {
+        let value = self.source.value(resources, schema)?;
+        for target in &self.targets {
+            for position in 0..resources.len() {
+                if resources.get(position).is_some_and(|resource| target.selects(resource))
+                    && let Some(resource) = resources.get_mut(position)
+                {
+                    target.set(resource, &value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn non_empty(path: &str) -> &str {
+    if path.is_empty() { DEFAULT_FIELD } else { path }
+}
+
+impl Source {
+    fn value(&self, resources: &ResMap, schema: &Schema) -> Result<Node, Error> {
+        let (selector, path) = match self {
+            Self::Value(value) => return Ok(Node::plain(value.as_str())),
+            Self::Field { selector, path } => (selector, path),
+        };
+        let mut matches = resources.iter().filter(|resource| is_selected(resource, selector, schema));
+        let Some(resource) = matches.next() else {
+            return Err(ReplacementError::NoSource(described(selector)).into());
+        };
+        if matches.next().is_some() {
+            return Err(ReplacementError::SeveralSources(described(selector)).into());
+        }
+        let found = path::get(&resource.node, path).map_err(ReplacementError::SourcePath)?;
+        match found.filter(|node| !node.is_null() && !node.is_empty_collection()) {
+            Some(node) => refined(node, selector),
+            None => Err(ReplacementError::NoSourceField {
+                path: non_empty(&selector.field_path).to_owned(),
+                id: selector_id(selector).to_string(),
+            }
+            .into()),
+        }
+    }
+}
+
+fn selector_id(selector: &ReplacementSource) -> ResId<'_> {
+    let gvk = Gvk { group: &selector.group, version: &selector.version, kind: &selector.kind };
+    ResId { gvk, name: &selector.name, namespace: &selector.namespace }
+}
+
+/// Whether any id of the resource has the parts that the selector names.
+fn is_selected(resource: &Resource, selector: &ReplacementSource, schema: &Schema) -> bool {
+    let wanted = selector_id(selector);
+    resource.any_ids().any(|id| {
+        id.gvk.is_selected_by(wanted.gvk)
+            && (wanted.name.is_empty() || wanted.name == id.name)
+            && (wanted.namespace.is_empty()
+                || wanted.effective_namespace(schema) == id.effective_namespace(schema))
+    })
+}
+
+/// The part of a value that the options name (KZ-1105).
+fn refined(node: &Node, selector: &ReplacementSource) -> Result<Node, Error> {
+    let Some(options) = selector.options.as_ref().filter(|options| !options.delimiter.is_empty()) else {
+        return Ok(node.clone());
+    };
+    let Node::Scalar(scalar) = node else { return Err(ReplacementError::DelimiterOnCollection.into()) };
+    let mut parts = scalar.text.split(options.delimiter.as_str());
+    let part = usize::try_from(options.index).ok().and_then(|index| parts.nth(index));
+    let Some(part) = part else {
+        let value = scalar.text.to_string();
+        return Err(ReplacementError::IndexOutOfBounds { index: options.index, value }.into());
+    };
+    Ok(Node::Scalar(weir_yaml::Scalar { text: part.into(), ..scalar.clone() }))
+}
+
+fn described(selector: &ReplacementSource) -> String {
+    let mut text = format!("{}:{}", selector_id(selector), non_empty(&selector.field_path));
+    if let Some(options) = &selector.options
+        && (!options.delimiter.is_empty() || options.create)
+    {
+        text.push_str(&format!(":{}({}), create={}", options.delimiter, options.index, options.create));
+    }
+    text
+}
+
+impl Transformer for ReplacementTransformer {
+    fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+        self.replacements.iter().try_for_each(|replacement| replacement.apply(resources, build.schema()))
+    }
+}
+
+/// The step of loading replacements, for messages.
+pub(crate) fn configuring() -> String {
+    "trouble configuring builtin ReplacementTransformer".to_owned()
+}

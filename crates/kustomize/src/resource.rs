@@ -25,6 +25,8 @@ pub struct Resource {
     pub(crate) allow_kind_change: bool,
     pub(crate) origin: Option<Rc<Origin>>,
     pub(crate) transformations: Vec<Rc<Origin>>,
+    /// Names of the vars that take their value from here.
+    pub(crate) var_names: Vec<String>,
 }
 
 /// A former (namespace, name, kind) of a resource; group and version are always the current ones.
@@ -85,6 +87,7 @@ impl Resource {
             allow_kind_change: false,
             origin: None,
             transformations: Vec::new(),
+            var_names: Vec::new(),
         }
     }
 

@@ -1,18 +1,204 @@
-//! Vars (stub).
+//! `vars`: values of fields written as `$(NAME)` elsewhere (§11.2).
+
+mod expand;
+
+use std::collections::{BTreeMap, HashSet};
+
+use weir_yaml::{Node, Scalar, Style, Tag, Value};
+
 use crate::accumulate::Accumulator;
 use crate::build::Build;
+use crate::fieldspec::{CompiledSpecs, Creation};
+use crate::id::{Gvk, ResId};
 use crate::kustomization::Var;
 use crate::resmap::ResMap;
+use crate::resource::Resource;
 use crate::schema::Schema;
-use crate::Error;
-/// Var errors.
+use crate::{Error, Warning, path};
+
+/// A var that cannot be bound or resolved.
 #[derive(Debug, thiserror::Error)]
-pub enum VarError { /// not yet
- #[error("vars are not implemented yet")] Unimplemented }
-#[derive(Debug, Default)]
-pub(crate) struct BoundVars;
-impl BoundVars {
-    pub(crate) fn append(&mut self, _: Self, _: usize) -> Result<(), Error> { Ok(()) }
-    pub(crate) fn bind(&mut self, v: &[Var], _: &mut ResMap, _: &Schema) -> Result<(), Error> { if v.is_empty() { Ok(()) } else { Err(VarError::Unimplemented.into()) } }
+pub enum VarError {
+    /// One name for two vars (KZ-1120).
+    #[error("var '{0}' already encountered")]
+    Repeated(String),
+    /// Several resources that could be meant (KZ-1121).
+    #[error("found {count} resId matches for var {var} (unable to disambiguate)")]
+    Ambiguous {
+        /// Number of resources.
+        count: usize,
+        /// The var.
+        var: String,
+    },
+    /// No resource of the build is meant (KZ-1122).
+    #[error("var '{0}' cannot be mapped to a field in the set of known resources")]
+    Unbound(String),
+    /// The resource does not have the field.
+    #[error("field specified in var '{0}' not found in corresponding resource")]
+    NoField(String),
+    /// A list with something else than strings where vars are expected.
+    #[error("invalid value type expect a string")]
+    NotAString,
 }
-pub(crate) fn resolve(_: &Build<'_>, _: &mut Accumulator) -> Result<(), Error> { Ok(()) }
+
+/// The vars of a build so far; resources that vars mean carry the names of those vars.
+#[derive(Debug, Default)]
+pub(crate) struct BoundVars {
+    vars: Vec<Var>,
+}
+
+impl BoundVars {
+    /// Adds the vars of a base.
+    pub(crate) fn append(&mut self, other: Self) -> Result<(), Error> {
+        other.vars.into_iter().try_for_each(|var| self.add(var))
+    }
+
+    fn add(&mut self, var: Var) -> Result<(), Error> {
+        if self.vars.iter().any(|known| known.name == var.name) {
+            return Err(VarError::Repeated(var.name).into());
+        }
+        self.vars.push(var);
+        Ok(())
+    }
+
+    /// Finds the resources that new vars mean, as they are named at this level.
+    pub(crate) fn bind(&mut self, vars: &[Var], resources: &mut ResMap, schema: &Schema) -> Result<(), Error> {
+        for var in vars {
+            let meant: Vec<usize> = resources
+                .iter()
+                .enumerate()
+                .filter(|(_, resource)| !resource.is_empty() && is_meant(var, resource, schema))
+                .map(|(position, _)| position)
+                .collect();
+            match meant.as_slice() {
+                [] => {}
+                [position] => {
+                    if let Some(resource) = resources.content_mut(*position) {
+                        resource.var_names.push(var.name.clone());
+                    }
+                }
+                several => {
+                    return Err(VarError::Ambiguous { count: several.len(), var: described(var) }.into());
+                }
+            }
+        }
+        vars.iter().try_for_each(|var| self.add(var.clone()))
+    }
+}
+
+fn gvk(var: &Var) -> Gvk<'_> {
+    let object = &var.object;
+    if object.api_version.is_empty() {
+        return Gvk { group: &object.group, version: &object.version, kind: &object.kind };
+    }
+    Gvk::new(&object.api_version, &object.kind)
+}
+
+/// Without a namespace, a var finds its object in any.
+fn is_meant(var: &Var, resource: &Resource, schema: &Schema) -> bool {
+    let wanted = ResId { gvk: gvk(var), name: &var.object.name, namespace: &var.object.namespace };
+    let compares_namespace = !wanted.namespace.is_empty() || schema.is_cluster_scoped(wanted.gvk);
+    resource.any_ids().any(|id| {
+        if compares_namespace {
+            id.is_same(&wanted, schema)
+        } else {
+            id.gvk == wanted.gvk && id.name == wanted.name
+        }
+    })
+}
+
+fn described(var: &Var) -> String {
+    let field = if var.field_path.is_empty() { "metadata.name" } else { &var.field_path };
+    format!("{{{} {{{} {}}} {{{field}}}}}", var.name, gvk(var), var.object.name)
+}
+
+/// Replaces `$(NAME)` in every field that may hold vars.
+///
+/// # Errors
+/// A var has no value, or a field holds something unexpected.
+pub(crate) fn resolve(build: &Build<'_>, accumulated: &mut Accumulator) -> Result<(), Error> {
+    let vars = std::mem::take(&mut accumulated.vars.vars);
+    if vars.is_empty() {
+        return Ok(());
+    }
+    let mut values = BTreeMap::new();
+    for var in &vars {
+        values.insert(var.name.clone(), value_of(var, &accumulated.resources)?);
+    }
+    let mut used = HashSet::new();
+    let specs = CompiledSpecs::new(&accumulated.config.var_reference);
+    for resource in accumulated.resources.iter_mut() {
+        specs.apply(resource, Creation::Never, |node| expand_in(node, &values, &mut used))?;
+    }
+    let unused: Vec<String> = values.into_keys().filter(|name| !used.contains(name)).collect();
+    if !unused.is_empty() {
+        build.warn(Warning::UnusedVars(unused));
+    }
+    Ok(())
+}
+
+/// The value of a var; `None` when it is a mapping or list, which is not substituted.
+fn value_of(var: &Var, resources: &ResMap) -> Result<Option<Scalar>, Error> {
+    let carries = |resource: &&Resource| resource.var_names.contains(&var.name);
+    let Some(resource) = resources.iter().find(carries) else {
+        return Err(VarError::Unbound(described(var)).into());
+    };
+    let field = if var.field_path.is_empty() { "metadata.name" } else { &var.field_path };
+    match path::get(&resource.node, &path::split_with_indexes(field)) {
+        Ok(Some(Node::Scalar(scalar))) => Ok(Some(typed(scalar))),
+        Ok(Some(_)) => Ok(None),
+        Ok(None) | Err(_) => Err(VarError::NoField(described(var)).into()),
+    }
+}
+
+/// A var's value keeps the type that its tag says; text without tag is a string.
+fn typed(scalar: &Scalar) -> Scalar {
+    let text = scalar.text.clone();
+    match (scalar.tag, scalar.value()) {
+        (Tag::Int, Ok(Value::Int(value))) => Scalar::tagged(value.to_string(), Tag::Int),
+        (Tag::Float, Ok(Value::Float(value))) => Scalar::tagged(format!("{value}"), Tag::Float),
+        (Tag::Bool, Ok(Value::Bool(value))) => Scalar::tagged(value.to_string(), Tag::Bool),
+        _ => Scalar::tagged(text, Tag::Str),
+    }
+}
+
+/// Values by name.
+type Values = BTreeMap<String, Option<Scalar>>;
+
+fn expand_in(node: &mut Node, values: &Values, used: &mut HashSet<String>) -> Result<(), Error> {
+    match node {
+        node if node.is_null() => {}
+        Node::Scalar(scalar) => {
+            if is_string(scalar) {
+                *scalar = expand::expand(&scalar.text, values, used);
+            }
+        }
+        Node::Map(map) => {
+            for entry in &mut map.entries {
+                if let Node::Scalar(scalar) = &mut entry.value
+                    && is_string(scalar)
+                {
+                    *scalar = expand::expand(&scalar.text, values, used);
+                }
+            }
+        }
+        Node::Seq(items) => {
+            for item in items {
+                match item {
+                    Node::Scalar(scalar) if is_string(scalar) => {
+                        *scalar = expand::expand(&scalar.text, values, used);
+                    }
+                    _ => return Err(VarError::NotAString.into()),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_string(scalar: &Scalar) -> bool {
+    matches!(scalar.tag, Tag::Str | Tag::Unset) || scalar.style != Style::Plain
+}
+
+#[cfg(test)]
+mod tests;

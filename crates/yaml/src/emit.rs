@@ -3,6 +3,9 @@
 mod analysis;
 mod scalar;
 
+pub(crate) use analysis::{OutputStyle, style_of};
+pub(crate) use scalar::{write_double, write_literal, write_single};
+
 use crate::value::format_float;
 use crate::{Entry, Map, Node, Scalar, Value, YamlError, natural};
 
@@ -141,7 +144,7 @@ impl Emitter<'_> {
 }
 
 /// Appends spaces.
-fn pad(out: &mut String, columns: usize) {
+pub(crate) fn pad(out: &mut String, columns: usize) {
     const SPACES: &str = "                                                                ";
     let mut left = columns;
     while left > 0 {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map as JsonMap, Number, Value as Json};
 
-use crate::emit::non_finite_name;
+use crate::emit::{non_finite_name, pad};
 use crate::value::format_json_float;
 use crate::{Entry, Node, Scalar, Value, YamlError};
 
@@ -44,10 +44,8 @@ impl Node {
                 Ok(())
             }
             Self::Map(map) => {
-                let mut sorted: Vec<&Entry> = map.entries.iter().collect();
-                sorted.sort_by(|a, b| a.key.text.as_bytes().cmp(b.key.text.as_bytes()));
                 out.push('{');
-                for (index, entry) in sorted.into_iter().enumerate() {
+                for (index, entry) in sorted(&map.entries).into_iter().enumerate() {
                     if index > 0 {
                         out.push(',');
                     }
@@ -60,6 +58,53 @@ impl Node {
             }
         }
     }
+}
+
+/// Appends JSON with keys in byte order, indented by two spaces as Go's `json.MarshalIndent` does.
+///
+/// # Errors
+/// As [`Node::to_json`].
+pub fn write_json_pretty(node: &Node, out: &mut String) -> Result<(), YamlError> {
+    write_pretty(node, 0, out)
+}
+
+fn write_pretty(node: &Node, depth: usize, out: &mut String) -> Result<(), YamlError> {
+    const INDENT: usize = 2;
+    let new_line = |out: &mut String, depth: usize| {
+        out.push('\n');
+        pad(out, depth * INDENT);
+    };
+    match node {
+        Node::Seq(items) if !items.is_empty() => {
+            for (index, item) in items.iter().enumerate() {
+                out.push(if index == 0 { '[' } else { ',' });
+                new_line(out, depth + 1);
+                write_pretty(item, depth + 1, out)?;
+            }
+            new_line(out, depth);
+            out.push(']');
+        }
+        Node::Map(map) if !map.is_empty() => {
+            for (index, entry) in sorted(&map.entries).into_iter().enumerate() {
+                out.push(if index == 0 { '{' } else { ',' });
+                new_line(out, depth + 1);
+                write_go_string(&entry.key.text, out);
+                out.push_str(": ");
+                write_pretty(&entry.value, depth + 1, out)?;
+            }
+            new_line(out, depth);
+            out.push('}');
+        }
+        other => other.write_go_json(out)?,
+    }
+    Ok(())
+}
+
+/// Entries in byte order of their keys.
+fn sorted(entries: &[Entry]) -> Vec<&Entry> {
+    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    sorted.sort_by(|a, b| a.key.text.as_bytes().cmp(b.key.text.as_bytes()));
+    sorted
 }
 
 fn scalar_json(scalar: &Scalar) -> Result<Json, YamlError> {

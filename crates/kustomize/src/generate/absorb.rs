@@ -72,6 +72,7 @@ fn combined(old: &Resource, mut made: Resource) -> Resource {
     made.suffixes = old.suffixes.clone();
     made.transformations = old.transformations.clone();
     made.behavior = old.behavior;
+    made.var_names = old.var_names.clone();
     made
 }
 

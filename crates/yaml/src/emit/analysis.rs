@@ -2,7 +2,7 @@
 
 /// The style of a string in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OutputStyle {
+pub(crate) enum OutputStyle {
     Plain,
     Single,
     Double,
@@ -10,7 +10,7 @@ pub(super) enum OutputStyle {
 }
 
 /// Chooses the style of a value.
-pub(super) fn style_of(text: &str) -> OutputStyle {
+pub(crate) fn style_of(text: &str) -> OutputStyle {
     if is_obviously_plain(text) {
         return if resolves_to_string(text) { OutputStyle::Plain } else { OutputStyle::Double };
     }

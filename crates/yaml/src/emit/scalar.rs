@@ -71,7 +71,7 @@ fn write_plain(out: &mut String, text: &str, fold: Option<usize>) {
     write_folded(out, text, folder, |_, is_last| is_last, |out, character| out.push(character));
 }
 
-fn write_single(out: &mut String, text: &str, fold: Option<usize>) {
+pub(crate) fn write_single(out: &mut String, text: &str, fold: Option<usize>) {
     out.push('\'');
     let folder = Folder::new(out, fold);
     write_folded(
@@ -115,7 +115,7 @@ fn write_folded(
     }
 }
 
-fn write_double(out: &mut String, text: &str, fold: Option<usize>) {
+pub(crate) fn write_double(out: &mut String, text: &str, fold: Option<usize>) {
     out.push('"');
     let mut folder = Folder::new(out, fold);
     let mut characters = text.chars().peekable();
@@ -182,7 +182,7 @@ fn escape(out: &mut String, character: char) {
 }
 
 /// `|`, an indentation digit when the text starts blank, a chomping sign, then the lines.
-fn write_literal(out: &mut String, text: &str, indent: usize) {
+pub(crate) fn write_literal(out: &mut String, text: &str, indent: usize) {
     out.push('|');
     if text.starts_with([' ', '\n']) {
         out.push('2');

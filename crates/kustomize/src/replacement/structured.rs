@@ -1,0 +1,79 @@
+//! Fields inside JSON or YAML that is itself the text of a field (KZ-1111).
+
+use weir_yaml::{Limits, Node, Source, parse_first_document, write_json_pretty};
+
+use crate::Error;
+use crate::path::{self, Creating, Part};
+
+/// Follows `path` into text, changes what it leads to and writes the text again. `false` when the path does not
+/// lead into text that can be read; then nothing has changed.
+pub(super) fn set(
+    document: &mut Node,
+    path: &[Part],
+    creating: Creating,
+    put: &mut dyn FnMut(&mut Node) -> Result<(), Error>,
+) -> bool {
+    let Some((text, rest)) = find_text(document, path) else { return false };
+    let Some(written) = changed(&text, rest, creating, put) else { return false };
+    let above = path.get(..path.len() - rest.len()).unwrap_or_default();
+    let write = path::visit(document, &exact(above), Creating::No, &mut |node| {
+        if let Node::Scalar(scalar) = node {
+            scalar.text = written.as_str().into();
+        }
+        Ok(())
+    });
+    write.is_ok_and(|count| count > 0)
+}
+
+/// The first scalar on the way, if the path goes on behind it.
+fn find_text<'p>(document: &Node, path: &'p [Part]) -> Option<(String, &'p [Part])> {
+    for length in 1..path.len() {
+        let (above, rest) = path.split_at_checked(length)?;
+        if let Ok(Some(Node::Scalar(scalar))) = path::get(document, above) {
+            return Some((scalar.text.to_string(), rest));
+        }
+    }
+    None
+}
+
+/// Expressions match exactly when they lead to the text, as the reference looks it up.
+fn exact(path: &[Part]) -> Vec<Part> {
+    let one = |part: &Part| match part {
+        Part::Match { field, value, .. } => Part::Match {
+            field: field.clone(),
+            value: value.clone(),
+            pattern: regex::Regex::new(&format!("^[\"']?{}[\"']?$", regex::escape(value))).ok(),
+        },
+        other => other.clone(),
+    };
+    path.iter().map(one).collect()
+}
+
+fn changed(
+    text: &str,
+    path: &[Part],
+    creating: Creating,
+    put: &mut dyn FnMut(&mut Node) -> Result<(), Error>,
+) -> Option<String> {
+    let limits = Limits::default();
+    let source = Source::file("", text.to_owned());
+    let mut node = parse_first_document(&source, &limits).ok()??;
+    if path::visit(&mut node, path, creating, put).ok()? == 0 {
+        return None;
+    }
+    if text.trim_start().starts_with(['{', '[']) {
+        return as_json(&node, text);
+    }
+    weir_yaml::reprint(&source, &node).ok().map(|text| text.trim().to_owned())
+}
+
+/// JSON is indented again if it was before.
+fn as_json(node: &Node, original: &str) -> Option<String> {
+    let mut out = String::new();
+    if original.contains('\n') && original.contains("  ") {
+        write_json_pretty(node, &mut out).ok()?;
+    } else {
+        node.write_go_json(&mut out).ok()?;
+    }
+    Some(out)
+}

@@ -1,0 +1,105 @@
+//! Where a value goes (KZ-1106..1110).
+
+use weir_yaml::Node;
+
+use super::{DEFAULT_FIELD, ReplacementError, structured};
+use crate::Error;
+use crate::kustomization::{ReplacementTarget, ValueOptions};
+use crate::path::{self, Creating, Part};
+use crate::resource::Resource;
+use crate::selector::CompiledSelector;
+
+/// A target, compiled.
+pub(super) struct CompiledTarget {
+    select: CompiledSelector,
+    reject: Vec<CompiledSelector>,
+    fields: Vec<(String, Vec<Part>)>,
+    options: ValueOptions,
+}
+
+impl CompiledTarget {
+    pub(super) fn new(target: &ReplacementTarget) -> Result<Self, Error> {
+        let Some(select) = &target.select else { return Err(ReplacementError::NoSelect.into()) };
+        let reject = target.reject.iter().map(CompiledSelector::new).collect::<Result<_, _>>()?;
+        let mut fields: Vec<(String, Vec<Part>)> =
+            target.field_paths.iter().map(|path| (path.clone(), path::split(path))).collect();
+        if fields.is_empty() {
+            fields.push((DEFAULT_FIELD.to_owned(), path::split(DEFAULT_FIELD)));
+        }
+        let options = target.options.clone().unwrap_or_default();
+        Ok(Self { select: CompiledSelector::new(select)?, reject, fields, options })
+    }
+
+    /// Whether the value goes into this resource.
+    pub(super) fn selects(&self, resource: &Resource) -> bool {
+        let has_id = |selector: &CompiledSelector| {
+            resource.any_ids().any(|id| {
+                selector.matches_gvk(id.gvk)
+                    && selector.matches_name(id.name)
+                    && selector.matches_namespace(id.namespace)
+            })
+        };
+        self.select.matches_metadata(resource)
+            && has_id(&self.select)
+            // Ids and metadata of one `reject` exclude independently of each other.
+            && !self.reject.iter().any(|reject| {
+                (reject.names_metadata && reject.matches_metadata(resource))
+                    || (reject.names_an_id && has_id(reject))
+            })
+    }
+
+    /// Puts the value into every field.
+    pub(super) fn set(&self, resource: &mut Resource, value: &Node) -> Result<(), Error> {
+        let creating = if self.options.create { Creating::like(value) } else { Creating::No };
+        for (text, path) in &self.fields {
+            let mut put = |node: &mut Node| put(node, value, &self.options);
+            if structured::set(&mut resource.node, path, creating, &mut put) {
+                continue;
+            }
+            let found = path::visit(&mut resource.node, path, creating, &mut put);
+            let cause = match found {
+                Ok(0) => None,
+                Ok(_) => continue,
+                Err(cause @ Error::Path(_)) => Some(Box::new(cause)),
+                Err(cause) => return Err(cause),
+            };
+            let is_creating = self.options.create;
+            return Err(ReplacementError::NoTargetField { path: text.clone(), is_creating, cause }.into());
+        }
+        Ok(())
+    }
+}
+
+/// Writes a value: into a scalar goes only its text, so that the type of the target stays (KZ-1109).
+fn put(node: &mut Node, value: &Node, options: &ValueOptions) -> Result<(), Error> {
+    let text = value.text().unwrap_or_default();
+    match node {
+        Node::Scalar(scalar) => {
+            let text = if options.delimiter.is_empty() {
+                text.to_owned()
+            } else {
+                spliced(&scalar.text, text, options)
+            };
+            scalar.text = text.into();
+            Ok(())
+        }
+        _ if !options.delimiter.is_empty() => Err(ReplacementError::DelimiterOnCollection.into()),
+        other => {
+            *other = value.clone();
+            Ok(())
+        }
+    }
+}
+
+/// The target's text with one part replaced, or one put before or behind the others (KZ-1110).
+fn spliced(target: &str, text: &str, options: &ValueOptions) -> String {
+    let mut parts: Vec<&str> = target.split(options.delimiter.as_str()).collect();
+    match usize::try_from(options.index) {
+        Err(_) => parts.insert(0, text),
+        Ok(index) => match parts.get_mut(index) {
+            Some(part) => *part = text,
+            None => parts.push(text),
+        },
+    }
+    parts.join(&options.delimiter)
+}
