@@ -1,0 +1,105 @@
+//! Flags of the service, with Flux's names and defaults (SRC-OPS-1).
+
+use clap::Parser;
+use std::path::PathBuf;
+use weir_api::Duration;
+use weir_runtime::args::{EventsArgs, RuntimeArgs};
+
+/// Reconciles at once when `--concurrent` is not given.
+pub(crate) const CONCURRENT: usize = 2;
+/// Gate of workload identity per object.
+pub(crate) const WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";
+/// Feature gates of the service; retired ones are accepted without effect (SRC-OPS-2).
+pub const GATES: [(&str, bool); 5] = [
+    ("CacheSecretsAndConfigMaps", false),
+    (WORKLOAD_IDENTITY, false),
+    ("OptimizedGitClones", true),
+    ("ForceGoGitImplementation", true),
+    ("GitManagedTransport", false),
+];
+
+/// Fetches remote content and advertises it as artifacts.
+#[derive(Parser, Debug, Clone)]
+#[command(name = "source-controller", version)]
+pub struct Args {
+    /// Flags that every service has.
+    #[command(flatten)]
+    pub runtime: RuntimeArgs,
+    /// Where events go.
+    #[command(flatten)]
+    pub events: EventsArgs,
+    /// Directory of the artifacts; it must exist.
+    #[arg(long, default_value = "/data", env = "STORAGE_PATH")]
+    pub storage_path: PathBuf,
+    /// Address of the artifact server.
+    #[arg(long, default_value = ":9090", env = "STORAGE_ADDRESS")]
+    pub storage_addr: String,
+    /// Address, or URL prefix, under which consumers reach the artifact server; derived from `--storage-addr` if empty.
+    #[arg(long, default_value = "", env = "STORAGE_ADV_ADDR")]
+    pub storage_adv_addr: String,
+    /// Age of old artifacts. Kept for compatibility: the newest ones are kept whatever their age.
+    #[arg(long, default_value = "1m")]
+    pub artifact_retention_ttl: Duration,
+    /// Artifacts kept per object, the current one included.
+    #[arg(long, default_value_t = 2)]
+    pub artifact_retention_records: usize,
+    /// Algorithm of artifact digests: sha256, sha384, sha512, blake3 or sha1.
+    #[arg(long, default_value = "sha256")]
+    pub artifact_digest_algo: String,
+    /// Key exchange algorithms offered to SSH servers. Accepted for compatibility.
+    #[arg(long, value_delimiter = ',')]
+    pub ssh_kex_algos: Vec<String>,
+    /// Host key algorithms asked of SSH servers. Accepted for compatibility: the known keys decide.
+    #[arg(long, value_delimiter = ',')]
+    pub ssh_hostkey_algos: Vec<String>,
+    /// Largest Helm index in bytes. Accepted for compatibility.
+    #[arg(long, default_value_t = 52_428_800)]
+    pub helm_index_max_size: u64,
+    /// Largest packaged chart in bytes. Accepted for compatibility.
+    #[arg(long, default_value_t = 10_485_760)]
+    pub helm_chart_max_size: u64,
+    /// Largest file of a chart in bytes. Accepted for compatibility.
+    #[arg(long, default_value_t = 5_242_880)]
+    pub helm_chart_file_max_size: u64,
+    /// Helm indexes kept in memory. Accepted for compatibility.
+    #[arg(long, default_value_t = 0)]
+    pub helm_cache_max_size: usize,
+    /// Life of a kept Helm index. Accepted for compatibility.
+    #[arg(long, default_value = "15m")]
+    pub helm_cache_ttl: Duration,
+    /// Interval at which old Helm indexes are dropped. Accepted for compatibility.
+    #[arg(long, default_value = "1m")]
+    pub helm_cache_purge_interval: Duration,
+}
+
+impl Args {
+    /// The address that artifact URLs start with (SRC-STO-2). `hostname` stands in for an address of all interfaces.
+    pub(crate) fn advertised(&self, hostname: &str) -> String {
+        if !self.storage_adv_addr.is_empty() {
+            return self.storage_adv_addr.clone();
+        }
+        let (host, port) = self.storage_addr.rsplit_once(':').unwrap_or((&self.storage_addr, "80"));
+        let host = match host {
+            "" => "localhost",
+            "0.0.0.0" => hostname,
+            host => host,
+        };
+        format!("{host}:{port}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(&[], "localhost:9090")]
+    #[case(&["--storage-addr=0.0.0.0:80"], "source-0:80")]
+    #[case(&["--storage-addr=127.0.0.1:8000"], "127.0.0.1:8000")]
+    #[case(&["--storage-adv-addr=source-controller.flux-system.svc.cluster.local."], "source-controller.flux-system.svc.cluster.local.")]
+    fn advertised(#[case] flags: &[&str], #[case] expected: &str) {
+        let args = Args::parse_from(["source-controller"].iter().chain(flags));
+        assert_eq!(args.advertised("source-0"), expected);
+    }
+}

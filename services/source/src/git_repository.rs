@@ -1,0 +1,70 @@
+//! `GitRepository` (SRC 4).
+
+mod act;
+mod decide;
+mod observe;
+mod tree;
+
+use crate::secrets::Secrets;
+use crate::source::{Attempt, Failure, Success, finalize, shown_suspended};
+use crate::storage::Storage;
+use weir_api::GitRepository;
+use weir_git::{Fetched, Git};
+use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
+
+/// Keeps the artifacts of `GitRepository` objects equal to what their references stand for.
+pub(crate) struct GitReconciler {
+    pub(crate) git: Git,
+    pub(crate) secrets: Secrets,
+    pub(crate) storage: Storage,
+    /// Whether objects may act with an identity of their own.
+    pub(crate) workload_identity: bool,
+}
+
+impl Reconciler for GitReconciler {
+    type Object = GitRepository;
+
+    async fn reconcile(&self, run: Run<GitRepository>) -> Outcome<GitRepository> {
+        let mut attempt = Attempt::begin(&self.storage, &run).await;
+        let result = run.cancel.run_until_cancelled(self.bring_up_to_date(&mut attempt)).await;
+        attempt.end(result)
+    }
+
+    fn suspended(object: &GitRepository) -> Option<GitRepository> {
+        shown_suspended(object)
+    }
+
+    async fn finalize(&self, run: Run<GitRepository>) -> Finalized<GitRepository> {
+        finalize(&self.storage, &*run.object).await
+    }
+}
+
+impl GitReconciler {
+    async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, GitRepository>) -> Result<Success, Failure> {
+        decide::refuse_unsupported(&attempt.object.spec, self.workload_identity)?;
+        let remote = self.observe(attempt).await?;
+        let plan = decide::plan(&attempt.object, attempt.known.as_ref());
+        let fetched = self.git.fetch(&remote, &plan.reference, plan.known.as_deref()).await;
+        match (
+            fetched.map_err(|error| decide::fetch_failure(&error, &attempt.object.spec.url))?,
+            &attempt.known,
+        ) {
+            (Fetched::New(checkout), _) => self.act(attempt, checkout, plan.sparse).await,
+            (Fetched::Unchanged { revision }, Some(known)) => Ok(unchanged(known.clone(), &revision)),
+            // The remote is only told what is known if something is.
+            (Fetched::Unchanged { revision }, None) => {
+                Err(Failure::fetch("GitOperationFailed", format!("nothing was fetched for '{revision}'")))
+            }
+        }
+    }
+}
+
+/// The result when the remote has nothing new (SRC-GIT-11).
+fn unchanged(artifact: weir_api::Artifact, revision: &str) -> Success {
+    let told = format!("no changes since last reconciliation: observed revision '{revision}'");
+    Success {
+        message: format!("stored artifact for commit '{revision}'"),
+        unchanged: Some(EventDraft::trace("GitOperationSucceeded", told)),
+        artifact,
+    }
+}

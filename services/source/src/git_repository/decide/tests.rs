@@ -1,0 +1,78 @@
+use super::*;
+use crate::source::Severity;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+fn object(spec: Value, status: Value) -> GitRepository {
+    let mut full = json!({ "url": "https://h/r", "interval": "1m" });
+    full.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    serde_json::from_value(json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+        "metadata": { "name": "a", "namespace": "b" }, "spec": full, "status": status,
+    }))
+    .unwrap()
+}
+
+fn stored() -> Value {
+    json!({ "conditions": [{
+        "type": "ArtifactInStorage", "status": "True", "reason": "Succeeded", "message": "m",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]})
+}
+
+fn with(mut status: Value, field: &str, value: Value) -> Value {
+    status[field] = value;
+    status
+}
+
+fn artifact(revision: &str) -> Artifact {
+    Artifact { revision: revision.to_owned(), ..Artifact::default() }
+}
+
+#[rstest]
+#[case(json!({}), Reference::Branch("master".into()))]
+#[case(json!({ "branch": "" }), Reference::Branch("master".into()))]
+#[case(json!({ "branch": "main" }), Reference::Branch("main".into()))]
+#[case(json!({ "branch": "main", "semver": "1.x" }), Reference::Semver("1.x".into()))]
+#[case(json!({ "semver": "1.x", "tag": "v1" }), Reference::Tag("v1".into()))]
+#[case(json!({ "tag": "v1", "name": "refs/pull/1/head" }), Reference::Name("refs/pull/1/head".into()))]
+#[case(
+    json!({ "name": "refs/heads/x", "commit": "c", "branch": "main" }),
+    Reference::Commit { id: "c".into(), branch: Some("main".into()), name: Some("refs/heads/x".into()) }
+)]
+fn precedence(#[case] wanted: Value, #[case] expected: Reference) {
+    assert_eq!(plan(&object(json!({ "ref": wanted }), json!({})), None).reference, expected);
+}
+
+#[rstest]
+#[case::nothing_changed(json!({}), stored(), true)]
+#[case::not_stored(json!({}), json!({}), false)]
+#[case::same_ignore(json!({ "ignore": "a" }), with(stored(), "observedIgnore", json!("a")), true)]
+#[case::other_ignore(json!({ "ignore": "a" }), stored(), false)]
+#[case::empty_is_not_absent(json!({ "ignore": "" }), stored(), false)]
+#[case::ignore_is_gone(json!({}), with(stored(), "observedIgnore", json!("a")), false)]
+#[case::sparse(json!({ "sparseCheckout": ["a"] }), stored(), false)]
+#[case::same_sparse(json!({ "sparseCheckout": ["a"] }), with(stored(), "observedSparseCheckout", json!(["a"])), true)]
+fn no_fetch(#[case] spec: Value, #[case] status: Value, #[case] skips: bool) {
+    let revision = "main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63";
+    let plan = plan(&object(spec, status), Some(&artifact(revision)));
+    assert_eq!(plan.known.as_deref(), skips.then_some(revision));
+}
+
+#[test]
+fn old_revision_formats_are_no_change() {
+    let known = artifact("main/05770d51bf5487f95e421df60813d6c8bd5c4b63");
+    let plan = plan(&object(json!({}), stored()), Some(&known));
+    assert_eq!(plan.known.as_deref(), Some("main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63"));
+}
+
+#[rstest]
+#[case(json!({ "verify": { "mode": "HEAD", "secretRef": { "name": "k" } } }), "VerificationError")]
+#[case(json!({ "include": [{ "repository": { "name": "x" } }] }), "InvalidConfiguration")]
+#[case(json!({ "recurseSubmodules": true }), "InvalidConfiguration")]
+#[case(json!({ "provider": "azure" }), "InvalidConfiguration")]
+#[case(json!({ "provider": "azure", "serviceAccountName": "x" }), "FeatureGateDisabled")]
+fn refused(#[case] spec: Value, #[case] reason: &str) {
+    let failure = refuse_unsupported(&object(spec, json!({})).spec, false).unwrap_err();
+    assert_eq!((failure.reason, failure.severity), (reason, Severity::Stalled));
+}

@@ -1,0 +1,108 @@
+//! What a run has to know before it can ask the remote: its address and who we are there.
+
+use super::GitReconciler;
+use crate::go_url;
+use crate::secrets::{self, SecretData};
+use crate::source::{Attempt, Failure, Source};
+use secrecy::SecretString;
+use url::Url;
+use weir_api::GitRepository;
+use weir_git::{Credentials, Profile, Remote};
+
+const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
+const PROVIDER: &str = "InvalidProviderConfiguration";
+/// The key by which a Secret is known to hold a GitHub App.
+const GITHUB_APP_KEY: &str = "githubAppID";
+const GITHUB: &str = "github";
+
+impl GitReconciler {
+    /// The remote of an object (SRC-GIT 4.9).
+    pub(super) async fn observe(&self, attempt: &Attempt<'_, GitRepository>) -> Result<Remote, Failure> {
+        let (spec, key) = (&attempt.object.spec, attempt.key());
+        let mut http = Profile::default();
+        if let Some(reference) = &spec.proxy_secret_ref {
+            let proxy = secrets::proxy(&self.secrets, key, &reference.name).await.map_err(|error| {
+                Failure::fetch(AUTHENTICATION_FAILED, format!("failed to configure proxy options: {error}"))
+            })?;
+            http.proxy = Some(proxy);
+        }
+        let url = parse_url(&spec.url)?;
+        let name = spec.secret_ref.as_ref().map(|reference| reference.name.as_str());
+        let data = match name {
+            Some(name) => self.read(key, name).await?,
+            None => SecretData::new(),
+        };
+        let place = secrets::shown(key, name.unwrap_or_default());
+        check_provider(spec.provider.as_deref(), name.is_some(), &data, &place)?;
+        let credentials = credentials(&url, &data, &place)?;
+        if url.scheme() == "http" && !matches!(credentials, Credentials::None) {
+            tracing::warn!(object = %key, "credentials are sent over plain HTTP");
+        }
+        trust(&mut http, &data);
+        let timeout = attempt.object.timeout();
+        Ok(Remote { credentials, http, timeout, cancel: attempt.run.cancel.clone(), ..Remote::new(url) })
+    }
+
+    async fn read(&self, key: &weir_runtime::ObjectKey, name: &str) -> Result<SecretData, Failure> {
+        let place = secrets::shown(key, name);
+        // Both halves say the same; Flux's users know the message so.
+        let message =
+            |error| format!("failed to get secret '{place}': failed to get secret '{place}': {error}");
+        let read = self.secrets.secret(&key.namespace, name).await;
+        read.map_err(|error| Failure::fetch(AUTHENTICATION_FAILED, message(error)))
+    }
+}
+
+fn parse_url(text: &str) -> Result<Url, Failure> {
+    go_url::parse(text).map_err(|error| {
+        let shown = go_url::without_user_info(text);
+        let error = error.replace(text, &shown);
+        Failure::fetch("URLInvalid", format!("failed to parse url '{shown}': {error}")).stalled()
+    })
+}
+
+/// The GitHub App and its provider go together; the other providers are refused before.
+fn check_provider(
+    provider: Option<&str>,
+    has_secret: bool,
+    data: &SecretData,
+    place: &str,
+) -> Result<(), Failure> {
+    let has_app = data.contains_key(GITHUB_APP_KEY);
+    match provider {
+        Some(GITHUB) if !has_app => {
+            let message = "secretRef with github app data must be specified when provider is set to github";
+            let failure = Failure::fetch(PROVIDER, message);
+            Err(if has_secret { failure } else { failure.stalled() })
+        }
+        Some(GITHUB) => Err(Failure::unsupported("authentication as a GitHub App")),
+        _ if has_app => {
+            let message =
+                format!("secretRef '{place}' has github app data but provider is not set to github");
+            Err(Failure::fetch(PROVIDER, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn credentials(url: &Url, data: &SecretData, place: &str) -> Result<Credentials, Failure> {
+    let failed = |message: String| Failure::fetch(AUTHENTICATION_FAILED, message);
+    let credentials = Credentials::from_secret(url, data)
+        .map_err(|error| failed(format!("failed to configure authentication options: {error}")))?;
+    let is_locked = secrets::text(data, "identity").is_some_and(|key| weir_git::identity_is_encrypted(&key));
+    if matches!(&credentials, Credentials::Ssh(auth) if auth.passphrase.is_none()) && is_locked {
+        let message = format!(
+            "SSH identity key is encrypted but no 'password' field was provided in the secret '{place}'"
+        );
+        return Err(failed(message));
+    }
+    Ok(credentials)
+}
+
+/// Certificates in the credentials' Secret (SRC 12.1).
+fn trust(http: &mut Profile, data: &SecretData) {
+    let authority = secrets::text(data, "ca.crt").or_else(|| secrets::text(data, "caFile"));
+    http.ca = authority.map(String::into_bytes);
+    let pair = secrets::text(data, "tls.crt").zip(secrets::text(data, "tls.key"));
+    http.identity = pair.map(|(certificate, key)| SecretString::from(format!("{certificate}\n{key}")));
+}

@@ -1,0 +1,60 @@
+//! A commit as a tree of files, read from the object store without a checkout.
+
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::io::{self, Cursor};
+use weir_artifact::archive::OpenFile;
+use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind};
+use weir_git::{Checkout, Error, Oid, Reader};
+
+/// A commit's tree. Objects are known by path from the moment their directory was listed.
+pub(super) struct CommitTree {
+    reader: Reader,
+    root: Oid,
+    objects: Mutex<HashMap<RelPath, Oid>>,
+}
+
+impl CommitTree {
+    pub(super) fn open(checkout: &Checkout) -> Result<CommitTree, Error> {
+        Ok(CommitTree { reader: checkout.reader()?, root: checkout.commit().tree, objects: Mutex::default() })
+    }
+
+    /// Whether a path is there, as file or directory.
+    pub(super) fn has(&self, path: &RelPath) -> Result<bool, Error> {
+        let parent = path.parent();
+        let directory = self.reader.find_directory(self.root, parent.as_ref().map_or("", RelPath::as_str))?;
+        let Some(directory) = directory else { return Ok(false) };
+        Ok(self.reader.list(directory)?.iter().any(|node| node.name == path.file_name()))
+    }
+
+    fn object(&self, path: &RelPath) -> io::Result<Oid> {
+        self.objects.lock().get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Tree for CommitTree {
+    fn list(&self, directory: Option<&RelPath>) -> io::Result<Vec<TreeEntry>> {
+        let id = directory.map_or(Ok(self.root), |path| self.object(path))?;
+        let nodes = self.reader.list(id).map_err(io::Error::other)?;
+        let mut entries = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let path = match directory {
+                Some(directory) => directory.join(&node.name),
+                None => RelPath::parse(&node.name),
+            };
+            self.objects.lock().insert(path.map_err(io::Error::other)?, node.id);
+            let kind = match node.kind {
+                weir_git::TreeKind::Directory => TreeKind::Directory,
+                weir_git::TreeKind::File { executable } => TreeKind::File { executable },
+                weir_git::TreeKind::Symlink | weir_git::TreeKind::Submodule => TreeKind::Other,
+            };
+            entries.push(TreeEntry { name: node.name, kind });
+        }
+        Ok(entries)
+    }
+
+    fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
+        let content = self.reader.read(self.object(path)?).map_err(io::Error::other)?;
+        Ok(OpenFile { size: content.len() as u64, reader: Box::new(Cursor::new(content)) })
+    }
+}

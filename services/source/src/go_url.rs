@@ -1,0 +1,77 @@
+//! What Go's `net/url` refuses, in its words: Flux's users know these messages, and a URL that is refused stalls the
+//! object until it is changed (SRC-GIT 4.9).
+
+use url::Url;
+
+/// Parses a URL, or says what is wrong with it as Go does.
+pub(crate) fn parse(text: &str) -> Result<Url, String> {
+    let refuse = |why: String| format!("parse {text:?}: {why}");
+    if text.chars().any(|character| character.is_ascii_control()) {
+        return Err(refuse("net/url: invalid control character in URL".to_owned()));
+    }
+    if let Some(escape) = bad_escape(text) {
+        return Err(refuse(format!("invalid URL escape {escape:?}")));
+    }
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let port = match host.strip_prefix('[').map(|inner| inner.split_once(']')) {
+        Some(None) => return Err(refuse("missing ']' in host".to_owned())),
+        Some(Some((_, port))) => port,
+        None => host.find(':').and_then(|at| host.get(at..)).unwrap_or_default(),
+    };
+    let digits = port.strip_prefix(':').unwrap_or_default();
+    if !port.is_empty() && (!port.starts_with(':') || !digits.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Err(refuse(format!("invalid port {port:?} after host")));
+    }
+    Url::parse(text).map_err(|error| refuse(error.to_string()))
+}
+
+/// The text without `user:password@`, for messages; it need not be a URL.
+pub(crate) fn without_user_info(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest.get(..end).and_then(|authority| authority.rfind('@')) {
+        Some(at) => format!("{scheme}://{}", rest.get(at + 1..).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// The first `%` that is no escape, with what follows it.
+fn bad_escape(text: &str) -> Option<&str> {
+    text.match_indices('%').find_map(|(at, _)| {
+        let hex = text.get(at + 1..at + 3).unwrap_or_default();
+        let is_escape = hex.len() == 2 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let end = text.len().min(at + 3);
+        (!is_escape).then(|| text.get(at..end).unwrap_or("%"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("http://127.0.0.1:port/a", r#"parse "http://127.0.0.1:port/a": invalid port ":port" after host"#)]
+    #[case("http://[::1/a", r#"parse "http://[::1/a": missing ']' in host"#)]
+    #[case("http://127.0.0.1/%zz", r#"parse "http://127.0.0.1/%zz": invalid URL escape "%zz""#)]
+    #[case("http://h/%", r#"parse "http://h/%": invalid URL escape "%""#)]
+    fn refused(#[case] url: &str, #[case] message: &str) {
+        assert_eq!(super::parse(url).unwrap_err(), message);
+    }
+
+    #[rstest]
+    #[case("http://user:hunter2@[::1/a", "http://[::1/a")]
+    #[case("http://h/a@b", "http://h/a@b")]
+    fn user_info_is_not_shown(#[case] text: &str, #[case] shown: &str) {
+        assert_eq!(super::without_user_info(text), shown);
+    }
+
+    #[rstest]
+    #[case("http://user:p%40ss@h:80/a")]
+    #[case("ssh://git@[::1]:22/a.git")]
+    #[case("https://h/a?b=c%20d")]
+    fn taken(#[case] url: &str) {
+        assert!(super::parse(url).is_ok());
+    }
+}

@@ -1,0 +1,26 @@
+//! The source service: resolves what a `GitRepository` or `OCIRepository` points at, fetches it when it is new, and
+//! advertises it as an immutable artifact over HTTP and gRPC.
+//!
+//! ```text
+//!  remote ──► observe (secrets, revision) ──► decide (fetch or not) ──► act (fetch, pack, store) ──► report
+//!                                                                         │
+//!                                      HTTP :9090, gRPC Artifacts  ◄── Store (content on disk)
+//! ```
+//!
+//! Invariants: an artifact is advertised after its file is whole on disk; nothing is fetched whose revision is already
+//! stored with the same settings; a reconcile makes at most one status write and never waits on the reactor for disk,
+//! compression or Git.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+pub mod args;
+mod git_repository;
+mod go_url;
+mod oci_repository;
+mod rpc;
+mod secrets;
+mod server;
+mod service;
+mod source;
+mod storage;
+
+pub use service::run;

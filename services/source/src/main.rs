@@ -1,0 +1,7 @@
+//! The source-controller binary.
+fn main() -> std::process::ExitCode {
+    weir_runtime::service_main::<weir_source_controller::args::Args, _>(
+        |args| args.runtime.clone(),
+        weir_source_controller::run,
+    )
+}

@@ -1,0 +1,112 @@
+//! Pulling a layer and making the artifact of it.
+
+use super::OciReconciler;
+use super::decide::{self, Operation};
+use super::observe::{Target, pull_failure};
+use crate::source::{Attempt, Failure, Source, Success, pack};
+use crate::storage::NewArtifact;
+use std::io::{self, Seek, Write};
+use tempfile::SpooledTempFile;
+use weir_api::OciRepository;
+use weir_artifact::{DirectoryTree, Limits, Untar, UntarError};
+use weir_oci::{Blob, Descriptor, Registry};
+use weir_runtime::EventDraft;
+
+/// Bytes of a layer that stay in memory; typical ones are a few KiB.
+const IN_MEMORY: usize = 1 << 20;
+/// The link that always points at the newest artifact (SRC-OCI-13).
+const LATEST: &str = "latest.tar.gz";
+
+impl OciReconciler {
+    /// Pulls the layer, stores the artifact, and notes with which settings (SRC-OCI-7…13).
+    pub(super) async fn act(
+        &self,
+        attempt: &mut Attempt<'_, OciRepository>,
+        registry: &mut Registry,
+        target: Target,
+    ) -> Result<Success, Failure> {
+        let (revision, url) = (target.revision(), attempt.object.spec.url.clone());
+        if attempt.known.as_ref().is_none_or(|known| known.revision != revision) {
+            attempt.progress(format!("building artifact: new revision '{revision}' for '{url}'"));
+        }
+        let selector = attempt.object.spec.layer_selector.clone();
+        let operation = decide::operation(selector.as_ref())?;
+        let manifest = registry.manifest(&target.digest).await.map_err(|error| pull_failure(&url, &error))?;
+        let layer = decide::layer(&manifest, selector.as_ref())?.clone();
+        let content = pull(registry, &layer).await?;
+        let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
+        let latest = self.storage.url(&at, LATEST);
+        let new = NewArtifact { at, file: format!("{}.tar.gz", target.digest), link: Some(LATEST) };
+        let ignore = attempt.object.spec.ignore.clone();
+        let mut artifact = self.store(new, revision, attempt.run.now, content, operation, ignore).await?;
+        artifact.metadata = manifest.annotations;
+        let spec = &attempt.object.spec;
+        let status = attempt.object.status.get_or_insert_default();
+        status.observed_ignore = spec.ignore.clone();
+        status.observed_layer_selector = spec.layer_selector.clone();
+        status.url = latest;
+        let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
+        let up_to_date = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
+        Ok(Success {
+            message: decide::stored_event(&artifact, &url),
+            unchanged: is_same.then(|| EventDraft::trace("ArtifactUpToDate", up_to_date)),
+            artifact,
+        })
+    }
+
+    async fn store(
+        &self,
+        new: NewArtifact,
+        revision: String,
+        now: jiff::Timestamp,
+        mut content: SpooledTempFile,
+        operation: Operation,
+        ignore: Option<String>,
+    ) -> Result<weir_api::Artifact, Failure> {
+        let stored = match operation {
+            Operation::Copy => {
+                let copy = move |out: &mut dyn Write| io::copy(&mut content, out).map(drop);
+                self.storage.put(new, revision, now, copy).await
+            }
+            Operation::Extract => {
+                let directory = self.storage.blocking(move || extract(content)).await;
+                let directory = directory.map_err(|error| decide::layer_failure(error.to_string()))??;
+                let pack = move |out: &mut dyn Write| {
+                    pack(&DirectoryTree::open_path(directory.path())?, ignore.as_deref(), out)
+                };
+                self.storage.put(new, revision, now, pack).await
+            }
+        };
+        stored.map_err(|error| Failure::storage(&error))
+    }
+}
+
+/// The whole layer, verified: nothing of it is used before its last byte was seen.
+async fn pull(registry: &mut Registry, layer: &Descriptor) -> Result<SpooledTempFile, Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        decide::layer_failure(format!("failed to extract the first layer from artifact: {error}"))
+    };
+    let limit = Limits::default().download;
+    if layer.size > limit {
+        return Err(failed(&format!("layer of {} bytes is larger than {limit} bytes", layer.size)));
+    }
+    let mut blob: Blob = registry.blob(layer).await.map_err(|error| failed(&error))?;
+    let mut content = SpooledTempFile::new(IN_MEMORY);
+    while let Some(chunk) = blob.next().await.map_err(|error| failed(&error))? {
+        content.write_all(&chunk).map_err(|error| failed(&error))?;
+    }
+    content.rewind().map_err(|error| failed(&error))?;
+    Ok(content)
+}
+
+/// Unpacks a layer into a fresh directory, without its symlinks.
+fn extract(content: SpooledTempFile) -> Result<tempfile::TempDir, Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        decide::layer_failure(format!("failed to extract layer contents from artifact: {error}"))
+    };
+    let directory = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let root = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority());
+    let root = root.map_err(|error| failed(&error))?;
+    Untar::new(Limits::default()).to_directory(content, &root).map_err(|error: UntarError| failed(&error))?;
+    Ok(directory)
+}

@@ -1,0 +1,223 @@
+//! What is to be done, from what is known. Pure.
+
+use crate::source::Failure;
+use weir_api::condition_type::ARTIFACT_IN_STORAGE;
+use weir_api::source::{OciLayerSelector, OciRepositoryRef, OciRepositorySpec};
+use weir_api::{Artifact, OciRepository};
+use weir_oci::{Descriptor, Manifest};
+use weir_policy::go_regex;
+use weir_policy::semver::{self, Constraint};
+use weir_runtime::condition;
+
+/// The tag when nothing is asked for.
+const DEFAULT_TAG: &str = "latest";
+/// Helm charts, whose tags write `_` for the `+` of their versions (SRC-OCI-3).
+const HELM_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+/// Annotations that events repeat.
+const ORIGIN_SOURCE: &str = "org.opencontainers.image.source";
+const ORIGIN_REVISION: &str = "org.opencontainers.image.revision";
+const LAYER_FAILED: &str = "OCIArtifactLayerOperationFailed";
+
+/// What an object asks for, by precedence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Exactly this content.
+    Digest(String),
+    /// The highest tag of a range, of those that a filter lets through.
+    Range { range: String, filter: Option<String> },
+    /// A tag.
+    Tag(String),
+}
+
+/// What an object's layer becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// The files in it, packed anew by the ignore rules.
+    Extract,
+    /// The layer, byte for byte.
+    Copy,
+}
+
+/// What is asked for (precedence digest, range, tag).
+pub(super) fn wanted(reference: Option<&OciRepositoryRef>) -> Wanted {
+    let given = |field: fn(&OciRepositoryRef) -> Option<&String>| {
+        reference.and_then(field).filter(|text| !text.is_empty()).cloned()
+    };
+    if let Some(digest) = given(|it| it.digest.as_ref()) {
+        return Wanted::Digest(digest);
+    }
+    match given(|it| it.semver.as_ref()) {
+        Some(range) => Wanted::Range { range, filter: given(|it| it.semver_filter.as_ref()) },
+        None => Wanted::Tag(given(|it| it.tag.as_ref()).unwrap_or_else(|| DEFAULT_TAG.to_owned())),
+    }
+}
+
+/// What this version does not do is refused, never half done: a signature that is not checked must not pass.
+pub(super) fn refuse_unsupported(spec: &OciRepositorySpec) -> Result<(), Failure> {
+    if let Some(verify) = &spec.verify {
+        let provider = &verify.provider;
+        let message = format!(
+            "failed to verify the signature using provider '{provider}': verification is not supported by this version"
+        );
+        return Err(Failure::verification("VerificationError", message).stalled());
+    }
+    Ok(())
+}
+
+/// The tag of a range among those of a registry.
+pub(super) fn choose(
+    tags: &[String],
+    range: &str,
+    filter: Option<&str>,
+    selector: Option<&OciLayerSelector>,
+) -> Result<String, String> {
+    let filter = filter.map(go_regex::compile).transpose().map_err(|error| error.to_string())?;
+    let constraint =
+        Constraint::parse(range).map_err(|error| format!("semver '{range}' parse error: {error}"))?;
+    let kept = tags.iter().filter(|tag| filter.as_ref().is_none_or(|filter| filter.is_match(tag)));
+    let is_chart = selector.and_then(|selector| selector.media_type.as_deref()) == Some(HELM_LAYER);
+    let versions: Vec<(String, &String)> =
+        kept.map(|tag| (if is_chart { tag.replace('_', "+") } else { tag.clone() }, tag)).collect();
+    let latest = semver::latest(&constraint, versions.iter().map(|(version, _)| version.as_str()));
+    let chosen = latest.and_then(|latest| versions.iter().find(|(version, _)| version == latest));
+    chosen.map(|(_, tag)| (*tag).clone()).ok_or_else(|| format!("no match found for semver: {range}"))
+}
+
+/// The artifact that is there, if it is of this revision and was made with the same settings (SRC-OCI-6).
+pub(super) fn reusable<'a>(
+    object: &OciRepository,
+    known: Option<&'a Artifact>,
+    revision: &str,
+) -> Option<&'a Artifact> {
+    let status = object.status.as_ref()?;
+    let same_settings = object.spec.ignore == status.observed_ignore
+        && object.spec.layer_selector == status.observed_layer_selector
+        && condition::is_true(&status.conditions, ARTIFACT_IN_STORAGE);
+    known.filter(|known| same_settings && known.revision == revision)
+}
+
+/// The layer that becomes the artifact.
+pub(super) fn layer<'a>(
+    manifest: &'a Manifest,
+    selector: Option<&OciLayerSelector>,
+) -> Result<&'a Descriptor, Failure> {
+    let media_type =
+        selector.and_then(|selector| selector.media_type.as_deref()).filter(|text| !text.is_empty());
+    let found = match media_type {
+        None => manifest.layers.first(),
+        Some(wanted) => manifest.layers.iter().find(|layer| layer.media_type == wanted),
+    };
+    found.ok_or_else(|| match (media_type, manifest.layers.is_empty()) {
+        (Some(wanted), false) => {
+            layer_failure(format!("failed to find layer with media type '{wanted}' in artifact"))
+        }
+        _ => layer_failure("no layers found in artifact"),
+    })
+}
+
+/// What is done with the layer.
+pub(super) fn operation(selector: Option<&OciLayerSelector>) -> Result<Operation, Failure> {
+    match selector.and_then(|selector| selector.operation.as_deref()) {
+        None | Some("" | "extract") => Ok(Operation::Extract),
+        Some("copy") => Ok(Operation::Copy),
+        Some(other) => Err(layer_failure(format!("unsupported layer operation: {other}"))),
+    }
+}
+
+/// A layer that cannot be used.
+pub(super) fn layer_failure(message: impl Into<String>) -> Failure {
+    Failure::fetch(LAYER_FAILED, message)
+}
+
+/// What is told of a stored artifact.
+pub(super) fn stored_event(artifact: &Artifact, url: &str) -> String {
+    let message = format!("stored artifact with revision '{}' from '{url}'", artifact.revision);
+    match (artifact.metadata.get(ORIGIN_SOURCE), artifact.metadata.get(ORIGIN_REVISION)) {
+        (Some(source), Some(revision)) => {
+            format!("{message}, origin source '{source}', origin revision '{revision}'")
+        }
+        _ => message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    fn reference(value: Value) -> OciRepositoryRef {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[rstest]
+    #[case(json!({}), Wanted::Tag("latest".into()))]
+    #[case(json!({ "tag": "v1" }), Wanted::Tag("v1".into()))]
+    #[case(json!({ "tag": "v1", "semverFilter": ".*" }), Wanted::Tag("v1".into()))]
+    #[case(json!({ "tag": "v1", "semver": "1.x" }), Wanted::Range { range: "1.x".into(), filter: None })]
+    #[case(json!({ "semver": "1.x", "digest": "sha256:a" }), Wanted::Digest("sha256:a".into()))]
+    fn precedence(#[case] value: Value, #[case] expected: Wanted) {
+        assert_eq!(wanted(Some(&reference(value))), expected);
+    }
+
+    fn tags() -> Vec<String> {
+        let tags = ["1.0.0", "1.1.0", "v1.2.0", "1.3.0-rc.1", "2.0.0", "latest", "1.5.0_build"];
+        tags.map(str::to_owned).to_vec()
+    }
+
+    #[rstest]
+    #[case("*", None, "2.0.0")]
+    #[case("1.x", None, "v1.2.0")]
+    #[case(">=1.0.0-0", Some(".*-rc.*"), "1.3.0-rc.1")]
+    fn chosen(#[case] range: &str, #[case] filter: Option<&str>, #[case] expected: &str) {
+        assert_eq!(choose(&tags(), range, filter, None).unwrap(), expected);
+    }
+
+    #[rstest]
+    #[case(">3", None, "no match found for semver: >3")]
+    #[case("*", Some("nothing"), "no match found for semver: *")]
+    #[case("*", Some("("), "error parsing regexp: missing closing ): `(`")]
+    #[case("not a range", None, "semver 'not a range' parse error: improper constraint: \"not a range\"")]
+    fn not_chosen(#[case] range: &str, #[case] filter: Option<&str>, #[case] message: &str) {
+        assert_eq!(choose(&tags(), range, filter, None).unwrap_err(), message);
+    }
+
+    #[test]
+    fn tags_of_charts_write_underscores_for_plus() {
+        let selector = OciLayerSelector { media_type: Some(HELM_LAYER.into()), operation: None };
+        assert_eq!(choose(&tags(), "1.x", None, Some(&selector)).unwrap(), "1.5.0_build");
+    }
+
+    fn object(spec: Value, status: Value) -> OciRepository {
+        let mut full = json!({ "url": "oci://h/r", "interval": "1m" });
+        full.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        let mut state = json!({ "conditions": [{
+            "type": "ArtifactInStorage", "status": "True", "reason": "Succeeded", "message": "m",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }]});
+        state.as_object_mut().unwrap().extend(status.as_object().unwrap().clone());
+        serde_json::from_value(json!({
+            "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
+            "metadata": { "name": "a", "namespace": "b" }, "spec": full, "status": state,
+        }))
+        .unwrap()
+    }
+
+    #[rstest]
+    #[case::same(json!({}), json!({}), "v1@sha256:a", true)]
+    #[case::moved(json!({}), json!({}), "v1@sha256:b", false)]
+    #[case::ignore(json!({ "ignore": "x" }), json!({}), "v1@sha256:a", false)]
+    #[case::same_ignore(json!({ "ignore": "x" }), json!({ "observedIgnore": "x" }), "v1@sha256:a", true)]
+    #[case::layer(json!({ "layerSelector": { "operation": "copy" } }), json!({}), "v1@sha256:a", false)]
+    #[case::not_stored(json!({}), json!({ "conditions": [] }), "v1@sha256:a", false)]
+    fn reuse(#[case] spec: Value, #[case] status: Value, #[case] revision: &str, #[case] expected: bool) {
+        let known = Artifact { revision: "v1@sha256:a".into(), ..Artifact::default() };
+        assert_eq!(reusable(&object(spec, status), Some(&known), revision).is_some(), expected);
+    }
+
+    #[test]
+    fn unverified_content_is_never_fetched() {
+        let spec = object(json!({ "verify": { "provider": "cosign" } }), json!({})).spec;
+        assert_eq!(refuse_unsupported(&spec).unwrap_err().reason, "VerificationError");
+    }
+}

@@ -1,0 +1,58 @@
+//! Pull Secrets of an object and of its ServiceAccount (SRC-OCI-16).
+
+use super::{SecretData, Secrets, shown};
+use weir_auth::{DockerConfig, Keyring};
+use weir_runtime::ObjectKey;
+
+const DOCKER_CONFIG: &str = ".dockerconfigjson";
+const OLD_DOCKER_CONFIG: &str = ".dockercfg";
+
+/// Why there are no credentials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyringError {
+    /// What is wrong.
+    pub(crate) message: String,
+    /// The Secret that is not there, if that is the reason.
+    pub(crate) missing_secret: Option<String>,
+}
+
+/// The credentials of `secret` and of the pull Secrets of `account`, in this order.
+pub(crate) async fn keyring(
+    secrets: &Secrets,
+    object: &ObjectKey,
+    secret: Option<&str>,
+    account: Option<&str>,
+) -> Result<Keyring, KeyringError> {
+    let mut names: Vec<String> = secret.map(str::to_owned).into_iter().collect();
+    if let Some(account) = account {
+        let pull_secrets =
+            secrets.pull_secrets(&object.namespace, account).await.map_err(|error| KeyringError {
+                message: if error.is_not_found() {
+                    format!("serviceaccount '{}' not found", shown(object, account))
+                } else {
+                    format!("failed to get serviceaccount '{}': {error}", shown(object, account))
+                },
+                missing_secret: None,
+            })?;
+        names.extend(pull_secrets);
+    }
+    let mut ring = Keyring::default();
+    for name in &names {
+        let data = secrets.secret(&object.namespace, name).await.map_err(|error| KeyringError {
+            message: format!("failed to get secret '{}': {error}", shown(object, name)),
+            missing_secret: error.is_not_found().then(|| name.clone()),
+        })?;
+        if let Some(config) = docker_config(&data) {
+            ring.add(DockerConfig::parse(config).map_err(|error| KeyringError {
+                message: format!("failed to parse secret '{}': {error}", shown(object, name)),
+                missing_secret: None,
+            })?);
+        }
+    }
+    Ok(ring)
+}
+
+/// The docker configuration of a Secret; other Secrets have none and are passed over.
+fn docker_config(data: &SecretData) -> Option<&[u8]> {
+    data.get(DOCKER_CONFIG).or_else(|| data.get(OLD_DOCKER_CONFIG)).map(Vec::as_slice)
+}

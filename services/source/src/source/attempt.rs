@@ -1,0 +1,78 @@
+//! The frame of a run, the same for every kind: look into the store, let the kind do its work, report.
+
+use super::{Failure, Report, Source, Success, known_artifact, progress};
+use crate::storage::{Found, Storage};
+use weir_api::Artifact;
+use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Run};
+
+/// A run in progress.
+pub(crate) struct Attempt<'a, S> {
+    /// The run.
+    pub(crate) run: &'a Run<S>,
+    /// The object with the status that it will have.
+    pub(crate) object: S,
+    /// The advertised artifact, if its file is whole.
+    pub(crate) known: Option<Artifact>,
+    found: Found,
+    collected: usize,
+    progress: String,
+}
+
+impl<'a, S: Source> Attempt<'a, S> {
+    /// Looks into the store and says what the run is about to do.
+    pub(crate) async fn begin(storage: &Storage, run: &'a Run<S>) -> Attempt<'a, S> {
+        let mut object = S::clone(&run.object);
+        let (found, collected) = match object.location() {
+            Ok(at) => storage.inspect(&at, object.artifact()).await,
+            Err(_) => (Found::Nothing, 0),
+        };
+        let progress = progress(&object, &found);
+        let known = known_artifact(&mut object, &found, |path| storage.url_of(path));
+        run.phase(&progress, &progress);
+        Attempt { run, object, known, found, collected, progress }
+    }
+
+    /// The object's name.
+    pub(crate) fn key(&self) -> &ObjectKey {
+        &self.run.key
+    }
+
+    /// Says what the run is doing now.
+    pub(crate) fn progress(&mut self, message: String) {
+        self.run.phase(&message, &message);
+        self.progress = message;
+    }
+
+    /// Reports the result; none means that the run was made obsolete.
+    pub(crate) fn end(self, result: Option<Result<Success, Failure>>) -> Outcome<S> {
+        let Some(result) = result else { return Outcome::superseded(self.object) };
+        let report = Report {
+            before: &*self.run.object,
+            found: &self.found,
+            collected: self.collected,
+            progress: self.progress,
+            now: self.run.now,
+        };
+        report.outcome(self.object, result)
+    }
+}
+
+/// Removes the files of an object that goes away (SRC-REC-17).
+pub(crate) async fn finalize<S: Source>(storage: &Storage, object: &S) -> Finalized<S> {
+    // An object whose name is no path has no files.
+    let Ok(at) = object.location() else { return Finalized::Done { events: Vec::new() } };
+    match storage.remove_object(&at).await {
+        Ok(removed) => {
+            let message = "garbage collected artifacts for deleted resource";
+            let event = removed.then(|| EventDraft::trace("GarbageCollectionSucceeded", message));
+            Finalized::Done { events: event.into_iter().collect() }
+        }
+        Err(error) => {
+            let message = format!("garbage collection for deleted resource failed: {error}");
+            Finalized::Retry {
+                object: None,
+                events: vec![EventDraft::error("GarbageCollectionFailed", message)],
+            }
+        }
+    }
+}

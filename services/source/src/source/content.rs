@@ -1,0 +1,132 @@
+//! What of a tree becomes the artifact: all but what the ignore rules leave out.
+
+use std::cell::RefCell;
+use std::io::{self, Read, Write};
+use weir_artifact::archive::{OpenFile, walk};
+use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind, archive};
+use weir_ignore::{IGNORE_FILE, MAX_IGNORE_BYTES, Matcher, Rules};
+
+/// Directory of version control, in which no ignore file counts.
+const GIT_DIRECTORY: &str = ".git";
+
+/// Writes the artifact of `tree`: its ignore files and `spec_ignore` decide what stays out (SRC-IGN-2).
+pub(crate) fn pack(tree: &dyn Tree, spec_ignore: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+    let matcher = matcher(tree, spec_ignore)?;
+    archive::write(tree, &|path, is_directory| !matcher.excludes(path.as_str(), is_directory), out)
+}
+
+fn matcher(tree: &dyn Tree, spec_ignore: Option<&str>) -> io::Result<Matcher> {
+    let files = RefCell::new(Vec::new());
+    walk(tree, |path, kind| {
+        let in_git = path.as_str().split('/').any(|part| part == GIT_DIRECTORY);
+        if path.file_name() == IGNORE_FILE && matches!(kind, TreeKind::File { .. }) && !in_git {
+            files.borrow_mut().push(path.clone());
+        }
+        Ok(())
+    })?;
+    let mut files = files.into_inner();
+    // A directory's file counts before those below it; directories count in the order of their names.
+    files.sort_by(|a, b| domain(a).cmp(&domain(b)));
+    let mut rules = Rules::default();
+    for path in &files {
+        let mut text = Vec::new();
+        tree.open(path)?.reader.take(MAX_IGNORE_BYTES as u64).read_to_end(&mut text)?;
+        rules.read(&String::from_utf8_lossy(&text), &domain(path));
+    }
+    if let Some(text) = spec_ignore {
+        rules.read(text, &[]);
+    }
+    Ok(rules.into_matcher())
+}
+
+/// The components of the directory in which a file lies.
+fn domain(file: &RelPath) -> Vec<&str> {
+    let mut parts: Vec<&str> = file.as_str().split('/').collect();
+    parts.pop();
+    parts
+}
+
+/// A tree of which only some directories are seen (`spec.sparseCheckout`).
+pub(crate) struct SparseTree<T> {
+    inner: T,
+    paths: Vec<RelPath>,
+}
+
+/// Shows of `inner` only what lies at or below `paths`, by whole path components (SRC-GIT-14, SRC-GIT-16). All is shown
+/// when there are none.
+pub(crate) fn sparse<T: Tree>(inner: T, paths: Vec<RelPath>) -> SparseTree<T> {
+    SparseTree { inner, paths }
+}
+
+impl<T: Tree> SparseTree<T> {
+    fn shows(&self, path: &RelPath, kind: TreeKind) -> bool {
+        let leads_there = |wanted: &RelPath| kind == TreeKind::Directory && wanted.is_below(path);
+        self.paths.is_empty() || self.paths.iter().any(|wanted| path.is_below(wanted) || leads_there(wanted))
+    }
+}
+
+impl<T: Tree> Tree for SparseTree<T> {
+    fn list(&self, directory: Option<&RelPath>) -> io::Result<Vec<TreeEntry>> {
+        let mut entries = self.inner.list(directory)?;
+        entries.retain(|entry| {
+            let path = match directory {
+                Some(directory) => directory.join(&entry.name),
+                None => RelPath::parse(&entry.name),
+            };
+            path.is_ok_and(|path| self.shows(&path, entry.kind))
+        });
+        Ok(entries)
+    }
+
+    fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
+        self.inner.open(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use weir_artifact::{DirectoryTree, Limits, Untar};
+
+    fn packed(files: &[(&str, &str)], ignore: Option<&str>, paths: &[&str]) -> Vec<String> {
+        let work = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = work.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let paths = paths.iter().map(|path| RelPath::parse(path).unwrap()).collect();
+        let mut bytes = Vec::new();
+        pack(&sparse(DirectoryTree::open_path(work.path()).unwrap(), paths), ignore, &mut bytes).unwrap();
+        let files = Untar::new(Limits::default()).to_map(bytes.as_slice()).unwrap();
+        files.keys().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn ignore_files_count_from_the_root_down_and_the_spec_last() {
+        let files = [
+            (".sourceignore", "*.txt\n!b.txt\n"),
+            ("a.txt", ""),
+            ("b.txt", ""),
+            (".a/b.txt", ""),
+            (".a/.sourceignore", "b.txt"),
+            ("deploy/.sourceignore", "/sub\n"),
+            ("deploy/sub/x.yaml", ""),
+            ("deploy/k.yaml", ""),
+        ];
+        let kept = [".a/.sourceignore", ".sourceignore", "b.txt", "deploy/.sourceignore", "deploy/k.yaml"];
+        assert_eq!(packed(&files, None, &[]), kept);
+        let kept = [".a/.sourceignore", ".sourceignore", "b.txt", "deploy/.sourceignore"];
+        assert_eq!(packed(&files, Some("k.yaml"), &[]), kept);
+    }
+
+    #[rstest]
+    #[case(&["dir1"], &["dir1/a", "dir1/sub/b"])]
+    #[case(&["dir1/sub", "z"], &["dir1/sub/b", "z/d"])]
+    #[case(&["z/d"], &["z/d"])]
+    fn sparse_by_whole_components(#[case] paths: &[&str], #[case] expected: &[&str]) {
+        let files = [("r", ""), ("dir1/a", ""), ("dir1/sub/b", ""), ("dir10/c", ""), ("z/d", "")];
+        assert_eq!(packed(&files, None, paths), expected);
+    }
+}

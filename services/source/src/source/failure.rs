@@ -1,0 +1,71 @@
+//! Why a source has no new artifact: a condition, a reason, a sentence, and what happens next (SRC 3.3).
+
+use weir_api::condition_type::{FETCH_FAILED, SOURCE_VERIFIED, STORAGE_OPERATION_FAILED};
+use weir_artifact::StoreError;
+
+/// What a failure means for the object's next run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    /// It is tried again, later each time.
+    Retried,
+    /// A person has to change the object.
+    Stalled,
+}
+
+/// A failed run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The condition that says so.
+    pub(crate) condition: &'static str,
+    /// Its reason.
+    pub(crate) reason: &'static str,
+    /// Its message.
+    pub(crate) message: String,
+    /// What happens next.
+    pub(crate) severity: Severity,
+    /// A remark for Kubernetes beside the failure.
+    pub(crate) remark: Option<String>,
+}
+
+impl Failure {
+    /// Fetching, credentials or configuration failed.
+    pub(crate) fn fetch(reason: &'static str, message: impl Into<String>) -> Failure {
+        Failure::new(FETCH_FAILED, reason, message)
+    }
+
+    /// A signature is asked for and not good, or cannot be checked.
+    pub(crate) fn verification(reason: &'static str, message: impl Into<String>) -> Failure {
+        Failure::new(SOURCE_VERIFIED, reason, message)
+    }
+
+    /// The store failed (SRC-GIT-33).
+    pub(crate) fn storage(error: &StoreError) -> Failure {
+        let reason = match error {
+            StoreError::Directory { .. } => "DirectoryCreationFailed",
+            StoreError::Lock { .. } => "Failed",
+            StoreError::Path { .. } => "InvalidPath",
+            StoreError::Access { .. } | StoreError::Root { .. } => "StatOperationFailed",
+            StoreError::Write { .. } => "ArchiveOperationFailed",
+        };
+        Failure::new(STORAGE_OPERATION_FAILED, reason, error.to_string())
+    }
+
+    /// The service is too old for what the object asks; nothing is done half.
+    pub(crate) fn unsupported(what: &str) -> Failure {
+        Failure::fetch("InvalidConfiguration", format!("{what} is not supported by this version")).stalled()
+    }
+
+    fn new(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Failure {
+        Failure { condition, reason, message: message.into(), severity: Severity::Retried, remark: None }
+    }
+
+    /// The same failure, not tried again until the object changes.
+    pub(crate) fn stalled(self) -> Failure {
+        Failure { severity: Severity::Stalled, ..self }
+    }
+
+    /// The same failure with a remark.
+    pub(crate) fn remarked(self, remark: impl Into<String>) -> Failure {
+        Failure { remark: Some(remark.into()), ..self }
+    }
+}

@@ -1,0 +1,210 @@
+//! What a run came to, in conditions and events (SRC-REC-7…10, SRC-EVT-1…2).
+
+use super::{Failure, Severity, Source};
+use crate::storage::Found;
+use weir_api::condition_type::{
+    ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, INCLUDE_UNAVAILABLE, READY, RECONCILING,
+    SOURCE_VERIFIED, STALLED, STORAGE_OPERATION_FAILED,
+};
+use weir_api::{Artifact, Condition, reason};
+use weir_runtime::condition::{self, Status};
+use weir_runtime::{EventDraft, Next, Outcome};
+
+/// Annotations that events about artifacts carry.
+const REVISION_KEY: &str = "source.toolkit.fluxcd.io/revision";
+const DIGEST_KEY: &str = "source.toolkit.fluxcd.io/digest";
+
+/// Conditions that say that a run failed. At most one of them is set: the one of the newest run.
+const FAILURES: [&str; 4] = [STORAGE_OPERATION_FAILED, FETCH_FAILED, INCLUDE_UNAVAILABLE, SOURCE_VERIFIED];
+
+/// A successful run.
+pub(crate) struct Success {
+    /// The artifact to advertise: a new one, or the one that is there.
+    pub(crate) artifact: Artifact,
+    /// What to tell of it, if there is anything new.
+    pub(crate) message: String,
+    /// What to tell Kubernetes when there is nothing new.
+    pub(crate) unchanged: Option<EventDraft>,
+}
+
+/// Makes the report of one run.
+pub(crate) struct Report<'a, S> {
+    /// The object as the run found it.
+    pub(crate) before: &'a S,
+    /// What was found in the store at the start.
+    pub(crate) found: &'a Found,
+    /// Files that garbage collection removed.
+    pub(crate) collected: usize,
+    /// What the run was doing, for the Reconciling condition of a failure.
+    pub(crate) progress: String,
+    /// The time to decide by.
+    pub(crate) now: jiff::Timestamp,
+}
+
+impl<S: Source> Report<'_, S> {
+    /// The outcome of the run; `object` holds the observed fields of the status already.
+    pub(crate) fn outcome(self, object: S, result: Result<Success, Failure>) -> Outcome<S> {
+        let mut outcome = match result {
+            Ok(success) => self.succeeded(object, success),
+            Err(failure) => self.failed(object, failure),
+        };
+        if let Found::Broken { reason } = self.found {
+            let message = format!("failed to verify integrity of artifact: {reason}");
+            outcome.events.insert(0, EventDraft::error("ArtifactVerificationFailed", message));
+        }
+        if self.collected > 0 {
+            let message = format!("garbage collected {} artifacts", self.collected);
+            outcome.events.insert(0, EventDraft::trace("GarbageCollectionSucceeded", message));
+        }
+        outcome
+    }
+
+    fn succeeded(&self, mut object: S, success: Success) -> Outcome<S> {
+        let interval = object.interval().map_or(std::time::Duration::ZERO, |interval| interval.to_std());
+        let generation = self.generation();
+        let message = S::stored_message(&success.artifact.revision);
+        let parts = object.status_mut();
+        for gone in FAILURES.into_iter().chain([RECONCILING, STALLED, ARTIFACT_OUTDATED]) {
+            condition::remove(parts.conditions, gone);
+        }
+        for stored in [ARTIFACT_IN_STORAGE, READY] {
+            condition::set(
+                parts.conditions,
+                stored,
+                Status::True,
+                reason::SUCCEEDED,
+                &message,
+                generation,
+                self.now,
+            );
+        }
+        sort(parts.conditions);
+        *parts.observed_generation = generation;
+        let is_new =
+            self.before.artifact().map(|artifact| &artifact.digest) != Some(&success.artifact.digest);
+        let has_recovered = FAILURES.iter().any(|failure| is_failing(self.before.conditions(), failure));
+        let tell = |reason: &str| {
+            EventDraft::info(reason, &success.message)
+                .with(REVISION_KEY, &success.artifact.revision)
+                .with(DIGEST_KEY, &success.artifact.digest)
+        };
+        let told = match (is_new, has_recovered) {
+            (true, _) => Some(tell("NewArtifact")),
+            (false, true) => Some(tell(reason::SUCCEEDED)),
+            (false, false) => None,
+        };
+        let line = told.as_ref().or(success.unchanged.as_ref()).map(|event| event.message.clone());
+        *parts.artifact = Some(success.artifact);
+        let mut outcome = Outcome::new(object, Next::Interval(interval));
+        outcome.events.extend(told.into_iter().chain(success.unchanged));
+        outcome.info(line.unwrap_or(message))
+    }
+
+    fn failed(&self, mut object: S, failure: Failure) -> Outcome<S> {
+        let generation = self.generation();
+        let (reason, message) = (failure.reason, &failure.message);
+        let parts = object.status_mut();
+        for gone in FAILURES.into_iter().chain([RECONCILING, STALLED]) {
+            condition::remove(parts.conditions, gone);
+        }
+        let mut set = |type_, status, reason, message: &str| {
+            condition::set(parts.conditions, type_, status, reason, message, generation, self.now);
+        };
+        let bad = if failure.condition == SOURCE_VERIFIED { Status::False } else { Status::True };
+        set(failure.condition, bad, reason, message);
+        set(READY, Status::False, reason, message);
+        let next = match failure.severity {
+            Severity::Stalled => {
+                set(STALLED, Status::True, reason, message);
+                *parts.observed_generation = generation;
+                Next::Stop
+            }
+            Severity::Retried => {
+                set(RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, &self.progress);
+                Next::Backoff
+            }
+        };
+        sort(parts.conditions);
+        let remark = failure.remark.map(|remark| EventDraft::trace(reason, remark));
+        let mut outcome = Outcome::new(object, next);
+        outcome.events.extend(remark);
+        outcome.event(EventDraft::error(reason, message)).error(message)
+    }
+
+    fn generation(&self) -> i64 {
+        self.before.meta().generation.unwrap_or_default()
+    }
+}
+
+fn is_failing(conditions: &[Condition], type_: &str) -> bool {
+    let bad = if type_ == SOURCE_VERIFIED { "False" } else { "True" };
+    condition::find(conditions, type_).is_some_and(|condition| condition.status == bad)
+}
+
+/// The order that observers know: what is in progress, Ready, then the newest (SRC-TYP-9).
+fn sort(conditions: &mut [Condition]) {
+    let rank = |condition: &Condition| match condition.type_.as_str() {
+        STALLED => 0,
+        RECONCILING => 1,
+        READY => 2,
+        _ => 3,
+    };
+    conditions.sort_by(|a, b| {
+        let newest_first =
+            || b.observed_generation.cmp(&a.observed_generation).then_with(|| a.type_.cmp(&b.type_));
+        let (first, second) = (rank(a), rank(b));
+        first.cmp(&second).then_with(|| if first == 3 { newest_first() } else { std::cmp::Ordering::Equal })
+    });
+}
+
+/// What a run is doing before it knows of anything new (SRC 3.2).
+pub(crate) fn progress<S: Source>(object: &S, found: &Found) -> String {
+    let generation = object.meta().generation.unwrap_or_default();
+    match found {
+        Found::Nothing => "building artifact".to_owned(),
+        Found::Missing | Found::Broken { .. } => "building artifact: disappeared from storage".to_owned(),
+        Found::Whole if object.observed_generation() != generation => {
+            format!("processing object: new generation {} -> {generation}", object.observed_generation())
+        }
+        Found::Whole => "reconciliation in progress".to_owned(),
+    }
+}
+
+/// Forgets an artifact that is no longer there, so that nobody is sent to a dead address (SRC-REC-15), and gives one
+/// that is there its present address. Returns the artifact that can be relied on.
+pub(crate) fn known_artifact<S: Source>(
+    object: &mut S,
+    found: &Found,
+    url: impl Fn(&str) -> Option<String>,
+) -> Option<Artifact> {
+    let parts = object.status_mut();
+    if *found == Found::Whole {
+        let artifact = parts.artifact.as_mut()?;
+        artifact.url = url(&artifact.path).unwrap_or_default();
+        return Some(artifact.clone());
+    }
+    *parts.artifact = None;
+    if let Some(url) = parts.url {
+        *url = None;
+    }
+    condition::remove(parts.conditions, ARTIFACT_IN_STORAGE);
+    None
+}
+
+/// A suspended object is left as it is; that its newest generation was seen is all that is noted.
+pub(crate) fn shown_suspended<S: Source>(object: &S) -> Option<S> {
+    let generation = object.meta().generation.unwrap_or_default();
+    if object.conditions().is_empty() || object.observed_generation() == generation {
+        return None;
+    }
+    let mut object = object.clone();
+    let parts = object.status_mut();
+    *parts.observed_generation = generation;
+    if let Some(ready) = parts.conditions.iter_mut().find(|condition| condition.type_ == READY) {
+        ready.observed_generation = Some(generation);
+    }
+    Some(object)
+}
+
+#[cfg(test)]
+mod tests;

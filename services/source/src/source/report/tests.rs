@@ -1,0 +1,153 @@
+use super::*;
+use rstest::rstest;
+use serde_json::{Value, json};
+use weir_api::GitRepository;
+
+const REVISION: &str = "main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63";
+
+fn now() -> jiff::Timestamp {
+    "2026-01-02T03:04:05Z".parse().unwrap()
+}
+
+fn object(generation: i64, status: Value) -> GitRepository {
+    serde_json::from_value(json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+        "metadata": { "name": "a", "namespace": "b", "generation": generation },
+        "spec": { "url": "https://h/r", "interval": "1m" }, "status": status,
+    }))
+    .unwrap()
+}
+
+fn artifact(digest: &str) -> Artifact {
+    Artifact { revision: REVISION.into(), digest: digest.into(), path: "p".into(), ..Artifact::default() }
+}
+
+fn success(digest: &str) -> Success {
+    Success {
+        artifact: artifact(digest),
+        message: "stored artifact for commit 'c'".into(),
+        unchanged: Some(EventDraft::trace("GitOperationSucceeded", "no changes")),
+    }
+}
+
+fn report(before: &GitRepository, result: Result<Success, Failure>) -> Outcome<GitRepository> {
+    let found = if before.artifact().is_some() { Found::Whole } else { Found::Nothing };
+    let report =
+        Report { before, found: &found, collected: 0, progress: progress(before, &found), now: now() };
+    report.outcome(before.clone(), result)
+}
+
+/// Conditions in order: type, status, reason, observedGeneration.
+fn conditions(object: &GitRepository) -> Vec<(String, String, String, i64)> {
+    let line = |condition: &Condition| {
+        let generation = condition.observed_generation.unwrap();
+        (condition.type_.clone(), condition.status.clone(), condition.reason.clone(), generation)
+    };
+    object.conditions().iter().map(line).collect()
+}
+
+fn expected(lines: &[(&str, &str, &str, i64)]) -> Vec<(String, String, String, i64)> {
+    lines.iter().map(|(a, b, c, d)| ((*a).into(), (*b).into(), (*c).into(), *d)).collect()
+}
+
+fn events(outcome: &Outcome<GitRepository>) -> Vec<&str> {
+    outcome.events.iter().map(|event| event.reason.as_str()).collect()
+}
+
+#[test]
+fn first_artifact() {
+    let outcome = report(&object(1, json!({ "observedGeneration": -1 })), Ok(success("sha256:a")));
+    let lines = [("Ready", "True", "Succeeded", 1), ("ArtifactInStorage", "True", "Succeeded", 1)];
+    assert_eq!(conditions(&outcome.object), expected(&lines));
+    assert_eq!(outcome.object.observed_generation(), 1);
+    assert_eq!(outcome.next, Next::Interval(std::time::Duration::from_secs(60)));
+    assert_eq!(events(&outcome), ["NewArtifact", "GitOperationSucceeded"]);
+    assert_eq!(outcome.events[0].metadata[REVISION_KEY], REVISION);
+}
+
+#[test]
+fn nothing_new_tells_only_kubernetes_and_changes_nothing() {
+    let first = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
+    let again = report(&first, Ok(success("sha256:a")));
+    assert_eq!(events(&again), ["GitOperationSucceeded"]);
+    assert_eq!(again.object.status, first.status);
+}
+
+#[test]
+fn a_failure_after_a_new_generation() {
+    let mut before = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
+    before.metadata.generation = Some(2);
+    let outcome = report(&before, Err(Failure::fetch("GitOperationFailed", "no")));
+    let lines = [
+        ("Reconciling", "True", "ProgressingWithRetry", 2),
+        ("Ready", "False", "GitOperationFailed", 2),
+        ("FetchFailed", "True", "GitOperationFailed", 2),
+        ("ArtifactInStorage", "True", "Succeeded", 1),
+    ];
+    assert_eq!(conditions(&outcome.object), expected(&lines));
+    assert_eq!(outcome.object.conditions()[0].message, "processing object: new generation 1 -> 2");
+    assert_eq!(outcome.object.observed_generation(), 1);
+    assert_eq!(outcome.next, Next::Backoff);
+    let recovered = report(&outcome.object, Ok(success("sha256:a")));
+    assert_eq!(events(&recovered), ["Succeeded", "GitOperationSucceeded"]);
+}
+
+#[test]
+fn a_stalled_object_waits_for_a_person() {
+    let failure = Failure::fetch("URLInvalid", "no").stalled();
+    let outcome = report(&object(3, json!({ "observedGeneration": -1 })), Err(failure));
+    let lines = [
+        ("Stalled", "True", "URLInvalid", 3),
+        ("Ready", "False", "URLInvalid", 3),
+        ("FetchFailed", "True", "URLInvalid", 3),
+    ];
+    assert_eq!(conditions(&outcome.object), expected(&lines));
+    assert_eq!((outcome.object.observed_generation(), outcome.next), (3, Next::Stop));
+}
+
+#[test]
+fn a_bad_signature_is_a_false_condition() {
+    let outcome = report(&object(1, json!({})), Err(Failure::verification("VerificationError", "no")));
+    let lines = [
+        ("Reconciling", "True", "ProgressingWithRetry", 1),
+        ("Ready", "False", "VerificationError", 1),
+        ("SourceVerified", "False", "VerificationError", 1),
+    ];
+    assert_eq!(conditions(&outcome.object), expected(&lines));
+}
+
+#[rstest]
+#[case(Found::Nothing, "building artifact")]
+#[case(Found::Missing, "building artifact: disappeared from storage")]
+#[case(Found::Whole, "processing object: new generation -1 -> 1")]
+fn progress_messages(#[case] found: Found, #[case] message: &str) {
+    assert_eq!(progress(&object(1, json!({ "observedGeneration": -1 })), &found), message);
+}
+
+#[test]
+fn a_lost_artifact_is_no_longer_advertised() {
+    let mut object = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
+    assert_eq!(known_artifact(&mut object, &Found::Missing, |_| None), None);
+    assert!(object.artifact().is_none());
+    assert!(condition::find(object.conditions(), ARTIFACT_IN_STORAGE).is_none());
+}
+
+#[test]
+fn an_artifact_gets_its_present_address() {
+    let mut object = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
+    let known =
+        known_artifact(&mut object, &Found::Whole, |path| Some(format!("http://new/{path}"))).unwrap();
+    assert_eq!(known.url, "http://new/p");
+    assert_eq!(object.artifact().unwrap().url, "http://new/p");
+}
+
+#[test]
+fn suspension_notes_the_generation_only() {
+    assert!(shown_suspended(&object(1, json!({ "observedGeneration": -1 }))).is_none());
+    let mut stored = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
+    stored.metadata.generation = Some(2);
+    let shown = shown_suspended(&stored).unwrap();
+    assert_eq!(shown.observed_generation(), 2);
+    let lines = [("Ready", "True", "Succeeded", 2), ("ArtifactInStorage", "True", "Succeeded", 1)];
+    assert_eq!(conditions(&shown), expected(&lines));
+}

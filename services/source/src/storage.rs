@@ -1,0 +1,138 @@
+//! The store off the reactor: disk, hashing and compression on a bounded number of blocking threads.
+
+use std::io;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use weir_api::{Artifact, condition_time};
+use weir_artifact::{Location, Lock, RelPath, Store, StoreError, Stored, VerifyError};
+
+/// What is known of the artifact that a status advertises.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The status advertises none.
+    Nothing,
+    /// Its file is there and whole.
+    Whole,
+    /// Its file is gone, as after a restart on ephemeral storage.
+    Missing,
+    /// Its file was not what the status says, and has been removed.
+    Broken {
+        /// What was wrong.
+        reason: String,
+    },
+}
+
+/// The store as reconcilers see it. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Storage {
+    store: Store,
+    permits: Arc<Semaphore>,
+}
+
+/// What is to be stored.
+pub(crate) struct NewArtifact {
+    /// Object it belongs to.
+    pub(crate) at: Location,
+    /// File name in the object's directory.
+    pub(crate) file: String,
+    /// Compatibility link that is to point at it.
+    pub(crate) link: Option<&'static str>,
+}
+
+impl Storage {
+    /// `parallel` blocking operations at a time.
+    pub(crate) fn new(store: Store, parallel: usize) -> Storage {
+        Storage { store, permits: Arc::new(Semaphore::new(parallel.max(1))) }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Removes old files of the object, then looks whether the advertised artifact is there and whole; one that is not
+    /// is removed, so that it is never served again (SRC-REC-13, SRC-REC-14). Also says how many files went.
+    pub(crate) async fn inspect(&self, at: &Location, artifact: Option<&Artifact>) -> (Found, usize) {
+        let (store, at, artifact) = (self.store.clone(), at.clone(), artifact.cloned());
+        let inspect = move || {
+            let Some(artifact) = artifact else {
+                return (Found::Nothing, store.collect(&at, None).unwrap_or(0));
+            };
+            let current = artifact.path.rsplit('/').next();
+            let removed = store.collect(&at, current).unwrap_or(0);
+            let found = match store.verify(&at, &artifact.path, &artifact.digest) {
+                Ok(()) => Found::Whole,
+                Err(VerifyError::Missing) => Found::Missing,
+                Err(error) => {
+                    if let Err(error) = store.remove(&at, &artifact.path) {
+                        tracing::warn!(%error, path = artifact.path, "a broken artifact cannot be removed");
+                    }
+                    Found::Broken { reason: error.to_string() }
+                }
+            };
+            (found, removed)
+        };
+        self.blocking(inspect).await.unwrap_or((Found::Missing, 0))
+    }
+
+    /// Stores what `fill` writes and returns the artifact to advertise.
+    pub(crate) async fn put(
+        &self,
+        new: NewArtifact,
+        revision: String,
+        now: jiff::Timestamp,
+        fill: impl FnOnce(&mut dyn io::Write) -> io::Result<()> + Send + 'static,
+    ) -> Result<Artifact, StoreError> {
+        let store = self.store.clone();
+        let write = move || -> Result<(Stored, Lock), StoreError> {
+            let lock = store.lock(&new.at, &new.file)?;
+            let stored = store.write(&new.at, &new.file, fill)?;
+            if let Some(link) = new.link {
+                store.link(&new.at, link, &new.file)?;
+            }
+            Ok((stored, lock))
+        };
+        let written = self.blocking(write).await.map_err(|source| StoreError::Write { source })?;
+        let (stored, _lock) = written?;
+        weir_runtime::killpoint::hit("after-store");
+        Ok(Artifact {
+            url: self.store.url(&stored.path),
+            path: stored.path.to_string(),
+            revision,
+            digest: stored.digest.to_string(),
+            last_update_time: Some(condition_time(now)),
+            size: i64::try_from(stored.size).ok(),
+            metadata: Default::default(),
+        })
+    }
+
+    /// Removes everything of an object.
+    pub(crate) async fn remove_object(&self, at: &Location) -> Result<bool, StoreError> {
+        let (store, at) = (self.store.clone(), at.clone());
+        let removed = self.blocking(move || store.remove_object(&at)).await;
+        removed.map_err(|source| StoreError::Access { action: "failed to remove artifacts", source })?
+    }
+
+    /// The URL of a file of an object.
+    pub(crate) fn url(&self, at: &Location, file: &str) -> Option<String> {
+        at.file(file).ok().map(|path| self.store.url(&path))
+    }
+
+    /// The URL of an advertised path as it is now: the advertised address may have changed (SRC-REC-16).
+    pub(crate) fn url_of(&self, path: &str) -> Option<String> {
+        RelPath::parse(path).ok().map(|path| self.store.url(&path))
+    }
+
+    /// Runs work that blocks, when it is its turn. A panic in it is an error of the caller.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<T> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(io::Error::other)?;
+        tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work()
+        })
+        .await
+        .map_err(io::Error::other)
+    }
+}
