@@ -48,6 +48,12 @@ pub trait Reconciler: Send + Sync + 'static {
     /// Whether the generation of a suspended object counts as observed, as that of a Receiver does.
     const OBSERVES_SUSPENDED: bool = false;
 
+    /// What a suspended object's status should say; by default it stays as it is.
+    fn suspended(object: &Self::Object) -> Option<Self::Object> {
+        let _ = object;
+        None
+    }
+
     /// Brings the world in line with the object.
     fn reconcile(&self, run: Run<Self::Object>) -> impl Future<Output = Outcome<Self::Object>> + Send;
 

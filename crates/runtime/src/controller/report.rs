@@ -76,8 +76,10 @@ where
     }
 
     /// A suspended object is left alone; only the request is noted, so that nobody waits for it.
-    pub(super) async fn suspended<R: Reconciler>(&self, object: &K) -> Next {
-        let mut status = json!({});
+    pub(super) async fn suspended<R: Reconciler<Object = K>>(&self, object: &K) -> Next {
+        let shown = R::suspended(object);
+        let shown = shown.and_then(|shown| merge_diff(&status_of(object), &status_of(&shown)));
+        let mut status = shown.unwrap_or_else(|| json!({}));
         let requested = requested_at(object);
         if R::RECORDS_REQUESTS && requested.is_some() && requested != object.last_handled_reconcile_at() {
             set_field(&mut status, "lastHandledReconcileAt", requested.into());
