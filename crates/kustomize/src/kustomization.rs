@@ -8,6 +8,7 @@ mod replacement;
 
 use std::collections::BTreeMap;
 
+pub(crate) use decode::decodes;
 pub(crate) use decoder::{Decode, Decoder, Strictness, decode_struct};
 pub use decoder::DecodeError;
 pub use generators::{ConfigMapArgs, GeneratorOptions, SecretArgs};

@@ -1,13 +1,203 @@
-//! Plugins (stub).
+//! `generators`, `transformers` and `validators`: builtins configured by files of their own (§12.1).
+
+mod generators;
+mod transformers;
+
+use std::rc::Rc;
+
+use crate::Error;
 use crate::accumulate::{Accumulator, Target};
 use crate::build::Build;
+use crate::error::Context;
+use crate::generate::with_origin;
+use crate::kustomization::{Decode, Decoder, Strictness};
+use crate::normal::{Quotes, normalised};
+use crate::origin::{ConfiguredBy, Origin};
 use crate::resource::Resource;
 use crate::transform::Step;
-use crate::Error;
-/// Plugin errors.
+use crate::input;
+use crate::patch::PatchError;
+
+/// The version that marks configurations of builtins.
+const BUILTIN: &str = "builtin";
+/// The label that validators may add (KZ-407).
+const VALIDATED_BY: &str = "validated-by";
+
+/// A plugin configuration that cannot be used (KZ-1201).
 #[derive(Debug, thiserror::Error)]
-pub enum PluginError { /// not yet
- #[error("plugins are not implemented yet")] Unimplemented }
-pub(crate) fn generate(_: &Build<'_>, _: &Target, l: &[String]) -> Result<Vec<Resource>, Error> { if l.is_empty() { Ok(vec![]) } else { Err(PluginError::Unimplemented.into()) } }
-pub(crate) fn transformers(_: &Build<'_>, _: &Target, l: &[String]) -> Result<Vec<Step>, Error> { if l.is_empty() { Ok(vec![]) } else { Err(PluginError::Unimplemented.into()) } }
-pub(crate) fn validate(_: &Build<'_>, _: &Target, _: &mut Accumulator) -> Result<(), Error> { Ok(()) }
+pub enum PluginError {
+    /// Something that is no builtin; programs and containers are never run.
+    #[error("external plugins disabled; unable to load external plugin '{0}'")]
+    External(String),
+    /// A builtin that does not exist.
+    #[error("unable to load builtin {0}")]
+    Unknown(String),
+    /// A transformer under `generators`.
+    #[error("plugin {0} not a generator")]
+    NotAGenerator(String),
+    /// A generator under `transformers`.
+    #[error("plugin {0} not a transformer")]
+    NotATransformer(String),
+    /// A configuration that lacks something.
+    #[error("{0}")]
+    Config(String),
+}
+
+/// What a builtin does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Generator,
+    Transformer,
+}
+
+fn role_of(kind: &str) -> Option<Role> {
+    match kind {
+        "ConfigMapGenerator" | "SecretGenerator" | "IAMPolicyGenerator" | "HelmChartInflationGenerator" => {
+            Some(Role::Generator)
+        }
+        "AnnotationsTransformer"
+        | "HashTransformer"
+        | "ImageTagTransformer"
+        | "LabelTransformer"
+        | "NamespaceTransformer"
+        | "PatchJson6902Transformer"
+        | "PatchStrategicMergeTransformer"
+        | "PatchTransformer"
+        | "PrefixTransformer"
+        | "SuffixTransformer"
+        | "PrefixSuffixTransformer"
+        | "ReplacementTransformer"
+        | "ReplicaCountTransformer"
+        | "ValueAddTransformer" => Some(Role::Transformer),
+        _ => None,
+    }
+}
+
+/// Runs the generators that `references` configure.
+pub(crate) fn generate(
+    build: &Build<'_>,
+    target: &Target,
+    references: &[String],
+) -> Result<Vec<Resource>, Error> {
+    let mut generated = Vec::new();
+    let configs = load(build, target, references).context(|| "loading generator plugins".to_owned())?;
+    for config in configs {
+        check_role(&config, Role::Generator).context(|| "loading generator plugins".to_owned())?;
+        let origin = origin_of(&config);
+        let made = generators::run(build, &target.loader, &config)?;
+        generated.extend(with_origin(made, origin.as_ref()));
+    }
+    Ok(generated)
+}
+
+/// Configures the transformers that `references` lead to.
+pub(crate) fn transformers(
+    build: &Build<'_>,
+    target: &Target,
+    references: &[String],
+) -> Result<Vec<Step>, Error> {
+    let mut steps = Vec::new();
+    for config in load(build, target, references)? {
+        check_role(&config, Role::Transformer)?;
+        let transformer = transformers::configure(build, &target.loader, &config)
+            .context(|| format!("plugin {} fails configuration", config.original_id()))?;
+        steps.push(Step { transformer, origin: origin_of(&config) });
+    }
+    Ok(steps)
+}
+
+/// Runs validators, which are transformers that may change nothing (KZ-407).
+pub(crate) fn validate(
+    build: &Build<'_>,
+    target: &Target,
+    accumulated: &mut Accumulator,
+) -> Result<(), Error> {
+    for step in transformers(build, target, &target.kustomization.validators)? {
+        let before: Vec<Resource> = accumulated.resources.iter().cloned().collect();
+        step.run(build, &mut accumulated.resources)?;
+        if before.len() != accumulated.resources.len() {
+            return Err(Error::ValidatorChanged("lists have different number of entries".to_owned()));
+        }
+        for (before, after) in before.iter().zip(accumulated.resources.iter()) {
+            if without_mark(before) != without_mark(after) || before.history != after.history {
+                return Err(Error::ValidatorChanged(format!("nodes unequal: {}", before.id())));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn without_mark(resource: &Resource) -> weir_yaml::Node {
+    let mut node = resource.node.clone();
+    let Some(metadata) = node.get_mut("metadata").and_then(weir_yaml::Node::as_map_mut) else { return node };
+    if let Some(labels) = metadata.get_mut("labels").and_then(weir_yaml::Node::as_map_mut) {
+        labels.remove(VALIDATED_BY);
+        if labels.is_empty() {
+            metadata.remove("labels");
+        }
+    }
+    node
+}
+
+/// The configurations: inline ones first, then those in files and directories.
+fn load(build: &Build<'_>, target: &Target, references: &[String]) -> Result<Vec<Resource>, Error> {
+    let mut accumulated = Accumulator::default();
+    let mut paths = Vec::new();
+    for reference in references {
+        let inline = build
+            .files
+            .parse(String::new(), reference.clone().into_bytes(), reference)
+            .and_then(input::resources);
+        let Ok(resources) = inline else {
+            paths.push(reference.clone());
+            continue;
+        };
+        for mut resource in resources {
+            resource.origin = build.is_tracking.then(|| Origin::file(&target.file, &build.root));
+            accumulated
+                .resources
+                .append(resource, build.schema())
+                .context(|| "configuring external plugin".to_owned())?;
+        }
+    }
+    Ok(target.add_resources(build, accumulated, &paths)?.resources.into_resources())
+}
+
+fn check_role(config: &Resource, wanted: Role) -> Result<(), PluginError> {
+    let id = || config.original_id().to_string();
+    if config.api_version() != BUILTIN {
+        return Err(PluginError::External(config.kind().to_owned()));
+    }
+    match role_of(config.kind()) {
+        None => Err(PluginError::Unknown(config.gvk().to_string())),
+        Some(role) if role == wanted => Ok(()),
+        Some(_) if wanted == Role::Generator => Err(PluginError::NotAGenerator(id())),
+        Some(_) => Err(PluginError::NotATransformer(id())),
+    }
+}
+
+/// What is recorded about the work of a configuration.
+fn origin_of(config: &Resource) -> Option<Rc<Origin>> {
+    let origin = config.origin.as_ref()?;
+    Some(Rc::new(Origin {
+        path: String::new(),
+        repo: origin.repo.clone(),
+        reference: origin.reference.clone(),
+        configured_in: origin.path.clone(),
+        configured_by: ConfiguredBy {
+            api_version: config.api_version().to_owned(),
+            kind: config.kind().to_owned(),
+            name: config.name().to_owned(),
+            namespace: config.namespace().to_owned(),
+        },
+    }))
+}
+
+/// Reads a configuration the way the reference does: printed, then decoded leniently.
+fn decode<T: Decode>(config: &Resource) -> Result<T, Error> {
+    let node = normalised(&config.node, Quotes::Yaml).map_err(PatchError::Render)?;
+    Ok(Decoder::document(Strictness::LENIENT, &node)?)
+}
+
+#[cfg(test)]
+mod tests;

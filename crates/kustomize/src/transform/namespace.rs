@@ -86,6 +86,11 @@ impl NamespaceTransformer {
         set_scalar(node, &self.namespace, Tag::Str)
     }
 
+    /// Sets the namespace of one resource alone.
+    pub(super) fn set_own(&self, resource: &mut Resource, schema: &Schema) -> Result<(), Error> {
+        self.apply_to(resource, &self.spec_sets(), schema)
+    }
+
     fn apply_to(&self, resource: &mut Resource, sets: &SpecSets, schema: &Schema) -> Result<(), Error> {
         if !schema.is_cluster_scoped(resource.gvk()) {
             sets.own.apply(resource, Creation::Scalar, |node| self.set(node))?;

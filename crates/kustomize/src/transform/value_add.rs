@@ -1,2 +1,158 @@
-//! Stub.
-pub(crate) struct ValueAddTransformer;
+//! `ValueAddTransformer`: one value, also as a part of file paths, in fields of selected resources (KZ-1202).
+
+use std::rc::Rc;
+
+use weir_yaml::{Limits, Node, Source, Tag, parse_first_document};
+
+use super::{NamespaceTransformer, Transformer};
+use crate::Error;
+use crate::build::Build;
+use crate::fieldspec::{set_scalar, split_slash_path};
+use crate::kustomization::{Decoder, Selector, Strictness, decodes};
+use crate::loader::Loader;
+use crate::plugin::PluginError;
+use crate::resmap::ResMap;
+use crate::selector::CompiledSelector;
+
+const OWN_NAMESPACE: &str = "metadata/namespace";
+
+/// Configuration of the transformer.
+#[derive(Debug, Default)]
+pub(crate) struct ValueAdd {
+    value: String,
+    targets: Vec<Place>,
+    target_file: String,
+}
+
+/// One of `targets`.
+#[derive(Debug, Default)]
+struct Place {
+    selector: Option<Selector>,
+    field_path: String,
+    position: i64,
+}
+
+/// A file of targets.
+#[derive(Debug, Default)]
+struct Places {
+    targets: Vec<Place>,
+}
+
+decodes!(ValueAdd as "plugin" { value = "value", targets = "targets", target_file = "targetFilePath" });
+decodes!(Place as "Target" { selector = "selector", field_path = "fieldPath", position = "filePathPosition" });
+decodes!(Places as "plugin" { targets = "targets" });
+
+/// Puts the value into its places.
+pub(crate) struct ValueAddTransformer {
+    value: String,
+    places: Vec<(Option<CompiledSelector>, Place)>,
+}
+
+impl ValueAddTransformer {
+    /// Reads further targets from their file and checks all of them.
+    ///
+    /// # Errors
+    /// There is no target, or one makes no sense.
+    pub(crate) fn load(build: &Build<'_>, loader: &Rc<Loader>, config: ValueAdd) -> Result<Self, Error> {
+        let value = match config.value.trim() {
+            "" => loader.root().file_name().to_owned(),
+            value => value.to_owned(),
+        };
+        let mut targets = config.targets;
+        if !config.target_file.is_empty() {
+            targets.extend(read_targets(build, loader, &config.target_file)?);
+        }
+        if targets.is_empty() {
+            return Err(PluginError::Config("must specify at least one target".to_owned()).into());
+        }
+        let mut places = Vec::new();
+        for place in targets {
+            if place.field_path.is_empty() {
+                return Err(PluginError::Config("fieldPath cannot be empty".to_owned()).into());
+            }
+            if place.position < 0 {
+                let problem = format!("value of FilePathPosition ({}) cannot be negative", place.position);
+                return Err(PluginError::Config(problem).into());
+            }
+            places.push((place.selector.as_ref().map(CompiledSelector::new).transpose()?, place));
+        }
+        Ok(Self { value, places })
+    }
+}
+
+fn read_targets(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Vec<Place>, Error> {
+    let content = loader.read(&build.files, path, build.options.load_restriction)?;
+    let limits = Limits::default();
+    let malformed = |cause| Error::MalformedYaml { file: path.to_owned(), cause };
+    let source = Source::read(path, content, &limits).map_err(malformed)?;
+    let Some(node) = parse_first_document(&source, &limits).map_err(malformed)? else { return Ok(Vec::new()) };
+    let places: Places = Decoder::document(Strictness::LENIENT, &node)?;
+    Ok(places.targets)
+}
+
+impl Transformer for ValueAddTransformer {
+    fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+        let schema = build.schema();
+        let namespace = NamespaceTransformer::new(&self.value, &[]);
+        for (selector, place) in &self.places {
+            let path = split_slash_path(&place.field_path);
+            for resource in resources.iter_mut() {
+                if selector.as_ref().is_some_and(|selector| !selector.matches_target(resource, schema)) {
+                    continue;
+                }
+                if place.field_path == OWN_NAMESPACE {
+                    namespace.set_own(resource, schema)?;
+                } else {
+                    let field = made(&mut resource.node, &path)?;
+                    let text = match usize::try_from(place.position) {
+                        Ok(position @ 1..) => inserted(field.text().unwrap_or_default(), position - 1, &self.value),
+                        _ => self.value.clone(),
+                    };
+                    set_scalar(field, &text, Tag::Unset)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The field at a path of keys; what is missing is made.
+fn made<'n>(node: &'n mut Node, path: &[String]) -> Result<&'n mut Node, Error> {
+    let Some((key, rest)) = path.split_first() else { return Ok(node) };
+    if !matches!(node, Node::Map(_)) {
+        return Err(Error::wrong_kind("MappingNode", node));
+    }
+    let make = || if rest.is_empty() { Node::plain("") } else { Node::map() };
+    match node.as_map_mut().and_then(|map| map.get_or_insert_with(key, make)) {
+        Some(field) => made(field, rest),
+        None => Err(Error::FieldPath { problem: format!("no field '{key}'"), position: None }),
+    }
+}
+
+/// A file path with one more part; behind the last one if it has fewer parts.
+fn inserted(path: &str, position: usize, part: &str) -> String {
+    let (root, relative) = match path.strip_prefix('/') {
+        Some(relative) => ("/", relative),
+        None => ("", path),
+    };
+    let mut parts: Vec<&str> = relative.split('/').filter(|part| !part.is_empty()).collect();
+    parts.insert(position.min(parts.len()), part);
+    format!("{root}{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::inserted;
+
+    #[rstest]
+    #[case("", 0, "PEACH")]
+    #[case("/", 5, "/PEACH")]
+    #[case("pie", 0, "PEACH/pie")]
+    #[case("/raw", 1, "/raw/PEACH")]
+    #[case("a/nice/warm/pie", 3, "a/nice/warm/PEACH/pie")]
+    fn parts_are_put_into_paths(#[case] path: &str, #[case] position: usize, #[case] wanted: &str) {
+        assert_eq!(inserted(path, position, "PEACH"), wanted);
+    }
+}

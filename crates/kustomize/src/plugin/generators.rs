@@ -1,0 +1,94 @@
+//! Generators with a configuration of their own.
+
+use std::rc::Rc;
+
+use weir_yaml::{Map, Node};
+
+use super::{PluginError, decode};
+use crate::Error;
+use crate::build::Build;
+use crate::generate::{GenerateError, config_map, secret};
+use crate::kustomization::{ConfigMapArgs, SecretArgs, decodes};
+use crate::loader::Loader;
+use crate::resource::Resource;
+
+/// `kubernetesService` of an IAM policy.
+#[derive(Debug, Default)]
+struct KubernetesService {
+    namespace: String,
+    name: String,
+}
+
+/// `serviceAccount` of an IAM policy.
+#[derive(Debug, Default)]
+struct CloudAccount {
+    name: String,
+    project_id: String,
+}
+
+/// Configuration of `IAMPolicyGenerator`.
+#[derive(Debug, Default)]
+struct IamPolicy {
+    cloud: String,
+    service: KubernetesService,
+    account: CloudAccount,
+}
+
+decodes!(KubernetesService as "KubernetesService" { namespace = "namespace", name = "name" });
+decodes!(CloudAccount as "ServiceAccount" { name = "name", project_id = "projectId" });
+decodes!(IamPolicy as "IAMPolicyGeneratorArgs" {
+    cloud = "cloud", service = "kubernetesService", account = "serviceAccount",
+});
+
+/// Runs one generator.
+pub(super) fn run(build: &Build<'_>, loader: &Rc<Loader>, config: &Resource) -> Result<Vec<Resource>, Error> {
+    let made = match config.kind() {
+        "ConfigMapGenerator" => {
+            let args = named_after(decode(config)?, config);
+            config_map(build, loader, &args, &args.options.clone().unwrap_or_default())?
+        }
+        "SecretGenerator" => {
+            let mut args: SecretArgs = decode(config)?;
+            args.common = named_after(args.common, config);
+            secret(build, loader, &args, &args.common.options.clone().unwrap_or_default())?
+        }
+        "IAMPolicyGenerator" => iam_policy(&decode(config)?)?,
+        _ => {
+            let mut text = String::new();
+            config.write_yaml(&mut text)?;
+            return Err(GenerateError::Helm(text).into());
+        }
+    };
+    Ok(vec![made])
+}
+
+/// Name and namespace of the configuration count where the generator has none (KZ-1203).
+fn named_after(mut args: ConfigMapArgs, config: &Resource) -> ConfigMapArgs {
+    if args.name.is_empty() {
+        args.name = config.name().to_owned();
+    }
+    if args.namespace.is_empty() {
+        args.namespace = config.namespace().to_owned();
+    }
+    args
+}
+
+fn iam_policy(policy: &IamPolicy) -> Result<Resource, PluginError> {
+    if policy.cloud != "gke" {
+        return Err(PluginError::Config(format!("cloud provider {} not supported yet", policy.cloud)));
+    }
+    let account = format!("{}@{}.iam.gserviceaccount.com", policy.account.name, policy.account.project_id);
+    let mut annotations = Map::new();
+    annotations.set("iam.gke.io/gcp-service-account", Node::string(account));
+    let mut metadata = Map::new();
+    metadata.set("annotations", Node::Map(annotations));
+    metadata.set("name", Node::string(policy.service.name.as_str()));
+    if !policy.service.namespace.is_empty() {
+        metadata.set("namespace", Node::string(policy.service.namespace.as_str()));
+    }
+    let mut object = Map::new();
+    object.set("apiVersion", Node::string("v1"));
+    object.set("kind", Node::string("ServiceAccount"));
+    object.set("metadata", Node::Map(metadata));
+    Ok(Resource::new(Node::Map(object)))
+}
