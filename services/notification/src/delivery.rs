@@ -14,7 +14,7 @@ use serde_json::Value;
 pub use client::{Clients, Transport};
 pub use retry::Retry;
 
-use crate::provider::{Accept, Delivery, Message};
+use crate::provider::{Accept, Comment, CommitStatus, Delivery, Message};
 
 /// Bytes of an answer that are read to judge it or to quote it (NTF-55); more than any error page needs to be understood.
 const MAX_QUOTED: usize = 4 * 1024;
@@ -93,9 +93,11 @@ pub struct Sender {
     retry: Retry,
 }
 
-/// An answer with a good status.
+/// A good answer.
 struct Answer {
     body: Vec<u8>,
+    /// What was asked for is not there yet, and that is fine.
+    is_missing: bool,
 }
 
 impl Sender {
@@ -116,28 +118,55 @@ impl Sender {
             Delivery::Nothing => return Ok(()),
             Delivery::Messages(messages) => messages.first().map_or("", |message| message.failure_prefix),
             Delivery::CommitStatus(status) => status.read.failure_prefix,
+            Delivery::Comment(comment) => comment.who.failure_prefix,
         };
         let work = async {
             match delivery {
-                Delivery::Nothing => {}
+                Delivery::Nothing => Ok(()),
                 Delivery::Messages(messages) => {
                     for message in &messages {
                         self.send(&client, message, MAX_QUOTED).await?;
                     }
+                    Ok(())
                 }
-                Delivery::CommitStatus(status) => {
-                    let answer = self.send(&client, &status.read, MAX_LIST).await?;
-                    let listed: Value = serde_json::from_slice(&answer.body).map_err(|error| {
-                        DeliveryError::Answer { prefix: status.read.failure_prefix, error: error.to_string() }
-                    })?;
-                    if !(status.is_current)(&listed) {
-                        self.send(&client, &status.write, MAX_QUOTED).await?;
-                    }
-                }
+                Delivery::CommitStatus(status) => self.write_status(&client, &status).await,
+                Delivery::Comment(comment) => self.write_comment(&client, &comment).await,
             }
-            Ok(())
         };
         tokio::time::timeout(timeout, work).await.unwrap_or(Err(DeliveryError::Deadline(prefix)))
+    }
+
+    async fn write_status(
+        &self,
+        client: &reqwest::Client,
+        status: &CommitStatus,
+    ) -> Result<(), DeliveryError> {
+        let listed = self.read(client, &status.read).await?;
+        if !(status.is_current)(&listed) {
+            self.send(client, &status.write, MAX_QUOTED).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_comment(&self, client: &reqwest::Client, comment: &Comment) -> Result<(), DeliveryError> {
+        let me = self.read(client, &comment.who).await?;
+        let comments = self.read(client, &comment.list).await?;
+        let message = match (comment.find)(&me, &comments) {
+            Some(id) => (comment.update)(id),
+            None => comment.create.clone(),
+        };
+        self.send(client, &message, MAX_QUOTED).await.map(drop)
+    }
+
+    /// Reads JSON; what is not there yet is null.
+    async fn read(&self, client: &reqwest::Client, message: &Message) -> Result<Value, DeliveryError> {
+        let answer = self.send(client, message, MAX_LIST).await?;
+        if answer.is_missing {
+            return Ok(Value::Null);
+        }
+        let prefix = message.failure_prefix;
+        serde_json::from_slice(&answer.body)
+            .map_err(|error| DeliveryError::Answer { prefix, error: error.to_string() })
     }
 
     /// Tries until the answer is final; the caller bounds the time.
@@ -196,13 +225,14 @@ async fn judge(
         let answer: Value = serde_json::from_slice(&body)
             .map_err(|error| DeliveryError::Answer { prefix, error: error.to_string() })?;
         if answer.get("ok").and_then(Value::as_bool) == Some(true) {
-            return Ok(Answer { body });
+            return Ok(Answer { body, is_missing: false });
         }
         let error = answer.get("error").and_then(Value::as_str).unwrap_or_default().to_owned();
         return Err(DeliveryError::Slack { prefix, error });
     }
-    if status.is_success() {
-        return Ok(Answer { body });
+    let is_missing = message.accept == Accept::StatusOrMissing && status == StatusCode::NOT_FOUND;
+    if status.is_success() || is_missing {
+        return Ok(Answer { body, is_missing });
     }
     let quoted = body.get(..MAX_QUOTED).unwrap_or(&body);
     let body = String::from_utf8_lossy(quoted).chars().filter(|c| !c.is_control()).collect();

@@ -7,10 +7,15 @@ pub mod resolve;
 pub mod settings;
 
 mod alertmanager;
+mod azure_devops;
+mod bitbucket;
+mod bitbucket_server;
+mod comment;
 mod datadog;
 mod discord;
 mod generic;
 pub(crate) mod git;
+mod gitea;
 mod github;
 mod github_dispatch;
 mod gitlab;
@@ -29,7 +34,7 @@ mod webex;
 mod zoom;
 mod zulip;
 
-pub use message::{Accept, CommitStatus, Delivery, Message};
+pub use message::{Accept, Comment, CommitStatus, Delivery, Message};
 pub use settings::Settings;
 
 use crate::event::Event;
@@ -81,6 +86,12 @@ pub enum RenderError {
     /// The service has no state for such a severity.
     #[error("can't convert to {0} state")]
     Severity(&'static str),
+    /// The event names no pull or merge request.
+    #[error("missing \"change_request\" metadata key")]
+    NoChangeRequest,
+    /// The pull or merge request is no number.
+    #[error("invalid \"change_request\" metadata value {0:?}: not a number")]
+    BadChangeRequest(String),
     /// A header made of the event cannot be sent.
     #[error("invalid value of header '{0}'")]
     Header(String),
@@ -116,6 +127,13 @@ pub fn build(settings: &Settings) -> Result<Box<dyn Notifier>, InitError> {
         "datadog" => Box::new(datadog::Datadog::new(settings)?),
         "github" => Box::new(github::GitHub::new(settings)?),
         "gitlab" => Box::new(gitlab::GitLab::new(settings)?),
+        "gitea" => Box::new(gitea::Gitea::new(settings)?),
+        "bitbucket" => Box::new(bitbucket::Bitbucket::new(settings)?),
+        "bitbucketserver" => Box::new(bitbucket_server::BitbucketServer::new(settings)?),
+        "azuredevops" => Box::new(azure_devops::AzureDevOps::new(settings)?),
+        "githubpullrequestcomment" => Box::new(comment::Comments::github(settings)?),
+        "giteapullrequestcomment" => Box::new(comment::Comments::gitea(settings)?),
+        "gitlabmergerequestcomment" => Box::new(comment::Comments::gitlab(settings)?),
         "githubdispatch" => Box::new(github_dispatch::GitHubDispatch::new(settings)?),
         "nats" if settings.address.is_empty() => {
             return Err(InitError::Channel("NATS server (address) cannot be empty".into()));

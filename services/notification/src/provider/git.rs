@@ -1,5 +1,6 @@
 //! What the commit status types have in common: address, commit, default name (NTF-6, NTF-7, NTF-70, NTF-72).
 
+use sha1::{Digest, Sha1};
 use url::Url;
 
 use super::{InitError, RenderError};
@@ -14,6 +15,11 @@ const COMMIT_LENGTH: usize = 40;
 pub(crate) fn default_status(object: &ObjectReference, provider_uid: &str) -> String {
     let uid = provider_uid.split('-').next().unwrap_or_default();
     format!("{}/{}", object_name(object), uid.to_lowercase())
+}
+
+/// The name of a status as a key of 40 characters, where a service takes no longer one (NTF-74).
+pub(super) fn status_key(name: &str) -> String {
+    hex::encode(Sha1::digest(name))
 }
 
 /// A service and a repository on it.

@@ -43,7 +43,15 @@ impl GitHubApi {
         Message::post_json(&url, payload).authorized(self.authorization.as_ref())
     }
 
-    fn get(&self, path: &str, query: &[(&str, &str)]) -> Message {
+    /// A GET of what belongs to no repository.
+    pub(super) fn get_global(&self, path: &str) -> Message {
+        let root = self.base.split_once("/repos/").map_or("", |(root, _)| root);
+        Message::get(&self.repository.api(&format!("{root}/{path}"), &[]))
+            .authorized(self.authorization.as_ref())
+    }
+
+    /// A GET below the repository.
+    pub(super) fn get(&self, path: &str, query: &[(&str, &str)]) -> Message {
         Message::get(&self.repository.api(&format!("{}/{path}", self.base), query))
             .authorized(self.authorization.as_ref())
     }

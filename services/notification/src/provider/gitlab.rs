@@ -10,9 +10,9 @@ use super::{
 };
 use crate::event::{Event, text::reason_in_words};
 
-const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
+pub(super) const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
 /// Everything but the unreserved characters of RFC 3986.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(super) const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 pub(super) struct GitLab {
     repository: Repository,

@@ -16,6 +16,8 @@ pub enum Delivery {
     Messages(Vec<Message>),
     /// A commit status: written unless the service has it already.
     CommitStatus(Box<CommitStatus>),
+    /// A comment that is written once and updated in place.
+    Comment(Box<Comment>),
 }
 
 impl From<Message> for Delivery {
@@ -34,11 +36,30 @@ pub struct CommitStatus {
     pub write: Message,
 }
 
+/// Finds the number of our comment, given who we are and the list of comments.
+pub type FindComment = dyn Fn(&Value, &Value) -> Option<u64> + Send + Sync;
+
+/// A comment on a pull or merge request (NTF-83).
+pub struct Comment {
+    /// Asks who we are: comments of others are never touched.
+    pub who: Message,
+    /// Lists the comments.
+    pub list: Message,
+    /// Finds ours.
+    pub find: Box<FindComment>,
+    /// Writes the comment of that number anew.
+    pub update: Box<dyn Fn(u64) -> Message + Send + Sync>,
+    /// Writes a comment.
+    pub create: Message,
+}
+
 /// How an answer is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accept {
     /// Any 2xx is success (NTF-51).
     Status,
+    /// Any 2xx, or 404 for what is not there yet.
+    StatusOrMissing,
     /// Only `"ok": true` in the JSON body is (NTF-60).
     SlackOk,
 }
@@ -90,6 +111,12 @@ impl Message {
     /// Changes what is put before the text of a failure.
     pub fn failing_with(mut self, prefix: &'static str) -> Self {
         self.failure_prefix = prefix;
+        self
+    }
+
+    /// Changes how the answer is read.
+    pub fn accepting(mut self, accept: Accept) -> Self {
+        self.accept = accept;
         self
     }
 

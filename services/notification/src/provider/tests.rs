@@ -24,9 +24,13 @@ pub(super) fn event(severity: &str) -> Event {
         timestamp: Some("2026-01-02T03:04:05Z".parse().unwrap()),
         message: if is_error { "it <b>failed</b>\nsecond \"line\"".into() } else { "all good".into() },
         reason: if is_error { "HealthCheckFailed".into() } else { "ReconciliationSucceeded".into() },
-        metadata: [("revision", format!("main@sha1:{COMMIT}").as_str()), ("summary", "short")]
-            .map(|(k, v)| (k.to_owned(), v.to_owned()))
-            .into(),
+        metadata: [
+            ("revision", format!("main@sha1:{COMMIT}").as_str()),
+            ("summary", "short"),
+            ("change_request", "12"),
+        ]
+        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+        .into(),
         reporting_controller: "kustomize-controller".into(),
         reporting_instance: "kc-0".into(),
     }
@@ -37,14 +41,18 @@ fn settings(kind: &str) -> Settings {
         provider_type: kind.into(),
         provider_uid: "0c9c2e41-d2f9-4f9b-9c41-bebc1984d67a".into(),
         address: match kind {
-            "github" | "githubdispatch" => "https://github.com/org/repo".into(),
-            "gitlab" => "https://gitlab.example/group/sub/repo.git".into(),
+            "github" | "githubdispatch" | "githubpullrequestcomment" => "https://github.com/org/repo".into(),
+            "gitea" | "giteapullrequestcomment" => "https://gitea.example/org/repo".into(),
+            "bitbucket" => "https://bitbucket.org/org/repo".into(),
+            "bitbucketserver" => "https://example.com/context/scm/project/repo.git".into(),
+            "azuredevops" => "https://dev.azure.com/org/project/_git/repo".into(),
+            "gitlab" | "gitlabmergerequestcomment" => "https://gitlab.example/group/sub/repo.git".into(),
             _ => format!("https://example.com/{kind}"),
         },
         channel: if kind == "zulip" { "ops/alerts".into() } else { "general".into() },
         username: "bot".into(),
         password: "p".into(),
-        token: "sesame9".into(),
+        token: if kind == "bitbucket" { "u:sesame9".into() } else { "sesame9".into() },
         hmac_key: b"sesame9".to_vec(),
         commit_status: "kustomization/web/0c9c2e41".into(),
         ..Settings::default()
@@ -72,6 +80,10 @@ fn rendered(kind: &str, severity: &str) -> String {
         Delivery::Nothing => "nothing".to_owned(),
         Delivery::Messages(messages) => messages.iter().map(text).collect::<Vec<_>>().join("\n"),
         Delivery::CommitStatus(status) => format!("{}\n{}", text(&status.read), text(&status.write)),
+        Delivery::Comment(comment) => {
+            let messages = [&comment.who, &comment.list, &comment.create, &(comment.update)(7)];
+            messages.map(text).join("\n")
+        }
     }
 }
 
@@ -99,7 +111,14 @@ fn requests(
         "datadog",
         "github",
         "gitlab",
-        "githubdispatch"
+        "githubdispatch",
+        "gitea",
+        "bitbucket",
+        "bitbucketserver",
+        "azuredevops",
+        "githubpullrequestcomment",
+        "giteapullrequestcomment",
+        "gitlabmergerequestcomment"
     )]
     kind: &str,
 ) {

@@ -6,7 +6,8 @@ use http::header::{AUTHORIZATION, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use url::Url;
 use weir_notification_controller::delivery::{Retry, Sender, Transport};
-use weir_notification_controller::provider::{Accept, Delivery, Message};
+use weir_notification_controller::event::Event;
+use weir_notification_controller::provider::{Accept, Delivery, Message, Settings, build};
 use weir_testkit::{SinkAnswer, WebhookSink};
 
 const QUICK: Retry = Retry { first: Duration::from_millis(10) };
@@ -165,4 +166,88 @@ async fn bad_tls_material_is_told() {
     let transport = Transport { authorities: Some(b"no certificate".to_vec()), ..Transport::default() };
     let error = send_via(message("https://one.example/x"), transport, TIMEOUT).await.unwrap_err();
     assert_eq!(error, "failed to get TLS config: failed to parse CA certificate");
+}
+
+fn commit_status(kind: &str, address: &str) -> Delivery {
+    let token = if kind == "bitbucketserver" { "t" } else { "u:p" };
+    let settings = Settings {
+        provider_type: kind.into(),
+        address: address.into(),
+        token: token.into(),
+        commit_status: "kustomization/web".into(),
+        provider_uid: "uid".into(),
+        ..Settings::default()
+    };
+    let revision = "main@sha1:5394cb7f48332b2de7c17dd8b8384bbc84b7e736".to_owned();
+    let event = Event {
+        severity: "info".into(),
+        reason: "ReconciliationSucceeded".into(),
+        metadata: [("revision".to_owned(), revision), ("change_request".to_owned(), "12".to_owned())].into(),
+        ..Event::default()
+    };
+    build(&settings).unwrap().render(&event).unwrap()
+}
+
+async fn deliver(delivery: Delivery) -> Result<(), String> {
+    weir_runtime::service::install_crypto();
+    let sent = Sender::new(QUICK).deliver(delivery, &Transport::default(), TIMEOUT).await;
+    sent.map_err(|error| error.to_string())
+}
+
+fn methods(sink: &WebhookSink) -> Vec<String> {
+    sink.requests().into_iter().map(|request| request.method).collect()
+}
+
+#[tokio::test]
+async fn a_status_that_is_there_already_is_not_written_again() {
+    let sink = WebhookSink::start().await.unwrap();
+    let current =
+        r#"[{"context":"kustomization/web","state":"success","description":"reconciliation succeeded"}]"#;
+    sink.answer_with(move |_| answer(StatusCode::OK, current));
+    deliver(commit_status("github", &sink.url("/org/repo"))).await.unwrap();
+    assert_eq!(methods(&sink), ["GET"]);
+    sink.forget();
+    sink.answer_with(|_| answer(StatusCode::OK, "[]"));
+    deliver(commit_status("github", &sink.url("/org/repo"))).await.unwrap();
+    assert_eq!(methods(&sink), ["GET", "POST"]);
+}
+
+#[tokio::test]
+async fn a_missing_status_is_no_failure_where_the_service_answers_404() {
+    let sink = WebhookSink::start().await.unwrap();
+    sink.answer_with(|request| {
+        let status = if request.method == "GET" { StatusCode::NOT_FOUND } else { StatusCode::NO_CONTENT };
+        answer(status, "")
+    });
+    deliver(commit_status("bitbucketserver", &sink.url("/ctx/scm/p/r.git"))).await.unwrap();
+    assert_eq!(methods(&sink), ["GET", "POST"]);
+    sink.forget();
+    let error = deliver(commit_status("github", &sink.url("/org/repo"))).await.unwrap_err();
+    assert_eq!(
+        error,
+        "could not list commit statuses: request failed: request failed with status code 404: "
+    );
+}
+
+#[tokio::test]
+async fn a_comment_of_ours_is_updated_and_those_of_others_are_left_alone() {
+    let sink = WebhookSink::start().await.unwrap();
+    let comment = |author: &str| {
+        let body = "<!-- flux-pr-comment-key:uid/// -->";
+        serde_json::json!([{"id": 5, "body": body, "user": {"login": author}}]).to_string()
+    };
+    for (author, expected) in [("bot", "PATCH"), ("someone", "POST")] {
+        let comments = comment(author);
+        sink.answer_with(move |request| SinkAnswer {
+            body: if request.path.ends_with("/user") {
+                r#"{"login":"bot"}"#.into()
+            } else {
+                comments.clone().into()
+            },
+            ..SinkAnswer::default()
+        });
+        deliver(commit_status("githubpullrequestcomment", &sink.url("/org/repo"))).await.unwrap();
+        assert_eq!(methods(&sink), ["GET", "GET", expected]);
+        sink.forget();
+    }
 }

@@ -59,6 +59,14 @@ fn the_users_commit_goes_before_the_origin_and_the_revision() {
 }
 
 #[test]
+fn keys_of_statuses_are_hashes_of_their_names() {
+    assert_eq!(
+        status_key("kustomization/gitops-system/0c9c2e41"),
+        "c99410a43c260fddd152a40c296bddfa0b8fd879"
+    );
+}
+
+#[test]
 fn the_default_name_of_a_status_is_unique_per_cluster() {
     let object =
         ObjectReference { kind: "Kustomization".into(), name: "gitops-system".into(), ..Default::default() };

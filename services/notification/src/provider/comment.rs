@@ -1,0 +1,167 @@
+//! `githubpullrequestcomment`, `giteapullrequestcomment`, `gitlabmergerequestcomment`: one comment per object on a pull or
+//! merge request, kept up to date in place (NTF-81 … NTF-83).
+
+use http::{HeaderName, HeaderValue, Method};
+use percent_encoding::utf8_percent_encode;
+use serde_json::{Value, json};
+
+use super::git::Repository;
+use super::gitea::GiteaApi;
+use super::github::GitHubApi;
+use super::gitlab::{PRIVATE_TOKEN, SEGMENT};
+use super::message::{Comment, secret_header};
+use super::{Delivery, InitError, Message, Notifier, RenderError, Settings};
+use crate::event::{Event, metadata::CHANGE_REQUEST, text::markdown};
+
+/// The services with comments.
+enum Forge {
+    GitHub(GitHubApi),
+    Gitea(GiteaApi),
+    GitLab { repository: Repository, token: HeaderValue },
+}
+
+pub(super) struct Comments {
+    forge: Forge,
+    provider_uid: String,
+}
+
+impl Comments {
+    pub(super) fn github(settings: &Settings) -> Result<Self, InitError> {
+        Self::on(Forge::GitHub(GitHubApi::new(settings)?), settings)
+    }
+
+    pub(super) fn gitea(settings: &Settings) -> Result<Self, InitError> {
+        Self::on(Forge::Gitea(GiteaApi::new(settings)?), settings)
+    }
+
+    pub(super) fn gitlab(settings: &Settings) -> Result<Self, InitError> {
+        let token = settings.token_or_password();
+        if token.is_empty() {
+            return Err(InitError::Token("gitlab token cannot be empty"));
+        }
+        let token = secret_header(token).ok_or_else(|| InitError::Header(PRIVATE_TOKEN.to_string()))?;
+        Self::on(Forge::GitLab { repository: Repository::parse(&settings.address)?, token }, settings)
+    }
+
+    fn on(forge: Forge, settings: &Settings) -> Result<Self, InitError> {
+        if settings.provider_uid.is_empty() {
+            return Err(InitError::Token("provider UID cannot be empty"));
+        }
+        Ok(Self { forge, provider_uid: settings.provider_uid.clone() })
+    }
+}
+
+impl Notifier for Comments {
+    fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
+        let number = change_request(event)?;
+        let prefix = if matches!(self.forge, Forge::GitLab { .. }) {
+            "flux-mr-comment-key"
+        } else {
+            "flux-pr-comment-key"
+        };
+        let marker = format!("<!-- {prefix}:{}/{} -->", self.provider_uid, event.involved_object.path());
+        let body = json!({"body": format!("{marker}\n\n{}", markdown(event))});
+        Ok(Delivery::Comment(Box::new(self.forge.comment(number, marker, &body))))
+    }
+}
+
+fn change_request(event: &Event) -> Result<u64, RenderError> {
+    let text = event.metadata.get(CHANGE_REQUEST).ok_or(RenderError::NoChangeRequest)?;
+    text.parse().map_err(|_| RenderError::BadChangeRequest(text.clone()))
+}
+
+/// Where each service has what; the texts of failures name its kind of request.
+struct Places {
+    who: Message,
+    list: Message,
+    create: Message,
+    update: Box<dyn Fn(u64) -> Message + Send + Sync>,
+    author: &'static str,
+    name: &'static str,
+}
+
+impl Forge {
+    fn comment(&self, number: u64, marker: String, body: &Value) -> Comment {
+        let places = self.places(number, body);
+        let (on_list, on_update, on_create) = match self {
+            Self::GitLab { .. } => (
+                "failed to list merge request notes: ",
+                "failed to update merge request note: ",
+                "failed to create merge request note: ",
+            ),
+            _ => (
+                "failed to list pull request comments: ",
+                "failed to update pull request comment: ",
+                "failed to create pull request comment: ",
+            ),
+        };
+        let (author, name, update) = (places.author, places.name, places.update);
+        Comment {
+            who: places.who.failing_with("failed to get authenticated user info: "),
+            list: places.list.failing_with(on_list),
+            create: places.create.failing_with(on_create),
+            update: Box::new(move |id| update(id).failing_with(on_update)),
+            find: Box::new(move |me, comments| {
+                let is_mine = |comment: &&Value| {
+                    let by = comment.pointer(author);
+                    let text = comment.get("body").and_then(Value::as_str).unwrap_or_default();
+                    by.is_some() && by == me.get(name) && text.contains(&marker)
+                };
+                comments.as_array()?.iter().find(is_mine)?.get("id")?.as_u64()
+            }),
+        }
+    }
+
+    fn places(&self, number: u64, body: &Value) -> Places {
+        match self {
+            Self::GitHub(api) => {
+                let listed = [("sort", "created"), ("direction", "asc"), ("per_page", "100")];
+                let patch = api.post("issues/comments/", body);
+                Places {
+                    who: api.get_global("user"),
+                    list: api.get(&format!("issues/{number}/comments"), &listed),
+                    create: api.post(&format!("issues/{number}/comments"), body),
+                    update: Box::new(move |id| at(&patch, Method::PATCH, id)),
+                    author: "/user/login",
+                    name: "login",
+                }
+            }
+            Self::Gitea(api) => {
+                let patch = api.post("issues/comments/", body);
+                Places {
+                    who: api.get_global("user"),
+                    list: api.get(&format!("issues/{number}/comments"), &[("page", "1"), ("limit", "100")]),
+                    create: api.post(&format!("issues/{number}/comments"), body),
+                    update: Box::new(move |id| at(&patch, Method::PATCH, id)),
+                    author: "/user/login",
+                    name: "login",
+                }
+            }
+            Self::GitLab { repository, token } => {
+                let project = utf8_percent_encode(&repository.id, SEGMENT);
+                let notes = format!("/api/v4/projects/{project}/merge_requests/{number}/notes");
+                let listed = [("order_by", "created_at"), ("sort", "asc"), ("per_page", "100")];
+                let allowed =
+                    |message: Message| message.with(HeaderName::clone(&PRIVATE_TOKEN), token.clone());
+                let put = allowed(Message::post_json(&repository.api(&format!("{notes}/"), &[]), body));
+                Places {
+                    who: allowed(Message::get(&repository.api("/api/v4/user", &[]))),
+                    list: allowed(Message::get(&repository.api(&notes, &listed))),
+                    create: allowed(Message::post_json(&repository.api(&notes, &[]), body)),
+                    update: Box::new(move |id| at(&put, Method::PUT, id)),
+                    author: "/author/username",
+                    name: "username",
+                }
+            }
+        }
+    }
+}
+
+/// The same message with another method, to the comment of this id.
+fn at(message: &Message, method: Method, id: u64) -> Message {
+    let mut message = message.clone();
+    let path = format!("{}{id}", message.url.path());
+    message.url.set_path(&path);
+    message.method = method;
+    message
+}

@@ -1,0 +1,88 @@
+//! `gitea`: a commit status on Gitea or Forgejo; work in progress shows as pending.
+
+use http::HeaderValue;
+use serde_json::{Value, json};
+
+use super::git::{Repository, commit, state};
+use super::{CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
+use crate::event::{Event, text::reason_in_words};
+
+/// The API of the host of a repository, and how requests are allowed.
+pub(super) struct GiteaApi {
+    repository: Repository,
+    base: String,
+    authorization: Option<HeaderValue>,
+}
+
+impl GiteaApi {
+    pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
+        let token = settings.token_or_password();
+        if token.is_empty() {
+            return Err(InitError::Token("gitea token cannot be empty"));
+        }
+        let repository = Repository::parse(&settings.address)?;
+        let (owner, name) = repository.owner_and_name()?;
+        let base = format!("/api/v1/repos/{owner}/{name}");
+        Ok(Self { authorization: settings.authorization("token ", token)?, repository, base })
+    }
+
+    /// A GET below the repository.
+    pub(super) fn get(&self, path: &str, query: &[(&str, &str)]) -> Message {
+        let url = self.repository.api(&format!("{}/{path}", self.base), query);
+        Message::get(&url).authorized(self.authorization.as_ref())
+    }
+
+    /// A GET of what belongs to no repository.
+    pub(super) fn get_global(&self, path: &str) -> Message {
+        let url = self.repository.api(&format!("/api/v1/{path}"), &[]);
+        Message::get(&url).authorized(self.authorization.as_ref())
+    }
+
+    /// A POST below the repository.
+    pub(super) fn post(&self, path: &str, payload: &Value) -> Message {
+        let url = self.repository.api(&format!("{}/{path}", self.base), &[]);
+        Message::post_json(&url, payload).authorized(self.authorization.as_ref())
+    }
+}
+
+pub(super) struct Gitea {
+    api: GiteaApi,
+    name: String,
+}
+
+impl Gitea {
+    pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
+        Ok(Self { api: GiteaApi::new(settings)?, name: settings.commit_status.clone() })
+    }
+}
+
+impl Notifier for Gitea {
+    fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
+        let commit = commit(event)?;
+        let state =
+            if event.is_progressing() { "pending" } else { state(event, "success", "failure", "gitea")? };
+        let status = json!({
+            "state": state,
+            "target_url": "",
+            "description": reason_in_words(&event.reason),
+            "context": self.name,
+        });
+        let listed = [("page", "1"), ("limit", "50")];
+        let read = self.api.get(&format!("commits/{commit}/statuses"), &listed);
+        let write = self.api.post(&format!("statuses/{commit}"), &status);
+        Ok(Delivery::CommitStatus(Box::new(CommitStatus {
+            read: read.failing_with("could not list commit statuses: "),
+            write: write.failing_with("could not create commit status: "),
+            is_current: Box::new(move |answer| is_current(answer, &status)),
+        })))
+    }
+}
+
+/// Gitea calls the state of a status `status` when it lists them, the newest first.
+fn is_current(answer: &Value, status: &Value) -> bool {
+    let latest =
+        answer.as_array().into_iter().flatten().find(|one| one.get("context") == status.get("context"));
+    latest.is_some_and(|one| {
+        one.get("status") == status.get("state") && one.get("description") == status.get("description")
+    })
+}
