@@ -91,6 +91,7 @@ impl Target {
             resources.iter_mut().for_each(|resource| resource.origin = Some(Rc::clone(&origin)));
         }
         for resource in resources {
+            build.note_schema_use(&resource);
             accumulated
                 .resources
                 .append(resource, build.schema())

@@ -1,6 +1,6 @@
 //! One build: what its steps share, and their order at the root (KZ-107).
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use crate::accumulate::{Accumulator, Target};
@@ -24,6 +24,8 @@ pub(crate) struct Build<'b> {
     /// Whether origins and transformations are recorded (KZ-1313).
     pub(crate) is_tracking: bool,
     custom_schema: OnceCell<Schema>,
+    /// Whether the built-in schema has decided something already.
+    has_used_schema: Cell<bool>,
     warnings: RefCell<Vec<Warning>>,
 }
 
@@ -74,6 +76,7 @@ fn run(
         defaults: Rc::new(Config::defaults()),
         is_tracking: false,
         custom_schema: OnceCell::new(),
+        has_used_schema: Cell::new(false),
         warnings: RefCell::default(),
     };
     let target = Target::open(&build, loader, given)?;
@@ -113,12 +116,20 @@ impl Build<'_> {
         }
         let base = match self.options.custom_schema {
             CustomSchema::Extends => Some(Schema::built_in()),
-            CustomSchema::Replaces => None,
+            // A base sets it too late to replace what was used before; then the reference ends up with both.
+            CustomSchema::Replaces => self.has_used_schema.get().then(Schema::built_in),
         };
         let schema = make(base)?;
         // Nobody else sets it in between.
         let _set = self.custom_schema.set(schema);
         Ok(())
+    }
+
+    /// Notes that a resource was looked up in the schema.
+    pub(crate) fn note_schema_use(&self, resource: &Resource) {
+        if !self.has_used_schema.get() && !Schema::built_in().knows(resource.gvk()) {
+            self.has_used_schema.set(true);
+        }
     }
 
     /// Keeps a remark for the output.

@@ -29,6 +29,8 @@ pub(crate) struct Config {
     pub(crate) var_reference: Vec<FieldSpec>,
     pub(crate) images: Vec<FieldSpec>,
     pub(crate) replicas: Vec<FieldSpec>,
+    /// Whether merging into nothing changes nothing: no spec is hidden by a more specific one before it.
+    is_settled: bool,
 }
 
 /// Where names of one kind of resource are written in others.
@@ -71,6 +73,7 @@ impl Config {
     pub(crate) fn defaults() -> Self {
         let mut config = table::parse(include_str!("config/defaults.txt"));
         config.sort();
+        config.is_settled = true;
         config
     }
 
@@ -99,12 +102,14 @@ impl Config {
         if Rc::ptr_eq(self, other) || other.is_empty() {
             return Ok(Rc::clone(self));
         }
-        if self.is_empty() {
+        let is_first = self.is_empty();
+        if is_first && other.is_settled {
             return Ok(Rc::clone(other));
         }
         let mut merged = Self::clone(self);
         merged.add(other)?;
         merged.sort();
+        merged.is_settled = is_first;
         Ok(Rc::new(merged))
     }
 
@@ -172,6 +177,7 @@ impl Decode for Config {
                 var_reference: fields.take("varReference", decoder)?,
                 images: fields.take("images", decoder)?,
                 replicas: fields.take("replicas", decoder)?,
+                is_settled: false,
             })
         })
     }

@@ -82,8 +82,8 @@ pub struct Label {
     pub include_selectors: bool,
     /// Also in templates.
     pub include_templates: bool,
-    /// Also in volume claim templates.
-    pub include_volume_claim_templates: bool,
+    /// Also in volume claim templates. Without a choice they count as templates, as in release v5.8.1 (QK-16).
+    pub include_volume_claim_templates: Option<bool>,
     /// Further places.
     pub fields: Vec<FieldSpec>,
 }

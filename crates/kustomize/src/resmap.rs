@@ -19,10 +19,6 @@ pub(crate) struct ResMap {
 }
 
 impl ResMap {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Resource> {
         self.resources.iter()
     }

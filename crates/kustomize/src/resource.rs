@@ -21,8 +21,6 @@ pub struct Resource {
     pub(crate) suffixes: Vec<Rc<str>>,
     pub(crate) behavior: Behavior,
     pub(crate) needs_hash: bool,
-    pub(crate) allow_name_change: bool,
-    pub(crate) allow_kind_change: bool,
     pub(crate) origin: Option<Rc<Origin>>,
     pub(crate) transformations: Vec<Rc<Origin>>,
     /// Names of the vars that take their value from here.
@@ -68,23 +66,28 @@ impl Behavior {
 }
 
 impl Resource {
-    /// Takes over a node that has passed validation. Flags that users set through internal annotations count
-    /// (KZ-507).
+    /// Takes over a node that has passed validation. What internal annotations say counts, since the reference keeps
+    /// its notes there (KZ-507).
     pub(crate) fn new(node: Node) -> Self {
         let annotation = |key: &str| {
             node.text_at(&["metadata", "annotations", &format!("internal.config.kubernetes.io/{key}")])
         };
+        let list = |key: &str| -> Vec<Rc<str>> {
+            annotation(key).map(|list| list.split(',').map(Rc::from).collect()).unwrap_or_default()
+        };
         let needs_hash = annotation("needsHashSuffix") == Some("enabled");
         let behavior = annotation("generatorBehavior").map(Behavior::parse).unwrap_or_default();
+        let former = list("previousNamespaces").into_iter().zip(list("previousNames")).zip(list("previousKinds"));
+        let history: Vec<PreviousId> =
+            former.map(|((namespace, name), kind)| PreviousId { namespace, name, kind }).collect();
+        let (prefixes, suffixes) = (list("prefixes"), list("suffixes"));
         Self {
             node,
-            history: Vec::new(),
-            prefixes: Vec::new(),
-            suffixes: Vec::new(),
+            history,
+            prefixes,
+            suffixes,
             behavior,
             needs_hash,
-            allow_name_change: false,
-            allow_kind_change: false,
             origin: None,
             transformations: Vec::new(),
             var_names: Vec::new(),

@@ -20,6 +20,8 @@ static BUILT_IN: LazyLock<Schema> = LazyLock::new(|| table::parse(include_str!("
 pub(crate) struct Schema {
     types: Vec<Type>,
     kinds: HashMap<String, TypeId>,
+    /// Types by the names of their OpenAPI definitions, for references of custom schemas.
+    definitions: HashMap<String, TypeId>,
     cluster_scoped: HashSet<String>,
 }
 
@@ -84,6 +86,12 @@ impl Schema {
     pub(crate) fn is_cluster_scoped(&self, gvk: Gvk<'_>) -> bool {
         // Most resources are of namespaced kinds that no cluster-scoped kind is named like.
         self.cluster_scoped.contains(&kind_key(gvk))
+    }
+
+    /// Whether the kind is one of those that the built-in schema covers.
+    pub(crate) fn knows(&self, gvk: Gvk<'_>) -> bool {
+        let key = kind_key(gvk);
+        self.kinds.contains_key(&key) || self.cluster_scoped.contains(&key)
     }
 
     /// The type of a kind.

@@ -151,10 +151,13 @@ impl Builtins<'_, '_> {
                 merge_all(&mut specs, config.common_labels.clone()).context(merging)?;
             } else {
                 if label.include_templates {
-                    merge_all(&mut specs, config.template_labels.clone())
+                    let claims_are_separate = label.include_volume_claim_templates.is_some();
+                    let is_claim = |spec: &FieldSpec| config.volume_claim_template_labels.contains(spec);
+                    let templates = config.template_labels.iter().filter(|spec| !(claims_are_separate && is_claim(spec)));
+                    merge_all(&mut specs, templates.cloned())
                         .context(|| "failed to merge template fieldSpec".to_owned())?;
                 }
-                if label.include_volume_claim_templates {
+                if label.include_volume_claim_templates == Some(true) {
                     merge_all(&mut specs, config.volume_claim_template_labels.clone()).context(merging)?;
                 }
                 merge_one(&mut specs, own_labels()).context(merging)?;

@@ -40,3 +40,20 @@ fn contradictions_and_unknown_sections_are_errors() {
     let error = read("namePrefixes: []\n").unwrap_err().to_string();
     assert!(error.starts_with("error unmarshaling JSON: while decoding JSON: json: unknown field \"namePrefixes\""));
 }
+
+#[test]
+fn the_defaults_hide_nothing_of_themselves() {
+    let defaults = Config::defaults();
+    let unsettled = Rc::new(Config { is_settled: false, ..defaults.clone() });
+    let merged = Rc::new(Config::default()).merged(&unsettled).unwrap();
+    assert_eq!(*merged, defaults);
+}
+
+#[test]
+fn specific_fields_hide_the_general_one() {
+    let custom = read("namePrefix:\n- {kind: Deployment, path: metadata/name}\n").unwrap();
+    let own = Rc::new(Config::defaults()).merged(&custom).unwrap();
+    let merged = Rc::new(Config::default()).merged(&own).unwrap();
+    assert_eq!(merged.name_prefix.len(), 1);
+    assert_eq!(merged.name_prefix[0].kind, "Deployment");
+}

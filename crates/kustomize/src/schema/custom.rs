@@ -28,21 +28,21 @@ pub(super) fn read(document: &Node, base: Option<&Schema>) -> Result<Schema, Sch
 /// Turns definitions into types; references may point forward, so ids are given out first.
 struct Reader<'s> {
     schema: &'s mut Schema,
-    names: HashMap<String, TypeId>,
 }
 
 impl<'s> Reader<'s> {
     fn new(schema: &'s mut Schema, definitions: &Map) -> Self {
         let first = schema.types.len();
-        let names: HashMap<String, TypeId> =
-            definitions.iter().enumerate().map(|(index, (name, _))| (name.to_owned(), first + index)).collect();
+        for (index, (name, _)) in definitions.iter().enumerate() {
+            schema.definitions.insert(name.to_owned(), first + index);
+        }
         schema.types.resize_with(first + definitions.len(), Type::default);
-        Self { schema, names }
+        Self { schema }
     }
 
     fn read_all(&mut self, definitions: &Map) {
         for (name, definition) in definitions.iter() {
-            let Some(id) = self.names.get(name).copied() else { continue };
+            let Some(id) = self.schema.definitions.get(name).copied() else { continue };
             let read = self.read_type(definition);
             if let Some(slot) = self.schema.types.get_mut(id) {
                 *slot = read;
@@ -76,7 +76,7 @@ impl<'s> Reader<'s> {
     fn target_of(&mut self, property: &Node) -> Option<TypeId> {
         if let Some(reference) = property.text_at(&["$ref"]) {
             let name = reference.rsplit('/').next().unwrap_or_default();
-            return self.names.get(name).copied();
+            return self.schema.definitions.get(name).copied();
         }
         if property.get("properties").is_none() && property.get("additionalProperties").is_none() {
             return None;

@@ -18,9 +18,12 @@ pub(super) fn parse(table: &str) -> Schema {
         let fields = fields.split(' ').map(|field| parse_field(field, &ids)).collect();
         schema.types.push(Type { fields, additional: None });
     }
-    for (api_version, kinds) in lines().filter_map(|line| line.split_once(" = ")) {
-        for kind in kinds.split(' ') {
-            add_kind(&mut schema, api_version, kind, &ids);
+    for (owner, names) in lines().filter_map(|line| line.split_once(" = ")) {
+        for name in names.split(' ') {
+            match owner.strip_prefix('@') {
+                Some(package) => add_definition(&mut schema, package, name, &ids),
+                None => add_kind(&mut schema, owner, name, &ids),
+            }
         }
     }
     schema
@@ -52,5 +55,12 @@ fn add_kind(schema: &mut Schema, api_version: &str, text: &str, ids: &HashMap<&s
     }
     if let Some(id) = ids.get(type_name) {
         schema.kinds.insert(key, *id);
+    }
+}
+
+fn add_definition(schema: &mut Schema, package: &str, text: &str, ids: &HashMap<&str, TypeId>) {
+    let (name, type_name) = text.split_once('>').unwrap_or((text, text));
+    if let Some(id) = ids.get(type_name) {
+        schema.definitions.insert(format!("{package}.{name}"), *id);
     }
 }
