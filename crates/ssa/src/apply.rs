@@ -70,7 +70,7 @@ impl Session {
     ///
     /// # Errors
     /// The first object that is refused, with what the stages before have done. Objects of its own stage are not
-    /// written unless all of them have passed.
+    /// written unless all of them have passed. [`Error::Cancelled`] if it was called off before anything was written.
     pub async fn apply(
         &self,
         mut manifests: Vec<Manifest>,
@@ -97,7 +97,7 @@ impl Session {
             if members.is_empty() {
                 continue;
             }
-            match applier.stage(stage, members).await {
+            match applier.stage(stage, members, !done.has_changes()).await {
                 Ok(changes) => done.0.extend(changes),
                 Err(error) => return Err(ApplyFailure { error, done }),
             }
@@ -107,16 +107,22 @@ impl Session {
 }
 
 impl Applier<'_> {
-    async fn stage(&self, stage: Stage, members: Vec<Manifest>) -> Result<Vec<Change>, Error> {
+    /// A stage may be called off before anything was written, or what was written would be in no inventory.
+    async fn stage(
+        &self,
+        stage: Stage,
+        members: Vec<Manifest>,
+        may_cancel: bool,
+    ) -> Result<Vec<Change>, Error> {
         let evaluations = members.into_iter().map(|manifest| self.evaluate(manifest));
         let evaluated: Vec<Evaluated> =
             stream::iter(evaluations).buffered(self.settings.concurrency.max(1)).try_collect().await?;
+        if may_cancel && self.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
         let mut changes = Vec::with_capacity(evaluated.len());
         let mut waited_for = Vec::new();
         for object in &evaluated {
-            if self.cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
             let (action, status) = self.carry_out(object).await?;
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
             if stage.is_awaited() && status.is_some_and(|status| status != Status::Current) {
@@ -187,9 +193,6 @@ impl Applier<'_> {
                     items.push(found.item(&id));
                     late.push(id);
                 }
-            }
-            if self.cancel.is_cancelled() {
-                return Err(Error::Cancelled);
             }
             if !late.is_empty() && Instant::now() > deadline {
                 return Err(Error::StageTimeout { items: items.join(", ") });

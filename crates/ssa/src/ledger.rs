@@ -35,11 +35,20 @@ pub struct Ledger {
     state: Mutex<State>,
 }
 
+/// What a watch sees of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Its metadata: enough to tell drift, not health.
+    Metadata,
+    /// All of it.
+    Whole,
+}
+
 #[derive(Default)]
 struct State {
     objects: HashMap<ObjectId, Record>,
-    /// Kinds whose watch has listed everything and runs.
-    watched: HashSet<GroupKind>,
+    /// Kinds whose watch has listed everything and runs, and what it sees of their objects.
+    watched: HashMap<GroupKind, Depth>,
     waiting: HashSet<Owner>,
 }
 
@@ -109,14 +118,12 @@ impl Ledger {
     /// The health of an object as last seen, if a watch vouches for it.
     pub fn assessment(&self, id: &ObjectId) -> Option<Assessment> {
         let state = self.state.lock();
-        if !state.is_watched(id) {
-            return None;
-        }
+        let depth = state.depth(id)?;
         let record = state.objects.get(id)?;
-        match &record.seen {
-            Some(seen) => seen.assessment.clone(),
-            None => Some(Assessment::not_found()),
-        }
+        let Some(seen) = &record.seen else { return Some(Assessment::not_found()) };
+        // What is in progress by the answer to an apply gets ahead without its metadata telling.
+        let is_open = |found: &Assessment| depth == Depth::Metadata && found.status == Status::InProgress;
+        seen.assessment.clone().filter(|found| !is_open(found))
     }
 
     /// Sends [`Notice::Status`] to this owner from now on.
@@ -223,9 +230,9 @@ impl Ledger {
     }
 
     /// A watch has listed all objects of a kind: those recorded before the list began and not in it are gone.
-    pub(crate) fn listed(&self, kind: &GroupKind, present: &HashSet<ObjectId>, began: Instant) {
+    pub(crate) fn listed(&self, kind: &GroupKind, depth: Depth, present: &HashSet<ObjectId>, began: Instant) {
         let mut state = self.state.lock();
-        state.watched.insert(kind.clone());
+        state.watched.insert(kind.clone(), depth);
         let gone = state.objects.iter().filter(|(id, record)| {
             id.group == kind.group && id.kind == kind.kind && record.touched < began && !present.contains(*id)
         });
@@ -272,9 +279,13 @@ impl Ledger {
 }
 
 impl State {
-    fn is_watched(&self, id: &ObjectId) -> bool {
+    fn depth(&self, id: &ObjectId) -> Option<Depth> {
         let kind = GroupKind { group: id.group.clone(), kind: id.kind.clone() };
-        self.watched.contains(&kind)
+        self.watched.get(&kind).copied()
+    }
+
+    fn is_watched(&self, id: &ObjectId) -> bool {
+        self.depth(id).is_some()
     }
 }
 

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::status;
+use crate::ledger::Depth;
 use crate::{GroupKind, Ledger, Mapping, ObjectId};
 
 /// Watches held at once; one is a connection. Objects of further kinds are checked by requests as if there were none.
@@ -135,7 +136,9 @@ impl Inner {
                     self.ledger.saw(&id, object.metadata(), object.body());
                     present.insert(id);
                 }
-                Ok(Event::InitDone) => self.ledger.listed(kind, &std::mem::take(&mut present), began),
+                Ok(Event::InitDone) => {
+                    self.ledger.listed(kind, K::DEPTH, &std::mem::take(&mut present), began);
+                }
                 Ok(Event::Apply(object)) => {
                     let id = id_of(kind, object.metadata());
                     self.ledger.saw(&id, object.metadata(), object.body());
@@ -155,11 +158,15 @@ impl Inner {
 
 /// An object as a watch delivers it.
 trait Sighting {
+    const DEPTH: Depth;
+
     fn metadata(&self) -> &ObjectMeta;
     fn body(&self) -> Option<&DynamicObject>;
 }
 
 impl Sighting for DynamicObject {
+    const DEPTH: Depth = Depth::Whole;
+
     fn metadata(&self) -> &ObjectMeta {
         self.meta()
     }
@@ -170,6 +177,8 @@ impl Sighting for DynamicObject {
 }
 
 impl Sighting for PartialObjectMeta<DynamicObject> {
+    const DEPTH: Depth = Depth::Metadata;
+
     fn metadata(&self) -> &ObjectMeta {
         &self.metadata
     }

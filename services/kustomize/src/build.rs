@@ -34,8 +34,28 @@ pub(crate) struct Built {
     pub(crate) manifests: Vec<Manifest>,
     /// `sha256:<hex>` of the manifests as YAML (KS-REC-54).
     pub(crate) digest: String,
-    /// What was read, and so what a new revision must not change to make the same build.
-    pub(crate) read_set: ReadSet,
+    /// What a new revision must not change to make the same build.
+    pub(crate) footprint: Footprint,
+}
+
+/// What has decided a build.
+#[derive(Default)]
+pub(crate) struct Footprint {
+    document: u64,
+    read_set: ReadSet,
+}
+
+impl Footprint {
+    /// Whether a build of the same spec over these files gives the same manifests.
+    pub(crate) fn still_holds(
+        &self,
+        files: &MemoryFs,
+        directory: &RelPath,
+        spec: &KustomizationSpec,
+    ) -> bool {
+        let document = document::fingerprint(files, directory, spec);
+        document.is_ok_and(|document| document == self.document) && self.read_set.still_holds(files)
+    }
 }
 
 /// Why there are no manifests.
@@ -64,6 +84,7 @@ pub(crate) enum Error {
 /// Builds. `Err` holds what the condition will say.
 pub(crate) fn build(input: Input) -> Result<Built, Error> {
     let Input { files, directory, spec, variables, is_strict } = input;
+    let fingerprint = document::fingerprint(&files, &directory, &spec)?;
     let document = document::merged(&files, &directory, &spec)?;
     let output = build_kustomization(&files, &directory, document, &options(&spec)).map_err(Error::Build)?;
     let mut manifests = Vec::with_capacity(output.resources.len());
@@ -88,7 +109,8 @@ pub(crate) fn build(input: Input) -> Result<Built, Error> {
     }
     manifests.iter_mut().for_each(|manifest| add_common_metadata(manifest, &spec));
     let digest = format!("sha256:{}", hex::encode(hasher.finalize()));
-    Ok(Built { manifests, digest, read_set: output.read_set })
+    let footprint = Footprint { document: fingerprint, read_set: output.read_set };
+    Ok(Built { manifests, digest, footprint })
 }
 
 fn options(_spec: &KustomizationSpec) -> Options {

@@ -114,6 +114,13 @@ fn texts(data: BTreeMap<String, k8s_openapi::ByteString>) -> BTreeMap<String, St
 }
 
 #[cfg(test)]
+impl<'a> FromIterator<(&'a str, &'a str)> for Variables {
+    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(entries: I) -> Self {
+        Self(entries.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

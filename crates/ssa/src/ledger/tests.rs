@@ -38,7 +38,7 @@ fn ledger() -> (Ledger, Notices) {
     let sink = Arc::clone(&notices);
     let notify = move |owner: &Owner, notice| sink.lock().push((owner.name.clone(), notice));
     let ledger = Ledger::new("kustomize-controller", &[], notify);
-    ledger.listed(&kind(), &HashSet::new(), Instant::now());
+    ledger.listed(&kind(), Depth::Whole, &HashSet::new(), Instant::now());
     (ledger, notices)
 }
 
@@ -115,10 +115,10 @@ fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
     ledger.lost(&id());
     assert_eq!(ledger.assessment(&id()), Some(Assessment::not_found()));
     ledger.settle(&owner("app"), &id(), 1, &object("8", "a", Value::Null));
-    ledger.listed(&kind(), &HashSet::new(), Instant::now());
+    ledger.listed(&kind(), Depth::Whole, &HashSet::new(), Instant::now());
     assert_eq!(notices.lock().len(), 2);
     ledger.settle(&owner("app"), &id(), 1, &object("9", "a", Value::Null));
-    ledger.listed(&kind(), &HashSet::from([id()]), Instant::now());
+    ledger.listed(&kind(), Depth::Whole, &HashSet::from([id()]), Instant::now());
     assert_eq!(notices.lock().len(), 2);
 }
 
@@ -141,4 +141,14 @@ fn forgotten_owner_keeps_nothing() {
     assert!(ledger.proves(&owner("app"), &entries()));
     ledger.forget(&owner("app"));
     assert!(!ledger.proves(&owner("app"), &entries()));
+}
+
+#[test]
+fn progress_is_not_told_from_metadata() {
+    let (ledger, _) = ledger();
+    ledger.listed(&kind(), Depth::Metadata, &HashSet::new(), Instant::now());
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", json!({"observedGeneration": 0})));
+    assert_eq!(ledger.assessment(&id()), None);
+    ledger.settle(&owner("app"), &id(), 1, &object("6", "a", ready()));
+    assert_eq!(ledger.assessment(&id()).map(|found| found.status), Some(Status::Current));
 }

@@ -1,10 +1,15 @@
 //! The kustomization file with the fields of the spec merged in (KS-BLD-1, KS-BLD-5, KS-BLD-10..20).
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use weir_api::kustomize as spec;
+
 use weir_api::kustomize::KustomizationSpec;
 use weir_kustomize::{FileSystem, Image, Kustomization, Patch, RelPath, Selector, UnknownFields};
 
 use super::generate;
+
+/// Bytes of a kustomization file; what is larger is refused when it is read.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// Prefixes of component paths that are not local (KS-BLD-13).
 const REMOTE: [&str; 9] =
@@ -52,6 +57,31 @@ pub(super) fn merged(
         }
     }
     Ok(document)
+}
+
+/// A number that stays when the document would be the same: of the file's bytes, or of what a generated file names, and
+/// of the components that are there.
+pub(super) fn fingerprint(
+    files: &dyn FileSystem,
+    directory: &RelPath,
+    spec: &KustomizationSpec,
+) -> Result<u64, Error> {
+    let mut hasher = DefaultHasher::new();
+    match Kustomization::find(files, directory).map_err(generate::Error::from)? {
+        Some(path) => {
+            path.as_str().hash(&mut hasher);
+            files.read(&path, MAX_FILE).map_err(generate::Error::from)?.hash(&mut hasher);
+        }
+        None => {
+            for member in generate::members(files, directory)? {
+                member.path().as_str().hash(&mut hasher);
+            }
+        }
+    }
+    for path in &spec.components {
+        directory.join(path).is_ok_and(|path| files.resolve(&path).is_ok()).hash(&mut hasher);
+    }
+    Ok(hasher.finish())
 }
 
 fn merge(document: &mut Kustomization, spec: &KustomizationSpec) {

@@ -29,9 +29,43 @@ pub(crate) enum Error {
     TooMany { path: RelPath },
 }
 
-/// Lists manifests, and folders that have a kustomization file of their own, in the order of a walk.
+/// A file or folder that the generated file names.
+pub(super) enum Member {
+    /// A folder with a kustomization file of its own.
+    Folder(RelPath),
+    /// A YAML file.
+    File(RelPath),
+}
+
+impl Member {
+    pub(super) fn path(&self) -> &RelPath {
+        match self {
+            Self::Folder(path) | Self::File(path) => path,
+        }
+    }
+}
+
+/// The generated file: manifests, and folders that have a kustomization file of their own, in the order of a walk.
 pub(super) fn generate(files: &dyn FileSystem, directory: &RelPath) -> Result<Kustomization, Error> {
-    let mut resources = Vec::new();
+    let members = members(files, directory)?;
+    for member in &members {
+        if let Member::File(path) = member {
+            let content = files.read(path, MAX_FILE)?;
+            validate_manifest(path, content, &Options::gitops())
+                .map_err(|source| Error::Manifest { path: path.clone(), source })?;
+        }
+    }
+    let mut document = Kustomization::default();
+    if members.is_empty() {
+        document.namespace = PLACEHOLDER.to_owned();
+    }
+    document.resources = members.iter().map(|member| member.path().relative_to(directory)).collect();
+    Ok(document)
+}
+
+/// What the generated file names.
+pub(super) fn members(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec<Member>, Error> {
+    let mut members = Vec::new();
     let mut left: VecDeque<(RelPath, DirEntry)> = entries(files, directory)?.into();
     let mut seen = 0;
     while let Some((path, entry)) = left.pop_front() {
@@ -41,24 +75,16 @@ pub(super) fn generate(files: &dyn FileSystem, directory: &RelPath) -> Result<Ku
         }
         if entry.kind == FileKind::Directory {
             if Kustomization::find(files, &path)?.is_some() {
-                resources.push(path.relative_to(directory));
+                members.push(Member::Folder(path));
             } else {
                 // The folder's content stands where the folder stood.
                 entries(files, &path)?.into_iter().rev().for_each(|inner| left.push_front(inner));
             }
         } else if has_yaml_extension(&entry.name) {
-            let content = files.read(&path, MAX_FILE)?;
-            validate_manifest(&path, content, &Options::gitops())
-                .map_err(|source| Error::Manifest { path: path.clone(), source })?;
-            resources.push(path.relative_to(directory));
+            members.push(Member::File(path));
         }
     }
-    let mut document = Kustomization::default();
-    if resources.is_empty() {
-        document.namespace = PLACEHOLDER.to_owned();
-    }
-    document.resources = resources;
-    Ok(document)
+    Ok(members)
 }
 
 fn entries(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec<(RelPath, DirEntry)>, FsError> {

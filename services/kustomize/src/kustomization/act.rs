@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use weir_api::{Artifact, Kustomization};
-use weir_kustomize::{MemoryFs, ReadSet};
+use weir_kustomize::{MemoryFs, RelPath};
 use weir_runtime::{Run, killpoint};
 use weir_ssa::{ChangeSet, Entry, Manifest, Session, Settings as ApplySettings};
 
@@ -15,7 +15,7 @@ use super::health::{self, Check, Verdict, timeout_of};
 use super::memory::{Applied, Inputs, Waiting};
 use super::observe::Observed;
 use super::{KustomizationReconciler, inventory};
-use crate::build::{self, Built};
+use crate::build::{self, Built, Footprint};
 use crate::cluster::FIELD_MANAGER;
 use crate::fetch;
 use crate::source::origin_revision;
@@ -95,7 +95,7 @@ impl KustomizationReconciler {
             Plan::Leave => Done::Left,
             Plan::CheckHealth(waiting) => {
                 let session = self.cluster.session(&run.object);
-                self.check(run, &session, Waiting::clone(&waiting)).await
+                self.check(&session, Waiting::clone(&waiting)).await
             }
             Plan::Confirm { artifact, digest } => {
                 let mut attempt = Attempt::new(run, &artifact, Extent::Changed);
@@ -106,7 +106,8 @@ impl KustomizationReconciler {
                 let mut attempt = Attempt::new(run, &artifact, extent);
                 match self.bring_about(run, observed, &artifact, extent, &mut attempt).await {
                     Ok(done) => done,
-                    Err(_) if run.cancel.is_cancelled() => Done::Superseded,
+                    // What was fetched or built in vain is no news when something newer is about to run.
+                    Err(_) if run.cancel.is_cancelled() && attempt.digest.is_none() => Done::Superseded,
                     Err(failure) => Done::Failed(attempt, failure),
                 }
             }
@@ -125,7 +126,7 @@ impl KustomizationReconciler {
         attempt.enter(run, "Fetching manifests");
         let (files, directory) = self.fetch(observed, artifact).await?;
         attempt.is_attempted = true;
-        if let Some(applied) = self.same_build(observed, &files, extent).await {
+        if let Some(applied) = self.same_build(observed, &files, &directory, extent) {
             return Ok(self.confirm(run, observed, attempt.clone(), applied.digest).await);
         }
         attempt.enter(run, "Building manifests");
@@ -142,23 +143,21 @@ impl KustomizationReconciler {
         }
         attempt.enter(run, "Detecting drift");
         refuse_encrypted(&built.manifests)?;
-        let Built { manifests, digest, read_set } = built;
+        let Built { manifests, digest, footprint } = built;
         let short_jobs = health::short_jobs(&manifests);
-        let changes = self.apply(run, &session, manifests, extent).await?;
+        let Some(changes) = self.apply(run, &session, manifests, extent).await? else {
+            return Ok(Done::Superseded);
+        };
         killpoint::hit("after-apply");
         attempt.changed = changes.changed_lines();
         self.prune(observed, &session, &changes, attempt).await?;
         killpoint::hit("after-inventory");
-        self.remember_applied(run, observed, digest, read_set);
+        self.remember_applied(run, observed, digest, footprint);
         let targets = health::targets(kustomization, &changes);
         Ok(self.start_check(run, observed, &session, attempt.clone(), targets, short_jobs).await)
     }
 
-    async fn fetch(
-        &self,
-        observed: &Observed,
-        artifact: &Artifact,
-    ) -> Result<(MemoryFs, weir_kustomize::RelPath), Failure> {
+    async fn fetch(&self, observed: &Observed, artifact: &Artifact) -> Result<(MemoryFs, RelPath), Failure> {
         let fetched = self.artifacts.files(&observed.source_id, artifact).await;
         let files = fetched.map_err(|error| match error {
             fetch::Error::NotFound => Failure::artifact_gone(self.settings.requeue_dependency),
@@ -178,12 +177,19 @@ impl KustomizationReconciler {
     }
 
     /// The last apply, if a build of these files would give the same manifests and the cluster still has them.
-    async fn same_build(&self, observed: &Observed, files: &MemoryFs, extent: Extent) -> Option<Applied> {
+    fn same_build(
+        &self,
+        observed: &Observed,
+        files: &MemoryFs,
+        directory: &RelPath,
+        extent: Extent,
+    ) -> Option<Applied> {
         let (applied, inputs) = (observed.unit.applied.clone()?, observed.inputs.clone()?);
         let is_same =
             Inputs { artifact: applied.inputs.artifact.clone(), ..inputs.clone() } == applied.inputs;
         let may_skip = extent == Extent::Changed && observed.is_proved && !applied.is_stale();
-        if !(is_same && may_skip && applied.read_set.still_holds(files)) {
+        let spec = &observed.kustomization.spec;
+        if !(is_same && may_skip && applied.footprint.still_holds(files, directory, spec)) {
             return None;
         }
         let applied = Applied { inputs, ..applied };
@@ -197,7 +203,7 @@ impl KustomizationReconciler {
         &self,
         observed: &Observed,
         files: MemoryFs,
-        directory: weir_kustomize::RelPath,
+        directory: RelPath,
     ) -> Result<Built, Failure> {
         let input = build::Input {
             files,
@@ -226,13 +232,14 @@ impl KustomizationReconciler {
         }
     }
 
+    /// Nothing if something newer came before anything was written.
     async fn apply(
         &self,
         run: &Run<Kustomization>,
         session: &Session,
         manifests: Vec<Manifest>,
         extent: Extent,
-    ) -> Result<ChangeSet, Failure> {
+    ) -> Result<Option<ChangeSet>, Failure> {
         let owner = self.owner(&run.object);
         if extent == Extent::Full {
             self.cluster.ledger().forget(&owner);
@@ -245,8 +252,11 @@ impl KustomizationReconciler {
             concurrency: self.settings.concurrent_ssa,
             force: run.object.spec.force,
         };
-        let applied = session.apply(manifests, &settings, &run.cancel).await;
-        applied.map_err(|failure| Failure::retry(reason::RECONCILIATION_FAILED, failure.to_string()))
+        match session.apply(manifests, &settings, &run.cancel).await {
+            Ok(changes) => Ok(Some(changes)),
+            Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),
+            Err(failure) => Err(Failure::retry(reason::RECONCILIATION_FAILED, failure.to_string())),
+        }
     }
 
     /// Deletes what is no longer wanted (KS-GC-1, KS-GC-2, KS-GC-5).
@@ -313,10 +323,10 @@ impl KustomizationReconciler {
         let waiting = Waiting { inputs: inputs.clone(), attempt, check, is_announced: false };
         // Asked for before the first look, so that no change in between is missed.
         session.ledger().inspect(|ledger| ledger.await_status(&self.owner(&run.object)));
-        self.check(run, session, waiting).await
+        self.check(session, waiting).await
     }
 
-    async fn check(&self, run: &Run<Kustomization>, session: &Session, mut waiting: Waiting) -> Done {
+    async fn check(&self, session: &Session, mut waiting: Waiting) -> Done {
         let (verdict, poll) = waiting.check.look(session, self.settings.fails_fast).await;
         let took = waiting.check.started.elapsed();
         match verdict {
@@ -324,7 +334,6 @@ impl KustomizationReconciler {
             Verdict::Failed(cause) => {
                 Done::Failed(waiting.attempt, Failure::retry(reason::HEALTH_CHECK_FAILED, cause))
             }
-            Verdict::Waiting if run.cancel.is_cancelled() => Done::Superseded,
             Verdict::Waiting => {
                 waiting.is_announced |= waiting.check.is_long();
                 let give_up = waiting.check.give_up(waiting.is_announced, poll);
@@ -338,17 +347,20 @@ impl KustomizationReconciler {
         run: &Run<Kustomization>,
         observed: &Observed,
         digest: String,
-        read_set: ReadSet,
+        footprint: Footprint,
     ) {
         let Some(inputs) = observed.inputs.clone() else { return };
-        let applied = Applied { inputs, digest, read_set: Arc::new(read_set), checked: Instant::now() };
+        let applied = Applied { inputs, digest, footprint: Arc::new(footprint), checked: Instant::now() };
         self.memory.change(&run.key, |unit| unit.applied = Some(applied));
     }
 
     /// Keeps what the next run needs to know of this one.
     pub(super) fn remember(&self, run: &Run<Kustomization>, observed: &Observed, done: &Done) {
         let waiting = match done {
-            Done::Waiting { waiting, .. } => Some(Arc::clone(waiting)),
+            Done::Waiting { waiting, .. } => {
+                let attempt = Attempt { is_told: true, ..waiting.attempt.clone() };
+                Some(Arc::new(Waiting { attempt, ..Waiting::clone(waiting) }))
+            }
             // What was applied but not written to the status has to be known to the run that follows.
             Done::Superseded => observed.unit.waiting.clone(),
             _ => None,

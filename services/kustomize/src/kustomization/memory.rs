@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use weir_kustomize::ReadSet;
 use weir_runtime::ObjectKey;
 use weir_ssa::Entry;
 
 use super::act::Attempt;
 use super::health::Check;
+use crate::build::Footprint;
 
 /// After this long without a full check one is made although the watches prove that nothing has changed (DESIGN §5).
 const FULL_CHECK: Duration = Duration::from_secs(3600);
@@ -37,8 +37,8 @@ pub(crate) struct Applied {
     pub(crate) inputs: Inputs,
     /// Digest of the manifests.
     pub(crate) digest: String,
-    /// Files that the build has read.
-    pub(crate) read_set: Arc<ReadSet>,
+    /// What has decided the build.
+    pub(crate) footprint: Arc<Footprint>,
     /// When every object was last compared with the cluster.
     pub(crate) checked: Instant,
 }
