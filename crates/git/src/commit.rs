@@ -3,7 +3,8 @@
 use crate::checkout::Checkout;
 use crate::error::Error;
 use git2::build::TreeUpdateBuilder;
-use git2::{FileMode, ObjectType, Oid, Repository, Time};
+use git2::{FileMode, ObjectType, Oid, Repository};
+use std::fmt;
 
 /// Files that one commit may change.
 const MAX_EDITS: usize = 10_000;
@@ -11,7 +12,7 @@ const MAX_EDITS: usize = 10_000;
 /// Who wrote or committed, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// Name.
+    /// Name; may be empty.
     pub name: String,
     /// Address; may be empty.
     pub email: String,
@@ -49,9 +50,7 @@ impl Checkout {
         let repository = self.repository()?;
         let parent = repository.find_commit(request.parent)?;
         let tree = edited_tree(&repository, &parent.tree()?, &request.edits)?;
-        let (author, committer) = (request.author.to_git()?, request.committer.to_git()?);
-        let buffer =
-            repository.commit_create_buffer(&author, &committer, &request.message, &tree, &[&parent])?;
+        let buffer = buffer(tree.id(), &request);
         let Some(sign) = request.sign else {
             return Ok(repository.odb()?.write(ObjectType::Commit, &buffer)?);
         };
@@ -84,9 +83,24 @@ fn edited_tree<'a>(
     Ok(repository.find_tree(update.create_updated(repository, baseline)?)?)
 }
 
-impl Signature {
-    fn to_git(&self) -> Result<git2::Signature<'static>, Error> {
-        let time = Time::new(self.time, self.offset_minutes);
-        Ok(git2::Signature::new(&self.name, &self.email, &time)?)
+/// The bytes of a commit. Written here because the library refuses authors without a name, which other Git programs,
+/// Flux's among them, take.
+fn buffer(tree: Oid, request: &CommitRequest<'_>) -> Vec<u8> {
+    let CommitRequest { parent, author, committer, message, .. } = request;
+    format!("tree {tree}\nparent {parent}\nauthor {author}\ncommitter {committer}\n\n{message}").into_bytes()
+}
+
+/// As in the header of a commit; what would break the header is left out.
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Signature { name, email, time, offset_minutes } = self;
+        let sign = if *offset_minutes < 0 { '-' } else { '+' };
+        let offset = offset_minutes.unsigned_abs();
+        let (hours, minutes) = (offset / 60, offset % 60);
+        write!(f, "{} <{}> {time} {sign}{hours:02}{minutes:02}", plain(name), plain(email))
     }
+}
+
+fn plain(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control() && !matches!(character, '<' | '>')).collect()
 }

@@ -83,10 +83,10 @@ impl Repository {
         &self.host
     }
 
-    /// The path in the registry.
+    /// The path in the registry. A slash at its end, which some write, is no part of the address.
     #[must_use]
     pub fn path(&self) -> &str {
-        &self.path
+        self.path.trim_end_matches('/')
     }
 
     /// Whether the registry is on this machine, where plain HTTP gives nothing away.

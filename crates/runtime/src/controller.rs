@@ -145,13 +145,13 @@ impl<R: Reconciler> Controller<R> {
     }
 
     async fn reconcile(&self, object: Arc<R::Object>, ticket: Ticket) -> Option<Next> {
-        if object.is_suspended() {
-            return Some(self.reporter.suspended::<R>(&object).await);
-        }
         let object = match self.reporter.ensure_finalizer::<R>(object).await {
             Ok(object) => object,
             Err(next) => return Some(next),
         };
+        if object.is_suspended() {
+            return Some(self.reporter.suspended::<R>(&object).await);
+        }
         let phases = Phases::default();
         let run = Run::new(object.clone(), ticket, phases.clone(), self.reporter.now());
         let (key, started) = (run.key.clone(), run.started);

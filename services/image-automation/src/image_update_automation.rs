@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
 use weir_git::Git;
-use weir_runtime::{Cache, Outcome, Reconciler, Run};
+use weir_runtime::{Cache, Cause, Outcome, Reconciler, Run, condition};
 
 pub(crate) use self::failure::Failure;
 use crate::resolution::Resolutions;
@@ -65,10 +65,22 @@ pub(crate) struct Controlled(pub(crate) Arc<Automation>);
 impl Reconciler for Controlled {
     type Object = ImageUpdateAutomation;
 
+    fn suspended(object: &ImageUpdateAutomation) -> Option<ImageUpdateAutomation> {
+        let mut object = object.clone();
+        let generation = object.metadata.generation.unwrap_or_default();
+        let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;
+        status.observed_generation = generation;
+        Some(object)
+    }
+
     async fn reconcile(&self, run: Run<ImageUpdateAutomation>) -> Outcome<ImageUpdateAutomation> {
         let progress = report::progress(&run.object);
         run.phase(progress.clone(), progress);
         let observed = self.0.observe(run.object.clone(), &run.cancel).await;
+        let is_woken_only = run.causes == [Cause::Dependency];
+        if let Some(next) = decide::superfluous(&observed, run.now).filter(|_| is_woken_only) {
+            return Outcome::new((*run.object).clone(), next);
+        }
         let result = match decide::decide(&observed) {
             Ok(work) => self.0.act(&work, run.now).await,
             Err(failure) => Err(failure),

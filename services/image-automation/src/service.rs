@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
 use weir_git::{Git, GitConfig};
 use weir_proto::image::v1::automation_server::AutomationServer;
-use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Queue, Service, ServiceError};
+use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Queue, Service, ServiceError, condition};
 
 use crate::{
     args::{self, Args},
@@ -80,7 +80,8 @@ pub(crate) fn wake_namespace(automations: &Cache<ImageUpdateAutomation>, queue: 
     keys.filter(|key| key.namespace == namespace).for_each(|key| queue.enqueue(key, Cause::Dependency));
 }
 
-/// A changed spec of a repository concerns those that name it; its artifacts do not matter (IU-1).
+/// A changed spec of a repository concerns those that name it, a new repository those that failed without it; its
+/// artifacts do not matter (IU-1).
 fn wake_for_repositories(
     repositories: &Cache<GitRepository>,
     automations: &Cache<ImageUpdateAutomation>,
@@ -88,16 +89,20 @@ fn wake_for_repositories(
 ) {
     let (automations, queue) = (automations.clone(), queue.clone());
     repositories.on_change(move |change: &Change<GitRepository>| {
-        let generation = |repository: &Option<Arc<GitRepository>>| {
-            repository.as_ref().and_then(|repository| repository.metadata.generation)
-        };
-        let is_new = generation(&change.old) != generation(&change.new);
-        let Some(repository) = change.latest().filter(|_| is_new) else { return };
-        let repository = ObjectKey::of(&**repository);
+        let Some(new) = &change.new else { return };
+        let is_changed =
+            change.old.as_ref().is_some_and(|old| old.metadata.generation != new.metadata.generation);
+        let repository = ObjectKey::of(&**new);
         for automation in automations.list() {
-            if git_source::repository_key(&automation) == repository {
-                queue.enqueue(ObjectKey::of(&*automation), Cause::Dependency);
+            let is_meant = is_changed || (change.old.is_none() && has_failed(&automation));
+            if is_meant && git_source::repository_key(&automation) == repository {
+                queue.enqueue(ObjectKey::of(&*automation), Cause::Config);
             }
         }
     });
+}
+
+fn has_failed(automation: &ImageUpdateAutomation) -> bool {
+    let ready = automation.status.as_ref().and_then(|status| condition::find(&status.conditions, "Ready"));
+    ready.is_some_and(|ready| ready.status == "False")
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
-use weir_runtime::{Cache, ObjectKey, Outcome, Reconciler, Run};
+use weir_runtime::{Cache, ObjectKey, Outcome, Reconciler, Run, condition};
 
 use self::decide::{Plan, decide};
 use crate::{access::Accesses, mark::Mark, tag_store::TagStore};
@@ -45,6 +45,14 @@ pub(crate) fn repository_key(policy: &ImagePolicy) -> ObjectKey {
 
 impl Reconciler for Selector {
     type Object = ImagePolicy;
+
+    fn suspended(object: &ImagePolicy) -> Option<ImagePolicy> {
+        let mut object = object.clone();
+        let generation = object.metadata.generation.unwrap_or_default();
+        let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;
+        status.observed_generation = generation;
+        Some(object)
+    }
 
     async fn reconcile(&self, run: Run<ImagePolicy>) -> Outcome<ImagePolicy> {
         let mark = Mark::of(&*run.object, run.now);

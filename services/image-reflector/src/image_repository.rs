@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
-use weir_runtime::{Cache, Cause, Finalized, ObjectKey, Outcome, Queue, Reconciler, Run};
+use weir_runtime::{Cache, Cause, Finalized, ObjectKey, Outcome, Queue, Reconciler, Run, condition};
 
 use self::decide::{Plan, decide};
 use crate::{access::Accesses, image_policy, mark::Mark, tag_store::TagStore};
@@ -28,6 +28,14 @@ pub(crate) struct Scanner {
 
 impl Reconciler for Scanner {
     type Object = ImageRepository;
+
+    fn suspended(object: &ImageRepository) -> Option<ImageRepository> {
+        let mut object = object.clone();
+        let generation = object.metadata.generation.unwrap_or_default();
+        let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;
+        status.observed_generation = generation;
+        Some(object)
+    }
 
     async fn reconcile(&self, run: Run<ImageRepository>) -> Outcome<ImageRepository> {
         let mark = Mark::of(&*run.object, run.now);

@@ -1,10 +1,13 @@
 //! What a run has to do: a pure function of what was observed.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
 use weir_git::Remote;
-use weir_runtime::ObjectKey;
+use weir_runtime::{Next, ObjectKey, condition};
 use weir_setters::Setters;
 
 use super::{
@@ -81,6 +84,19 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     })
 }
 
+/// When to look again, if a run that policies woke finds that it was not meant: the run before has seen the same
+/// selection already. It happens to runs in flight while a selection arrives.
+pub(super) fn superfluous(observed: &Observed, now: Timestamp) -> Option<Next> {
+    let status =
+        observed.automation.status.as_ref().filter(|status| condition::is_ready(&status.conditions))?;
+    let is_same = observed.policies.as_ref().is_ok_and(|selected| *selected == status.observed_policies)
+        && Some(status.observed_generation) == observed.automation.metadata.generation;
+    let last = status.last_automation_run_time.as_ref().filter(|_| is_same)?;
+    let age = Duration::try_from(now.duration_since(last.0)).unwrap_or_default();
+    let left = observed.automation.spec.interval.to_std().checked_sub(age)?;
+    Some(Next::After(left))
+}
+
 fn git_spec(automation: &ImageUpdateAutomation) -> Result<&GitSpec, Failure> {
     let invalid = |text: String| {
         Failure::terminal(reasons::INVALID_SOURCE, format!("{text}: invalid source configuration"))
@@ -149,7 +165,7 @@ fn known_revision(automation: &ImageUpdateAutomation, plan: &GitPlan, selected: 
 }
 
 fn is_ready(automation: &ImageUpdateAutomation) -> bool {
-    automation.status.as_ref().is_some_and(|status| weir_runtime::condition::is_ready(&status.conditions))
+    automation.status.as_ref().is_some_and(|status| condition::is_ready(&status.conditions))
 }
 
 #[cfg(test)]
