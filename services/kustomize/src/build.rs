@@ -113,8 +113,11 @@ pub(crate) fn build(input: Input) -> Result<Built, Error> {
     Ok(Built { manifests, digest, footprint })
 }
 
-fn options(_spec: &KustomizationSpec) -> Options {
-    Options::gitops()
+/// A target namespace says where objects go, not that a Namespace among them is another one: Flux renames it, and deleting
+/// the Kustomization then deletes the whole target namespace.
+fn options(spec: &KustomizationSpec) -> Options {
+    let has_target = spec.target_namespace.as_ref().is_some_and(|namespace| !namespace.is_empty());
+    Options { renames_namespaces: !has_target, ..Options::gitops() }
 }
 
 /// The directory that `spec.path` names; it cannot lead out of the root (KS-SRC-26).

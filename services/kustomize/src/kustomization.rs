@@ -67,6 +67,10 @@ pub(crate) struct KustomizationReconciler {
 impl Reconciler for KustomizationReconciler {
     type Object = Kustomization;
 
+    fn suspended(object: &Kustomization) -> Option<Kustomization> {
+        report::suspended(object)
+    }
+
     async fn reconcile(&self, run: Run<Kustomization>) -> Outcome<Kustomization> {
         let observed = self.observe(&run).await;
         let plan = decide::decide(&observed, &self.settings);

@@ -50,6 +50,20 @@ pub(crate) fn report(
     }
 }
 
+/// A suspended object that is Ready stays so in its new generation, so that those who depend on it see that it was observed
+/// (KS-REC-30).
+pub(crate) fn suspended(object: &Kustomization) -> Option<Kustomization> {
+    let mut object = object.clone();
+    let generation = object.metadata.generation?;
+    let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;
+    status.observed_generation = generation;
+    let conditions = status.conditions.iter_mut();
+    conditions
+        .filter(|known| known.type_ == READY)
+        .for_each(|ready| ready.observed_generation = Some(generation));
+    Some(object)
+}
+
 fn interval(object: &Kustomization) -> Next {
     Next::Interval(object.spec.interval.to_std())
 }
