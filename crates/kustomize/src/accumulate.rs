@@ -40,7 +40,11 @@ impl Accumulator {
 
 impl Target {
     /// Gathers this kustomization on top of `accumulated`, which is empty unless this is a component.
-    pub(crate) fn accumulate(&self, build: &Build<'_>, accumulated: Accumulator) -> Result<Accumulator, Error> {
+    pub(crate) fn accumulate(
+        &self,
+        build: &Build<'_>,
+        accumulated: Accumulator,
+    ) -> Result<Accumulator, Error> {
         let kustomization = &self.kustomization;
         let mut accumulated = self
             .add_resources(build, accumulated, &kustomization.resources)
@@ -80,7 +84,12 @@ impl Target {
         Ok(accumulated)
     }
 
-    fn add_file(&self, build: &Build<'_>, accumulated: &mut Accumulator, reference: &str) -> Result<(), Error> {
+    fn add_file(
+        &self,
+        build: &Build<'_>,
+        accumulated: &mut Accumulator,
+        reference: &str,
+    ) -> Result<(), Error> {
         let loading = || format!("accumulating resources from '{reference}'");
         let restriction = build.options.load_restriction;
         let path = self.loader.locate(&build.files, reference, restriction).context(loading)?;

@@ -110,7 +110,10 @@ impl Build<'_> {
     }
 
     /// Sets the schema, unless one is set already (KZ-1211).
-    pub(crate) fn set_schema(&self, make: impl FnOnce(Option<&Schema>) -> Result<Schema, Error>) -> Result<(), Error> {
+    pub(crate) fn set_schema(
+        &self,
+        make: impl FnOnce(Option<&Schema>) -> Result<Schema, Error>,
+    ) -> Result<(), Error> {
         if self.custom_schema.get().is_some() {
             return Ok(());
         }

@@ -116,7 +116,8 @@ impl Config {
     fn add(&mut self, other: &Self) -> Result<(), ConfigError> {
         let mut incoming = other.clone();
         for ((section, specs), (_, added)) in self.sections_mut().into_iter().zip(incoming.sections_mut()) {
-            merge_all(specs, std::mem::take(added)).map_err(|cause| ConfigError::Conflict { section, cause })?;
+            merge_all(specs, std::mem::take(added))
+                .map_err(|cause| ConfigError::Conflict { section, cause })?;
         }
         for reference in incoming.name_reference {
             match self.name_reference.iter_mut().find(|known| known.gvk() == reference.gvk()) {

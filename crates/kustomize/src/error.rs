@@ -65,7 +65,9 @@ pub enum Error {
     #[error("remote resource '{0}' is not allowed: remote bases are disabled")]
     Remote(String),
     /// A directory without kustomization file (KZ-201).
-    #[error("unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{0}'")]
+    #[error(
+        "unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{0}'"
+    )]
     MissingKustomization(RelPath),
     /// A directory with several kustomization files (KZ-201).
     #[error("Found multiple kustomization files under: {0}\n")]

@@ -51,7 +51,8 @@ pub(crate) fn merge_all(
 
 /// Adds one spec to a set.
 pub(crate) fn merge_one(specs: &mut Vec<FieldSpec>, spec: FieldSpec) -> Result<(), ConflictingFieldSpecs> {
-    let present = specs.iter().find(|known| known.path == spec.path && known.gvk().is_selected_by(spec.gvk()));
+    let present =
+        specs.iter().find(|known| known.path == spec.path && known.gvk().is_selected_by(spec.gvk()));
     match present {
         Some(known) if known.create != spec.create => Err(ConflictingFieldSpecs),
         Some(_) => Ok(()),

@@ -78,7 +78,8 @@ fn is_internal(key: &str) -> bool {
 
 /// Strips internal annotations and makes strings of the others; an empty mapping goes (KZ-1316).
 fn tidy_annotations(resource: &mut Resource, origin: Option<String>, steps: Option<String>) {
-    if let Some(annotations) = resource.node.get_mut("metadata").and_then(|node| node.get_mut("annotations")) {
+    if let Some(annotations) = resource.node.get_mut("metadata").and_then(|node| node.get_mut("annotations"))
+    {
         strip(annotations);
     }
     for (key, text) in [(ORIGIN, origin), (TRANSFORMATIONS, steps)] {

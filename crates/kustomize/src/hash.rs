@@ -14,8 +14,11 @@ const SUFFIX_LENGTH: usize = 10;
 /// Appends a suffix to the name of every resource that wants one.
 pub(crate) fn add_suffixes(resources: &mut ResMap, schema: &Schema) -> Result<(), Error> {
     for resource in resources.iter_mut().filter(|resource| resource.needs_hash) {
-        let suffix = suffix(resource)
-            .map_err(|cause| Error::Render { id: resource.id().to_string(), file: String::new(), cause })?;
+        let suffix = suffix(resource).map_err(|cause| Error::Render {
+            id: resource.id().to_string(),
+            file: String::new(),
+            cause,
+        })?;
         resource.store_previous_id(schema);
         let name = format!("{}-{suffix}", resource.name());
         resource.set_metadata("name", Node::string(name));

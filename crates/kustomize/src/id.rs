@@ -42,7 +42,13 @@ impl<'a> Gvk<'a> {
 impl fmt::Display for Gvk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let or = |part, placeholder| if part == "" { placeholder } else { part };
-        write!(f, "{}.{}.{}", or(self.kind, "[noKind]"), or(self.version, "[noVer]"), or(self.group, "[noGrp]"))
+        write!(
+            f,
+            "{}.{}.{}",
+            or(self.kind, "[noKind]"),
+            or(self.version, "[noVer]"),
+            or(self.group, "[noGrp]")
+        )
     }
 }
 

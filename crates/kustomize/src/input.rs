@@ -13,7 +13,8 @@ use crate::resource::Resource;
 /// # Errors
 /// A document lacks kind or name, a list holds a null, or `items` is no list.
 pub(crate) fn resources(documents: Vec<Node>) -> Result<Vec<Resource>, Error> {
-    let mut queue: VecDeque<Node> = unwrap_single_list(documents).into_iter().filter(|node| !is_nothing(node)).collect();
+    let mut queue: VecDeque<Node> =
+        unwrap_single_list(documents).into_iter().filter(|node| !is_nothing(node)).collect();
     queue.iter().try_for_each(validate)?;
     let mut resources = Vec::with_capacity(queue.len());
     while let Some(node) = queue.pop_front() {
@@ -31,7 +32,8 @@ pub(crate) fn resources(documents: Vec<Node>) -> Result<Vec<Resource>, Error> {
         };
         for item in items {
             // The reference sends items through JSON, which is why their quotes are JSON's.
-            let item = normalised(item, Quotes::Json).map_err(|cause| invalid(cause.to_string(), item.position()))?;
+            let item = normalised(item, Quotes::Json)
+                .map_err(|cause| invalid(cause.to_string(), item.position()))?;
             if !is_nothing(&item) {
                 validate(&item)?;
                 queue.push_back(item);
@@ -58,7 +60,9 @@ fn is_nothing(node: &Node) -> bool {
 fn validate(node: &Node) -> Result<(), Error> {
     let text = |path: &[&str]| node.text_at(path).unwrap_or_default();
     let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
-    if node.as_map().is_none() || (api_version.is_empty() && kind.is_empty() && node.get("metadata").is_none()) {
+    if node.as_map().is_none()
+        || (api_version.is_empty() && kind.is_empty() && node.get("metadata").is_none())
+    {
         return Err(invalid("missing Resource metadata".to_owned(), node.position()));
     }
     let (name, namespace) = (text(&["metadata", "name"]), text(&["metadata", "namespace"]));

@@ -2,7 +2,7 @@
 
 mod pointer;
 
-use weir_yaml::{Node, Schema as Words, Scalar, Style, Tag, Value, YamlError, parse_first_document, resolve};
+use weir_yaml::{Node, Scalar, Schema as Words, Style, Tag, Value, YamlError, parse_first_document, resolve};
 
 use crate::Error;
 use crate::files::Files;
@@ -30,11 +30,13 @@ pub(crate) struct Operation {
 pub(crate) fn parse(files: &Files<'_>, name: &str, text: &str) -> Result<Vec<Operation>, Error> {
     let not_a_patch = |problem: String| Error::from(PatchError::NotOperations(problem));
     let document = if text.starts_with('[') {
-        let json: serde_json::Value = serde_json::from_str(text).map_err(|error| not_a_patch(error.to_string()))?;
+        let json: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| not_a_patch(error.to_string()))?;
         from_json(&json)
     } else {
         let malformed = |cause| Error::MalformedYaml { file: name.to_owned(), cause };
-        let source = weir_yaml::Source::read(name, text.as_bytes().to_vec(), files.limits()).map_err(malformed)?;
+        let source =
+            weir_yaml::Source::read(name, text.as_bytes().to_vec(), files.limits()).map_err(malformed)?;
         match parse_first_document(&source, files.limits()).map_err(malformed)? {
             Some(node) => as_yaml11(&node),
             None => return Ok(Vec::new()),
@@ -46,7 +48,10 @@ pub(crate) fn parse(files: &Files<'_>, name: &str, text: &str) -> Result<Vec<Ope
     let items = document
         .as_seq()
         .ok_or_else(|| not_a_patch(format!("cannot unmarshal {} into a list", document.kind_name())))?;
-    items.iter().map(|item| operation(item).ok_or_else(|| not_a_patch("operations must be mappings".to_owned()))).collect()
+    items
+        .iter()
+        .map(|item| operation(item).ok_or_else(|| not_a_patch("operations must be mappings".to_owned())))
+        .collect()
 }
 
 fn operation(node: &Node) -> Option<Operation> {
@@ -72,7 +77,9 @@ fn as_yaml11(node: &Node) -> Node {
         Node::Scalar(scalar) if scalar.style == Style::Plain => {
             let (tag, value) = resolve(&scalar.text, Words::Yaml11);
             match value {
-                Value::Bool(value) => Node::Scalar(Scalar::tagged(if value { "true" } else { "false" }, Tag::Bool)),
+                Value::Bool(value) => {
+                    Node::Scalar(Scalar::tagged(if value { "true" } else { "false" }, Tag::Bool))
+                }
                 // Dates stay text.
                 _ if tag == Tag::Timestamp => Node::string(scalar.text.clone()),
                 _ => node.clone(),
@@ -123,13 +130,15 @@ impl Operation {
 
     fn add(&self, document: &mut Node) -> Result<(), PatchError> {
         let path = self.path()?;
-        let mut slot = Pointer::new(path).slot(document).ok_or_else(|| missing("add", &format!("\"{path}\"")))?;
+        let mut slot =
+            Pointer::new(path).slot(document).ok_or_else(|| missing("add", &format!("\"{path}\"")))?;
         slot.add(self.value()).map_err(|problem| failed("add", path, problem))
     }
 
     fn remove(&self, document: &mut Node) -> Result<(), PatchError> {
         let path = self.path()?;
-        let mut slot = Pointer::new(path).slot(document).ok_or_else(|| missing("remove", &format!("\"{path}\"")))?;
+        let mut slot =
+            Pointer::new(path).slot(document).ok_or_else(|| missing("remove", &format!("\"{path}\"")))?;
         slot.remove().map(drop).map_err(|problem| failed("remove", path, problem))
     }
 
@@ -178,7 +187,11 @@ impl Operation {
         let path = self.path()?;
         let wanted = self.value();
         if path.is_empty() {
-            return if is_equal(document, &wanted) { Ok(()) } else { Err(PatchError::TestFailed(path.to_owned())) };
+            return if is_equal(document, &wanted) {
+                Ok(())
+            } else {
+                Err(PatchError::TestFailed(path.to_owned()))
+            };
         }
         let slot: Slot<'_> = Pointer::new(path).slot(document).ok_or_else(|| missing("test", path))?;
         let found = slot.get().map_err(|problem| failed("test", path, problem))?;

@@ -9,8 +9,8 @@ mod replacement;
 use std::collections::BTreeMap;
 
 pub(crate) use decode::decodes;
-pub(crate) use decoder::{Decode, Decoder, Strictness, decode_struct};
 pub use decoder::DecodeError;
+pub(crate) use decoder::{Decode, Decoder, Strictness, decode_struct};
 pub use generators::{ConfigMapArgs, GeneratorOptions, SecretArgs};
 pub use replacement::{Replacement, ReplacementSource, ReplacementTarget, TargetSelector, ValueOptions};
 use weir_yaml::Node;

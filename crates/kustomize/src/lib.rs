@@ -53,10 +53,10 @@ pub use fs::{DirEntry, FileKind, FileSystem, FsError, MemoryFs, RelPath, RootedF
 pub use generate::GenerateError;
 pub use id::{Gvk, ResId};
 pub use kustomization::{
-    ConfigMapArgs, DecodeError, FILE_NAMES as KUSTOMIZATION_FILE_NAMES, GeneratorOptions, Image, Kustomization,
-    Label, LegacySortOptions, ObjectMeta, ObjectReference, Opaque, Patch, PatchOptions, Replacement,
-    ReplacementSource, ReplacementTarget, Replica, SecretArgs, Selector, SortOptions, TargetSelector,
-    UnknownFields, ValueOptions, Var,
+    ConfigMapArgs, DecodeError, FILE_NAMES as KUSTOMIZATION_FILE_NAMES, GeneratorOptions, Image,
+    Kustomization, Label, LegacySortOptions, ObjectMeta, ObjectReference, Opaque, Patch, PatchOptions,
+    Replacement, ReplacementSource, ReplacementTarget, Replica, SecretArgs, Selector, SortOptions,
+    TargetSelector, UnknownFields, ValueOptions, Var,
 };
 pub use options::{CustomSchema, LoadRestriction, Options, Output, Reorder, Warning};
 pub use patch::PatchError;

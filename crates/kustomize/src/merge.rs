@@ -70,7 +70,12 @@ fn leading_kind<'n>(target: Option<&'n Node>, patch: Option<&'n Node>) -> Option
 }
 
 impl Merger<'_> {
-    fn node(&self, target: Option<Node>, patch: Patch<'_>, field: Option<&Field>) -> Result<Option<Node>, Error> {
+    fn node(
+        &self,
+        target: Option<Node>,
+        patch: Patch<'_>,
+        field: Option<&Field>,
+    ) -> Result<Option<Node>, Error> {
         let wanted = leading_kind(target.as_ref(), patch.given()).map_or("MappingNode", Node::kind_name);
         for node in [target.as_ref(), patch.given()].into_iter().flatten() {
             if !node.is_null() && node.kind_name() != wanted {
@@ -100,7 +105,9 @@ impl Merger<'_> {
                 None => return Ok(None),
             },
             // An explicit null stays as long as the patch does not mention it.
-            (Some(null), Patch::Absent) => return Ok(null.text().is_some_and(|text| !text.is_empty()).then_some(null)),
+            (Some(null), Patch::Absent) => {
+                return Ok(null.text().is_some_and(|text| !text.is_empty()).then_some(null));
+            }
             (_, Patch::Given(Node::Map(patch))) => {
                 let mut adopted = patch.clone();
                 match Directive::take_from_map(&mut adopted) {

@@ -18,7 +18,9 @@ pub(crate) enum Quotes {
 pub(crate) fn normalised(node: &Node, quotes: Quotes) -> Result<Node, YamlError> {
     Ok(match node {
         Node::Scalar(scalar) => Node::Scalar(normal_scalar(scalar, quotes)?),
-        Node::Seq(items) => Node::Seq(items.iter().map(|item| normalised(item, quotes)).collect::<Result<_, _>>()?),
+        Node::Seq(items) => {
+            Node::Seq(items.iter().map(|item| normalised(item, quotes)).collect::<Result<_, _>>()?)
+        }
         Node::Map(map) => {
             let mut entries = Vec::with_capacity(map.len());
             for entry in &map.entries {
@@ -44,7 +46,8 @@ fn normal_scalar(scalar: &Scalar, quotes: Quotes) -> Result<Scalar, YamlError> {
             }
         }
         Value::Str(text) => {
-            let style = if quotes == Quotes::Json || needs_quotes(&text) { Style::Double } else { Style::Plain };
+            let style =
+                if quotes == Quotes::Json || needs_quotes(&text) { Style::Double } else { Style::Plain };
             match text {
                 // Untouched text stays a slice of its file.
                 std::borrow::Cow::Borrowed(_) => Scalar { text: scalar.text.clone(), style, tag: Tag::Str },

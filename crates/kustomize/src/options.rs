@@ -45,6 +45,9 @@ pub struct Options {
     pub load_restriction: LoadRestriction,
     /// Adds `app.kubernetes.io/managed-by` to every resource.
     pub managed_by_label: bool,
+    /// Whether the namespace of the root's kustomization becomes the name of Namespace objects, as in the reference. A
+    /// caller that sets that namespace for its user switches it off: the user did not ask for another Namespace.
+    pub renames_namespaces: bool,
     /// What a custom OpenAPI schema does to the built-in one.
     pub custom_schema: CustomSchema,
     /// Caps on each YAML file.
@@ -58,6 +61,7 @@ impl Options {
             reorder: Reorder::None,
             load_restriction: LoadRestriction::None,
             managed_by_label: false,
+            renames_namespaces: true,
             custom_schema: CustomSchema::Extends,
             limits: Limits::default(),
         }
@@ -69,6 +73,7 @@ impl Options {
             reorder: Reorder::Unspecified,
             load_restriction: LoadRestriction::RootOnly,
             managed_by_label: false,
+            renames_namespaces: true,
             custom_schema: CustomSchema::Replaces,
             limits: Limits::default(),
         }

@@ -33,8 +33,11 @@ impl Origin {
 
     /// Made or changed by a builtin named in the kustomization file `file`.
     pub(crate) fn builtin(file: &RelPath, root: &RelPath, kind: &str) -> Rc<Self> {
-        let configured_by =
-            ConfiguredBy { api_version: "builtin".to_owned(), kind: kind.to_owned(), ..ConfiguredBy::default() };
+        let configured_by = ConfiguredBy {
+            api_version: "builtin".to_owned(),
+            kind: kind.to_owned(),
+            ..ConfiguredBy::default()
+        };
         Rc::new(Self { configured_in: file.relative_to(root), configured_by, ..Self::default() })
     }
 
@@ -51,9 +54,12 @@ impl Origin {
         add("configuredIn", &self.configured_in);
         let by = &self.configured_by;
         let mut configured_by = Map::new();
-        for (key, value) in
-            [("apiVersion", &by.api_version), ("kind", &by.kind), ("name", &by.name), ("namespace", &by.namespace)]
-        {
+        for (key, value) in [
+            ("apiVersion", &by.api_version),
+            ("kind", &by.kind),
+            ("name", &by.name),
+            ("namespace", &by.namespace),
+        ] {
             if !value.is_empty() {
                 configured_by.set(key, Node::string(value.as_str()));
             }

@@ -168,24 +168,28 @@ impl PatchTransformer {
             (false, false) => return Err(PatchError::PatchAndPath(config_yaml(patch)).into()),
             (false, true) => (String::new(), inline.to_owned(), format!("[patch: {inline:?}]")),
             (true, false) => {
-                let content = loader
-                    .read(&build.files, &patch.path, build.options.load_restriction)
-                    .map_err(|cause| PatchError::Unreadable { path: patch.path.clone(), cause: Box::new(cause) })?;
+                let content =
+                    loader.read(&build.files, &patch.path, build.options.load_restriction).map_err(
+                        |cause| PatchError::Unreadable { path: patch.path.clone(), cause: Box::new(cause) },
+                    )?;
                 let text = String::from_utf8_lossy(&content).into_owned();
                 (patch.path.clone(), text, format!("[path: {:?}]", patch.path))
             }
         };
         let target = patch.target.as_ref().map(CompiledSelector::new).transpose()?;
-        Ok(Self { content: Content::parse(build, &name, &text, &source)?, source, target, options: patch.options })
+        Ok(Self {
+            content: Content::parse(build, &name, &text, &source)?,
+            source,
+            target,
+            options: patch.options,
+        })
     }
 }
 
 impl Content {
     fn parse(build: &Build<'_>, name: &str, text: &str, source: &str) -> Result<Self, Error> {
-        let as_merge = build
-            .files
-            .parse(name.to_owned(), text.as_bytes().to_vec(), name)
-            .and_then(input::resources);
+        let as_merge =
+            build.files.parse(name.to_owned(), text.as_bytes().to_vec(), name).and_then(input::resources);
         let as_json = jsonpatch::parse(&build.files, name, text);
         match (as_merge, as_json) {
             (Ok(patches), Ok(operations)) if !patches.is_empty() && !operations.is_empty() => {
@@ -217,17 +221,22 @@ impl Transformer for PatchTransformer {
                 _ => Err(PatchError::SeveralPatches(self.source.clone()).into()),
             },
             (Content::Json(_), None) => Err(PatchError::NoTarget(self.source.clone()).into()),
-            (Content::Json(operations), Some(target)) => apply_operations(operations, target, resources, schema),
+            (Content::Json(operations), Some(target)) => {
+                apply_operations(operations, target, resources, schema)
+            }
         }
     }
 }
 
 impl PatchTransformer {
-    fn apply_to_own_target(&self, patch: &Resource, resources: &mut ResMap, schema: &Schema) -> Result<(), Error> {
-        let position = find_target(patch, resources, schema).map_err(|cause| PatchError::NoMatch {
-            id: patch.id().to_string(),
-            cause: Box::new(cause),
-        })?;
+    fn apply_to_own_target(
+        &self,
+        patch: &Resource,
+        resources: &mut ResMap,
+        schema: &Schema,
+    ) -> Result<(), Error> {
+        let position = find_target(patch, resources, schema)
+            .map_err(|cause| PatchError::NoMatch { id: patch.id().to_string(), cause: Box::new(cause) })?;
         apply_strategic_merge(patch, position, self.options, resources, schema)
     }
 
@@ -239,13 +248,14 @@ impl PatchTransformer {
         schema: &Schema,
     ) -> Result<(), Error> {
         for position in selected(target, resources, schema) {
-            let Some(api_version) = resources.get(position).map(|target| target.api_version().to_owned()) else {
+            let Some(api_version) = resources.get(position).map(|target| target.api_version().to_owned())
+            else {
                 continue;
             };
             // The patch may name another version than its targets have (KZ-813).
             let mut patch = patch.clone();
             if let Some(map) = patch.node.as_map_mut() {
-                map.set("apiVersion", Node::string(api_version));
+                map.set("apiVersion", Node::plain(api_version));
             }
             apply_strategic_merge(&patch, position, self.options, resources, schema)?;
         }
@@ -281,8 +291,7 @@ fn apply_strategic_merge(
     schema: &Schema,
 ) -> Result<(), Error> {
     let may_change_id = options != PatchOptions::default();
-    let target =
-        if may_change_id { resources.get_mut(position) } else { resources.content_mut(position) };
+    let target = if may_change_id { resources.get_mut(position) } else { resources.content_mut(position) };
     let Some(target) = target else { return Ok(()) };
     let (name, namespace, kind) =
         (target.name().to_owned(), target.namespace().to_owned(), target.kind().to_owned());

@@ -39,7 +39,9 @@ pub(crate) fn split_with_indexes(path: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     for text in split_text(path) {
         let indexed = text.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
-        match indexed.filter(|(_, index)| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit())) {
+        match indexed
+            .filter(|(_, index)| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()))
+        {
             Some((key, index)) => {
                 if !key.is_empty() {
                     parts.push(part(key));
@@ -61,11 +63,9 @@ fn part(text: &str) -> Part {
     }
     let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     match inner.and_then(|inner| inner.split_once('=')) {
-        Some((field, value)) => Part::Match {
-            field: field.to_owned(),
-            value: value.to_owned(),
-            pattern: Regex::new(value).ok(),
-        },
+        Some((field, value)) => {
+            Part::Match { field: field.to_owned(), value: value.to_owned(), pattern: Regex::new(value).ok() }
+        }
         None => Part::Key(text.to_owned()),
     }
 }

@@ -10,13 +10,13 @@ use crate::accumulate::{Accumulator, Target};
 use crate::build::Build;
 use crate::error::Context;
 use crate::generate::with_origin;
+use crate::input;
 use crate::kustomization::{Decode, Decoder, Strictness};
 use crate::normal::{Quotes, normalised};
 use crate::origin::{ConfiguredBy, Origin};
+use crate::patch::PatchError;
 use crate::resource::Resource;
 use crate::transform::Step;
-use crate::input;
-use crate::patch::PatchError;
 
 /// The version that marks configurations of builtins.
 const BUILTIN: &str = "builtin";

@@ -48,10 +48,9 @@ pub(crate) fn fix(resources: &mut ResMap, config: &Config, schema: &Schema) -> R
         let fixer = Fixer { candidates: &candidates, referrer: Referrer::new(resource, schema)? };
         for lookup in lookups {
             let id = resource.id().to_string();
-            lookup
-                .path
-                .apply(resource, Creation::Never, &mut |node| fixer.fix(node, lookup))
-                .context(|| format!("updating name reference in '{}' field of '{id}'", lookup.path.as_str()))?;
+            lookup.path.apply(resource, Creation::Never, &mut |node| fixer.fix(node, lookup)).context(
+                || format!("updating name reference in '{}' field of '{id}'", lookup.path.as_str()),
+            )?;
         }
     }
     Ok(())
@@ -101,7 +100,9 @@ impl Fixer<'_> {
             if self.candidates.has_original_namespace(namespace, &self.referrer) {
                 named.retain(|candidate| candidate.original_namespace == namespace);
             } else {
-                named.retain(|candidate| candidate.effective_namespace == namespace && namespace != NO_NAMESPACE);
+                named.retain(|candidate| {
+                    candidate.effective_namespace == namespace && namespace != NO_NAMESPACE
+                });
             }
         }
         let Some(target) = self.select(named, lookup, Compared::NamesAndNamespaces)? else { return Ok(()) };
@@ -139,7 +140,9 @@ impl Fixer<'_> {
         }
         match left.as_slice() {
             [] => Ok(None),
-            [first, others @ ..] if others.iter().all(|other| compared.are_equal(first, other)) => Ok(Some(first)),
+            [first, others @ ..] if others.iter().all(|other| compared.are_equal(first, other)) => {
+                Ok(Some(first))
+            }
             several => {
                 let ids: Vec<&str> = several.iter().map(|candidate| candidate.id.as_str()).collect();
                 Err(ReferenceError::Ambiguous(ids.join(", ")).into())

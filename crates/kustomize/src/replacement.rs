@@ -105,7 +105,11 @@ impl ReplacementTransformer {
     ///
     /// # Errors
     /// A file cannot be read, or an entry lacks something.
-    pub(crate) fn load(build: &Build<'_>, loader: &Rc<Loader>, entries: &[Replacement]) -> Result<Self, Error> {
+    pub(crate) fn load(
+        build: &Build<'_>,
+        loader: &Rc<Loader>,
+        entries: &[Replacement],
+    ) -> Result<Self, Error> {
         let mut replacements = Vec::new();
         for entry in entries {
             if entry.path.is_empty() {

@@ -77,7 +77,8 @@ impl Resource {
         };
         let needs_hash = annotation("needsHashSuffix") == Some("enabled");
         let behavior = annotation("generatorBehavior").map(Behavior::parse).unwrap_or_default();
-        let former = list("previousNamespaces").into_iter().zip(list("previousNames")).zip(list("previousKinds"));
+        let former =
+            list("previousNamespaces").into_iter().zip(list("previousNames")).zip(list("previousKinds"));
         let history: Vec<PreviousId> =
             former.map(|((namespace, name), kind)| PreviousId { namespace, name, kind }).collect();
         let (prefixes, suffixes) = (list("prefixes"), list("suffixes"));

@@ -85,8 +85,11 @@ impl Builtins<'_, '_> {
         let kustomization = Rc::clone(&self.target.kustomization);
         self.add_patches()?;
         if !kustomization.namespace.is_empty() {
-            let namespace = NamespaceTransformer::new(&kustomization.namespace, &config.namespace);
-            self.add("NamespaceTransformer", namespace);
+            let mut specs = config.namespace.clone();
+            if !self.build.options.renames_namespaces && *self.target.loader.root() == self.build.root {
+                specs.retain(|spec| spec.path != namespace::OWN_NAME);
+            }
+            self.add("NamespaceTransformer", NamespaceTransformer::new(&kustomization.namespace, &specs));
         }
         if !kustomization.name_prefix.is_empty() {
             let prefix = Affix::Prefix(kustomization.name_prefix.as_str().into());
@@ -98,8 +101,10 @@ impl Builtins<'_, '_> {
         }
         self.add_labels(config)?;
         if !kustomization.common_annotations.is_empty() {
-            let annotations =
-                AnnotationsTransformer::new(kustomization.common_annotations.clone(), &config.common_annotations);
+            let annotations = AnnotationsTransformer::new(
+                kustomization.common_annotations.clone(),
+                &config.common_annotations,
+            );
             self.add("AnnotationsTransformer", annotations);
         }
         for patch in &kustomization.patches_json6902 {
@@ -153,7 +158,8 @@ impl Builtins<'_, '_> {
                 if label.include_templates {
                     let claims_are_separate = label.include_volume_claim_templates.is_some();
                     let is_claim = |spec: &FieldSpec| config.volume_claim_template_labels.contains(spec);
-                    let templates = config.template_labels.iter().filter(|spec| !(claims_are_separate && is_claim(spec)));
+                    let templates =
+                        config.template_labels.iter().filter(|spec| !(claims_are_separate && is_claim(spec)));
                     merge_all(&mut specs, templates.cloned())
                         .context(|| "failed to merge template fieldSpec".to_owned())?;
                 }

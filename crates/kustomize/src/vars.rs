@@ -62,7 +62,12 @@ impl BoundVars {
     }
 
     /// Finds the resources that new vars mean, as they are named at this level.
-    pub(crate) fn bind(&mut self, vars: &[Var], resources: &mut ResMap, schema: &Schema) -> Result<(), Error> {
+    pub(crate) fn bind(
+        &mut self,
+        vars: &[Var],
+        resources: &mut ResMap,
+        schema: &Schema,
+    ) -> Result<(), Error> {
         for var in vars {
             let meant: Vec<usize> = resources
                 .iter()

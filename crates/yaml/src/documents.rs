@@ -23,7 +23,8 @@ pub(crate) fn split(text: &str, limit: usize) -> Result<Vec<Range<usize>>, YamlE
         if !remark.is_empty() && !remark.starts_with('#') {
             return Err(YamlError::Separator(format!("---{}", line.trim_end())));
         }
-        documents.push(start..break_at);
+        // The line break before the separator is part of the document: it ends a block scalar.
+        documents.push(start..break_at + 1);
         start = after + line.len() + 1;
         search = start;
         if documents.len() >= limit {
@@ -44,8 +45,8 @@ mod tests {
 
     #[test]
     fn separators_split_only_after_a_line_break() {
-        assert_eq!(parts("---\na: 1\n---\nb: 2\n"), ["---\na: 1", "b: 2\n"]);
-        assert_eq!(parts("a: 1\n--- # next\nb: 2"), ["a: 1", "b: 2"]);
+        assert_eq!(parts("---\na: 1\n---\nb: 2\n"), ["---\na: 1\n", "b: 2\n"]);
+        assert_eq!(parts("a: 1\n--- # next\nb: 2"), ["a: 1\n", "b: 2"]);
         assert_eq!(parts("a: 1\n---"), ["a: 1\n---"]);
         assert_eq!(parts(""), [""]);
     }

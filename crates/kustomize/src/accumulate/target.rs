@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use weir_yaml::{Limits, Source, parse_first_document};
 
+use crate::Error;
 use crate::build::Build;
 use crate::fs::RelPath;
 use crate::kustomization::{FILE_NAMES, Kustomization};
 use crate::loader::Loader;
 use crate::schema::{BUILT_IN_VERSION, Schema, SchemaError};
-use crate::Error;
 
 /// A kustomization and where it stands.
 #[derive(Debug)]

@@ -23,10 +23,13 @@ fn the_default_table_is_complete() {
 #[test]
 fn configurations_add_to_what_is_there() {
     let defaults = Rc::new(Config::defaults());
-    let more = read("nameReference:\n- kind: ConfigMap\n  version: v1\n  fieldSpecs:\n  - {kind: X, path: a/b}\n").unwrap();
+    let more =
+        read("nameReference:\n- kind: ConfigMap\n  version: v1\n  fieldSpecs:\n  - {kind: X, path: a/b}\n")
+            .unwrap();
     let merged = defaults.merged(&more).unwrap();
     assert_eq!(merged.name_reference.len(), 16);
-    let added = merged.name_reference.iter().flat_map(|reference| &reference.referrers).find(|spec| spec.kind == "X");
+    let added =
+        merged.name_reference.iter().flat_map(|reference| &reference.referrers).find(|spec| spec.kind == "X");
     assert!(added.is_some());
     assert!(Rc::ptr_eq(&defaults.merged(&defaults).unwrap(), &defaults));
 }
@@ -38,7 +41,11 @@ fn contradictions_and_unknown_sections_are_errors() {
     let error = defaults.merged(&other).unwrap_err().to_string();
     assert_eq!(error, "failed to merge CommonLabels fieldSpec: conflicting fieldspecs");
     let error = read("namePrefixes: []\n").unwrap_err().to_string();
-    assert!(error.starts_with("error unmarshaling JSON: while decoding JSON: json: unknown field \"namePrefixes\""));
+    assert!(
+        error.starts_with(
+            "error unmarshaling JSON: while decoding JSON: json: unknown field \"namePrefixes\""
+        )
+    );
 }
 
 #[test]

@@ -117,7 +117,9 @@ impl CompiledSpecs {
 
 fn explain(failure: Failure, path: &str, resource: &Resource) -> Error {
     let cause = match failure {
-        Failure::Obstacle(Obstacle(text)) => Error::FieldPath { problem: text, position: resource.node.position() },
+        Failure::Obstacle(Obstacle(text)) => {
+            Error::FieldPath { problem: text, position: resource.node.position() }
+        }
         Failure::Change(error) => error,
     };
     cause.context(format!("considering field '{path}' of object {}", resource.id()))
@@ -142,10 +144,9 @@ fn descend(
 
 fn in_list(failure: Failure, path: &[String]) -> Failure {
     match failure {
-        Failure::Obstacle(Obstacle(text)) => Failure::Obstacle(Obstacle(format!(
-            "visit traversal on path: [{}]: {text}",
-            path.join(" ")
-        ))),
+        Failure::Obstacle(Obstacle(text)) => {
+            Failure::Obstacle(Obstacle(format!("visit traversal on path: [{}]: {text}", path.join(" "))))
+        }
         failure => failure,
     }
 }

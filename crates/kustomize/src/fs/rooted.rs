@@ -20,9 +20,8 @@ impl RootedFs {
     /// # Errors
     /// The directory is missing or cannot be resolved.
     pub fn new(directory: &Path) -> Result<Self, FsError> {
-        let root = directory
-            .canonicalize()
-            .map_err(|cause| FsError::Io { path: display_path(directory), cause })?;
+        let root =
+            directory.canonicalize().map_err(|cause| FsError::Io { path: display_path(directory), cause })?;
         Ok(Self { root })
     }
 

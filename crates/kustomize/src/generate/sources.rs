@@ -124,8 +124,7 @@ mod tests {
     #[test]
     fn env_files_take_lines_as_they_are() {
         let content = b"\xef\xbb\xbfA=1\n#c\n  B = 2 \nC\r\nD=\"q\"\nE=a=b\n=x\nexport F=1\n";
-        let wanted =
-            [("A", "1"), ("B ", " 2 "), ("C", ""), ("D", "\"q\""), ("E", "a=b"), ("export F", "1")];
+        let wanted = [("A", "1"), ("B ", " 2 "), ("C", ""), ("D", "\"q\""), ("E", "a=b"), ("export F", "1")];
         let wanted: Vec<(String, String)> =
             wanted.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         assert_eq!(text(parse_env(content).unwrap()), wanted);
@@ -133,7 +132,10 @@ mod tests {
 
     #[test]
     fn env_files_that_cannot_be_read_say_which_line() {
-        assert_eq!(parse_env(b"A=1\nB=\xff").unwrap_err().to_string(), "line 2 has invalid utf8 bytes : B=\u{fffd}");
+        assert_eq!(
+            parse_env(b"A=1\nB=\xff").unwrap_err().to_string(),
+            "line 2 has invalid utf8 bytes : B=\u{fffd}"
+        );
         assert!(parse_env(&vec![b'x'; 70_000]).unwrap_err().to_string().contains("longer than"));
     }
 

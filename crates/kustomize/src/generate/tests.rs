@@ -9,7 +9,8 @@ fn built(kustomization: &str, files: &[(&str, &str)]) -> Result<String, crate::E
 #[test]
 fn secrets_wrap_long_base64_and_always_have_data() {
     let value = "x".repeat(60);
-    let out = built(&format!("secretGenerator:\n- name: s\n  literals: [k={value}]\n- name: e\n"), &[]).unwrap();
+    let out =
+        built(&format!("secretGenerator:\n- name: s\n  literals: [k={value}]\n- name: e\n"), &[]).unwrap();
     assert!(out.contains("  k: |\n    eHh4"), "{out}");
     assert!(out.contains("data: {}\nkind: Secret"), "{out}");
 }
@@ -36,7 +37,8 @@ fn bytes_that_are_not_utf8_become_binary_data() {
 
 #[test]
 fn keys_from_two_sources_are_refused() {
-    let error = built("configMapGenerator:\n- {name: c, literals: [a=1], envs: [e]}\n", &[("e", "a=2")]).unwrap_err();
+    let error =
+        built("configMapGenerator:\n- {name: c, literals: [a=1], envs: [e]}\n", &[("e", "a=2")]).unwrap_err();
     assert_eq!(error.to_string(), "configmap c illegally repeats the key `a`");
 }
 

@@ -3,8 +3,8 @@
 use weir_yaml::{Limits, Node, Source, parse_first_document};
 
 use super::{
-    Decode, Decoder, Image, Kustomization, Label, LegacySortOptions, ObjectMeta, ObjectReference, Opaque, Patch,
-    PatchOptions, Replica, Selector, SortOptions, Strictness, UnknownFields, Var, decode_struct,
+    Decode, Decoder, Image, Kustomization, Label, LegacySortOptions, ObjectMeta, ObjectReference, Opaque,
+    Patch, PatchOptions, Replica, Selector, SortOptions, Strictness, UnknownFields, Var, decode_struct,
     decoder::DecodeError,
 };
 use crate::fieldspec::FieldSpec;
@@ -179,9 +179,8 @@ impl Kustomization {
             Strictness { reject_unknown: unknown == UnknownFields::Reject, ..Strictness::STRICT };
         let mut kustomization: Self =
             Decoder::document(strictness, &node).map_err(crate::Error::InvalidKustomization)?;
-        kustomization.has_empty_collections = node
-            .as_map()
-            .is_some_and(|map| map.iter().any(|(_, value)| value.is_empty_collection()));
+        kustomization.has_empty_collections =
+            node.as_map().is_some_and(|map| map.iter().any(|(_, value)| value.is_empty_collection()));
         Ok(kustomization)
     }
 }

@@ -143,7 +143,11 @@ pub(crate) fn decode_struct<T: Decode>(
 
 impl Fields<'_> {
     /// The value of a field; of equal keys the last wins, an exact name before one in other letter case (KZ-202).
-    pub(crate) fn take<T: Decode>(&mut self, name: &'static str, decoder: &mut Decoder) -> Result<T, DecodeError> {
+    pub(crate) fn take<T: Decode>(
+        &mut self,
+        name: &'static str,
+        decoder: &mut Decoder,
+    ) -> Result<T, DecodeError> {
         self.known.push(name);
         let entries = || self.map.entries.iter().rev();
         let found = entries()
@@ -157,7 +161,8 @@ impl Fields<'_> {
     }
 
     fn reject_unknown(&self) -> Result<(), DecodeError> {
-        let is_known = |entry: &&Entry| self.known.iter().any(|name| entry.key.text.eq_ignore_ascii_case(name));
+        let is_known =
+            |entry: &&Entry| self.known.iter().any(|name| entry.key.text.eq_ignore_ascii_case(name));
         match self.map.entries.iter().find(|entry| !is_known(entry)) {
             None => Ok(()),
             Some(entry) => Err(DecodeError::UnknownField {
@@ -282,7 +287,11 @@ impl Decode for BTreeMap<String, String> {
                 // Go names the type of the element here.
                 String::decode(&entry.value, decoder)?
             };
-            let key = if entry.key.style == Style::Plain { key_text(&entry.key) } else { entry.key.text.to_string() };
+            let key = if entry.key.style == Style::Plain {
+                key_text(&entry.key)
+            } else {
+                entry.key.text.to_string()
+            };
             values.insert(key, value);
         }
         Ok(values)

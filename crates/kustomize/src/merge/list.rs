@@ -76,7 +76,9 @@ impl Merger<'_> {
                 _ => Patch::of(find(patched, &by_keys, &by_values).and_then(|at| patched.get(at))),
             };
             let replaces = source.given().is_some_and(|node| node.text_at(&["$patch"]) == Some("replace"));
-            let Some(mut value) = self.node(before, source, Some(&element))?.filter(|value| !is_nothing(value)) else {
+            let Some(mut value) =
+                self.node(before, source, Some(&element))?.filter(|value| !is_nothing(value))
+            else {
                 set(&mut target, None, &valid, &values);
                 continue;
             };
@@ -161,7 +163,8 @@ fn filled(a: &Tuple, b: &Tuple) -> Option<Tuple> {
 
 /// The keys that any tuple has a value for; all of them if there is none.
 fn valid_keys(tuples: &[Tuple], keys: &[String]) -> Vec<String> {
-    let has_value = |index: usize| tuples.iter().any(|tuple| tuple.get(index).is_some_and(|value| !value.is_empty()));
+    let has_value =
+        |index: usize| tuples.iter().any(|tuple| tuple.get(index).is_some_and(|value| !value.is_empty()));
     let valid: Vec<String> =
         keys.iter().enumerate().filter(|(index, _)| has_value(*index)).map(|(_, key)| key.clone()).collect();
     if valid.is_empty() { keys.to_vec() } else { valid }
@@ -214,7 +217,8 @@ fn complete(element: &mut Node, keys: &[String], values: &[String]) {
 /// Replaces the elements that match with `element`, appends it when none does; removes them when it is `None`
 /// (KZ-828).
 fn set(list: &mut Vec<Node>, element: Option<Node>, keys: &[String], values: &[String]) {
-    let wants_maps = keys.first().is_some_and(|key| !key.is_empty()) && values.first().is_some_and(|value| !value.is_empty());
+    let wants_maps = keys.first().is_some_and(|key| !key.is_empty())
+        && values.first().is_some_and(|value| !value.is_empty());
     let mut found = false;
     let mut kept = Vec::with_capacity(list.len() + 1);
     for old in list.drain(..).filter(|old| !is_nothing(old)) {

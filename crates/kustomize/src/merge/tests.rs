@@ -31,23 +31,46 @@ fn scalars_keep_the_style_of_the_target() {
 }
 
 #[rstest]
-#[case("{containers: [{name: a}, {name: b}, {name: c}]}", "{containers: [{name: c, image: c2}, {name: z}]}",
-    "  containers:\n  - image: c2\n    name: c\n  - name: z\n  - name: a\n  - name: b\n")]
+#[case(
+    "{containers: [{name: a}, {name: b}, {name: c}]}",
+    "{containers: [{name: c, image: c2}, {name: z}]}",
+    "  containers:\n  - image: c2\n    name: c\n  - name: z\n  - name: a\n  - name: b\n"
+)]
 #[case("{tolerations: [{key: a}]}", "{tolerations: [{key: b}]}", "  tolerations:\n  - key: b\n")]
-#[case("{containers: [{name: a}, {name: b}]}", "{containers: [{name: a, $patch: delete}]}", "  containers:\n  - name: b\n")]
+#[case(
+    "{containers: [{name: a}, {name: b}]}",
+    "{containers: [{name: a, $patch: delete}]}",
+    "  containers:\n  - name: b\n"
+)]
 #[case("{volumes: [{name: v}]}", "{volumes: [{$patch: delete}]}", "  {}\n")]
-#[case("{volumes: [{name: v, emptyDir: {}}]}", "{volumes: [{name: v, emptyDir: null, gcePersistentDisk: {pdName: v}}]}",
-    "  volumes:\n  - gcePersistentDisk:\n      pdName: v\n    name: v\n")]
-#[case("{containers: [{name: a, image: x}]}", "{containers: [{name: a, $patch: replace, image: y}]}",
-    "  containers:\n  - image: x\n    name: a\n")]
-#[case("{containers: [{name: a}]}", "{containers: [{$patch: replace}, {name: b}]}", "  containers:\n  - name: b\n")]
+#[case(
+    "{volumes: [{name: v, emptyDir: {}}]}",
+    "{volumes: [{name: v, emptyDir: null, gcePersistentDisk: {pdName: v}}]}",
+    "  volumes:\n  - gcePersistentDisk:\n      pdName: v\n    name: v\n"
+)]
+#[case(
+    "{containers: [{name: a, image: x}]}",
+    "{containers: [{name: a, $patch: replace, image: y}]}",
+    "  containers:\n  - image: x\n    name: a\n"
+)]
+#[case(
+    "{containers: [{name: a}]}",
+    "{containers: [{$patch: replace}, {name: b}]}",
+    "  containers:\n  - name: b\n"
+)]
 #[case("{containers: [{name: a}]}", "{containers: [{image: q}]}", "  containers: []\n")]
-#[case("{containers: [{name: a, args: [x, y]}]}", "{containers: [{name: a, args: [z]}]}",
-    "  containers:\n  - args:\n    - z\n    name: a\n")]
+#[case(
+    "{containers: [{name: a, args: [x, y]}]}",
+    "{containers: [{name: a, args: [z]}]}",
+    "  containers:\n  - args:\n    - z\n    name: a\n"
+)]
 #[case("{a: {b: {c: 1}}}", "{a: {b: {$patch: delete}}}", "  a: {}\n")]
 #[case("{a: {b: 1}}", "{a: {$patch: replace, c: 2}}", "  a:\n    c: 2\n")]
 fn pods_merge_by_their_schema(#[case] target: &str, #[case] patch: &str, #[case] wanted: &str) {
-    assert_eq!(pod(target, patch).replace("spec: {}", "  {}").replace("apiVersion: v1\nkind: Pod\n", ""), wanted);
+    assert_eq!(
+        pod(target, patch).replace("spec: {}", "  {}").replace("apiVersion: v1\nkind: Pod\n", ""),
+        wanted
+    );
 }
 
 #[rstest]

@@ -67,12 +67,13 @@ impl Transformer for StrategicMergeTransformer {
         let schema = build.schema();
         for patch in &self.patches {
             let position = find_target(patch, resources, schema)?;
-            let Some(api_version) = resources.get(position).map(|target| target.api_version().to_owned()) else {
+            let Some(api_version) = resources.get(position).map(|target| target.api_version().to_owned())
+            else {
                 continue;
             };
             let mut patch = patch.clone();
             if let Some(map) = patch.node.as_map_mut() {
-                map.set("apiVersion", Node::string(api_version));
+                map.set("apiVersion", Node::plain(api_version));
             }
             apply_strategic_merge(&patch, position, PatchOptions::default(), resources, schema)?;
         }

@@ -47,15 +47,17 @@ pub(crate) fn get<'n>(node: &'n Node, path: &[Part]) -> Result<Option<&'n Node>,
         let next = match part {
             Part::Every => return Err(PathError::Wildcard),
             Part::Index(index) if *index < 0 => return Err(PathError::NegativeIndex(*index)),
-            Part::Index(index) => usize::try_from(*index).ok().and_then(|index| sequence(node).map(|items| items.get(index)).transpose()),
+            Part::Index(index) => usize::try_from(*index)
+                .ok()
+                .and_then(|index| sequence(node).map(|items| items.get(index)).transpose()),
             Part::Key(key) if key == "-" => sequence(node).map(|items| items.last()).transpose(),
             Part::Key(key) => match node {
                 Node::Map(map) => map.get(key).map(Ok),
                 other => Some(Err(PathError::NodeKind { wanted: "MappingNode", found: other.kind_name() })),
             },
-            Part::Match { field, value, .. } => {
-                sequence(node).map(|items| items.iter().find(|item| has_value(item, field, value))).transpose()
-            }
+            Part::Match { field, value, .. } => sequence(node)
+                .map(|items| items.iter().find(|item| has_value(item, field, value)))
+                .transpose(),
         };
         match next {
             Some(found) => node = found?,

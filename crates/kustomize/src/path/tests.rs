@@ -57,8 +57,18 @@ fn paths_that_do_not_fit_are_errors(#[case] path: &str, #[case] wanted: &str) {
 #[case("c.*.i", Creating::No, 2, r#"{"c":[{"name":"app","i":"X"},{"name":"myapp","i":"X"}]}"#)]
 #[case("c.0.j", Creating::Scalar, 1, r#"{"c":[{"name":"app","i":1,"j":"X"},{"name":"myapp","i":2}]}"#)]
 #[case("c.2.i", Creating::Scalar, 1, r#"{"c":[{"name":"app","i":1},{"name":"myapp","i":2},{"i":"X"}]}"#)]
-#[case("c.[name=new].i", Creating::Scalar, 1, r#"{"c":[{"name":"app","i":1},{"name":"myapp","i":2},{"name":"new","i":"X"}]}"#)]
-#[case("d.e.[n=1].f", Creating::Scalar, 1, r#"{"c":[{"name":"app","i":1},{"name":"myapp","i":2}],"d":{"e":[{"n":1,"f":"X"}]}}"#)]
+#[case(
+    "c.[name=new].i",
+    Creating::Scalar,
+    1,
+    r#"{"c":[{"name":"app","i":1},{"name":"myapp","i":2},{"name":"new","i":"X"}]}"#
+)]
+#[case(
+    "d.e.[n=1].f",
+    Creating::Scalar,
+    1,
+    r#"{"c":[{"name":"app","i":1},{"name":"myapp","i":2}],"d":{"e":[{"n":1,"f":"X"}]}}"#
+)]
 #[case("c.[name=zzz].i", Creating::No, 0, r#"{"c":[{"name":"app","i":1},{"name":"myapp","i":2}]}"#)]
 fn targets_are_found_and_made(
     #[case] path: &str,

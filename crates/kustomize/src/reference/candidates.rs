@@ -79,9 +79,9 @@ impl Candidate {
 
     /// Whether the resource was of the kind that is referred to.
     pub(super) fn was_selected_by(&self, target: Gvk<'_>) -> bool {
-        self.former_kinds.iter().any(|kind| {
-            Gvk { group: &self.group, version: &self.version, kind }.is_selected_by(target)
-        })
+        self.former_kinds
+            .iter()
+            .any(|kind| Gvk { group: &self.group, version: &self.version, kind }.is_selected_by(target))
     }
 }
 
@@ -105,7 +105,11 @@ impl Candidates {
                 }
             }
             let candidate = Candidate::new(resource, schema);
-            candidates.by_original_namespace.entry(candidate.original_namespace.clone()).or_default().push(at);
+            candidates
+                .by_original_namespace
+                .entry(candidate.original_namespace.clone())
+                .or_default()
+                .push(at);
             candidates.all.push(candidate);
         }
         candidates

@@ -20,8 +20,7 @@ fn subjects_follow_the_namespace_of_service_accounts_in_the_build() {
         ("sa.yaml", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa, namespace: orig}\n"),
     ])
     .unwrap();
-    let namespaces: Vec<&str> =
-        out.lines().filter_map(|line| line.strip_prefix("  namespace: ")).collect();
+    let namespaces: Vec<&str> = out.lines().filter_map(|line| line.strip_prefix("  namespace: ")).collect();
     assert_eq!(namespaces, ["newns", "newns", "newns", "zzz", "newns", "newns"]);
 }
 

@@ -55,7 +55,9 @@ impl<'s> Reader<'s> {
 
     fn read_type(&mut self, definition: &Node) -> Type {
         let mut fields = HashMap::new();
-        for (name, property) in definition.get("properties").and_then(Node::as_map).into_iter().flat_map(Map::iter) {
+        for (name, property) in
+            definition.get("properties").and_then(Node::as_map).into_iter().flat_map(Map::iter)
+        {
             fields.insert(name.to_owned(), self.read_field(property));
         }
         let additional = definition

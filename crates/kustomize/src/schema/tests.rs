@@ -66,7 +66,10 @@ fn custom_schemas_replace_or_extend_the_built_in_types() {
     let alone = Schema::custom(&document, None).unwrap();
     let added = Schema::custom(&document, Some(Schema::built_in())).unwrap();
     for schema in [&alone, &added] {
-        assert_eq!(keys_at(schema, "example.com/v1", "Thing", &["spec", "parts"]), Some(vec!["name".to_owned()]));
+        assert_eq!(
+            keys_at(schema, "example.com/v1", "Thing", &["spec", "parts"]),
+            Some(vec!["name".to_owned()])
+        );
         assert_eq!(keys_at(schema, "example.com/v1", "Thing", &["spec", "parts", "subs"]).unwrap().len(), 2);
         assert!(schema.is_cluster_scoped(Gvk::new("example.com/v1", "Thing")));
         assert!(schema.is_cluster_scoped(Gvk::new("v1", "Namespace")));

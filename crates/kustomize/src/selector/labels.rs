@@ -91,15 +91,14 @@ fn requirement(text: &str) -> Result<Requirement, String> {
     }
     for (mark, make) in [('>', Operator::GreaterThan as fn(i64) -> Operator), ('<', Operator::LessThan)] {
         if let Some((key, value)) = text.split_once(mark) {
-            let limit = value.trim().parse().map_err(|_| format!("for '{mark}' the value must be an integer"))?;
+            let limit =
+                value.trim().parse().map_err(|_| format!("for '{mark}' the value must be an integer"))?;
             return Ok(Requirement { key: checked_key(key)?, operator: make(limit) });
         }
     }
     match text.split_once(char::is_whitespace) {
         None => Ok(Requirement { key: checked_key(text)?, operator: Operator::Exists }),
-        Some((key, rest)) => {
-            Ok(Requirement { key: checked_key(key)?, operator: set_operator(rest.trim())? })
-        }
+        Some((key, rest)) => Ok(Requirement { key: checked_key(key)?, operator: set_operator(rest.trim())? }),
     }
 }
 
@@ -107,7 +106,9 @@ fn set_operator(text: &str) -> Result<Operator, String> {
     let (operator, values) = text
         .strip_prefix("notin")
         .map(|values| (Operator::NotIn as fn(Vec<String>) -> Operator, values))
-        .or_else(|| text.strip_prefix("in").map(|values| (Operator::In as fn(Vec<String>) -> Operator, values)))
+        .or_else(|| {
+            text.strip_prefix("in").map(|values| (Operator::In as fn(Vec<String>) -> Operator, values))
+        })
         .ok_or_else(|| format!("found '{text}', expected: in, notin, =, ==, !=, gt, lt"))?;
     let inner = values.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let inner = inner.ok_or_else(|| format!("found '{values}', expected: '('"))?;

@@ -42,11 +42,14 @@ fn broken_label_selectors_are_errors(#[case] text: &str) {
 #[case("", "b", "", false)]
 #[case("", "", "default", true)]
 #[case("F.*", "", "team=x", false)]
-fn targets_are_anchored(#[case] kind: &str, #[case] name: &str, #[case] namespace: &str, #[case] wanted: bool) {
-    let (label_selector, namespace) =
-        if namespace.contains('=') { (namespace, "") } else { ("", namespace) };
-    let [kind, name, namespace, label_selector] =
-        [kind, name, namespace, label_selector].map(str::to_owned);
+fn targets_are_anchored(
+    #[case] kind: &str,
+    #[case] name: &str,
+    #[case] namespace: &str,
+    #[case] wanted: bool,
+) {
+    let (label_selector, namespace) = if namespace.contains('=') { (namespace, "") } else { ("", namespace) };
+    let [kind, name, namespace, label_selector] = [kind, name, namespace, label_selector].map(str::to_owned);
     let selector = Selector { kind, name, namespace, label_selector, ..Selector::default() };
     let resource = Resource::new(parse_one("{apiVersion: v1, kind: Foo, metadata: {name: ab}}"));
     let compiled = CompiledSelector::new(&selector).unwrap();

@@ -47,9 +47,10 @@ impl ImageTagTransformer {
             Node::Map(map) => map.entries.iter_mut().try_for_each(|entry| {
                 self.update_containers(&mut entry.value)?;
                 match (&mut entry.value, entry.key.text.as_str()) {
-                    (Node::Seq(items), "containers" | "initContainers") => {
-                        items.iter_mut().filter_map(|item| item.get_mut("image")).try_for_each(|node| self.update(node))
-                    }
+                    (Node::Seq(items), "containers" | "initContainers") => items
+                        .iter_mut()
+                        .filter_map(|item| item.get_mut("image"))
+                        .try_for_each(|node| self.update(node)),
                     _ => Ok(()),
                 }
             }),
@@ -132,8 +133,16 @@ mod tests {
     #[case("nginx:1.0", image("nginx", "foo/nginx", "1", "", ""), "foo/nginx:1")]
     #[case("nginx@sha256:abcd", image("nginx", "foo/nginx", "1", "", ""), "foo/nginx:1")]
     #[case("nginx:", image("nginx", "foo/nginx", "1", "", ""), "foo/nginx:1")]
-    #[case("reg.io:5000/foo/nginx:1.0@sha256:abcd", image("nginx", "x", "1", "", ""), "reg.io:5000/foo/nginx:1.0@sha256:abcd")]
-    #[case("reg.io:5000/foo/nginx:1", image("reg.io:5000/foo/nginx", "", "", "sha256:ee", ""), "reg.io:5000/foo/nginx@sha256:ee")]
+    #[case(
+        "reg.io:5000/foo/nginx:1.0@sha256:abcd",
+        image("nginx", "x", "1", "", ""),
+        "reg.io:5000/foo/nginx:1.0@sha256:abcd"
+    )]
+    #[case(
+        "reg.io:5000/foo/nginx:1",
+        image("reg.io:5000/foo/nginx", "", "", "sha256:ee", ""),
+        "reg.io:5000/foo/nginx@sha256:ee"
+    )]
     #[case("nginx:1.0", image("nginx", "", "", "", "-x"), "nginx:1.0-x")]
     #[case("nginx:1@sha256:aa", image("nginx", "", "2", "sha256:bb", ""), "nginx:2@sha256:bb")]
     #[case("nginx:1@sha256:aa", image("nginx", "other", "", "", ""), "other:1@sha256:aa")]

@@ -14,7 +14,7 @@ use crate::resource::Resource;
 use crate::schema::Schema;
 
 const OWN_NAMESPACE: &str = "metadata/namespace";
-const OWN_NAME: &str = "metadata/name";
+pub(super) const OWN_NAME: &str = "metadata/name";
 const SUBJECT_NAMESPACE: &str = "subjects/namespace";
 const HELM_GENERATED: &str = "internal.config.kubernetes.io/helm-generated";
 
@@ -121,7 +121,8 @@ impl NamespaceTransformer {
             if !is_meant {
                 continue;
             }
-            let field = subject.as_map_mut().and_then(|map| map.get_or_insert_with("namespace", || Node::plain("")));
+            let field =
+                subject.as_map_mut().and_then(|map| map.get_or_insert_with("namespace", || Node::plain("")));
             if let Some(field) = field {
                 self.set(field)
                     .context(|| "setting namespace on (cluster)role binding subjects".to_owned())?;

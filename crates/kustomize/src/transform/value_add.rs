@@ -85,7 +85,9 @@ fn read_targets(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Ve
     let limits = Limits::default();
     let malformed = |cause| Error::MalformedYaml { file: path.to_owned(), cause };
     let source = Source::read(path, content, &limits).map_err(malformed)?;
-    let Some(node) = parse_first_document(&source, &limits).map_err(malformed)? else { return Ok(Vec::new()) };
+    let Some(node) = parse_first_document(&source, &limits).map_err(malformed)? else {
+        return Ok(Vec::new());
+    };
     let places: Places = Decoder::document(Strictness::LENIENT, &node)?;
     Ok(places.targets)
 }
@@ -105,7 +107,9 @@ impl Transformer for ValueAddTransformer {
                 } else {
                     let field = made(&mut resource.node, &path)?;
                     let text = match usize::try_from(place.position) {
-                        Ok(position @ 1..) => inserted(field.text().unwrap_or_default(), position - 1, &self.value),
+                        Ok(position @ 1..) => {
+                            inserted(field.text().unwrap_or_default(), position - 1, &self.value)
+                        }
                         _ => self.value.clone(),
                     };
                     set_scalar(field, &text, Tag::Unset)?;

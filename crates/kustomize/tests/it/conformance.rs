@@ -106,5 +106,11 @@ fn every_case_of_the_corpus_passes_or_is_listed_with_a_reason() {
         }
     }
     println!("{passed} of {} cases pass, {} are listed", cases.len(), allowed.len());
-    assert!(problems.is_empty(), "{passed} of {} pass; {} problems:\n{}", cases.len(), problems.len(), problems.join("\n"));
+    assert!(
+        problems.is_empty(),
+        "{passed} of {} pass; {} problems:\n{}",
+        cases.len(),
+        problems.len(),
+        problems.join("\n")
+    );
 }

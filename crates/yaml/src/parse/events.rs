@@ -88,7 +88,20 @@ impl Reader<'_> {
         if self.text.get(inner.clone()) == Some(value.as_ref()) {
             return self.cut(inner);
         }
-        Text::decoded(self.source, self.base + range.start, value.into_owned())
+        let mut value = value.into_owned();
+        if matches!(style, Style::Literal | Style::Folded)
+            && value.ends_with('\n')
+            && self.ends_unfinished(&range)
+        {
+            value.pop();
+        }
+        Text::decoded(self.source, self.base + range.start, value)
+    }
+
+    /// Whether a block scalar runs up to the end of a text that has no line break there. go-yaml does not add one.
+    fn ends_unfinished(&self, range: &Range<usize>) -> bool {
+        let last_line = self.text.rsplit('\n').next().unwrap_or_default();
+        !last_line.trim().is_empty() && range.end >= self.text.trim_end().len()
     }
 
     fn cut(&self, range: Range<usize>) -> Text {

@@ -23,6 +23,10 @@ fn json(text: &str) -> String {
 #[case("a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3", r#"{"a":{"b":1,"c":2},"d":{"c":3,"b":1}}"#)]
 #[case("<<: [{a: 1}, {a: 2, b: 3}]", r#"{"a":1,"b":3}"#)]
 #[case("# only\n---\n---\na: 1\n---\nnull\n", r#"{"a":1}"#)]
+#[case("a: |\n  x\n  y", r#"{"a":"x\ny"}"#)]
+#[case("a: >-\n  x\n  y", r#"{"a":"x y"}"#)]
+#[case("a: |\n  x\n---\nb: |\n  y\n", r#"{"a":"x\n"} {"b":"y\n"}"#)]
+#[case("a: |+\n  x\n\n", r#"{"a":"x\n\n"}"#)]
 #[case("{{ .Values.x }}: 1", "")]
 fn documents_read_as_go_yaml_does(#[case] text: &str, #[case] wanted: &str) {
     if wanted.is_empty() {

@@ -43,10 +43,8 @@ impl Layout {
         options.max_buffered_comment_events = 65_536;
         let mut reader = Reader::default();
         for next in Parser::new_from_str_with_options(source.as_str(), options) {
-            let (event, _) = next.map_err(|error| YamlError::Syntax {
-                line: error.marker().line(),
-                problem: error.info(),
-            })?;
+            let (event, _) = next
+                .map_err(|error| YamlError::Syntax { line: error.marker().line(), problem: error.info() })?;
             match event {
                 Event::Comment(text, placement) => reader.comment(text.into_owned(), placement),
                 Event::MappingStart(style, ..) => reader.start(true, style == StructureStyle::Flow),

@@ -44,7 +44,9 @@ fn write_plain(out: &mut String, scalar: &Scalar, indent: usize, place: Place) {
         OutputStyle::Literal => write_double(out, text, None),
         OutputStyle::Single => write_single(out, text, None),
         // Doubt about the type was settled above, so quotes are for characters alone.
-        OutputStyle::Double if text.bytes().any(|byte| byte < b' ') || !text.is_ascii() => write_double(out, text, None),
+        OutputStyle::Double if text.bytes().any(|byte| byte < b' ') || !text.is_ascii() => {
+            write_double(out, text, None)
+        }
         _ if breaks_flow => write_single(out, text, None),
         OutputStyle::Plain | OutputStyle::Double => out.push_str(text),
     }

@@ -14,7 +14,10 @@ fn reprinted(text: &str) -> String {
 #[case("a:\n    - b:\n        - c\n", "a:\n- b:\n  - c\n")]
 #[case("a: {x: 1, y: [b, \"c\"]}\n", "a: {x: 1, y: [b, \"c\"]}\n")]
 #[case("a: |\n  one\n  two\nb: []\n", "a: |\n  one\n  two\nb: []\n")]
-#[case("# top\na: 1 # right\n# above\nb:\n  # inner\n  c: 2\n", "# top\na: 1 # right\n# above\nb:\n  # inner\n  c: 2\n")]
+#[case(
+    "# top\na: 1 # right\n# above\nb:\n  # inner\n  c: 2\n",
+    "# top\na: 1 # right\n# above\nb:\n  # inner\n  c: 2\n"
+)]
 #[case("a: yes\nb: on\nc: 0644\nd: ~\n", "a: yes\nb: on\nc: 0644\nd: ~\n")]
 #[case("a: 1\n# end\n", "a: 1\n# end\n")]
 fn layout_survives(#[case] text: &str, #[case] wanted: &str) {
