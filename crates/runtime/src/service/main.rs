@@ -59,7 +59,7 @@ pub fn install_crypto() {
 }
 
 /// Cancels at the first SIGTERM or SIGINT; ends at the second.
-pub(crate) async fn cancel_at_signal(shutdown: CancellationToken) {
+pub async fn cancel_at_signal(shutdown: CancellationToken) {
     for _ in 0..2 {
         let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
         else {
