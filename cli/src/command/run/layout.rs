@@ -66,7 +66,9 @@ fn reachable(flag: &str, listen: &str) -> Result<Option<String>, Error> {
     let address = listen_addr(listen).map_err(weir_runtime::ServiceError::from)?;
     let Some(mut address) = address else { return Ok(None) };
     if address.port() == 0 {
-        return Err(Error::RunFlags(format!("{flag} needs a port other than 0: other services have to find it")));
+        return Err(Error::RunFlags(format!(
+            "{flag} needs a port other than 0: other services have to find it"
+        )));
     }
     if address.ip().is_unspecified() {
         address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());

@@ -24,8 +24,10 @@ pub(super) struct Member {
     pub(super) start: fn(Vec<OsString>) -> Result<Entry, clap::Error>,
 }
 
-const EVENTS_URL: (&str, fn(&Layout) -> OsString) = ("events_addr", |layout| layout.events_url.clone().into());
-const EVENTS_PEER: (&str, fn(&Layout) -> OsString) = ("events_grpc_addr", |layout| layout.peer.clone().into());
+const EVENTS_URL: (&str, fn(&Layout) -> OsString) =
+    ("events_addr", |layout| layout.events_url.clone().into());
+const EVENTS_PEER: (&str, fn(&Layout) -> OsString) =
+    ("events_grpc_addr", |layout| layout.peer.clone().into());
 
 /// The services.
 pub(super) static MEMBERS: [Member; 5] = [

@@ -41,7 +41,12 @@ fn services_find_each_other_in_the_process(#[case] name: &str, #[case] expected:
 
 #[test]
 fn every_service_takes_its_arguments() {
-    let run = parse(&["--watch-all-namespaces=false", "--no-remote-bases", "--override-manager=a", "--override-manager=b"]);
+    let run = parse(&[
+        "--watch-all-namespaces=false",
+        "--no-remote-bases",
+        "--override-manager=a",
+        "--override-manager=b",
+    ]);
     for member in &MEMBERS {
         (member.start)(member.arguments(&run.matches, &layout(&run))).map(drop).unwrap();
     }
@@ -58,7 +63,8 @@ fn without_grpc_services_speak_http() {
 #[test]
 fn a_gate_reaches_the_services_that_have_it() {
     let run = parse(&["--feature-gates=StrictPostBuildSubstitutions=false,ObjectLevelWorkloadIdentity=true"]);
-    let gates = |name| arguments_of(name, &run).into_iter().find(|flag| flag.starts_with("--feature-gates")).unwrap();
+    let gates =
+        |name| arguments_of(name, &run).into_iter().find(|flag| flag.starts_with("--feature-gates")).unwrap();
     assert_eq!(
         gates("kustomize-controller"),
         "--feature-gates=StrictPostBuildSubstitutions=false,ObjectLevelWorkloadIdentity=true"

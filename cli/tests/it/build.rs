@@ -1,0 +1,101 @@
+//! `weir build`: flags and errors; what the engine builds is tested where the engine is.
+
+use std::path::Path;
+
+use crate::weir::Weir;
+
+const DEPLOYMENT: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: podinfo
+spec:
+  template:
+    spec:
+      containers:
+      - name: podinfo
+        image: ghcr.io/stefanprodan/podinfo:6.0.0
+";
+
+const NAMESPACE: &str = "apiVersion: v1
+kind: Namespace
+metadata:
+  name: podinfo
+";
+
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+fn fleet() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let overlay = "apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+namespace: podinfo
+resources:
+- ../base
+images:
+- name: ghcr.io/stefanprodan/podinfo
+  newTag: 6.0.1
+";
+    write(
+        folder.path(),
+        &[
+            ("base/kustomization.yaml", "resources:\n- deployment.yaml\n- namespace.yaml\n"),
+            ("base/deployment.yaml", DEPLOYMENT),
+            ("base/namespace.yaml", NAMESPACE),
+            ("prod/kustomization.yaml", overlay),
+            ("shared/settings.env", "COLOR=blue\n"),
+            (
+                "outside/kustomization.yaml",
+                "configMapGenerator:\n- name: s\n  envs:\n  - ../shared/settings.env\n",
+            ),
+            ("broken/kustomization.yaml", "resources:\n- missing.yaml\n"),
+            ("plain/deployment.yaml", DEPLOYMENT),
+        ],
+    );
+    folder
+}
+
+#[tokio::test]
+async fn an_overlay_is_printed() {
+    let folder = fleet();
+    let weir = Weir::default().in_folder(folder.path());
+    let commands = [
+        "build prod",
+        "build prod --reorder none",
+        "build prod --enable-managedby-label",
+        "build outside --load-restrictor LoadRestrictionsNone",
+    ];
+    insta::assert_snapshot!(weir.transcript(&commands).await);
+}
+
+#[tokio::test]
+async fn what_cannot_be_built_is_told_with_its_place() {
+    let folder = fleet();
+    let weir = Weir::default().in_folder(folder.path());
+    let transcript =
+        weir.transcript(&["build outside", "build broken", "build plain", "build nowhere"]).await;
+    let root = folder.path().canonicalize().unwrap();
+    insta::assert_snapshot!(transcript.replace(root.to_str().unwrap(), "[folder]"));
+}
+
+#[tokio::test]
+async fn resources_are_written_into_files() {
+    let folder = fleet();
+    let weir = Weir::default().in_folder(folder.path());
+    std::fs::create_dir(folder.path().join("rendered")).unwrap();
+    let transcript = weir.transcript(&["build prod -o all.yaml", "build prod --output rendered"]).await;
+    assert!(!transcript.contains("2>"), "{transcript}");
+    let mut names: Vec<_> = std::fs::read_dir(folder.path().join("rendered"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["podinfo_apps_v1_deployment_podinfo.yaml", "v1_namespace_podinfo.yaml"]);
+    let all = std::fs::read_to_string(folder.path().join("all.yaml")).unwrap();
+    assert_eq!(all, weir.stdout("build prod").await);
+}

@@ -1,0 +1,168 @@
+//! Tables, selectors and the errors of `weir get` (CLI-GET01 to CLI-GET07).
+
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use weir_testkit::ControlPlane;
+
+use crate::weir::{DEADLINE, Weir};
+use crate::world::{SHA, World, artifact, ready, with};
+
+/// One object of each kind, and a few that are not well.
+async fn fleet(namespace: &str) -> World {
+    let world = World::new(namespace).await;
+    let revision = format!("main@sha1:{SHA}");
+    world.object("GitRepository", "podinfo").await;
+    let stored = format!("stored artifact for revision '{revision}'");
+    let status = with(ready(1, "True", "Succeeded", &stored), artifact(&revision));
+    world.status("GitRepository", "podinfo", status).await;
+    world.object("OCIRepository", "podinfo").await;
+    let digest = format!("v1@sha256:{}", "b".repeat(64));
+    let status = with(
+        ready(1, "True", "Succeeded", &format!("stored artifact for digest '{digest}'")),
+        artifact(&digest),
+    );
+    world.status("OCIRepository", "podinfo", status).await;
+
+    world.object("Kustomization", "podinfo").await;
+    let applied = format!("Applied revision: {revision}");
+    let status = with(
+        ready(1, "True", "ReconciliationSucceeded", &applied),
+        json!({ "lastAppliedRevision": revision }),
+    );
+    world.status("Kustomization", "podinfo", status).await;
+    world.object("Kustomization", "frontend").await;
+    let waits = "dependency 'flux-system/webapp-backend' is not ready";
+    world.status("Kustomization", "frontend", ready(1, "False", "DependencyNotReady", waits)).await;
+    let source = json!({ "kind": "OCIRepository", "name": "podinfo", "namespace": "other" });
+    let spec = json!({ "interval": "1m", "prune": false, "suspend": true, "sourceRef": source });
+    world.object_with("Kustomization", "new", spec).await;
+
+    world.object("ImageRepository", "podinfo").await;
+    let scan = json!({ "lastScanResult": { "revision": "sha256:1", "tagCount": 3, "scanTime": "2022-02-03T01:45:54Z", "latestTags": ["1.1.1"] } });
+    let status = with(ready(1, "True", "Succeeded", "successful scan, found 3 tags"), scan);
+    world.status("ImageRepository", "podinfo", status).await;
+    world.object("ImagePolicy", "podinfo").await;
+    let resolved = "Latest image tag for 'ghcr.io/stefanprodan/podinfo' resolved to 6.0.1";
+    let latest = json!({ "latestRef": { "name": "ghcr.io/stefanprodan/podinfo", "tag": "6.0.1" } });
+    world.status("ImagePolicy", "podinfo", with(ready(1, "True", "Succeeded", resolved), latest)).await;
+    world.object("ImageUpdateAutomation", "podinfo").await;
+    let made = "no updates made; last commit b5d4c12 at 2022-02-03T01:45:59Z";
+    let run = json!({ "lastAutomationRunTime": "2022-02-03T01:46:59Z" });
+    world.status("ImageUpdateAutomation", "podinfo", with(ready(1, "True", "Succeeded", made), run)).await;
+
+    world.object("Receiver", "github").await;
+    let path = "Receiver initialized for path: /hook/0123";
+    world.status("Receiver", "github", ready(1, "True", "Succeeded", path)).await;
+    world.object("Provider", "slack").await;
+    world.object("Alert", "slack").await;
+    world
+}
+
+#[tokio::test]
+async fn every_kind_has_its_table() {
+    let weir = fleet("tables").await.weir();
+    let commands = [
+        "get sources git",
+        "get sources oci",
+        "get kustomizations",
+        "get ks podinfo --show-source",
+        "get kustomizations --show-source",
+        "get images repository",
+        "get images policy",
+        "get images update",
+        "get receivers",
+        "get alert-providers",
+        "get alerts",
+        "get sources all",
+        "get images all --no-header",
+        "get all",
+    ];
+    insta::assert_snapshot!(weir.transcript(&commands).await);
+}
+
+#[tokio::test]
+async fn objects_are_selected_by_status_label_and_namespace() {
+    let weir = fleet("selectors").await.weir();
+    let commands = [
+        "get kustomizations --status-selector ready=false",
+        "get kustomizations --status-selector Ready!=True",
+        "get kustomizations --status-selector ready=unknown",
+        "get kustomization -l 'app in (podinfo, other),of=selectors' --all-namespaces",
+        "get source git -n default -A -l of=selectors",
+        "get all --status-selector ready=false",
+        "get alerts --status-selector ready=false",
+    ];
+    insta::assert_snapshot!(weir.transcript(&commands).await);
+}
+
+#[tokio::test]
+async fn times_are_those_of_the_reader() {
+    let weir = fleet("times").await.weir().with_env("TZ", "Asia/Tokyo");
+    insta::assert_snapshot!(weir.transcript(&["get image repository", "get image update"]).await);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_an_error() {
+    let weir = World::new("empty").await.weir();
+    let commands = [
+        "get kustomizations",
+        "get kustomizations podinfo",
+        "get sources git -A -l of=nothing",
+        "get images policy podinfo -A",
+        "get all",
+        "get kustomizations -n Not_A_Label",
+        "get kustomizations --status-selector ready",
+        "get kustomizations -l 'a in b'",
+        "get all --watch",
+        "get helmreleases",
+        "get kustomizations --nope",
+        "get kustomizations --context nope",
+        "get kustomizations --token wrong --client-certificate= --client-key=",
+        "get kustomizations --as nobody",
+    ];
+    insta::assert_snapshot!(weir.transcript(&commands).await);
+}
+
+#[tokio::test]
+async fn kinds_that_are_not_installed_are_left_out_of_lists() {
+    let plane = ControlPlane::start().await.unwrap();
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
+    insta::assert_snapshot!(weir.transcript(&["get all", "get kustomizations"]).await);
+}
+
+#[tokio::test]
+async fn long_lists_are_read_to_their_end() {
+    let world = World::new("pages").await;
+    let api = world.api("Provider").await;
+    for chunk in 0..6 {
+        let made = (0..100).map(|index| {
+            let object = serde_json::from_value(json!({
+                "apiVersion": "notification.toolkit.fluxcd.io/v1beta3",
+                "kind": "Provider",
+                "metadata": { "name": format!("p-{chunk}-{index}") },
+                "spec": { "type": "generic", "address": "https://example.com" },
+            }));
+            let (api, object) = (api.clone(), object.unwrap());
+            async move { api.create(&kube::api::PostParams::default(), &object).await.unwrap() }
+        });
+        futures::future::join_all(made).await;
+    }
+    let table = world.weir().stdout("get alert-providers").await;
+    assert_eq!(table.lines().count(), 601);
+}
+
+#[tokio::test]
+async fn a_watch_prints_each_change_as_a_row_until_the_timeout() {
+    let world = World::new("rows").await;
+    world.object("Kustomization", "app").await;
+    let mut watch = world.weir().start("get kustomizations --watch --timeout 3s");
+    let mut lines = BufReader::new(watch.child.stdout.take().unwrap()).lines();
+    let mut shown = Vec::new();
+    for _ in 0..2 {
+        shown.push(lines.next_line().await.unwrap().unwrap());
+    }
+    world.status("Kustomization", "app", ready(1, "Unknown", "Progressing", "Building manifests")).await;
+    shown.push(tokio::time::timeout(DEADLINE, lines.next_line()).await.unwrap().unwrap().unwrap());
+    let shown = shown.join("\n").replace('\t', "→");
+    insta::assert_snapshot!(format!("{shown}\n{}", watch.end().await));
+}

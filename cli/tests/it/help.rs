@@ -1,0 +1,46 @@
+//! Help texts, and command lines that are wrong.
+
+use crate::weir::Weir;
+
+#[tokio::test]
+async fn every_command_explains_itself() {
+    let commands = [
+        "-h",
+        "get -h",
+        "get sources -h",
+        "get sources git -h",
+        "get kustomizations -h",
+        "get all -h",
+        "reconcile -h",
+        "reconcile kustomization -h",
+        "reconcile image policy -h",
+        "suspend source -h",
+        "suspend kustomization -h",
+        "resume kustomization -h",
+        "watch -h",
+        "build -h",
+        "completion -h",
+        "version -h",
+    ];
+    insta::assert_snapshot!(Weir::default().transcript(&commands).await);
+}
+
+#[tokio::test]
+async fn all_flags_are_in_the_long_help() {
+    insta::assert_snapshot!(Weir::default().transcript(&["--help", "run --help"]).await);
+}
+
+#[tokio::test]
+async fn wrong_command_lines_are_one_line_and_exit_code_one() {
+    let commands = [
+        "nope",
+        "get kustomisations",
+        "get ks --timeout soon",
+        "build --reorder sideways",
+        "completion tcsh",
+        "watch nope",
+        "get ks",
+        "get ks --kubeconfig /nonexistent",
+    ];
+    insta::assert_snapshot!(Weir::default().transcript(&commands).await);
+}

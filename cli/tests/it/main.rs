@@ -1,0 +1,27 @@
+//! The command as users run it: whole outputs, against a real API server where there is one to talk to.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod build;
+mod completion;
+mod get;
+mod help;
+mod reconcile;
+mod resume;
+mod run;
+mod suspend;
+mod version;
+mod watch;
+mod weir;
+mod world;
+
+/// A test file that nobody lists is a test that never runs.
+#[test]
+fn every_test_file_is_listed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let listed = include_str!("main.rs");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "main") else { continue };
+        assert!(listed.contains(&format!("mod {module};")), "{name} is not listed in main.rs");
+    }
+}

@@ -1,0 +1,119 @@
+//! Progress and outcomes of `weir reconcile` (CLI-REC01 to CLI-REC03); the test plays the service.
+
+use serde_json::json;
+
+use crate::world::{SHA, World, artifact, condition, ready, with};
+
+#[tokio::test]
+async fn a_kustomization_after_its_source() {
+    let world = World::new("with-source").await;
+    world.object("GitRepository", "podinfo").await;
+    world.object("Kustomization", "podinfo").await;
+    let running = world.weir().start("reconcile kustomization podinfo --with-source");
+    let revision = format!("main@sha1:{SHA}");
+
+    let token = world.requested("GitRepository", "podinfo").await;
+    let handled = json!({ "lastHandledReconcileAt": token });
+    let status = with(with(ready(1, "True", "Succeeded", "stored artifact"), artifact(&revision)), handled);
+    world.status("GitRepository", "podinfo", status).await;
+
+    let token = world.requested("Kustomization", "podinfo").await;
+    let handled = json!({ "lastHandledReconcileAt": token, "lastAppliedRevision": revision });
+    world
+        .status(
+            "Kustomization",
+            "podinfo",
+            with(ready(1, "True", "ReconciliationSucceeded", "Applied"), handled),
+        )
+        .await;
+    insta::assert_snapshot!(running.end().await);
+}
+
+#[rstest::rstest]
+#[case::oci("OCIRepository", "source oci", artifact("v1@sha256:0123"))]
+#[case::repository("ImageRepository", "image repository", json!({ "lastScanResult": { "revision": "r", "tagCount": 3, "scanTime": "2022-02-03T01:45:54Z" } }))]
+#[case::policy("ImagePolicy", "image policy", json!({ "latestRef": { "name": "ghcr.io/x/podinfo", "tag": "6.0.1", "digest": "sha256:01" } }))]
+#[case::update("ImageUpdateAutomation", "image update", json!({ "lastAutomationRunTime": "2022-02-03T01:46:59Z" }))]
+#[case::receiver("Receiver", "receiver", json!({ "webhookPath": "/hook/01" }))]
+#[tokio::test]
+async fn each_kind_says_what_was_done(
+    #[case] kind: &str,
+    #[case] words: &str,
+    #[case] result: serde_json::Value,
+) {
+    let namespace = format!("done-{}", kind.to_lowercase());
+    let world = World::new(&namespace).await;
+    world.object(kind, "podinfo").await;
+    let running = world.weir().start(&format!("reconcile {words} podinfo"));
+    let handled = json!({ "lastHandledReconcileAt": world.requested(kind, "podinfo").await });
+    let status = with(with(ready(1, "True", "Succeeded", "repository up-to-date"), result), handled);
+    world.status(kind, "podinfo", status).await;
+    insta::assert_snapshot!(format!("done_{}", kind.to_lowercase()), running.end().await);
+}
+
+#[tokio::test]
+async fn a_stalled_object_ends_the_wait() {
+    let world = World::new("stalled").await;
+    world.object("GitRepository", "podinfo").await;
+    let running = world.weir().start("reconcile source git podinfo");
+    let token = world.requested("GitRepository", "podinfo").await;
+    let message = "unsupported verification mode";
+    let conditions = json!([
+        condition("Stalled", 1, "True", "InvalidURL", message),
+        condition("Ready", 1, "False", "InvalidURL", message),
+    ]);
+    let status =
+        json!({ "observedGeneration": 1, "lastHandledReconcileAt": token, "conditions": conditions });
+    world.status("GitRepository", "podinfo", status).await;
+    insta::assert_snapshot!(running.end().await);
+}
+
+#[tokio::test]
+async fn an_object_that_says_nothing_is_told() {
+    let world = World::new("silent").await;
+    world.object("Kustomization", "podinfo").await;
+    let running = world.weir().start("reconcile ks podinfo");
+    let token = world.requested("Kustomization", "podinfo").await;
+    let status = json!({ "observedGeneration": 1, "lastHandledReconcileAt": token, "conditions": [] });
+    world.status("Kustomization", "podinfo", status).await;
+    insta::assert_snapshot!(running.end().await);
+}
+
+#[tokio::test]
+async fn an_object_that_is_deleted_meanwhile_is_told() {
+    let world = World::new("deleted").await;
+    world.object("Kustomization", "podinfo").await;
+    let running = world.weir().start("reconcile ks podinfo");
+    world.requested("Kustomization", "podinfo").await;
+    world.api("Kustomization").await.delete("podinfo", &Default::default()).await.unwrap();
+    insta::assert_snapshot!(running.end().await);
+}
+
+#[tokio::test]
+async fn what_cannot_be_reconciled_is_told() {
+    let world = World::new("refused").await;
+    let source = json!({ "kind": "GitRepository", "name": "podinfo" });
+    let suspended = json!({ "interval": "1m", "prune": true, "suspend": true, "sourceRef": source });
+    world.object_with("Kustomization", "suspended", suspended).await;
+    world.object("Kustomization", "nobody-listens").await;
+    let source = json!({ "kind": "Bucket", "name": "podinfo" });
+    world
+        .object_with(
+            "Kustomization",
+            "bucket",
+            json!({ "interval": "1m", "prune": true, "sourceRef": source }),
+        )
+        .await;
+    let commands = [
+        "reconcile kustomization",
+        "reconcile source git",
+        "reconcile kustomization nowhere",
+        "reconcile kustomization suspended",
+        "reconcile kustomization suspended --with-source",
+        "reconcile kustomization nobody-listens --timeout 1s",
+        "reconcile kustomization nobody-listens --with-source",
+        "reconcile kustomization bucket --with-source",
+        "reconcile alert slack",
+    ];
+    insta::assert_snapshot!(world.weir().transcript(&commands).await);
+}

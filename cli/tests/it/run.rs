@@ -1,0 +1,54 @@
+//! `weir run` starts, is ready, answers `weir watch`, and stops when it is asked to. What the services do is tested in e2e/.
+
+use std::process::Command;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use weir_testkit::{Folder, Process, eventually, free_port};
+
+use crate::weir::{DEADLINE, Weir};
+use crate::world::World;
+
+async fn is_ready(address: &str) -> Option<()> {
+    let mut stream = tokio::net::TcpStream::connect(address).await.ok()?;
+    stream.write_all(b"GET /readyz HTTP/1.0\r\n\r\n").await.ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.ok()?;
+    answer.contains(" 200 ").then_some(())
+}
+
+#[tokio::test]
+async fn all_services_run_and_stop_together() {
+    let world = World::new("run-all").await;
+    let folder = Folder::new("weir-run").unwrap();
+    let addresses = ["grpc", "metrics", "health", "storage", "events", "receiver"]
+        .map(|name| (name, format!("127.0.0.1:{}", free_port().unwrap())));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.arg("run").env_clear().env("KUBECONFIG", world.plane.kubeconfig_path());
+    command.env("XDG_DATA_HOME", folder.path()).env("TMPDIR", folder.path());
+    command.args(addresses.iter().map(|(name, address)| format!("--{name}-addr={address}")));
+    let mut process = Process::start("weir run", &mut command, &folder.join("run.log")).unwrap();
+
+    let health = &addresses[2].1;
+    let ready = eventually("weir run to be ready", DEADLINE, || is_ready(health)).await;
+    assert!(ready.is_ok(), "{}", process.log_tail());
+    for name in ["artifacts", "state/tags", "state/events"] {
+        assert!(folder.join("weir").join(name).is_dir(), "{name}");
+    }
+    let ended = process.stop(DEADLINE).await.unwrap();
+    assert!(ended.success(), "{ended}: {}", process.log_tail());
+}
+
+#[tokio::test]
+async fn flags_that_cannot_work_are_refused() {
+    let weir = World::new("run-refused").await.weir().with_env("XDG_DATA_HOME", "/proc/nowhere");
+    let commands = [
+        "run --grpc-addr 127.0.0.1:0",
+        "run --feature-gates Nope=true",
+        "run --metrics-addr everywhere",
+        "run --interval-jitter-percentage 100",
+        "run --no-such-flag",
+    ];
+    insta::assert_snapshot!(weir.transcript(&commands).await);
+    let homeless = Weir::default().with_kubeconfig(std::path::Path::new("/nonexistent"));
+    insta::assert_snapshot!("run_without_cluster", homeless.transcript(&["run"]).await);
+}

@@ -1,0 +1,119 @@
+//! Runs the command and shows all that it prints.
+
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use tokio::process::{Child, Command};
+
+/// No command takes longer, except on a machine that compiles on every core meanwhile.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The command, with an environment of its own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Weir {
+    kubeconfig: Option<PathBuf>,
+    folder: Option<PathBuf>,
+    environment: Vec<(&'static str, String)>,
+}
+
+impl Weir {
+    pub(crate) fn with_kubeconfig(mut self, path: &Path) -> Self {
+        self.kubeconfig = Some(path.to_owned());
+        self
+    }
+
+    pub(crate) fn in_folder(mut self, path: &Path) -> Self {
+        self.folder = Some(path.to_owned());
+        self
+    }
+
+    pub(crate) fn with_env(mut self, name: &'static str, value: &str) -> Self {
+        self.environment.push((name, value.to_owned()));
+        self
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(words(arguments)).env_clear().env("HOME", "/nonexistent").env("TZ", "UTC");
+        if let Some(path) = &self.kubeconfig {
+            command.env("KUBECONFIG", path);
+        }
+        if let Some(path) = &self.folder {
+            command.current_dir(path);
+        }
+        command.envs(self.environment.iter().cloned());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+
+    pub(crate) fn start(&self, arguments: &str) -> Running {
+        Running { arguments: arguments.to_owned(), child: self.command(arguments).spawn().unwrap() }
+    }
+
+    /// Runs commands one after the other and shows what a terminal would: lines of stderr are marked, tabs and trailing
+    /// spaces made visible.
+    pub(crate) async fn transcript(&self, commands: &[&str]) -> String {
+        let mut transcript = String::new();
+        for command in commands {
+            transcript.push_str(&self.start(command).end().await);
+            transcript.push('\n');
+        }
+        transcript
+    }
+
+    /// What a command printed on stdout, as it is.
+    pub(crate) async fn stdout(&self, arguments: &str) -> String {
+        let output = self.start(arguments).output().await;
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+/// A command at work.
+pub(crate) struct Running {
+    arguments: String,
+    pub(crate) child: Child,
+}
+
+impl Running {
+    async fn output(self) -> Output {
+        let ended = tokio::time::timeout(DEADLINE, self.child.wait_with_output()).await;
+        ended.unwrap_or_else(|_| panic!("`weir {}` does not end", self.arguments)).unwrap()
+    }
+
+    /// Waits for its end and shows what it printed.
+    pub(crate) async fn end(self) -> String {
+        let arguments = self.arguments.clone();
+        let output = self.output().await;
+        let mut text = format!("$ weir {arguments}\n{}", visible(&output.stdout, ""));
+        text.push_str(&visible(&output.stderr, "2> "));
+        if !output.status.success() {
+            text.push_str(&format!("[{}]\n", output.status));
+        }
+        text
+    }
+}
+
+/// Tabs as arrows, spaces at the end of a line as dots.
+fn visible(bytes: &[u8], prefix: &str) -> String {
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    let line = |line: &str| {
+        let kept = line.trim_end_matches(' ');
+        let dots = "·".repeat(line.len() - kept.len());
+        format!("{prefix}{}{dots}\n", kept.replace('\t', "→"))
+    };
+    text.lines().map(line).collect()
+}
+
+/// Words as a shell splits them; only single quotes are known.
+fn words(arguments: &str) -> Vec<String> {
+    let mut words = vec![];
+    for (index, part) in arguments.split('\'').enumerate() {
+        if index % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}

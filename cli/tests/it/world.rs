@@ -1,0 +1,143 @@
+//! A control plane with Weir's kinds, and objects whose status is written by hand: what is tested is what users see of it.
+
+use kube::Api;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use weir_testkit::{ControlPlane, repo_path, wait_for};
+
+use crate::weir::{DEADLINE, Weir};
+
+pub(crate) const SHA: &str = "696f056df216eea4f9401adbee0ff744d4df390f";
+
+/// A namespace of a control plane.
+pub(crate) struct World {
+    pub(crate) plane: &'static ControlPlane,
+    pub(crate) namespace: String,
+}
+
+impl World {
+    pub(crate) async fn new(namespace: &str) -> Self {
+        let plane = ControlPlane::shared().await.unwrap();
+        plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
+        plane.namespace(namespace).await.unwrap();
+        Self { plane, namespace: namespace.to_owned() }
+    }
+
+    /// The command for this control plane and namespace.
+    pub(crate) fn weir(&self) -> Weir {
+        Weir::default()
+            .with_kubeconfig(self.plane.kubeconfig_path())
+            .with_env("FLUX_SYSTEM_NAMESPACE", &self.namespace)
+    }
+
+    pub(crate) async fn api(&self, kind: &str) -> Api<DynamicObject> {
+        self.plane.api(api_version(kind), kind, &self.namespace).await.unwrap()
+    }
+
+    /// Makes an object with a spec that the API server takes.
+    pub(crate) async fn object(&self, kind: &str, name: &str) {
+        self.object_with(kind, name, spec(kind)).await;
+    }
+
+    pub(crate) async fn object_with(&self, kind: &str, name: &str, spec: Value) {
+        let object = json!({
+            "apiVersion": api_version(kind),
+            "kind": kind,
+            "metadata": { "name": name, "labels": { "of": self.namespace, "app": name } },
+            "spec": spec,
+        });
+        self.plane.apply(&self.namespace, object).await.unwrap();
+    }
+
+    pub(crate) async fn status(&self, kind: &str, name: &str, status: Value) {
+        let patch = Patch::Merge(json!({ "status": status }));
+        self.api(kind).await.patch_status(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    /// Waits until someone asks for a reconciliation, and returns the token of the request.
+    pub(crate) async fn requested(&self, kind: &str, name: &str) -> String {
+        let token = |object: &DynamicObject| {
+            object.metadata.annotations.as_ref()?.get("reconcile.fluxcd.io/requestedAt").cloned()
+        };
+        let api = self.api(kind).await;
+        let asked = |object: Option<&DynamicObject>| object.and_then(token).is_some();
+        let object = wait_for(&api, name, "a request", DEADLINE, asked).await.unwrap();
+        object.as_ref().and_then(token).unwrap()
+    }
+}
+
+/// A status that says Ready.
+pub(crate) fn ready(generation: i64, status: &str, reason: &str, message: &str) -> Value {
+    json!({ "observedGeneration": generation, "conditions": [condition("Ready", generation, status, reason, message)] })
+}
+
+pub(crate) fn condition(type_: &str, generation: i64, status: &str, reason: &str, message: &str) -> Value {
+    json!({
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "observedGeneration": generation,
+        "lastTransitionTime": "2022-02-03T01:37:54Z",
+    })
+}
+
+/// Adds fields to a status.
+pub(crate) fn with(mut status: Value, fields: Value) -> Value {
+    let fields = fields.as_object().unwrap().clone();
+    status.as_object_mut().unwrap().extend(fields);
+    status
+}
+
+pub(crate) fn artifact(revision: &str) -> Value {
+    json!({ "artifact": {
+        "path": "p.tar.gz",
+        "url": "http://source-controller/p.tar.gz",
+        "revision": revision,
+        "digest": format!("sha256:{}", "a".repeat(64)),
+        "lastUpdateTime": "2022-02-03T01:37:54Z",
+    }})
+}
+
+pub(crate) fn api_version(kind: &str) -> &'static str {
+    match kind {
+        "GitRepository" | "OCIRepository" => "source.toolkit.fluxcd.io/v1",
+        "Kustomization" => "kustomize.toolkit.fluxcd.io/v1",
+        "Receiver" => "notification.toolkit.fluxcd.io/v1",
+        "Alert" | "Provider" => "notification.toolkit.fluxcd.io/v1beta3",
+        _ => "image.toolkit.fluxcd.io/v1",
+    }
+}
+
+fn spec(kind: &str) -> Value {
+    match kind {
+        "GitRepository" => json!({ "url": "https://github.com/stefanprodan/podinfo", "interval": "1m" }),
+        "OCIRepository" => json!({ "url": "oci://ghcr.io/stefanprodan/manifests/podinfo", "interval": "1m" }),
+        "Kustomization" => json!({
+            "interval": "10m",
+            "prune": true,
+            "sourceRef": { "kind": "GitRepository", "name": "podinfo" },
+        }),
+        "ImageRepository" => json!({ "image": "ghcr.io/stefanprodan/podinfo", "interval": "1m" }),
+        "ImagePolicy" => json!({
+            "imageRepositoryRef": { "name": "podinfo" },
+            "policy": { "semver": { "range": "6.x" } },
+        }),
+        "ImageUpdateAutomation" => json!({
+            "interval": "1m",
+            "sourceRef": { "kind": "GitRepository", "name": "podinfo" },
+            "git": { "commit": { "author": { "email": "bot@example.com" } } },
+        }),
+        "Receiver" => json!({
+            "type": "generic",
+            "secretRef": { "name": "token" },
+            "resources": [{ "kind": "GitRepository", "name": "podinfo" }],
+        }),
+        "Alert" => json!({
+            "providerRef": { "name": "slack" },
+            "eventSources": [{ "kind": "Kustomization", "name": "*" }],
+        }),
+        "Provider" => json!({ "type": "generic", "address": "https://example.com" }),
+        other => panic!("no spec for {other}"),
+    }
+}
