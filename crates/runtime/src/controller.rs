@@ -45,9 +45,6 @@ pub trait Reconciler: Send + Sync + 'static {
     /// Whether the status has `lastHandledReconcileAt`.
     const RECORDS_REQUESTS: bool = true;
 
-    /// Whether the generation of a suspended object counts as observed, as that of a Receiver does.
-    const OBSERVES_SUSPENDED: bool = false;
-
     /// What a suspended object's status should say; by default it stays as it is.
     fn suspended(object: &Self::Object) -> Option<Self::Object> {
         let _ = object;

@@ -55,6 +55,16 @@ pub struct Expression {
 impl Expression {
     /// Compiles an expression over these variables that yields `output`.
     pub fn compile(text: &str, variables: &[&str], output: Type) -> Result<Self, ExpressionError> {
+        let (expression, got) = Self::compile_typed(text, variables)?;
+        if got == output { Ok(expression) } else { Err(ExpressionError::Output { expected: output, got }) }
+    }
+
+    /// Compiles an expression over these variables, whatever it yields.
+    pub fn compile_any(text: &str, variables: &[&str]) -> Result<Self, ExpressionError> {
+        Self::compile_typed(text, variables).map(|(expression, _)| expression)
+    }
+
+    fn compile_typed(text: &str, variables: &[&str]) -> Result<(Self, Type), ExpressionError> {
         let parse = |reason: String| ExpressionError::Parse { expression: text.to_owned(), reason };
         bounds::check_text(text).map_err(parse)?;
         let compiled = bounds::on_deep_stack(|| {
@@ -65,10 +75,8 @@ impl Expression {
             Ok((program, environment, got))
         });
         let (program, environment, got) = compiled.and_then(|result| result).map_err(parse)?;
-        if got != output {
-            return Err(ExpressionError::Output { expected: output, got });
-        }
-        Ok(Self { text: text.into(), program: Arc::new(program), environment: Arc::new(environment) })
+        let (program, environment) = (Arc::new(program), Arc::new(environment));
+        Ok((Self { text: text.into(), program, environment }, got))
     }
 
     /// Evaluates a condition.
@@ -85,6 +93,12 @@ impl Expression {
             Value::String(text) => Ok(text.to_string()),
             _ => Err(self.failed("the result is no string".to_owned())),
         }
+    }
+
+    /// Evaluates to a value that other expressions can use.
+    pub fn to_json(&self, variables: &[(&str, &Json)]) -> Result<Json, ExpressionError> {
+        let value = self.evaluate(variables)?;
+        value.json().map_err(|_| self.failed("the result cannot be used as a value".to_owned()))
     }
 
     fn evaluate(&self, variables: &[(&str, &Json)]) -> Result<Value, ExpressionError> {

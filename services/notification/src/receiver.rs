@@ -11,19 +11,21 @@ mod acr;
 mod bitbucket;
 mod cdevents;
 mod dockerhub;
+pub mod gcr;
 mod generic;
 mod generic_hmac;
 mod github;
 mod gitlab;
 mod harbor;
 mod nexus;
+pub mod oidc;
 mod quay;
 mod signature;
 
 use http::HeaderMap;
 use subtle::ConstantTimeEq;
 
-/// Types whose sender says which event it is about, so that `spec.events` can choose.
+/// The type that has no Secret: it believes tokens of identity providers.
 pub const TYPE_GENERIC_OIDC: &str = "generic-oidc";
 /// The type whose Secret holds more than a token.
 pub const TYPE_GCR: &str = "gcr";
@@ -101,7 +103,13 @@ pub enum Refusal {
     /// The body is no CDEvent.
     #[error("unable to validate CDEvent event: {0}")]
     CdEvent(String),
-    /// A type of the API that is not built yet, or none at all.
+    /// A token of an identity provider is missing or not believed.
+    #[error("{0}")]
+    Oidc(String),
+    /// The call is not Google's.
+    #[error("{0}")]
+    Gcr(String),
+    /// No type of the API.
     #[error("receiver type '{0}' not supported")]
     Type(String),
 }
@@ -110,7 +118,8 @@ fn quoted_event(service: &str, event: &str) -> String {
     if service == cdevents::SERVICE { format!("{event:?}") } else { format!("event {event:?}") }
 }
 
-/// Is the call genuine, and about an event that is asked for? (NTF-95 … NTF-99)
+/// Is the call genuine, and about an event that is asked for? (NTF-95 … NTF-99) For the types that need nobody else to
+/// say so; the others are [`oidc`] and [`gcr`].
 pub fn verify(receiver_type: &str, call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
     match receiver_type {
         "generic" => generic::verify(),

@@ -20,6 +20,7 @@ use crate::intake::Intake;
 use crate::metrics::{DeliveryMetrics, HttpMetrics};
 use crate::outbox::{Found, Outbox};
 use crate::receiver::index::PathIndex;
+use crate::receiver::oidc::issuer::Issuers;
 use crate::receiver::path::PREFIX;
 use crate::receiver::reconcile::ReceiverReconciler;
 use crate::receiver::target::Marker;
@@ -170,6 +171,8 @@ async fn serve_webhooks(args: &Args, service: &Service, caches: &Caches) -> Resu
         receivers: caches.receivers.clone(),
         paths: PathIndex::over(&caches.receivers),
         marker: Marker { client, no_cross_namespace_refs },
+        issuers: Issuers::new().map_err(|error| ServiceError::Other(error.to_string()))?,
+        clock: service.env().clock,
     });
     let metrics = HttpMetrics::new(service.metrics(), "receiver", PREFIX, args.export_http_path_metrics);
     service.spawn_graceful(http_server::serve(listener, metrics, service.shutdown(), move |call| {

@@ -1,20 +1,23 @@
 //! The endpoint that the outside world calls: finds the Receiver of a path, checks the call, marks objects (spec 6.4).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Body;
 use http::{HeaderValue, Response, StatusCode, Uri, header::LOCATION};
+use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::Api;
 use weir_api::{FluxObject, Receiver, condition_type};
 use weir_runtime::{Cache, ObjectKey, condition};
 
 use crate::http_server::{Call, answer};
-use crate::receiver::filter::Filters;
+use crate::receiver::filter::{Filters, Known};
 use crate::receiver::index::PathIndex;
+use crate::receiver::oidc::{self, issuer::Issuers};
 use crate::receiver::path::PREFIX;
 use crate::receiver::target::Marker;
-use crate::receiver::{self, Rules};
+use crate::receiver::{self, Rules, TYPE_GCR, TYPE_GENERIC_OIDC, gcr};
 
 /// What the endpoint needs.
 pub struct Webhooks {
@@ -26,6 +29,10 @@ pub struct Webhooks {
     pub paths: PathIndex,
     /// Marks objects.
     pub marker: Marker,
+    /// Keys of identity providers.
+    pub issuers: Issuers,
+    /// The time.
+    pub clock: fn() -> jiff::Timestamp,
 }
 
 /// Answers one request; the bodies of answers are empty (NTF-92).
@@ -69,16 +76,37 @@ impl Webhooks {
                 "the receiver is suspended or not ready".to_owned(),
             ));
         }
-        let token = self.token(receiver).await.map_err(|error| (StatusCode::BAD_REQUEST, error))?;
-        let rules = Rules { token: &token, events: &receiver.spec.events };
-        receiver::verify(&receiver.spec.type_, call, rules)
-            .map_err(|refusal| (StatusCode::BAD_REQUEST, refusal.to_string()))?;
+        let known =
+            self.authenticate(receiver, call).await.map_err(|error| (StatusCode::BAD_REQUEST, error))?;
         let failed = |error: String| (StatusCode::INTERNAL_SERVER_ERROR, error);
-        let filters = Filters::of_call(&receiver.spec, call).await.map_err(failed)?;
+        let filters = Filters::of_call(&receiver.spec, call, known).await.map_err(failed)?;
         self.marker.mark_all(receiver, &filters).await.map_err(failed)
     }
 
-    async fn token(&self, receiver: &Receiver) -> Result<Vec<u8>, String> {
+    /// Is the call genuine? Returns what became known on the way.
+    async fn authenticate(&self, receiver: &Receiver, call: receiver::Call<'_>) -> Result<Known, String> {
+        let spec = &receiver.spec;
+        let now = (self.clock)();
+        if spec.type_ == TYPE_GENERIC_OIDC {
+            let claims = oidc::verify(call, &spec.oidc_providers, &self.issuers, now).await;
+            return Ok(Known { claims: Some(claims.map_err(|refusal| refusal.to_string())?), request: None });
+        }
+        let secret = self.secret(receiver).await?;
+        if spec.type_ == TYPE_GCR {
+            let request = gcr::verify(call, &secret, &self.issuers, now).await;
+            return Ok(Known {
+                request: Some(request.map_err(|refusal| refusal.to_string())?),
+                claims: None,
+            });
+        }
+        let token = secret.get("token").map(|value| value.0.as_slice()).unwrap_or_default();
+        let rules = Rules { token, events: &spec.events };
+        receiver::verify(&spec.type_, call, rules).map_err(|refusal| refusal.to_string())?;
+        Ok(Known::default())
+    }
+
+    /// The Secret's data; it has a token that is not empty (NTF-124).
+    async fn secret(&self, receiver: &Receiver) -> Result<BTreeMap<String, ByteString>, String> {
         let namespace = receiver.metadata.namespace.clone().unwrap_or_default();
         let Some(reference) = &receiver.spec.secret_ref else {
             return Err("the receiver has no secretRef".to_owned());
@@ -88,14 +116,12 @@ impl Webhooks {
             .get(&reference.name)
             .await
             .map_err(|error| format!("unable to read secret, error: {}", crate::api_reason(error)))?;
-        let token = secret.data.unwrap_or_default().remove("token").map(|value| value.0).unwrap_or_default();
-        if token.is_empty() {
-            return Err(format!(
-                "invalid \"{namespace}/{}\" secret data: required field 'token'",
-                reference.name
-            ));
+        let data = secret.data.unwrap_or_default();
+        if data.get("token").is_none_or(|token| token.0.is_empty()) {
+            let name = &reference.name;
+            return Err(format!("invalid \"{namespace}/{name}\" secret data: required field 'token'"));
         }
-        Ok(token)
+        Ok(data)
     }
 }
 

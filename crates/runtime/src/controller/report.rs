@@ -84,10 +84,6 @@ where
         if R::RECORDS_REQUESTS && requested.is_some() && requested != object.last_handled_reconcile_at() {
             set_field(&mut status, "lastHandledReconcileAt", requested.into());
         }
-        let generation = object.meta().generation.unwrap_or_default();
-        if R::OBSERVES_SUSPENDED && generation != object.observed_generation() {
-            set_field(&mut status, "observedGeneration", generation.into());
-        }
         if status == json!({}) {
             return Next::Stop;
         }

@@ -120,7 +120,7 @@ impl Clients {
 }
 
 /// Reads the start of a body; what went wrong after it does not matter to the judgement.
-pub(super) async fn read_at_most(mut response: Response, limit: usize) -> Vec<u8> {
+pub(crate) async fn read_at_most(mut response: Response, limit: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         body.extend_from_slice(chunk.get(..limit.saturating_sub(body.len())).unwrap_or(&chunk));

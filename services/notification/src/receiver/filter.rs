@@ -4,15 +4,26 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use weir_api::notification::ReceiverSpec;
 
-use super::Call;
+use super::{Call, TYPE_GENERIC_OIDC};
 use crate::expression::{Expression, ExpressionError, Type};
 
 const VARIABLES: [&str; 2] = ["res", "req"];
+const VARIABLES_WITH_CLAIMS: [&str; 3] = ["res", "req", "claims"];
+
+/// What is known about a call besides itself.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// What stands for the body, where the type unwraps it.
+    pub request: Option<Value>,
+    /// Claims of the token that the call showed.
+    pub claims: Option<Value>,
+}
 
 /// The compiled filters, and the call they look at.
 #[derive(Clone)]
 pub struct Filters {
     request: Value,
+    claims: Option<Value>,
     for_all: Option<Expression>,
     for_each: Vec<Option<Expression>>,
 }
@@ -20,9 +31,11 @@ pub struct Filters {
 impl Filters {
     /// Compiles all filters of a Receiver; the error is what its status says. Blocks for some milliseconds.
     pub fn compile(spec: &ReceiverSpec) -> Result<Self, String> {
+        let variables: &[&str] =
+            if spec.type_ == TYPE_GENERIC_OIDC { &VARIABLES_WITH_CLAIMS } else { &VARIABLES };
         let compile = |text: &Option<String>| -> Result<Option<Expression>, ExpressionError> {
             let text = text.as_deref().filter(|text| !text.is_empty());
-            text.map(|text| Expression::compile(text, &VARIABLES, Type::Bool)).transpose()
+            text.map(|text| Expression::compile(text, variables, Type::Bool)).transpose()
         };
         let for_all = compile(&spec.resource_filter)
             .map_err(|error| format!("invalid resourceFilter expression: {error}"))?;
@@ -33,23 +46,23 @@ impl Filters {
                 format!("invalid filter expression for resources[{number}] (kind={kind:?}, name={name:?}): {error}")
             })?);
         }
-        Ok(Self { request: json!({}), for_all, for_each })
+        Ok(Self { request: json!({}), claims: None, for_all, for_each })
     }
 
     /// The filters for one call. Its body is looked at only if there is a filter.
-    pub async fn of_call(spec: &ReceiverSpec, call: Call<'_>) -> Result<Self, String> {
+    pub async fn of_call(spec: &ReceiverSpec, call: Call<'_>, known: Known) -> Result<Self, String> {
         if spec.resource_filter.is_none() && spec.resources.iter().all(|resource| resource.filter.is_none()) {
-            return Ok(Self {
-                request: json!({}),
-                for_all: None,
-                for_each: vec![None; spec.resources.len()],
-            });
+            let for_each = vec![None; spec.resources.len()];
+            return Ok(Self { request: json!({}), claims: None, for_all: None, for_each });
         }
-        let request = request_of(call)?;
+        let request = match known.request {
+            Some(request) => request,
+            None => request_of(call)?,
+        };
         let spec = spec.clone();
         let compiled = tokio::task::spawn_blocking(move || Self::compile(&spec)).await;
         let filters = compiled.map_err(|_| "the filters were stopped".to_owned())??;
-        Ok(Self { request, ..filters })
+        Ok(Self { request, claims: known.claims, ..filters })
     }
 
     /// Is there a filter for the entry of this number?
@@ -61,7 +74,8 @@ impl Filters {
     pub async fn admit(&self, entry: usize, object: Value) -> Result<bool, String> {
         let (filters, own) = (self.clone(), self.of_entry(entry).cloned());
         let evaluated = tokio::task::spawn_blocking(move || {
-            let variables = [("res", &object), ("req", &filters.request)];
+            let mut variables = vec![("res", &object), ("req", &filters.request)];
+            variables.extend(filters.claims.as_ref().map(|claims| ("claims", claims)));
             for filter in filters.for_all.iter().chain(&own) {
                 if !filter.is_true(&variables).map_err(|error| error.to_string())? {
                     return Ok(false);

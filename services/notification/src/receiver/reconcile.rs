@@ -11,6 +11,7 @@ use weir_runtime::{EventDraft, Next, Outcome, Reconciler, Run};
 
 use super::TYPE_GENERIC_OIDC;
 use super::filter::Filters;
+use super::oidc::rules::{Fault, check_providers};
 use super::path::webhook_path;
 
 /// How often the Secret is looked at where the Receiver does not say it.
@@ -28,8 +29,8 @@ pub struct ReceiverReconciler {
 /// What was found out about a Receiver.
 #[derive(Debug, PartialEq, Eq)]
 enum Observed {
-    /// A filter is no valid CEL.
-    BadFilter(String),
+    /// A filter, or an expression of an identity provider, is no valid CEL.
+    BadExpression(String),
     /// Fields do not fit together.
     BadSpec(String),
     /// The token cannot be had.
@@ -40,7 +41,13 @@ enum Observed {
 
 impl Reconciler for ReceiverReconciler {
     type Object = Receiver;
-    const OBSERVES_SUSPENDED: bool = true;
+
+    /// The generation counts as observed; all else stays as it was.
+    fn suspended(receiver: &Receiver) -> Option<Receiver> {
+        let mut shown = receiver.clone();
+        shown.status.get_or_insert_default().observed_generation = receiver.metadata.generation.unwrap_or_default();
+        Some(shown)
+    }
 
     async fn reconcile(&self, run: Run<Receiver>) -> Outcome<Receiver> {
         let observed = self.observe(&run.object).await;
@@ -54,11 +61,18 @@ impl ReceiverReconciler {
         let compiled = tokio::task::spawn_blocking(move || Filters::compile(&spec).map(drop)).await;
         match compiled {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => return Observed::BadFilter(error),
-            Err(_) => return Observed::BadFilter("the compilation was stopped".to_owned()),
+            Ok(Err(error)) => return Observed::BadExpression(error),
+            Err(_) => return Observed::BadExpression("the compilation was stopped".to_owned()),
         }
         if let Err(error) = check_fields(&receiver.spec) {
             return Observed::BadSpec(error);
+        }
+        let providers = receiver.spec.oidc_providers.clone();
+        match tokio::task::spawn_blocking(move || check_providers(&providers)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(Fault::Spec(error))) => return Observed::BadSpec(error),
+            Ok(Err(Fault::Expression(error))) => return Observed::BadExpression(error),
+            Err(_) => return Observed::BadExpression("the compilation was stopped".to_owned()),
         }
         let Some(reference) = &receiver.spec.secret_ref else { return Observed::Token(Vec::new()) };
         let namespace = receiver.metadata.namespace.clone().unwrap_or_default();
@@ -96,7 +110,6 @@ fn check_fields(spec: &ReceiverSpec) -> Result<(), String> {
         ),
         (is_oidc && spec.secret_ref.is_some(), "secretRef cannot be set when type is generic-oidc"),
         (!is_oidc && spec.secret_ref.is_none(), "secretRef is required when type is not generic-oidc"),
-        (is_oidc, "receiver type 'generic-oidc' is not supported yet"),
     ];
     rules.iter().find(|(is_broken, _)| *is_broken).map_or(Ok(()), |(_, text)| Err((*text).to_owned()))
 }
@@ -139,7 +152,7 @@ fn decide(receiver: &Receiver, observed: Observed, now: jiff::Timestamp) -> Outc
             let event = EventDraft::error(reason::FAILED, text.clone());
             Outcome::new(desired, Next::Backoff).event(event).error(text)
         }
-        Observed::BadFilter(text) => stalled(desired, reason::INVALID_CEL_EXPRESSION, &text, now),
+        Observed::BadExpression(text) => stalled(desired, reason::INVALID_CEL_EXPRESSION, &text, now),
         Observed::BadSpec(text) => stalled(desired, VALIDATION_FAILED, &text, now),
     }
 }

@@ -136,3 +136,54 @@ async fn one_missing_object_does_not_stop_the_others_and_old_versions_are_served
     assert_eq!(call(&world, &path, "", &[]).await, 500);
     assert_eq!(marked(&world).await, ["one", "two"]);
 }
+
+#[tokio::test]
+async fn a_token_of_an_identity_provider_opens_a_receiver_without_a_secret() {
+    use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, jwk::Jwk};
+    let setup = Setup::new().await;
+    let issuer = setup.sink.url("");
+    let pair = rcgen::KeyPair::generate().unwrap();
+    let key = EncodingKey::from_ec_pem(pair.serialize_pem().as_bytes()).unwrap();
+    let keys = json!({"keys": [Jwk::from_encoding_key(&key, Algorithm::ES256).unwrap()]}).to_string();
+    let jwks = format!("{issuer}/keys");
+    let algorithms = ["ES256"];
+    let discovery =
+        json!({"issuer": issuer, "jwks_uri": jwks, "id_token_signing_alg_values_supported": algorithms})
+            .to_string();
+    setup.sink.answer_with(move |request| weir_testkit::SinkAnswer {
+        body: if request.path == "/keys" { keys.clone().into() } else { discovery.clone().into() },
+        ..Default::default()
+    });
+    setup.apply(&repository("one", "a")).await;
+    let validations = json!([{"expression": "claims.sub == 'ci'", "message": "only ci"}]);
+    let spec = json!({
+        "type": "generic-oidc",
+        "resources": [{"kind": "GitRepository", "name": "one"}],
+        "resourceFilter": "claims.repo == res.metadata.name",
+        "oidcProviders": [{"issuerURL": issuer, "validations": validations}],
+    });
+    let version = "notification.toolkit.fluxcd.io/v1";
+    let metadata = json!({"name": "hooks"});
+    setup
+        .apply(
+            &json!({"apiVersion": version, "kind": "Receiver", "metadata": metadata, "spec": spec})
+                .to_string(),
+        )
+        .await;
+    let world = setup.start().await;
+    let path = path_of(&world, "hooks").await;
+
+    let token = |subject: &str, audience: &str| {
+        let expiry = jiff::Timestamp::now().as_second() + 60;
+        let claims = json!({"iss": issuer, "aud": audience, "exp": expiry, "sub": subject, "repo": "one"});
+        format!("Bearer {}", encode(&Header::new(Algorithm::ES256), &claims, &key).unwrap())
+    };
+    let own = "notification-controller";
+    for refused in ["", "Basic eDp5", &token("someone", own), &token("ci", "other")] {
+        assert_eq!(call(&world, &path, "{}", &[("authorization", refused)]).await, 400, "{refused}");
+    }
+    assert!(marked(&world).await.is_empty());
+    assert_eq!(call(&world, &path, "{}", &[("authorization", &token("ci", own))]).await, 200);
+    assert_eq!(marked(&world).await, ["one"]);
+    assert_eq!(world.sink.requests().len(), 2, "discovery and keys are read once");
+}

@@ -51,7 +51,7 @@ fn without_a_token_it_is_tried_again() {
 fn a_bad_filter_stalls_and_keeps_the_path() {
     let mut receiver = receiver("github");
     receiver.status = Some(ReceiverStatus { webhook_path: Some("/hook/x".into()), ..Default::default() });
-    insta::assert_snapshot!(decided(&receiver, Observed::BadFilter("bad".into())), @r#"
+    insta::assert_snapshot!(decided(&receiver, Observed::BadExpression("bad".into())), @r#"
     Stalled=True InvalidCELExpression: Reconciliation failed terminally due to configuration error: bad
     Ready=False InvalidCELExpression: Reconciliation failed terminally due to configuration error: bad
     path Some("/hook/x"), generation 2, next Stop

@@ -1,0 +1,55 @@
+//! Receivers that believe tokens of an identity provider: `generic-oidc`, and the checks that `gcr` shares
+//! (NTF-101 … NTF-104).
+
+pub mod issuer;
+pub mod rules;
+pub mod token;
+
+use serde_json::Value;
+use weir_api::notification::OidcProvider;
+
+use super::{Call, Refusal};
+use issuer::Issuers;
+use token::Demand;
+
+/// Bytes of a token; those of real providers have about two KiB.
+const MAX_TOKEN: usize = 16 * 1024;
+
+/// The bearer token of a call.
+pub(super) fn bearer<'a>(call: Call<'a>) -> Result<&'a str, Refusal> {
+    let header = call.header("Authorization");
+    let refused = |text: &str| Err(Refusal::Oidc(text.to_owned()));
+    if header.is_empty() {
+        return refused("the Authorization header is missing or malformed");
+    }
+    match header.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty() => {
+            let token = token.trim();
+            if token.len() > MAX_TOKEN { refused("the bearer token is too long") } else { Ok(token) }
+        }
+        _ => refused("the Authorization header is missing a bearer token"),
+    }
+}
+
+/// Is the call's token one of a configured provider, and do all of its rules hold? Returns the token's claims.
+pub async fn verify(
+    call: Call<'_>,
+    providers: &[OidcProvider],
+    issuers: &Issuers,
+    now: jiff::Timestamp,
+) -> Result<Value, Refusal> {
+    let token = bearer(call)?;
+    let issuer = token::issuer_of(token)
+        .map_err(|error| Refusal::Oidc(format!("failed to parse bearer token: {error}")))?;
+    let provider = providers
+        .iter()
+        .find(|provider| provider.issuer_url == issuer)
+        .ok_or_else(|| Refusal::Oidc(format!("no oidcProvider configured for issuer {issuer:?}")))?;
+    let demand = Demand { audience: &provider.audience, issuers: &[&provider.issuer_url], now };
+    let claims = issuers
+        .verify(&provider.issuer_url, token, demand)
+        .await
+        .map_err(|error| Refusal::Oidc(error.for_issuer(&issuer)))?;
+    rules::check(provider, claims.clone()).await.map_err(Refusal::Oidc)?;
+    Ok(claims)
+}

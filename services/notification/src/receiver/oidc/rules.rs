@@ -1,0 +1,117 @@
+//! Variables and validations of an identity provider: CEL over the claims of a token (NTF-90, NTF-103).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use weir_api::notification::OidcProvider;
+
+use crate::expression::{Expression, Type};
+
+const VARIABLES: [&str; 2] = ["claims", "vars"];
+
+/// Checks the providers of a Receiver as far as that goes without a token; the error is what its status says.
+pub enum Fault {
+    /// Fields do not fit.
+    Spec(String),
+    /// An expression is no valid CEL.
+    Expression(String),
+}
+
+/// Is the list of providers sound?
+pub fn check_providers(providers: &[OidcProvider]) -> Result<(), Fault> {
+    let mut issuers = BTreeSet::new();
+    for (number, provider) in providers.iter().enumerate() {
+        let url = &provider.issuer_url;
+        if url.is_empty() {
+            return Err(Fault::Spec(format!("oidcProviders[{number}]: issuerURL is required")));
+        }
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            let text =
+                format!("oidcProviders[{number}]: issuerURL {url:?} must start with http:// or https://");
+            return Err(Fault::Spec(text));
+        }
+        if !issuers.insert(url) {
+            return Err(Fault::Spec(format!("oidcProviders[{number}]: duplicate issuerURL {url:?}")));
+        }
+        check_provider(provider, &format!("oidcProviders[{number}] (issuerURL={url:?})"))?;
+    }
+    Ok(())
+}
+
+fn check_provider(provider: &OidcProvider, place: &str) -> Result<(), Fault> {
+    if provider.validations.is_empty() {
+        let text = "at least one validation is required; use the expression 'true' to accept all tokens";
+        return Err(Fault::Spec(format!("{place}: {text}")));
+    }
+    for (number, variable) in provider.variables.iter().enumerate() {
+        if variable.name.is_empty() {
+            return Err(Fault::Spec(format!("{place} variables[{number}]: name is required")));
+        }
+        if variable.expression.is_empty() {
+            let name = &variable.name;
+            return Err(Fault::Spec(format!(
+                "{place} variables[{number}] (name={name:?}): expression is required"
+            )));
+        }
+    }
+    for (number, validation) in provider.validations.iter().enumerate() {
+        for (value, what) in [(&validation.expression, "expression"), (&validation.message, "message")] {
+            if value.is_empty() {
+                return Err(Fault::Spec(format!("{place} validations[{number}]: {what} is required")));
+            }
+        }
+    }
+    compile(provider).map(drop).map_err(|error| Fault::Expression(format!("{place}: {error}")))
+}
+
+struct Compiled {
+    variables: Vec<(String, Expression)>,
+    validations: Vec<(String, Expression)>,
+}
+
+fn compile(provider: &OidcProvider) -> Result<Compiled, String> {
+    let mut compiled = Compiled { variables: Vec::new(), validations: Vec::new() };
+    for variable in &provider.variables {
+        let expression = Expression::compile_any(&variable.expression, &VARIABLES);
+        let expression = expression
+            .map_err(|error| format!("invalid expression for variable {:?}: {error}", variable.name))?;
+        compiled.variables.push((variable.name.clone(), expression));
+    }
+    for validation in &provider.validations {
+        let expression = Expression::compile(&validation.expression, &VARIABLES, Type::Bool);
+        let expression = expression.map_err(|error| {
+            format!("invalid expression for validation {:?}: {error}", validation.message)
+        })?;
+        compiled.validations.push((validation.message.clone(), expression));
+    }
+    Ok(compiled)
+}
+
+/// Do all validations hold? The error joins the messages of those that do not.
+pub async fn check(provider: &OidcProvider, claims: Value) -> Result<(), String> {
+    let provider = provider.clone();
+    let evaluated = tokio::task::spawn_blocking(move || evaluate(&compile(&provider)?, &claims));
+    evaluated.await.unwrap_or_else(|_| Err("the validations were stopped".to_owned()))
+}
+
+fn evaluate(compiled: &Compiled, claims: &Value) -> Result<(), String> {
+    let mut variables = Value::Object(Map::new());
+    for (name, expression) in &compiled.variables {
+        let value = expression.to_json(&[("claims", claims), ("vars", &variables)]);
+        let value = value.map_err(|error| format!("failed to evaluate variable {name:?}: {error}"))?;
+        if let Value::Object(known) = &mut variables {
+            known.insert(name.clone(), value);
+        }
+    }
+    let mut failed = Vec::new();
+    for (message, expression) in &compiled.validations {
+        let holds = expression.is_true(&[("claims", claims), ("vars", &variables)]);
+        if !holds.map_err(|error| format!("failed to evaluate validation: {error}"))? {
+            failed.push(message.as_str());
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(format!("token validation failed: {}", failed.join("; "))) }
+}
+
+#[cfg(test)]
+mod tests;
