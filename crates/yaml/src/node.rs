@@ -110,12 +110,13 @@ impl Scalar {
 
     /// Whether the scalar reads as null.
     pub fn is_null(&self) -> bool {
-        self.style == Style::Plain
-            && match self.tag {
-                Tag::Null => true,
-                Tag::Unset => matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL"),
-                _ => false,
+        match self.tag {
+            Tag::Null => true,
+            Tag::Unset if self.style == Style::Plain => {
+                matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
             }
+            _ => false,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! From text to nodes.
 
+mod binary;
 mod builder;
 mod events;
 mod merge;

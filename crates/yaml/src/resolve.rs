@@ -1,5 +1,6 @@
 //! From the text of a plain scalar to its type, as go-yaml does it.
 
+mod folded;
 mod number;
 mod timestamp;
 
@@ -62,6 +63,9 @@ fn special_word(text: &str, schema: Schema) -> Option<(Tag, Value<'static>)> {
 /// The value of a scalar of a resource: style first, then the tag, then the text (KZ-606).
 pub(crate) fn scalar_value(scalar: &Scalar) -> Result<Value<'_>, YamlError> {
     let text = scalar.text.as_str();
+    if scalar.style == Style::Folded {
+        return Ok(Value::Str(folded::reprinted(text)));
+    }
     // Quotes make a string even of what a transformer wrote into a scalar that was read as a number.
     if scalar.style != Style::Plain || matches!(scalar.tag, Tag::Str | Tag::Binary | Tag::Custom) {
         return Ok(Value::Str(Cow::Borrowed(text)));

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, Tag as ParserTag};
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag as ParserTag};
 
+use super::binary;
 use super::builder::Builder;
 use crate::{Limits, Scalar, Source, Style, Tag, Text, YamlError, resolve};
 
@@ -17,7 +18,7 @@ pub(super) fn read_document(
     builder: &mut Builder<'_>,
 ) -> Result<(), YamlError> {
     let text = source.as_str().get(range.clone()).unwrap_or_default();
-    let reader = Reader { source, text, base: range.start };
+    let mut reader = Reader { source, text, base: range.start, flow_depth: 0 };
     let mut options = Options::default();
     options.emit_comments = false;
     // The builder names the line and the cap; the parser's own limit only has to be no lower.
@@ -30,9 +31,18 @@ pub(super) fn read_document(
             Event::Scalar(value, style, anchor, tag) => {
                 builder.scalar(reader.scalar(value, style, tag.as_deref(), &span), anchor)?;
             }
-            Event::SequenceStart(_, anchor, _) => builder.start_seq(anchor, at)?,
-            Event::MappingStart(_, anchor, _) => builder.start_map(anchor, at)?,
-            Event::SequenceEnd | Event::MappingEnd => builder.end()?,
+            Event::SequenceStart(style, anchor, _) => {
+                reader.enter(style);
+                builder.start_seq(anchor, at)?;
+            }
+            Event::MappingStart(style, anchor, _) => {
+                reader.enter(style);
+                builder.start_map(anchor, at)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                reader.flow_depth = reader.flow_depth.saturating_sub(1);
+                builder.end()?;
+            }
             Event::Alias(anchor) => builder.alias(anchor, at)?,
             // What follows the end of the first document is not looked at.
             Event::DocumentEnd => return Ok(()),
@@ -47,9 +57,17 @@ struct Reader<'s> {
     source: &'s Arc<Source>,
     text: &'s str,
     base: usize,
+    /// Number of open collections that are in brackets.
+    flow_depth: usize,
 }
 
 impl Reader<'_> {
+    fn enter(&mut self, style: StructureStyle) {
+        if self.flow_depth > 0 || style == StructureStyle::Flow {
+            self.flow_depth += 1;
+        }
+    }
+
     fn scalar(
         &self,
         value: Cow<'_, str>,
@@ -68,11 +86,18 @@ impl Reader<'_> {
         // A missing value is reported as `~` with an empty span.
         if style == Style::Plain && range.is_empty() {
             let tag = tag.map_or(Tag::Null, explicit_tag);
+            // In brackets the reference prints it as '' on its way through text, which makes a string of it.
+            let style = if self.flow_depth > 0 { Style::Single } else { style };
             return Scalar { text: self.cut(range), style, tag };
         }
         let text = self.text_of(value, style, range);
-        let tag = match tag {
-            Some(tag) => explicit_tag(tag),
+        let tag = match tag.map(explicit_tag) {
+            Some(Tag::Binary) => return Scalar { text: binary::decoded(text), style, tag: Tag::Str },
+            // A tag of another type weighs more than quotes.
+            Some(tag @ (Tag::Null | Tag::Bool | Tag::Int | Tag::Float | Tag::Timestamp)) => {
+                return Scalar { text, style: Style::Plain, tag };
+            }
+            Some(tag) => tag,
             None if style == Style::Plain => resolve::plain_tag(&text),
             None => Tag::Str,
         };
@@ -120,7 +145,8 @@ impl Reader<'_> {
 }
 
 fn explicit_tag(tag: &ParserTag) -> Tag {
-    match tag.core_suffix() {
+    const NAMESPACE: &str = "tag:yaml.org,2002:";
+    match tag.suffix_in_namespace(NAMESPACE).as_deref() {
         Some("str") => Tag::Str,
         Some("int") => Tag::Int,
         Some("float") => Tag::Float,
