@@ -4,6 +4,7 @@ use crate::Login;
 use moka::Expiry;
 use moka::future::Cache;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -48,14 +49,15 @@ impl TokenCache {
         }
     }
 
-    /// The login under `key`, made by `login` if it is not there. Several callers at once make one login.
+    /// The login under `key`, made by `login` if it is not there. Several callers at once make one login. `login` is
+    /// boxed, because cloud SDKs' futures are large and would be copied into every caller's.
     ///
     /// # Errors
     /// That of `login`; a failure is not kept.
     pub async fn get_or_login<E: Send + Sync + 'static>(
         &self,
         key: String,
-        login: impl Future<Output = Result<Login, E>>,
+        login: Pin<Box<dyn Future<Output = Result<Login, E>> + Send + '_>>,
     ) -> Result<(Arc<Login>, CacheHit), Arc<E>> {
         if let Some(found) = self.cache.get(&key).await {
             return Ok((found, CacheHit::Hit));
@@ -79,22 +81,28 @@ mod tests {
     async fn kept_until_renewal() {
         let cache = TokenCache::new(10, HARD_MAXIMUM);
         let key = || "aws/flux-system/default".to_owned();
-        let first = cache.get_or_login(key(), async { Ok::<_, ()>(login(HARD_MAXIMUM)) }).await.unwrap();
-        let second = cache.get_or_login(key(), async { Err::<Login, ()>(()) }).await.unwrap();
+        let first =
+            cache.get_or_login(key(), Box::pin(async { Ok::<_, ()>(login(HARD_MAXIMUM)) })).await.unwrap();
+        let second = cache.get_or_login(key(), Box::pin(async { Err::<Login, ()>(()) })).await.unwrap();
         assert_eq!((first.1, second.1), (CacheHit::Miss, CacheHit::Hit));
-        let other =
-            cache.get_or_login("aws/tenant/default".to_owned(), async { Err::<Login, _>("no") }).await;
+        let other = cache
+            .get_or_login("aws/tenant/default".to_owned(), Box::pin(async { Err::<Login, _>("no") }))
+            .await;
         assert_eq!(*other.unwrap_err(), "no");
     }
 
     #[tokio::test]
     async fn what_has_expired_is_not_kept() {
         let cache = TokenCache::new(10, HARD_MAXIMUM);
-        let made =
-            cache.get_or_login("k".to_owned(), async { Ok::<_, ()>(login(Duration::ZERO)) }).await.unwrap();
+        let made = cache
+            .get_or_login("k".to_owned(), Box::pin(async { Ok::<_, ()>(login(Duration::ZERO)) }))
+            .await
+            .unwrap();
         assert_eq!(made.1, CacheHit::Miss);
-        let again =
-            cache.get_or_login("k".to_owned(), async { Ok::<_, ()>(login(Duration::ZERO)) }).await.unwrap();
+        let again = cache
+            .get_or_login("k".to_owned(), Box::pin(async { Ok::<_, ()>(login(Duration::ZERO)) }))
+            .await
+            .unwrap();
         assert_eq!(again.1, CacheHit::Miss);
     }
 }

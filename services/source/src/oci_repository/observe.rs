@@ -90,7 +90,7 @@ impl OciReconciler {
 
     /// The controller's own login to ECR, kept for most of its life.
     async fn login(&self, host: &str) -> Result<RegistryCredentials, Failure> {
-        let login = self.logins.get_or_login(format!("{AWS}/{host}"), ecr::login(host)).await;
+        let login = self.logins.get_or_login(format!("{AWS}/{host}"), Box::pin(ecr::login(host))).await;
         let (login, _) = login.map_err(|error| {
             Failure::fetch(AUTHENTICATION_FAILED, format!("failed to get credential from {AWS}: {error}"))
         })?;
