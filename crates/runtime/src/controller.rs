@@ -153,7 +153,8 @@ impl<R: Reconciler> Controller<R> {
         let run = Run::new(object.clone(), ticket, phases.clone(), self.reporter.now());
         let (key, started) = (run.key.clone(), run.started);
         let cancelled = run.cancel.clone();
-        let work = AssertUnwindSafe(self.reconciler.reconcile(run)).catch_unwind();
+        // Boxed: a reconciler's future is large, and unboxed it would be copied into every frame around it.
+        let work = AssertUnwindSafe(Box::pin(self.reconciler.reconcile(run))).catch_unwind();
         let outcome =
             progress::follow(work, &phases, |phase| self.reporter.progress(object.clone(), phase)).await;
         match outcome {
