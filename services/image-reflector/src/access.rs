@@ -60,14 +60,17 @@ pub(crate) enum AccessError {
 pub(crate) struct Accesses {
     client: kube::Client,
     tokens: TokenCache,
+    /// `--aws-autologin-for-ecr`: repositories without a provider log in to Amazon's registries, as they did before
+    /// there were providers.
+    logs_in_to_ecr: bool,
 }
 
 /// The data of a Secret of any type.
 type SecretData = BTreeMap<String, Vec<u8>>;
 
 impl Accesses {
-    pub(crate) fn new(client: kube::Client, tokens: TokenCache) -> Self {
-        Self { client, tokens }
+    pub(crate) fn new(client: kube::Client, tokens: TokenCache, logs_in_to_ecr: bool) -> Self {
+        Self { client, tokens, logs_in_to_ecr }
     }
 
     /// Gathers what a scan of the repository needs.
@@ -78,7 +81,9 @@ impl Accesses {
     ) -> Result<RegistryOptions, AccessError> {
         let spec = &object.spec;
         let timeout = spec.timeout.unwrap_or(spec.interval).to_std().max(MIN_TIMEOUT);
+        let logs_in = self.logs_in_to_ecr && spec.secret_ref.is_none() && ecr::matches(repository.host());
         let credentials = match spec.provider.as_deref() {
+            None | Some("" | "generic") if logs_in => self.ecr(object, repository).await?,
             None | Some("" | "generic") => self.pull_credentials(object, repository).await?,
             Some("aws") => self.ecr(object, repository).await?,
             Some(other) => return Err(AccessError::Provider(other.to_owned())),
@@ -136,7 +141,7 @@ impl Accesses {
         let host = repository.host().to_owned();
         // The identity is the pod's, so that all objects may share a registry's password; the key says so.
         let key = format!("aws/pod/{host}");
-        let login = self.tokens.get_or_login(key, ecr::login(&host)).await;
+        let login = self.tokens.get_or_login(key, Box::pin(ecr::login(&host))).await;
         let (login, _) = login.map_err(|error: Arc<ecr::EcrError>| {
             AccessError::Secret(format!("login to '{host}' for '{}' failed: {error}", namespace_of(object)))
         })?;
