@@ -27,7 +27,8 @@ pub struct Args {
     /// Accepted for compatibility, without effect: there is no value log.
     #[arg(long, default_value_t = 268_435_456)]
     pub storage_value_log_file_size: i64,
-    /// Accepted for compatibility, without effect: the repository's provider says which cloud is logged in to.
+    /// Log in to Amazon's registries where an ImageRepository names neither provider nor Secret; `spec.provider: aws` is
+    /// the way to say so today.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub aws_autologin_for_ecr: bool,
     /// Accepted for compatibility, without effect: the repository's provider says which cloud is logged in to.

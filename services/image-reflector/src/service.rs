@@ -39,7 +39,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         args.runtime.token_cache_max_size.into(),
         args.runtime.token_cache_max_duration.to_std(),
     );
-    let accesses = Arc::new(Accesses::new(service.client().clone(), tokens));
+    let accesses = Arc::new(Accesses::new(service.client().clone(), tokens, args.aws_autologin_for_ecr));
     let (registries, policy_queue) = (Registries::new(), Arc::new(OnceLock::new()));
     let workload_identity = service.gates().enabled(args::WORKLOAD_IDENTITY);
     let concurrent = args.runtime.concurrent(args::CONCURRENT);

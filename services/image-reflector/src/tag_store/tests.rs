@@ -44,7 +44,7 @@ fn removal_takes_empty_folders_along() {
     store.write(&one, &owned(&["a"])).unwrap();
     store.write(&two, &owned(&["b"])).unwrap();
     store.remove(&one).unwrap();
-    assert_eq!(store.keys().unwrap(), [two.clone()]);
+    assert_eq!(store.keys().unwrap(), std::slice::from_ref(&two));
     store.remove(&two).unwrap();
     store.remove(&two).unwrap();
     assert!(!folder.path().join("imagerepository/ns").exists());

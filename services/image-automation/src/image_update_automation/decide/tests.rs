@@ -1,12 +1,14 @@
 //! One row per way that a run can be decided.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use weir_runtime::Next;
 
-use super::{Failure, decide};
+use super::{Failure, decide, superfluous};
 use crate::image_update_automation::{Settings, observe::Observed};
 use crate::policy::Selected;
 
@@ -130,4 +132,24 @@ fn a_reference_that_is_none_is_named() {
             .to_string()
             .starts_with("failed to apply policies: encountered invalid image ref \"bad name:1\": ")
     );
+}
+
+#[rstest]
+#[case::same_selection(json!({}), Some(50))]
+#[case::new_generation(json!({"metadata": {"generation": 3}}), None)]
+#[case::failed_before(json!({"status": {"conditions": []}}), None)]
+#[case::due(json!({"spec": {"interval": "5s"}}), None)]
+fn a_wake_up_that_was_not_meant_waits_for_the_interval(#[case] change: Value, #[case] seconds: Option<u64>) {
+    let mut status = json!({"status": {
+        "lastAutomationRunTime": "2026-01-01T00:00:00Z",
+        "conditions": [{
+            "type": "Ready", "status": "True", "reason": "Succeeded", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }],
+    }});
+    json_patch::merge(&mut status, &change);
+    let next = seconds.map(|seconds| Next::After(Duration::from_secs(seconds)));
+    assert_eq!(superfluous(&observed(status.clone()), "2026-01-01T00:00:10Z".parse().unwrap()), next);
+    let observed = Observed { policies: Ok(selected("2")), ..observed(status) };
+    assert_eq!(superfluous(&observed, "2026-01-01T00:00:10Z".parse().unwrap()), None);
 }

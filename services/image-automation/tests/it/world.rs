@@ -1,0 +1,159 @@
+//! One controller process over a namespace of its own; policies are suspended objects whose status the test writes.
+
+use std::process::Command;
+use std::time::Duration;
+
+use kube::api::{Patch, PatchParams};
+use kube::{Api, core::DynamicObject};
+use serde_json::{Value, json};
+use weir_testkit::{ControlPlane, Folder, GitServer, Process, eventually, free_port, repo_path, wait_for};
+
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+const IMAGE: &str = "image.toolkit.fluxcd.io/v1";
+
+pub struct World {
+    pub plane: &'static ControlPlane,
+    pub namespace: String,
+    pub git: GitServer,
+    pub grpc: u16,
+    pub controller: Process,
+    folder: Folder,
+}
+
+impl World {
+    pub async fn start() -> Self {
+        Self::start_with(|_| Vec::new()).await
+    }
+
+    /// Starts with environment variables, made of the world's folder.
+    pub async fn start_with(environment: impl Fn(&Folder) -> Vec<(&'static str, String)>) -> Self {
+        let plane = ControlPlane::shared().await.unwrap();
+        plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
+        let namespace = plane.unique_namespace("auto").await.unwrap();
+        let (folder, grpc) = (Folder::new("auto").unwrap(), free_port().unwrap());
+        let controller = launch(plane, &folder, &namespace, grpc, environment(&folder));
+        Self { plane, namespace, git: GitServer::start().await.unwrap(), grpc, controller, folder }
+    }
+
+    /// Starts the controller again, after it was killed.
+    pub fn start_again(&mut self) {
+        self.controller.kill();
+        self.controller = launch(self.plane, &self.folder, &self.namespace, self.grpc, Vec::new());
+    }
+
+    pub async fn apply(&self, object: Value) {
+        self.plane.apply(&self.namespace, object).await.unwrap();
+    }
+
+    /// A policy that has selected a tag.
+    pub async fn select(&self, policy: &str, image: &str, tag: &str) {
+        let spec =
+            json!({"suspend": true, "imageRepositoryRef": {"name": "none"}, "policy": {"alphabetical": {}}});
+        self.apply(
+            json!({"apiVersion": IMAGE, "kind": "ImagePolicy", "metadata": {"name": policy}, "spec": spec}),
+        )
+        .await;
+        let status = json!({"status": {"latestRef": {"name": image, "tag": tag}}});
+        let api = self.api("ImagePolicy").await;
+        api.patch_status(policy, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    }
+
+    /// A GitRepository of the HTTP server's repository.
+    pub async fn repository(&self, name: &str) {
+        self.repository_at(name, &self.git.url(name), json!({})).await;
+    }
+
+    pub async fn repository_at(&self, name: &str, url: &str, more: Value) {
+        let mut spec = json!({"url": url, "interval": "1h", "suspend": true, "ref": {"branch": "main"}});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let version = "source.toolkit.fluxcd.io/v1";
+        self.apply(
+            json!({"apiVersion": version, "kind": "GitRepository", "metadata": {"name": name}, "spec": spec}),
+        )
+        .await;
+    }
+
+    /// An automation of the repository of the same name; `git` is merged into its Git section.
+    pub async fn automation(&self, name: &str, git: Value) {
+        let mut section = json!({"commit": {"author": {"name": "bot", "email": "bot@example.com"}}});
+        json_patch::merge(&mut section, &git);
+        let spec =
+            json!({"interval": "1h", "sourceRef": {"kind": "GitRepository", "name": name}, "git": section});
+        let metadata = json!({"name": name});
+        self.apply(
+            json!({"apiVersion": IMAGE, "kind": "ImageUpdateAutomation", "metadata": metadata, "spec": spec}),
+        )
+        .await;
+    }
+
+    pub async fn api(&self, kind: &str) -> Api<DynamicObject> {
+        self.plane.api(IMAGE, kind, &self.namespace).await.unwrap()
+    }
+
+    /// Waits until the automation's status is as wanted; returns it.
+    pub async fn until(&self, name: &str, what: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let api = self.api("ImageUpdateAutomation").await;
+        let holds =
+            |object: Option<&DynamicObject>| object.is_some_and(|object| is_wanted(&object.data["status"]));
+        match wait_for(&api, name, what, DEADLINE, holds).await {
+            Ok(object) => object.unwrap().data["status"].clone(),
+            Err(error) => panic!("{error}\n{:?}\n{}", api.get(name).await, self.controller.log_tail()),
+        }
+    }
+
+    /// Waits until the automation has seen the tag of a policy in a successful run.
+    pub async fn until_seen(&self, name: &str, policy: &str, tag: &str) -> Value {
+        let what = format!("{name} to have seen {policy}:{tag}");
+        self.until(name, &what, |status| status["observedPolicies"][policy]["tag"] == tag).await
+    }
+
+    /// Waits until the automation fails with a message that contains the text.
+    pub async fn until_failed(&self, name: &str, text: &str) {
+        let what = format!("{name} to fail with '{text}'");
+        self.until(name, &what, |status| {
+            let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+            conditions.iter().any(|condition| {
+                condition["type"] == "Ready"
+                    && condition["status"] == "False"
+                    && condition["message"].as_str().is_some_and(|message| message.contains(text))
+            })
+        })
+        .await;
+    }
+
+    pub async fn until_open(&self) {
+        let is_open = || std::net::TcpStream::connect(("127.0.0.1", self.grpc)).is_ok();
+        eventually("the gRPC port to open", DEADLINE, || async move { is_open().then_some(()) })
+            .await
+            .unwrap();
+    }
+
+    /// A manifest with a marked image.
+    pub fn manifest(&self, image: &str, policy: &str) -> String {
+        let marker = format!("# {{\"$imagepolicy\": \"{}:{policy}\"}}", self.namespace);
+        format!("kind: Deployment\nmetadata:\n  name: web\nspec:\n  image:   {image}   {marker}\n")
+    }
+}
+
+fn launch(
+    plane: &ControlPlane,
+    folder: &Folder,
+    namespace: &str,
+    grpc: u16,
+    environment: Vec<(&'static str, String)>,
+) -> Process {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_image-automation-controller"));
+    command
+        .env("KUBECONFIG", plane.kubeconfig_path())
+        .env("RUNTIME_NAMESPACE", namespace)
+        .envs(environment)
+        .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
+        .args([
+            "--watch-all-namespaces=false",
+            "--metrics-addr=0",
+            "--health-addr=0",
+            "--log-encoding=console",
+        ]);
+    Process::start("image-automation-controller", &mut command, &folder.path().join("log")).unwrap()
+}
