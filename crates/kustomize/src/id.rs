@@ -39,15 +39,19 @@ impl<'a> Gvk<'a> {
     }
 }
 
+/// An empty part of an id reads as its placeholder.
+pub(crate) fn or_placeholder<'a>(part: &'a str, placeholder: &'a str) -> &'a str {
+    if part.is_empty() { placeholder } else { part }
+}
+
 impl fmt::Display for Gvk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let or = |part, placeholder| if part == "" { placeholder } else { part };
         write!(
             f,
             "{}.{}.{}",
-            or(self.kind, "[noKind]"),
-            or(self.version, "[noVer]"),
-            or(self.group, "[noGrp]")
+            or_placeholder(self.kind, "[noKind]"),
+            or_placeholder(self.version, "[noVer]"),
+            or_placeholder(self.group, "[noGrp]")
         )
     }
 }
@@ -89,8 +93,8 @@ impl<'a> ResId<'a> {
 
 impl fmt::Display for ResId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = if self.name.is_empty() { "[noName]" } else { self.name };
-        let namespace = if self.namespace.is_empty() { "[noNs]" } else { self.namespace };
+        let name = or_placeholder(self.name, "[noName]");
+        let namespace = or_placeholder(self.namespace, "[noNs]");
         write!(f, "{}/{name}.{namespace}", self.gvk)
     }
 }

@@ -60,7 +60,7 @@ pub struct Kustomization {
     pub validators: Vec<String>,
     pub build_metadata: Vec<String>,
     /// Whether a list or mapping stands in the file without entries; such a file is not empty (KZ-205).
-    pub(crate) has_empty_collections: bool,
+    pub has_empty_collections: bool,
 }
 
 /// `metadata` of a kustomization file; has no effect.

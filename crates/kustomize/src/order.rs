@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use crate::id::{Gvk, ResId};
+use crate::id::{Gvk, ResId, or_placeholder};
 use crate::kustomization::{LegacySortOptions, SortOptions};
 use crate::resource::Resource;
 use crate::{Error, Reorder};
@@ -52,8 +52,12 @@ pub(crate) fn compare_gvk(left: Gvk<'_>, right: Gvk<'_>) -> Ordering {
 }
 
 fn gvk_text(gvk: Gvk<'_>) -> String {
-    let or = |part, placeholder| if part == "" { placeholder } else { part };
-    format!("{}_{}_{}", or(gvk.group, "~G"), or(gvk.version, "~V"), or(gvk.kind, "~K"))
+    format!(
+        "{}_{}_{}",
+        or_placeholder(gvk.group, "~G"),
+        or_placeholder(gvk.version, "~V"),
+        or_placeholder(gvk.kind, "~K")
+    )
 }
 
 /// Sorts the final resources as the root's `sortOptions` or the option says.
@@ -131,14 +135,13 @@ impl PartialOrd for LegacyKey {
 }
 
 fn id_text(id: ResId<'_>) -> String {
-    let or = |part, placeholder| if part == "" { placeholder } else { part };
     let gvk = id.gvk;
     format!(
         "{}.{}.{}|{}|{}",
-        or(gvk.kind, "[noKind]"),
-        or(gvk.version, "[noVer]"),
-        or(gvk.group, "[noGrp]"),
-        or(id.namespace, "~X"),
+        or_placeholder(gvk.kind, "[noKind]"),
+        or_placeholder(gvk.version, "[noVer]"),
+        or_placeholder(gvk.group, "[noGrp]"),
+        or_placeholder(id.namespace, "~X"),
         id.name
     )
 }

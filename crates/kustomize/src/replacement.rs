@@ -97,7 +97,7 @@ struct Prepared {
 
 enum Source {
     Value(String),
-    Field { selector: ReplacementSource, path: Vec<Part> },
+    Field { selector: Box<ReplacementSource>, path: Vec<Part> },
 }
 
 impl ReplacementTransformer {
@@ -152,7 +152,7 @@ impl Prepared {
             (None, Some(value)) => Source::Value(value.clone()),
             (Some(selector), None) => {
                 let path = path::split(non_empty(&selector.field_path));
-                Source::Field { selector: selector.clone(), path }
+                Source::Field { selector: Box::new(selector.clone()), path }
             }
         };
         let targets = replacement.targets.iter().map(CompiledTarget::new).collect::<Result<_, _>>()?;

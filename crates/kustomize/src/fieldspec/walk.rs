@@ -62,7 +62,7 @@ pub(crate) type Change<'c> = dyn FnMut(&mut Node) -> Result<(), Error> + 'c;
 
 enum Failure {
     Obstacle(Obstacle),
-    Change(Error),
+    Change(Box<Error>),
 }
 
 impl FieldPath {
@@ -120,7 +120,7 @@ fn explain(failure: Failure, path: &str, resource: &Resource) -> Error {
         Failure::Obstacle(Obstacle(text)) => {
             Error::FieldPath { problem: text, position: resource.node.position() }
         }
-        Failure::Change(error) => error,
+        Failure::Change(error) => *error,
     };
     cause.context(format!("considering field '{path}' of object {}", resource.id()))
 }
@@ -131,7 +131,9 @@ fn descend(
     creation: Creation,
     change: &mut Change<'_>,
 ) -> Result<(), Failure> {
-    let Some((part, rest)) = path.split_first() else { return change(node).map_err(Failure::Change) };
+    let Some((part, rest)) = path.split_first() else {
+        return change(node).map_err(|error| Failure::Change(Box::new(error)));
+    };
     match node {
         Node::Map(map) => into_field(map, part, rest, creation, change),
         Node::Seq(items) => items.iter_mut().try_for_each(|item| {

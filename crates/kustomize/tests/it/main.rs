@@ -1,4 +1,22 @@
 //! Integration tests of the build engine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod confinement;
 mod conformance;
+mod document;
+mod hostile;
+mod properties;
+mod read_set;
+
+use weir_kustomize::{Error, MemoryFs, Options, Output, RelPath, build};
+
+/// Builds `directory` of an in-memory tree with Flux's options.
+fn built(files: &[(&str, &str)], directory: &str) -> Result<Output, Error> {
+    let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
+    build(&fs, &RelPath::new(directory).unwrap(), &Options::gitops())
+}
+
+/// A ConfigMap of this name.
+fn config_map(name: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n")
+}

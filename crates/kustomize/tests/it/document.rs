@@ -1,0 +1,79 @@
+//! Builds of a document that the caller has made or changed, and what is asked of the result.
+
+use weir_kustomize::{
+    Kustomization, MemoryFs, Options, Patch, RelPath, Selector, UnknownFields, Warning, build_kustomization,
+    validate_manifest,
+};
+
+use crate::{built, config_map};
+
+#[test]
+fn a_document_stands_in_for_the_file() {
+    let map = config_map("c");
+    let fs = MemoryFs::from_files([
+        ("app/kustomization.yaml", "resources: [c.yaml]\nfuture: field\n"),
+        ("app/c.yaml", &map),
+    ])
+    .unwrap();
+    let directory = RelPath::new("app").unwrap();
+    let (path, mut document) = Kustomization::load(&fs, &directory, UnknownFields::Drop).unwrap().unwrap();
+    assert_eq!(path.to_string(), "/app/kustomization.yaml");
+    assert!(Kustomization::load(&fs, &directory, UnknownFields::Reject).is_err());
+    document.namespace = "prod".to_owned();
+    document.patches.push(Patch {
+        patch: "[{\"op\": \"add\", \"path\": \"/data\", \"value\": {\"a\": \"1\"}}]".to_owned(),
+        target: Some(Selector { kind: "ConfigMap".to_owned(), ..Selector::default() }),
+        ..Patch::default()
+    });
+    let output = build_kustomization(&fs, &directory, document, &Options::gitops()).unwrap();
+    let resource = &output.resources[0];
+    assert_eq!((resource.kind(), resource.name(), resource.namespace()), ("ConfigMap", "c", "prod"));
+    assert_eq!(resource.to_json().unwrap()["data"]["a"], "1");
+}
+
+#[test]
+fn a_directory_without_file_builds_from_a_made_document() {
+    let map = config_map("c");
+    let fs = MemoryFs::from_files([("app/c.yaml", map.as_str())]).unwrap();
+    let directory = RelPath::new("app").unwrap();
+    assert!(Kustomization::load(&fs, &directory, UnknownFields::Drop).unwrap().is_none());
+    let document = Kustomization { resources: vec!["./c.yaml".to_owned()], ..Kustomization::default() };
+    let output = build_kustomization(&fs, &directory, document, &Options::gitops()).unwrap();
+    assert_eq!(output.to_yaml().unwrap(), map);
+}
+
+#[test]
+fn an_empty_document_is_refused_and_one_without_effect_builds_to_nothing() {
+    let fs = MemoryFs::new();
+    let empty = build_kustomization(&fs, &RelPath::root(), Kustomization::default(), &Options::gitops());
+    assert_eq!(empty.unwrap_err().to_string(), "kustomization.yaml is empty");
+    let placeholder = Kustomization { namespace: "_placeholder".to_owned(), ..Kustomization::default() };
+    let output = build_kustomization(&fs, &RelPath::root(), placeholder, &Options::gitops()).unwrap();
+    assert_eq!(output.to_yaml().unwrap(), "");
+    assert!(built(&[("kustomization.yaml", "patches: []\n")], "").is_ok());
+    assert!(built(&[("kustomization.yaml", "patches:\n")], "").is_err());
+}
+
+#[test]
+fn deprecated_fields_are_told() {
+    let map = config_map("c");
+    let output =
+        built(&[("kustomization.yaml", "commonLabels: {a: b}\nresources: [c.yaml]\n"), ("c.yaml", &map)], "");
+    let warnings = output.unwrap().warnings;
+    assert_eq!(warnings, [Warning::DeprecatedField { old: "commonLabels", new: "labels" }]);
+    assert!(
+        warnings[0]
+            .to_string()
+            .starts_with("# Warning: 'commonLabels' is deprecated. Please use 'labels' instead.")
+    );
+}
+
+#[test]
+fn manifests_can_be_checked_without_building() {
+    let check = |text: &str| {
+        validate_manifest(&RelPath::new("a.yaml").unwrap(), text.as_bytes().to_vec(), &Options::gitops())
+    };
+    assert_eq!(check(&format!("{}---\n{}", config_map("a"), config_map("b"))).unwrap(), 2);
+    assert_eq!(check("# nothing\n").unwrap(), 0);
+    assert!(check("creation_rules: []\n").unwrap_err().to_string().contains("missing Resource metadata"));
+}

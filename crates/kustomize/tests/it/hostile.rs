@@ -1,0 +1,69 @@
+//! Input that is meant to hurt: each case must fail fast and say why.
+
+use std::time::{Duration, Instant};
+
+use rstest::rstest;
+use weir_kustomize::{MemoryFs, Options, RelPath, build};
+
+use crate::{built, config_map};
+
+/// Far above what any of these takes, far below what would hold up a worker.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn fails_fast(resource: Vec<u8>) -> String {
+    let mut fs = MemoryFs::new();
+    fs.insert("kustomization.yaml", "resources: [r.yaml]\n").unwrap();
+    fs.insert("r.yaml", resource).unwrap();
+    let start = Instant::now();
+    let result = build(&fs, &RelPath::root(), &Options::gitops()).and_then(|output| output.to_yaml());
+    assert!(start.elapsed() < PATIENCE, "took {:?}", start.elapsed());
+    result.unwrap_err().to_string()
+}
+
+fn bomb() -> String {
+    let mut text =
+        String::from("apiVersion: v1\nkind: A\nmetadata: {name: a}\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+    for level in 1..12 {
+        let list = vec![format!("*a{}", level - 1); 10].join(",");
+        text.push_str(&format!("a{level}: &a{level} [{list}]\n"));
+    }
+    text
+}
+
+#[rstest]
+#[case::alias_bomb(bomb().into_bytes(), "excessive aliasing")]
+#[case::deep_flow(format!("a: {}", "[".repeat(100_000)).into_bytes(), "nested deeper than")]
+#[case::deep_block((0..3_000).map(|level| format!("{}a:\n", " ".repeat(level))).collect::<String>().into_bytes(), "nested deeper than")]
+#[case::invalid_utf8(b"a: \xff\xfe".to_vec(), "invalid UTF-8")]
+#[case::nul(b"a: \0".to_vec(), "control characters are not allowed")]
+#[case::too_large(vec![b'#'; 65 << 20], "is larger than")]
+#[case::many_documents("a: 1\n---\n".repeat(60_000).into_bytes(), "more than 50000 documents")]
+#[case::duplicate_key(b"apiVersion: v1\nkind: A\nmetadata: {name: a}\nx: 1\nx: 2\n".to_vec(), "mapping key \"x\" already defined at line 4")]
+#[case::complex_key(b"{a: 1}: b\n".to_vec(), "keys must be scalars")]
+#[case::self_alias(b"a: &a [*a]\n".to_vec(), "contains itself")]
+fn hostile_resources_are_refused(#[case] resource: Vec<u8>, #[case] wanted: &str) {
+    let error = fails_fast(resource);
+    assert!(error.contains(wanted), "{}", error.chars().take(500).collect::<String>());
+}
+
+#[test]
+fn bases_cannot_nest_without_end() {
+    let mut files: Vec<(String, String)> = (0..150)
+        .map(|level| (format!("d{level}/kustomization.yaml"), format!("resources: [../d{}]\n", level + 1)))
+        .collect();
+    files.push(("d150/kustomization.yaml".to_owned(), "resources: [c.yaml]\n".to_owned()));
+    files.push(("d150/c.yaml".to_owned(), config_map("c")));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let error = built(&files, "d0").unwrap_err().to_string();
+    assert!(error.contains("nested deeper than"), "{error}");
+}
+
+#[test]
+fn expressions_that_backtrack_elsewhere_are_linear_here() {
+    let map = config_map(&"a".repeat(5_000));
+    let patch = "patches:\n- target: {name: '(a+)+b'}\n  patch: '[{\"op\": \"remove\", \"path\": \"/x\"}]'\n";
+    let kustomization = format!("resources: [c.yaml]\n{patch}");
+    let start = Instant::now();
+    built(&[("kustomization.yaml", &kustomization), ("c.yaml", &map)], "").unwrap();
+    assert!(start.elapsed() < PATIENCE);
+}
