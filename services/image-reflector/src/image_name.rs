@@ -87,7 +87,7 @@ mod tests {
     )]
     #[case("oci://ghcr.io/a/b", "image 'oci://ghcr.io/a/b' should not include URL scheme; remove 'oci://'")]
     #[case("ghcr.io/a/b:1.0", "image 'ghcr.io/a/b:1.0' should not include a tag; remove ':1.0'")]
-    #[case("h:5000/a:1", "image 'h:5000/a:1' should not include a tag; remove ':1'")]
+    #[case("h:5000/app:1", "image 'h:5000/app:1' should not include a tag; remove ':1'")]
     #[case("ghcr.io/A/b", "could not parse reference: ghcr.io/A/b")]
     #[case("ghcr.io/a b", "could not parse reference: ghcr.io/a b")]
     #[case("", "could not parse reference: ")]
