@@ -94,6 +94,6 @@ impl Notifier for BitbucketServer {
 }
 
 fn is_current(answer: &Value, status: &Value) -> bool {
-    let same = |key: &&str| answer.get(*key) == status.get(*key);
-    answer.is_object() && ["key", "state", "description", "name"].iter().all(|key| same(&key))
+    answer.is_object()
+        && ["key", "state", "description", "name"].iter().all(|key| answer.get(*key) == status.get(*key))
 }

@@ -164,9 +164,9 @@ fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
     let map = node.as_map().ok_or_else(|| ResolveError::Headers("not a map of texts".to_owned()))?;
     let mut headers = BTreeMap::new();
     for (name, value) in map.iter() {
-        match value.as_scalar().map(weir_yaml::Scalar::value).transpose().map_err(bad)? {
-            Some(Value::Str(text)) => headers.insert(name.to_owned(), text.into_owned()),
-            Some(Value::Null) => headers.insert(name.to_owned(), String::new()),
+        match value.as_scalar().map(weir_yaml::Scalar::value) {
+            Some(Ok(Value::Str(text))) => headers.insert(name.to_owned(), text.into_owned()),
+            Some(Ok(Value::Null)) => headers.insert(name.to_owned(), String::new()),
             // The value may be a secret: only its name is told.
             _ => return Err(not_text(name)),
         };

@@ -45,7 +45,8 @@ impl Reconciler for ReceiverReconciler {
     /// The generation counts as observed; all else stays as it was.
     fn suspended(receiver: &Receiver) -> Option<Receiver> {
         let mut shown = receiver.clone();
-        shown.status.get_or_insert_default().observed_generation = receiver.metadata.generation.unwrap_or_default();
+        shown.status.get_or_insert_default().observed_generation =
+            receiver.metadata.generation.unwrap_or_default();
         Some(shown)
     }
 
