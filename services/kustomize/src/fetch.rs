@@ -67,8 +67,9 @@ impl Artifacts {
         }
         if let Some(client) = &self.stream {
             match self.streamed(client.clone(), source, artifact).await {
-                Err(Error::Transport(error)) => {
-                    tracing::debug!(%error, "artifact stream is not there, falling back to HTTP");
+                // A source that does not know it may stand beside the one that made it: the URL tells which.
+                Err(error @ (Error::Transport(_) | Error::NotFound)) => {
+                    tracing::debug!(%error, "artifact is not streamed, falling back to HTTP");
                 }
                 answer => return answer,
             }

@@ -1,0 +1,48 @@
+use serde_json::json;
+
+use crate::world::{World, cm};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dependents_wait_say_why_and_start_when_they_can() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let broken = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nhoge: {replicas: 1}\n";
+    world
+        .source(
+            "src",
+            1,
+            &[("front/a.yaml", &cm("front", "1")), ("back/a.yaml", &cm("back", "1")), ("bad/a.yaml", broken)],
+        )
+        .await;
+    world.kustomization("front", json!({"path": "./front", "dependsOn": [{"name": "back"}]})).await;
+    let front = world.not_ready("front", "DependencyNotReady").await;
+    let message = weir_testkit::condition(&front, "Ready").unwrap().message;
+    let missing = "kustomizations.kustomize.toolkit.fluxcd.io \"back\" not found";
+    assert_eq!(message, format!("dependency '{ns}/back' not found: {missing}"));
+    world.kustomization("back", json!({"path": "./bad"})).await;
+    let back = world.not_ready("back", "ReconciliationFailed").await;
+    let message = weir_testkit::condition(&back, "Ready").unwrap().message;
+    assert!(message.starts_with(&format!(
+        "Deployment/{ns}/web dry-run failed (Invalid): Deployment.apps \"web\" is invalid: [spec.selector"
+    )));
+    world.requested("front").await;
+    world.kustomization("back", json!({"path": "./back"})).await;
+    world.ready("back").await;
+    world.ready("front").await;
+    assert!(world.config_map("front").await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn circle_of_dependencies_is_named() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("one", json!({"dependsOn": [{"name": "two"}]})).await;
+    world.kustomization("two", json!({"dependsOn": [{"name": "one"}]})).await;
+    world.not_ready("two", "DependencyNotReady").await;
+    world.requested("one").await;
+    let one = world.not_ready("one", "DependencyNotReady").await;
+    let message = weir_testkit::condition(&one, "Ready").unwrap().message;
+    let circle = format!("circular dependency detected: {ns}/one -> {ns}/two -> {ns}/one");
+    assert_eq!(message, format!("dependency '{ns}/two' is not ready: {circle}"));
+}

@@ -1,0 +1,113 @@
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::json;
+
+use crate::world::{PATIENCE, World, cm, deployment};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_are_applied_pruned_and_deleted_with_their_kustomization() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let (a, b) = (cm("a", "1"), cm("b", "1"));
+    world.source("src", 1, &[("a.yaml", &a), ("b.yaml", &b), ("web.yaml", &deployment("web", 0))]).await;
+    world.kustomization("app", json!({})).await;
+    let ready = world.ready("app").await;
+    let ids: Vec<_> = ready.data["status"]["inventory"]["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["id"].clone())
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            json!(format!("{ns}_a__ConfigMap")),
+            json!(format!("{ns}_b__ConfigMap")),
+            json!(format!("{ns}_web_apps_Deployment"))
+        ]
+    );
+    let revision =
+        world.source("src", 2, &[("a.yaml", &cm("a", "2")), ("web.yaml", &deployment("web", 0))]).await;
+    world.applied("app", &revision).await;
+    assert!(world.config_map("b").await.is_none());
+    assert_eq!(world.config_map("a").await.unwrap().data["data"]["k"], "2");
+    let api = world.kustomizations().await;
+    api.delete("app", &DeleteParams::default()).await.unwrap();
+    weir_testkit::wait_gone(&api, "app", PATIENCE).await.unwrap();
+    assert!(world.config_map("a").await.is_none());
+    let last = world.event("app", "web deleted").await;
+    assert_eq!(
+        last,
+        format!("ReconciliationSucceeded: Deployment/{ns}/web deleted\nConfigMap/{ns}/a deleted")
+    );
+    let events = world.events("app").await;
+    let expected = [
+        format!(
+            "Progressing: ConfigMap/{ns}/a created\nConfigMap/{ns}/b created\nDeployment/{ns}/web created"
+        ),
+        "ReconciliationSucceeded: Reconciliation finished".to_owned(),
+        format!("Progressing: ConfigMap/{ns}/a configured"),
+        format!("Progressing: ConfigMap/{ns}/b deleted"),
+    ];
+    for (event, expected) in events.iter().zip(expected) {
+        assert!(event.starts_with(&expected), "{event}\n{expected}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drift_is_corrected_when_it_is_seen_and_does_not_count_as_a_reconciliation() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({})).await;
+    let before = world.ready("app").await;
+    let api = world.api("v1", "ConfigMap").await;
+    let edit = Patch::Merge(json!({"data": {"k": "hand", "extra": "x"}}));
+    api.patch("a", &PatchParams::apply("hand"), &edit).await.unwrap();
+    weir_testkit::wait_for(&api, "a", "the edit is reverted", PATIENCE, |found| {
+        found.is_some_and(|found| found.data["data"] == json!({"k": "1", "extra": "x"}))
+    })
+    .await
+    .unwrap();
+    api.delete("a", &DeleteParams::default()).await.unwrap();
+    weir_testkit::wait_for(&api, "a", "the object is made again", PATIENCE, |found| found.is_some())
+        .await
+        .unwrap();
+    let created = format!("Progressing: ConfigMap/{}/a created", world.ns);
+    weir_testkit::eventually("both corrections are told", PATIENCE, async || {
+        let events = world.events("app").await;
+        let created = events.iter().filter(|event| **event == created).count();
+        (created >= 1 && events.iter().any(|event| event.ends_with("configured"))).then_some(())
+    })
+    .await
+    .unwrap();
+    let after = world.kustomizations().await.get("app").await.unwrap();
+    assert_eq!(before.data["status"]["history"], after.data["status"]["history"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_revision_with_the_same_manifests_moves_the_revision_only() {
+    let world = World::new().await;
+    let a = cm("a", "1");
+    world.source("src", 1, &[("app/a.yaml", &a), ("README.md", "1")]).await;
+    world.kustomization("app", json!({"path": "./app"})).await;
+    world.ready("app").await;
+    let before = world.config_map("a").await.unwrap().metadata.resource_version;
+    let revision = world.source("src", 2, &[("app/a.yaml", &a), ("README.md", "2")]).await;
+    let applied = world.applied("app", &revision).await;
+    assert_eq!(world.config_map("a").await.unwrap().metadata.resource_version, before);
+    let history = &applied.data["status"]["history"];
+    assert_eq!((history.as_array().unwrap().len(), &history[0]["totalReconciliations"]), (1, &json!(2)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn suspended_kustomization_leaves_its_objects_alone_and_behind() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({})).await;
+    world.ready("app").await;
+    world.kustomization("app", json!({"suspend": true})).await;
+    world.requested("app").await;
+    let api = world.kustomizations().await;
+    api.delete("app", &DeleteParams::default()).await.unwrap();
+    weir_testkit::wait_gone(&api, "app", PATIENCE).await.unwrap();
+    assert!(world.config_map("a").await.is_some());
+}

@@ -1,0 +1,83 @@
+use kube::api::{ListParams, Patch, PatchParams};
+use serde_json::json;
+
+use crate::world::{PATIENCE, World, cm, deployment};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ready_waits_for_health_and_frees_the_worker_meanwhile() {
+    let world = World::new().await;
+    let slow = deployment("web", 1).replace("replicas: 1", "replicas: 1\n  progressDeadlineSeconds: 300");
+    world.source("src", 1, &[("a.yaml", &slow)]).await;
+    world.kustomization("app", json!({"wait": true, "timeout": "1h"})).await;
+    let api = world.kustomizations().await;
+    let waiting =
+        weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let message = weir_testkit::condition(&waiting, "Reconciling").unwrap().message;
+    assert_eq!(message, "Running health checks for revision main@sha1:1 with a timeout of 1h0m0s");
+    assert_eq!(weir_testkit::condition(&waiting, "Ready").unwrap().status, "Unknown");
+    assert!(
+        waiting.data["status"]["inventory"]["entries"].as_array().is_some_and(|entries| entries.len() == 1)
+    );
+    // Nobody runs Pods here: the test plays their part in the Deployment's status.
+    let deployments = world.api("apps/v1", "Deployment").await;
+    let status = json!({"status": {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1,
+        "availableReplicas": 1, "conditions": [
+            {"type": "Available", "status": "True", "reason": "x", "message": ""},
+            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": ""}]}});
+    weir_testkit::eventually("the controller lets the status be", PATIENCE, async || {
+        deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(&status)).await.ok()?;
+        let found = api.get("app").await.ok()?;
+        weir_testkit::condition(&found, "Ready").filter(|ready| ready.status == "True")
+    })
+    .await
+    .unwrap();
+    let event = world.event("app", "Health check passed").await;
+    assert!(event.starts_with("Progressing: Health check passed in "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_job_ends_the_wait_early() {
+    let world = World::new().await;
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: evil}\nspec:\n  backoffLimit: 0\n  template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}\n";
+    world.source("src", 1, &[("a.yaml", job), ("b.yaml", &cm("b", "1"))]).await;
+    world.kustomization("app", json!({"wait": true, "timeout": "10m"})).await;
+    // Nobody runs Pods here: the test ends the Job's.
+    let pods = world.api("v1", "Pod").await;
+    let failed = Patch::Merge(json!({"status": {"phase": "Failed"}}));
+    weir_testkit::eventually("the Job's Pod has failed", PATIENCE, async || {
+        let found = pods.list(&ListParams::default().labels("job-name=evil")).await.ok()?;
+        let name = found.items.first()?.metadata.name.clone()?;
+        pods.patch_status(&name, &PatchParams::default(), &failed).await.ok()
+    })
+    .await
+    .unwrap();
+    let app = world.not_ready("app", "HealthCheckFailed").await;
+    let healthy = weir_testkit::condition(&app, "Healthy").unwrap();
+    let cause = format!("failed early due to stalled resources: [Job/{}/evil status: 'Failed']", world.ns);
+    assert_eq!((healthy.status.as_str(), healthy.message), ("False", cause));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_of_others_can_be_waited_for() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "foreign", "namespace": world.ns});
+    world.kustomization("app", json!({"healthChecks": [check]})).await;
+    let api = world.kustomizations().await;
+    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    world.plane().apply_yaml(&world.ns, &cm("foreign", "1")).await.unwrap();
+    world.ready("app").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_revision_does_not_wait_for_the_health_of_the_old_one() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &deployment("web", 1))]).await;
+    world.kustomization("app", json!({"wait": true, "timeout": "1h"})).await;
+    let api = world.kustomizations().await;
+    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let revision = world.source("src", 2, &[("b.yaml", &cm("b", "1"))]).await;
+    world.applied("app", &revision).await;
+    let gone = world.event("app", "web deleted").await;
+    assert_eq!(gone, format!("Progressing: Deployment/{}/web deleted", world.ns));
+}

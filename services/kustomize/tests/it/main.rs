@@ -1,0 +1,10 @@
+//! The service against a real control plane; only the artifacts are hand-made.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod budget;
+mod deletion;
+mod dependencies;
+mod drift;
+mod health;
+mod tenancy;
+mod world;

@@ -1,0 +1,122 @@
+use serde_json::json;
+
+use crate::world::{World, cm};
+
+fn rule(resources: &[&str]) -> k8s_openapi::api::rbac::v1::PolicyRule {
+    serde_json::from_value(json!({"apiGroups": [""], "resources": resources, "verbs": ["*"]})).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tenant_does_only_what_its_account_may() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    world.plane().service_account(ns, "tenant", &[rule(&["configmaps"])]).await.unwrap();
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n";
+    world.source("src", 1, &[("ok/a.yaml", &cm("a", "1")), ("no/s.yaml", secret)]).await;
+    world.kustomization("ok", json!({"path": "./ok", "serviceAccountName": "tenant"})).await;
+    world.ready("ok").await;
+    world.kustomization("no", json!({"path": "./no", "serviceAccountName": "tenant"})).await;
+    let refused = world.not_ready("no", "ReconciliationFailed").await;
+    let user = format!("User \"system:serviceaccount:{ns}:tenant\" cannot patch resource \"secrets\"");
+    let message = weir_testkit::condition(&refused, "Ready").unwrap().message;
+    assert!(message.starts_with(&format!(
+        "Secret/{ns}/s dry-run failed (Forbidden): secrets \"s\" is forbidden: {user}"
+    )));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_account_is_no_way_to_more_rights() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({"serviceAccountName": "nobody"})).await;
+    let refused = world.not_ready("app", "ReconciliationFailed").await;
+    let message = weir_testkit::condition(&refused, "Ready").unwrap().message;
+    assert!(message.contains(&format!("system:serviceaccount:{}:nobody", world.ns)), "{message}");
+    assert!(world.config_map("a").await.is_none());
+}
+
+/// Flux lets Secrets through that have their ciphertext in `stringData` only.
+#[tokio::test(flavor = "multi_thread")]
+async fn ciphertext_does_not_reach_the_cluster() {
+    let world = World::new().await;
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: \"ENC[AES256_GCM,data:x]\"}\nsops: {mac: \"ENC[x]\"}\n";
+    world.source("src", 1, &[("s.yaml", secret)]).await;
+    world.kustomization("app", json!({})).await;
+    let refused = world.not_ready("app", "ReconciliationFailed").await;
+    let message = weir_testkit::condition(&refused, "Ready").unwrap().message;
+    let subject = format!("Secret/{}/s", world.ns);
+    assert_eq!(
+        message,
+        format!(
+            "{subject} is SOPS encrypted, configuring decryption is required for this secret to be reconciled"
+        )
+    );
+    world.kustomization("keyed", json!({"decryption": {"provider": "sops"}})).await;
+    world.not_ready("keyed", "BuildFailed").await;
+    assert!(world.api("v1", "Secret").await.get_opt("s").await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn variables_come_from_config_maps_and_secrets_and_inline_ones_win() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    world.plane().apply_yaml(ns, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars}\ndata: {A: cm, B: cm, C: cm}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: vars}\nstringData: {B: secret, C: secret}\n").await.unwrap();
+    world.source("src", 1, &[("a.yaml", &cm("a", "${A}-${B}-${C}-${D:=d}"))]).await;
+    let from = json!([{"kind": "ConfigMap", "name": "vars"}, {"kind": "Secret", "name": "vars"}, {"kind": "ConfigMap", "name": "none", "optional": true}]);
+    world
+        .kustomization("app", json!({"postBuild": {"substitute": {"C": "inline"}, "substituteFrom": from}}))
+        .await;
+    world.ready("app").await;
+    assert_eq!(world.config_map("a").await.unwrap().data["data"]["k"], "cm-secret-inline-d");
+    world
+        .plane()
+        .apply_yaml(
+            ns,
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars}\ndata: {A: new, B: cm, C: cm}\n",
+        )
+        .await
+        .unwrap();
+    world.requested("app").await;
+    assert_eq!(world.config_map("a").await.unwrap().data["data"]["k"], "new-secret-inline-d");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_named_and_stops_nothing_else() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let content = [
+        ("syntax/a.yaml", "a: [b\n"),
+        ("kind/a.yaml", "apiVersion: nope.example/v1\nkind: Thing\nmetadata: {name: x}\n"),
+        ("variable/a.yaml", &*cm("v", "${nope}")),
+        ("ok/a.yaml", &cm("ok", "1")),
+    ];
+    world.source("src", 1, &content).await;
+    for (name, reason, words) in [
+        ("syntax", "BuildFailed", "failed to decode Kubernetes YAML from /syntax/a.yaml"),
+        ("kind", "ReconciliationFailed", "no matches for kind \"Thing\" in version \"nope.example/v1\""),
+        (
+            "variable",
+            "BuildFailed",
+            "post build failed for 'ConfigMap.v1.[noGrp]/v': envsubst error: variable substitution failed: variable not set (strict mode): \"nope\"",
+        ),
+        (
+            "nopath",
+            "ArtifactFailed",
+            "kustomization path not found: stat ./nopath: no such file or directory",
+        ),
+    ] {
+        world
+            .kustomization(
+                name,
+                json!({"path": format!("./{name}"), "postBuild": {"substitute": {"x": "y"}}}),
+            )
+            .await;
+        let failed = world.not_ready(name, reason).await;
+        let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+        assert!(message.contains(words), "{name}: {message}");
+    }
+    world.kustomization("ok", json!({"path": "./ok"})).await;
+    world.ready("ok").await;
+    let list = world.kustomizations().await.list(&kube::api::ListParams::default()).await.unwrap();
+    assert_eq!(list.items.len(), 5, "in {ns}");
+}

@@ -1,0 +1,215 @@
+//! One control plane, one artifact server and one running service for all tests; each test has a namespace of its own.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use clap::Parser;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use weir_kustomize_controller::args::Args;
+use weir_testkit::{ControlPlane, SinkAnswer, WebhookSink};
+
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+type Files = Arc<Mutex<HashMap<String, Vec<u8>>>>;
+
+struct Shared {
+    plane: ControlPlane,
+    sink: WebhookSink,
+    files: Files,
+}
+
+static SHARED: OnceCell<Shared> = OnceCell::const_new();
+
+pub(crate) struct World {
+    shared: &'static Shared,
+    pub(crate) client: Client,
+    pub(crate) ns: String,
+}
+
+async fn start() -> Shared {
+    let (tell, started) = tokio::sync::oneshot::channel();
+    // The service outlives the runtime of the test that happens to be first.
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let plane = ControlPlane::options().audit().start().await.unwrap();
+            plane.apply_crds(&weir_testkit::repo_path("deploy/kustomize/crds")).await.unwrap();
+            let sink = WebhookSink::start().await.unwrap();
+            let files = Files::default();
+            let served = Arc::clone(&files);
+            sink.answer_with(move |request| match served.lock().unwrap().get(&request.path) {
+                Some(body) => SinkAnswer { body: body.clone().into(), ..SinkAnswer::default() },
+                None => SinkAnswer { status: http::StatusCode::NOT_FOUND, ..SinkAnswer::default() },
+            });
+            let args = Args::parse_from([
+                "kustomize-controller",
+                "--metrics-addr=0",
+                "--health-addr=0",
+                "--grpc-addr=0",
+                "--requeue-dependency=2s",
+                "--concurrent=8",
+            ]);
+            // A user of its own tells the service's requests from those of the tests.
+            let kubeconfig = Kubeconfig::read_from(plane.weir_kubeconfig_path()).unwrap();
+            let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+                .await
+                .unwrap();
+            let env = weir_runtime::Environment::new(config, "flux-system".into()).unwrap();
+            let _ = tell.send(Shared { plane, sink, files });
+            weir_kustomize_controller::run(args, env).await.unwrap();
+        });
+    });
+    started.await.unwrap()
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let shared = SHARED.get_or_init(start).await;
+        let ns = shared.plane.unique_namespace("ks").await.unwrap();
+        Self { shared, client: shared.plane.client().unwrap(), ns }
+    }
+
+    pub(crate) fn plane(&self) -> &'static ControlPlane {
+        &self.shared.plane
+    }
+
+    pub(crate) async fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+        self.shared.plane.api(api_version, kind, &self.ns).await.unwrap()
+    }
+
+    pub(crate) async fn kustomizations(&self) -> Api<DynamicObject> {
+        self.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization").await
+    }
+
+    /// A GitRepository whose artifact holds these files; the revision is made of `version`.
+    pub(crate) async fn source(&self, name: &str, version: u32, content: &[(&str, &str)]) -> String {
+        let archive = archive(content);
+        let digest = weir_artifact::Digest::of(weir_artifact::Algorithm::Sha256, &archive).to_string();
+        let path = format!("/{}/{name}/{version}.tar.gz", self.ns);
+        self.shared.files.lock().unwrap().insert(path.clone(), archive);
+        let api = self.api("source.toolkit.fluxcd.io/v1", "GitRepository").await;
+        let object = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+            "metadata": {"name": name}, "spec": {"interval": "1h", "url": "https://example.com/x"}});
+        api.patch(name, &PatchParams::apply("test").force(), &Patch::Apply(object)).await.unwrap();
+        let revision = format!("main@sha1:{version}");
+        let status = json!({"status": {"artifact": {"path": path, "url": self.shared.sink.url(&path), "digest": digest,
+            "revision": revision, "lastUpdateTime": "2026-01-01T00:00:00Z"}}});
+        api.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+        revision
+    }
+
+    /// A Kustomization over the source `src` that applies into the test's namespace.
+    pub(crate) async fn kustomization(&self, name: &str, fields: Value) -> DynamicObject {
+        let mut spec = json!({"interval": "1h", "retryInterval": "1h", "prune": true, "targetNamespace": self.ns,
+            "sourceRef": {"kind": "GitRepository", "name": "src"}});
+        spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let object = json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+            "metadata": {"name": name}, "spec": spec});
+        let params = PatchParams::apply("test").force();
+        self.kustomizations().await.patch(name, &params, &Patch::Apply(object)).await.unwrap()
+    }
+
+    pub(crate) async fn ready(&self, name: &str) -> DynamicObject {
+        weir_testkit::wait_ready(&self.kustomizations().await, name, PATIENCE).await.unwrap()
+    }
+
+    pub(crate) async fn not_ready(&self, name: &str, reason: &str) -> DynamicObject {
+        let api = self.kustomizations().await;
+        weir_testkit::wait_condition(&api, name, "Ready", "False", Some(reason), PATIENCE).await.unwrap()
+    }
+
+    /// Ready, with this revision applied.
+    pub(crate) async fn applied(&self, name: &str, revision: &str) -> DynamicObject {
+        let api = self.kustomizations().await;
+        let applied = |found: Option<&DynamicObject>| {
+            found.is_some_and(|found| {
+                found.data["status"]["lastAppliedRevision"] == revision
+                    && weir_testkit::condition(found, "Ready").is_some_and(|ready| ready.status == "True")
+            })
+        };
+        weir_testkit::wait_for(&api, name, "the revision is applied", PATIENCE, applied)
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    /// Asks for a reconcile and waits until it is done.
+    pub(crate) async fn requested(&self, name: &str) -> DynamicObject {
+        let api = self.kustomizations().await;
+        let token = weir_testkit::touch_requested_at(&api, name).await.unwrap();
+        let handled = |found: Option<&DynamicObject>| {
+            found.is_some_and(|found| found.data["status"]["lastHandledReconcileAt"] == token.as_str())
+        };
+        weir_testkit::wait_for(&api, name, "the request is handled", PATIENCE, handled)
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    pub(crate) async fn config_map(&self, name: &str) -> Option<DynamicObject> {
+        self.api("v1", "ConfigMap").await.get_opt(name).await.unwrap()
+    }
+
+    /// Messages of the events about an object, oldest first.
+    pub(crate) async fn events(&self, name: &str) -> Vec<String> {
+        let api = self.api("v1", "Event").await;
+        let list = api.list(&kube::api::ListParams::default()).await.unwrap();
+        let mut events: Vec<(String, String)> = list
+            .into_iter()
+            .filter(|event| event.data["involvedObject"]["name"] == name)
+            .map(|event| {
+                let text = |field: &str| event.data[field].as_str().unwrap_or_default().to_owned();
+                (
+                    event.metadata.resource_version.clone().unwrap_or_default(),
+                    format!("{}: {}", text("reason"), text("message")),
+                )
+            })
+            .collect();
+        events.sort_by_key(|(version, _)| version.parse::<u64>().unwrap_or(0));
+        events.into_iter().map(|(_, message)| message).collect()
+    }
+
+    /// Waits for an event whose text contains these words.
+    pub(crate) async fn event(&self, name: &str, words: &str) -> String {
+        weir_testkit::eventually("the event", PATIENCE, async || {
+            self.events(name).await.into_iter().find(|event| event.contains(words))
+        })
+        .await
+        .unwrap()
+    }
+}
+
+pub(crate) fn cm(name: &str, value: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  k: \"{value}\"\n")
+}
+
+pub(crate) fn deployment(name: &str, replicas: u32) -> String {
+    let labels = |indent: usize, key: &str| {
+        format!("{}{key}:\n{}app: {name}\n", " ".repeat(indent), " ".repeat(indent + 2))
+    };
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\nspec:\n  replicas: {replicas}\n  \
+         selector:\n{}  template:\n    metadata:\n{}    spec:\n      containers: [{{name: c, image: example.com/c:1}}]\n",
+        labels(4, "matchLabels"),
+        labels(6, "labels"),
+    )
+}
+
+fn archive(content: &[(&str, &str)]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (path, text) in content {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, path, text.as_bytes()).unwrap();
+    }
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&tar.into_inner().unwrap()).unwrap();
+    gzip.finish().unwrap()
+}
