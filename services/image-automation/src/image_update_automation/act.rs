@@ -1,6 +1,7 @@
 //! Does the work: checkout, edit, commit, push.
 
 mod push;
+mod wake;
 
 use jiff::Timestamp;
 use weir_git::{Checkout, CommitRequest, Error, Fetched, Lease, Oid, Signature};
@@ -89,6 +90,7 @@ impl Automation {
             Err(error) => return Err(Failure::push(&error)),
         }
         weir_runtime::killpoint::hit("after-push");
+        self.wake_source(work, now).await;
         self.push_refspec(work, &checkout, commit, base).await?;
         let pushed = format!("{}@sha1:{commit}", work.git.push_branch);
         Ok(Attempt::Done(Done::Pushed(Pushed {

@@ -27,6 +27,8 @@ const GIT_REPOSITORY: &str = "GitRepository";
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) automation: ObjectKey,
+    /// The GitRepository.
+    pub(super) source: ObjectKey,
     pub(super) remote: Remote,
     pub(super) git: GitPlan,
     /// The revision at which there is nothing to do, if nothing else has changed (IU-6).
@@ -67,6 +69,7 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     let key = ObjectKey::of(automation);
     let setters = policy::setters(&key.namespace, selected).map_err(Failure::policies)?;
     Ok(Work {
+        source: ObjectKey::of(repository),
         remote,
         known_revision: known_revision(automation, &plan, selected),
         setters,
