@@ -208,6 +208,18 @@ impl WeirProcess {
     }
 }
 
+impl Drop for WeirProcess {
+    /// Keeps the log in the folder that `WEIR_E2E_LOGS` names, to be read after a failure.
+    fn drop(&mut self) {
+        if let Some(folder) = std::env::var_os("WEIR_E2E_LOGS") {
+            let name = std::thread::current().name().unwrap_or("weir").replace("::", "-");
+            // A log that cannot be kept fails no test.
+            let _ = std::fs::create_dir_all(&folder);
+            let _ = std::fs::copy(self.process.log_path(), Path::new(&folder).join(format!("{name}.log")));
+        }
+    }
+}
+
 fn spawn(
     program: &Path,
     kubeconfig: &Path,

@@ -91,7 +91,7 @@ async fn an_artifact_of_another_digest_is_not_applied() -> Result<()> {
     publish(&world, "other", &other).await?;
     world.plane.apply("flux-system", kustomization("other", "GitRepository", "other", "./")).await?;
     let kustomizations = world.api("Kustomization", "flux-system").await?;
-    let told = wait_not_ready(&kustomizations, "other", "digest", DEADLINE).await?;
+    let told = wait_not_ready(&kustomizations, "other", "failed to verify archive", DEADLINE).await?;
     assert_eq!(told.reason, "ArtifactFailed", "{}", told.message);
     assert!(world.api("ConfigMap", "default").await?.get_opt("a").await?.is_none());
 

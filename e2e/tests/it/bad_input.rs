@@ -159,7 +159,7 @@ async fn image_objects_tell_what_is_wrong() -> Result<()> {
         Case(image_repository("missing-image", &image("nothing")), "NAME_UNKNOWN"),
         Case(with_spec(exclusion, json!({"exclusionList": ["[a-"]})), "[a-"),
         Case(with_spec(filter, json!({"filterTags": {"pattern": "(unclosed"}})), "(unclosed"),
-        Case(image_policy("invalid-range", "app", "not a range"), "semver"),
+        Case(image_policy("invalid-range", "app", "not a range"), "improper constraint: \"not a range\""),
     ];
     for case in cases {
         case.check(&world).await?;
