@@ -1,0 +1,77 @@
+//! Layers that are no archive, or one that must not be unpacked.
+
+use std::io::Write;
+
+use serde_json::json;
+use weir_testkit::Registry;
+
+use crate::world::{World, paths};
+
+const OCI: &str = "OCIRepository";
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A tarball of one entry with a name and a kind that no honest writer would use, and an honest file.
+fn tarball(name: &str, kind: tar::EntryType) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, kind, content) in [(name, kind, ""), ("good.yaml", tar::EntryType::Regular, "good: true\n")] {
+        let mut header = tar::Header::new_ustar();
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        if kind != tar::EntryType::Regular {
+            header.as_old_mut().linkname[..11].copy_from_slice(b"/etc/passwd");
+        }
+        header.set_entry_type(kind);
+        header.set_mode(0o644);
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        tar.append(&header, content.as_bytes()).unwrap();
+    }
+    gzip(&tar.into_inner().unwrap())
+}
+
+#[tokio::test]
+async fn hostile_and_damaged_layers_are_refused_with_a_reason() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let mut cut = tarball("a.yaml", tar::EntryType::Regular);
+    cut.truncate(cut.len() - 9);
+    for (name, layer, part) in [
+        (
+            "parent",
+            tarball("../evil", tar::EntryType::Regular),
+            "tar contained invalid name error \"../evil\"",
+        ),
+        (
+            "absolute",
+            tarball("/etc/evil", tar::EntryType::Regular),
+            "tar contained invalid name error \"/etc/evil\"",
+        ),
+        (
+            "hardlink",
+            tarball("link", tar::EntryType::Link),
+            "tar file entry link contained unsupported file type",
+        ),
+        ("nogzip", b"no archive at all".to_vec(), "requires gzip-compressed body: gzip: invalid header"),
+        ("notar", gzip(b"no tarball at all, but long enough to look like a header of one"), "tar error: "),
+        ("cut", cut, "tar error: "),
+    ] {
+        registry.push_artifact_layer(name, "latest", layer).await.unwrap();
+        world.oci(name, &registry.url(name), json!({})).await;
+        let (reason, message) = world.failure(OCI, name).await;
+        assert_eq!(reason, "OCIArtifactLayerOperationFailed", "{name}: {message}");
+        assert!(message.contains("failed to extract layer contents from artifact: "), "{name}: {message}");
+        assert!(message.contains(part), "{name}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn symlinks_are_left_out() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let layer = tarball("link", tar::EntryType::Symlink);
+    registry.push_artifact_layer("links", "latest", layer).await.unwrap();
+    world.oci("links", &registry.url("links"), json!({})).await;
+    assert_eq!(paths(&world.ready(OCI, "links").await).await, ["good.yaml"]);
+}

@@ -1,0 +1,115 @@
+//! `GitRepository` from object to artifact, and what stops it.
+
+use std::time::Duration;
+
+use serde_json::json;
+use weir_testkit::{GitServer, SshGitServer, touch_requested_at, wait_gone};
+
+use crate::world::{World, files, paths};
+
+const GIT: &str = "GitRepository";
+
+#[tokio::test]
+async fn a_commit_becomes_an_artifact_and_the_next_one_replaces_it() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let repository = server.repo("app").unwrap();
+    let first = repository.commit("main", "first", &[("a.yaml", "a: 1\n"), ("pic.png", "p")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    let status = world.ready(GIT, "app").await;
+    assert_eq!(status["artifact"]["revision"], format!("main@sha1:{first}"));
+    assert_eq!(paths(&status).await, ["a.yaml"]);
+    let second = repository.commit("main", "second", &[("b/c.yaml", "c: 1\n")]).unwrap();
+    touch_requested_at(&world.api(GIT).await, "app").await.unwrap();
+    let status = world.at(GIT, "app", &second).await;
+    assert_eq!(paths(&status).await, ["a.yaml", "b/c.yaml"]);
+}
+
+#[tokio::test]
+async fn an_unchanged_branch_is_listed_and_not_fetched() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    world.ready(GIT, "app").await;
+    server.forget_requests();
+    let token = touch_requested_at(&world.api(GIT).await, "app").await.unwrap();
+    let handled =
+        |object: &kube::core::DynamicObject| object.data["status"]["lastHandledReconcileAt"] == token;
+    world.until(GIT, "app", "request handled", handled).await;
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+}
+
+#[tokio::test]
+async fn other_ignore_rules_make_another_artifact_of_the_same_revision() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let repository = server.repo("app").unwrap();
+    repository
+        .commit("main", "first", &[("a.yaml", "a"), ("docs/x.md", "x"), ("deploy/b.yaml", "b")])
+        .unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    let before = world.ready(GIT, "app").await;
+    world.git("app", &server.url("app"), json!({"ignore": "/*\n!/deploy\n"})).await;
+    let after = world
+        .until(GIT, "app", "new rules", |object| !object.data["status"]["observedIgnore"].is_null())
+        .await;
+    assert_eq!(before["artifact"]["revision"], after["artifact"]["revision"]);
+    assert_ne!(before["artifact"]["digest"], after["artifact"]["digest"]);
+    assert_eq!(paths(&after).await, ["deploy/b.yaml"]);
+}
+
+#[tokio::test]
+async fn ssh_with_the_right_host_key_and_with_another() {
+    let (world, server) = (World::start().await, SshGitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+    let secret = |known: String| json!({"identity": server.identity(), "known_hosts": known});
+    world.secret("right", "Opaque", secret(server.known_hosts())).await;
+    world.secret("wrong", "Opaque", secret(server.other_known_hosts())).await;
+    for name in ["right", "wrong"] {
+        world.git(name, &server.url("app"), json!({"secretRef": {"name": name}})).await;
+    }
+    let status = world.ready(GIT, "right").await;
+    assert_eq!(files(&status).await.len(), 1);
+    let (reason, message) = world.failure(GIT, "wrong").await;
+    assert_eq!(reason, "GitOperationFailed");
+    assert!(message.ends_with("ssh: handshake failed: knownhosts: key mismatch"), "{message}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_fetched_says_why() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    server.repo("private/app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    world.secret("wrong", "Opaque", json!({"username": "user", "password": "hunter2"})).await;
+    let (app, private) = (server.url("app"), server.url("private/app"));
+    world.git("branch", &app, json!({"ref": {"branch": "nope"}})).await;
+    world.git("secret", &private, json!({"secretRef": {"name": "nope"}})).await;
+    world.git("password", &private, json!({"secretRef": {"name": "wrong"}})).await;
+    world.git("url", "http://127.0.0.1:port/a", json!({})).await;
+    world.git("verify", &app, json!({"verify": {"mode": "HEAD", "secretRef": {"name": "k"}}})).await;
+    for (name, reason, part) in [
+        ("branch", "GitOperationFailed", "couldn't find remote ref \"refs/heads/nope\""),
+        ("secret", "AuthenticationFailed", "secrets \"nope\" not found"),
+        ("password", "GitOperationFailed", "authentication required"),
+        ("url", "URLInvalid", "invalid port \":port\" after host"),
+        ("verify", "VerificationError", "not supported"),
+    ] {
+        let (found, message) = world.failure(GIT, name).await;
+        assert_eq!(found, reason, "{name}: {message}");
+        assert!(message.contains(part), "{name}: {message}");
+    }
+    assert!(!world.controller.log_tail().contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_deleted_object_leaves_no_file() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    world.ready(GIT, "app").await;
+    let directory = world.folder.path().join("data/gitrepository").join(&world.namespace).join("app");
+    assert!(directory.is_dir());
+    let api = world.api(GIT).await;
+    api.delete("app", &kube::api::DeleteParams::default()).await.unwrap();
+    wait_gone(&api, "app", Duration::from_secs(20)).await.unwrap();
+    assert!(!directory.exists());
+}

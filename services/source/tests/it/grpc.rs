@@ -1,0 +1,87 @@
+//! Artifacts over gRPC, with a ServiceAccount's token.
+
+use futures::{StreamExt, TryStreamExt};
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use serde_json::json;
+use tonic::metadata::MetadataValue;
+use tonic::transport::Channel;
+use tonic::{Code, Request};
+use weir_artifact::{Algorithm, Digest};
+use weir_proto::source::v1::artifacts_client::ArtifactsClient;
+use weir_proto::source::v1::{FetchRequest, WatchRequest};
+use weir_testkit::{Registry, touch_requested_at};
+
+use crate::world::World;
+
+async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
+    let rule = PolicyRule {
+        api_groups: Some(vec!["source.toolkit.fluxcd.io".into()]),
+        resources: Some(vec!["gitrepositories".into(), "ocirepositories".into()]),
+        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
+        ..Default::default()
+    };
+    world.plane.service_account(&world.namespace, account, &[rule]).await.unwrap();
+    world.plane.service_account_token(&world.namespace, account).await.unwrap()
+}
+
+fn authorized<T>(token: &str, message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request
+        .metadata_mut()
+        .insert("authorization", MetadataValue::try_from(format!("Bearer {token}")).unwrap());
+    request
+}
+
+fn client(world: &World) -> ArtifactsClient<Channel> {
+    let url = format!("http://127.0.0.1:{}", world.grpc);
+    ArtifactsClient::new(Channel::from_shared(url).unwrap().connect_lazy())
+}
+
+fn named(world: &World, digest: &str) -> FetchRequest {
+    let (kind, name) = ("OCIRepository".to_owned(), "app".to_owned());
+    FetchRequest { kind, namespace: world.namespace.clone(), name, digest: digest.to_owned() }
+}
+
+#[tokio::test]
+async fn artifacts_are_streamed_by_digest_and_watched() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    // Larger than one message.
+    let large: String = (0..60_000).map(|number| format!("{number:x}\n")).collect();
+    registry.push_artifact("app", "latest", &[("large.txt", &large)]).await.unwrap();
+    world.oci("app", &registry.url("app"), json!({})).await;
+    world.ready("OCIRepository", "app").await;
+    world.until_served().await;
+    let (token, mut client) = (token(&world, "reader", &["get", "watch"]).await, client(&world));
+
+    let request = WatchRequest { namespace: world.namespace.clone() };
+    let mut news = client.watch(authorized(&token, request)).await.unwrap().into_inner();
+    let known = news.next().await.unwrap().unwrap();
+    assert_eq!((known.kind.as_str(), known.name.as_str()), ("OCIRepository", "app"));
+
+    let stream = client.fetch(authorized(&token, named(&world, &known.digest))).await.unwrap().into_inner();
+    let chunks: Vec<_> = stream.map_ok(|message| message.chunk).try_collect().await.unwrap();
+    assert!(chunks.len() > 1);
+    assert_eq!(Digest::of(Algorithm::Sha256, &chunks.concat()).to_string(), known.digest);
+
+    let pushed = registry.push_artifact("app", "latest", &[("a.yaml", "a")]).await.unwrap();
+    touch_requested_at(&world.api("OCIRepository").await, "app").await.unwrap();
+    let new = news.next().await.unwrap().unwrap();
+    assert_eq!(new.revision, format!("latest@{pushed}"));
+    let gone = client.fetch(authorized(&token, named(&world, &known.digest))).await.unwrap_err();
+    assert_eq!(gone.code(), Code::NotFound);
+}
+
+#[tokio::test]
+async fn callers_without_the_right_are_refused() {
+    let world = World::start().await;
+    world.until_served().await;
+    let (token, mut client) = (token(&world, "stranger", &["list"]).await, client(&world));
+    let status = client.fetch(Request::new(named(&world, "sha256:x"))).await.unwrap_err();
+    assert_eq!(status.code(), Code::Unauthenticated);
+    let status = client.fetch(authorized(&token, named(&world, "sha256:x"))).await.unwrap_err();
+    assert_eq!(status.code(), Code::PermissionDenied);
+    let status = client.watch(authorized(&token, WatchRequest::default())).await.unwrap_err();
+    assert_eq!(status.code(), Code::PermissionDenied);
+    let other = FetchRequest { kind: "Secret".into(), ..named(&world, "sha256:x") };
+    assert_eq!(client.fetch(authorized(&token, other)).await.unwrap_err().code(), Code::InvalidArgument);
+}

@@ -1,0 +1,18 @@
+//! The source-controller as a process, against a real control plane, real registries and real Git servers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    unreachable_pub
+)]
+
+mod budget;
+mod bytes;
+mod durability;
+mod git;
+mod grpc;
+mod oci;
+mod server;
+mod world;

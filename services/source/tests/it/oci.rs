@@ -1,0 +1,74 @@
+//! `OCIRepository` from object to artifact, and what stops it.
+
+use serde_json::json;
+use weir_testkit::{Registry, touch_requested_at};
+
+use crate::world::{World, files, paths};
+
+const OCI: &str = "OCIRepository";
+
+#[tokio::test]
+async fn a_tag_becomes_an_artifact_and_follows_when_it_moves() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let first = registry.push_artifact("app", "latest", &[("a.yaml", "a: 1\n")]).await.unwrap();
+    world.oci("app", &registry.url("app"), json!({})).await;
+    let status = world.ready(OCI, "app").await;
+    assert_eq!(status["artifact"]["revision"], format!("latest@{first}"));
+    assert!(status["artifact"]["metadata"]["org.opencontainers.image.revision"].is_string());
+    assert!(status["url"].as_str().unwrap().ends_with("/app/latest.tar.gz"));
+    assert_eq!(paths(&status).await, ["a.yaml"]);
+    let second = registry.push_artifact("app", "latest", &[("b.yaml", "b: 1\n")]).await.unwrap();
+    touch_requested_at(&world.api(OCI).await, "app").await.unwrap();
+    let status = world.at(OCI, "app", &second).await;
+    assert_eq!(paths(&status).await, ["b.yaml"]);
+}
+
+#[tokio::test]
+async fn ranges_digests_and_copied_layers() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let old = registry.push_artifact("app", "1.0.0", &[("a.yaml", "old")]).await.unwrap();
+    let new = registry.push_artifact("app", "1.10.0", &[("a.yaml", "new")]).await.unwrap();
+    let url = registry.url("app");
+    world.oci("range", &url, json!({"ref": {"semver": "1.x"}})).await;
+    world.oci("digest", &url, json!({"ref": {"digest": old}})).await;
+    world.oci("copy", &url, json!({"ref": {"tag": "1.0.0"}, "layerSelector": {"operation": "copy"}})).await;
+    assert_eq!(world.ready(OCI, "range").await["artifact"]["revision"], format!("1.10.0@{new}"));
+    assert_eq!(world.ready(OCI, "digest").await["artifact"]["revision"], old);
+    let copied = world.ready(OCI, "copy").await;
+    assert_eq!(files(&copied).await.values().next().unwrap().bytes, "old");
+}
+
+#[tokio::test]
+async fn credentials_of_pull_secrets() {
+    let (world, registry) = (World::start().await, Registry::start_with_basic_auth().await.unwrap());
+    registry.push_artifact("app", "latest", &[("a.yaml", "a")]).await.unwrap();
+    let config = json!({".dockerconfigjson": registry.docker_config()});
+    world.secret("pull", "kubernetes.io/dockerconfigjson", config).await;
+    let url = registry.url("app");
+    world.oci("right", &url, json!({"secretRef": {"name": "pull"}})).await;
+    world.oci("none", &url, json!({})).await;
+    world.ready(OCI, "right").await;
+    let (reason, message) = world.failure(OCI, "none").await;
+    assert_eq!(reason, "OCIArtifactPullFailed");
+    assert!(message.contains("UNAUTHORIZED: authentication required"), "{message}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_fetched_says_why() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    registry.push_artifact("app", "latest", &[("a.yaml", "a")]).await.unwrap();
+    world.oci("norepo", &registry.url("nothing"), json!({})).await;
+    world.oci("tag", &registry.url("app"), json!({"ref": {"tag": "v9"}})).await;
+    world.oci("url", &format!("{}:v1", registry.url("app")), json!({})).await;
+    world.oci("verify", &registry.url("app"), json!({"verify": {"provider": "cosign"}})).await;
+    for (name, reason, part) in [
+        ("norepo", "OCIArtifactPullFailed", "failed to determine artifact digest: GET "),
+        ("tag", "OCIArtifactPullFailed", "MANIFEST_UNKNOWN"),
+        ("url", "URLInvalid", "repository can only contain the characters"),
+        ("verify", "VerificationError", "not supported"),
+    ] {
+        let (found, message) = world.failure(OCI, name).await;
+        assert_eq!(found, reason, "{name}: {message}");
+        assert!(message.contains(part), "{name}: {message}");
+    }
+}

@@ -1,0 +1,58 @@
+//! The artifact server: Flux's contract over HTTP, and nothing beside it.
+
+use reqwest::header::{CONTENT_LENGTH, LAST_MODIFIED, RANGE};
+use reqwest::{Client, StatusCode};
+use serde_json::json;
+use weir_testkit::GitServer;
+
+use crate::world::World;
+
+async fn raw(port: u16, request: &str) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    stream.write_all(format!("{request}\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn artifacts_are_served_and_nothing_else() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    let status = world.ready("GitRepository", "app").await;
+    let (url, size) =
+        (status["artifact"]["url"].as_str().unwrap(), status["artifact"]["size"].as_u64().unwrap());
+    let path = status["artifact"]["path"].as_str().unwrap();
+    let client = Client::new();
+
+    let whole = client.get(url).send().await.unwrap();
+    assert_eq!(whole.status(), StatusCode::OK);
+    assert!(whole.headers().contains_key(LAST_MODIFIED));
+    assert_eq!(whole.headers()[CONTENT_LENGTH].to_str().unwrap(), size.to_string());
+    let head = client.head(url).send().await.unwrap();
+    assert_eq!(head.headers()[CONTENT_LENGTH].to_str().unwrap(), size.to_string());
+    let part = client.get(url).header(RANGE, "bytes=0-1").send().await.unwrap();
+    assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT);
+    assert_eq!(client.post(url).send().await.unwrap().status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(
+        client.get(format!("http://127.0.0.1:{}/", world.http)).send().await.unwrap().status(),
+        StatusCode::OK
+    );
+
+    std::fs::write(world.folder.path().join("secret"), "secret").unwrap();
+    let outside = [
+        format!("GET /{path}.lock HTTP/1.1"),
+        format!("GET /gitrepository/{}/app/ HTTP/1.1", world.namespace),
+        "GET /gitrepository HTTP/1.1".to_owned(),
+        "GET /../secret HTTP/1.1".to_owned(),
+        "GET /%2e%2e/secret HTTP/1.1".to_owned(),
+        "GET /gitrepository/..%2f..%2fsecret HTTP/1.1".to_owned(),
+        "GET /gitrepository/%00 HTTP/1.1".to_owned(),
+        "GET /nothing HTTP/1.1".to_owned(),
+    ];
+    for request in outside {
+        assert_eq!(raw(world.http, &request).await, "HTTP/1.1 404 Not Found", "{request}");
+    }
+}

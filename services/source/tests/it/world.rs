@@ -1,0 +1,172 @@
+//! One controller process over a namespace of its own.
+
+use std::process::Command;
+use std::time::Duration;
+
+use kube::{Api, core::DynamicObject};
+use serde_json::{Value, json};
+use weir_artifact::fetch::Fetcher;
+use weir_artifact::{FileMap, Limits};
+use weir_testkit::{ControlPlane, Folder, Process, condition, eventually, free_port, repo_path, wait_for};
+
+pub const DEADLINE: Duration = Duration::from_secs(30);
+pub const SOURCE: &str = "source.toolkit.fluxcd.io/v1";
+
+pub struct World {
+    pub plane: &'static ControlPlane,
+    pub namespace: String,
+    pub grpc: u16,
+    pub http: u16,
+    pub controller: Process,
+    pub folder: Folder,
+}
+
+impl World {
+    pub async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    /// Starts with variables in the controller's environment.
+    pub async fn start_with(environment: &[(&str, &str)]) -> Self {
+        Self::start_on(ControlPlane::shared().await.unwrap(), environment).await
+    }
+
+    /// Starts on a given control plane.
+    pub async fn start_on(plane: &'static ControlPlane, environment: &[(&str, &str)]) -> Self {
+        plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
+        let namespace = plane.unique_namespace("source").await.unwrap();
+        let folder = Folder::new("source").unwrap();
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        let (grpc, http) = (free_port().unwrap(), free_port().unwrap());
+        let controller = launch(plane, &folder, &namespace, grpc, http, environment);
+        Self { plane, namespace, grpc, http, controller, folder }
+    }
+
+    /// Starts the controller again, after it was killed.
+    pub fn start_again(&mut self, environment: &[(&str, &str)]) {
+        self.controller.kill();
+        self.controller =
+            launch(self.plane, &self.folder, &self.namespace, self.grpc, self.http, environment);
+    }
+
+    /// Applies an object of this world's namespace.
+    pub async fn apply(&self, kind: &str, name: &str, spec: Value) {
+        let object = json!({"apiVersion": SOURCE, "kind": kind, "metadata": {"name": name}, "spec": spec});
+        self.plane.apply(&self.namespace, object).await.unwrap();
+    }
+
+    pub async fn git(&self, name: &str, url: &str, more: Value) {
+        let mut spec = json!({"url": url, "interval": "1h", "ref": {"branch": "main"}});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.apply("GitRepository", name, spec).await;
+    }
+
+    pub async fn oci(&self, name: &str, url: &str, more: Value) {
+        let mut spec = json!({"url": url, "interval": "1h", "insecure": true});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.apply("OCIRepository", name, spec).await;
+    }
+
+    pub async fn secret(&self, name: &str, kind: &str, data: Value) {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": {"name": name}, "stringData": data,
+        });
+        self.plane.apply(&self.namespace, object).await.unwrap();
+    }
+
+    pub async fn api(&self, kind: &str) -> Api<DynamicObject> {
+        self.plane.api(SOURCE, kind, &self.namespace).await.unwrap()
+    }
+
+    /// Waits until the object satisfies `is_so`; returns its status.
+    pub async fn until(
+        &self,
+        kind: &str,
+        name: &str,
+        what: &str,
+        is_so: impl Fn(&DynamicObject) -> bool,
+    ) -> Value {
+        let api = self.api(kind).await;
+        let what = format!("{kind}/{name}: {what}");
+        match wait_for(&api, name, &what, DEADLINE, |object: Option<&DynamicObject>| {
+            object.is_some_and(&is_so)
+        })
+        .await
+        {
+            Ok(object) => object.unwrap().data["status"].clone(),
+            Err(error) => panic!("{error}\n{:?}\n{}", api.get(name).await, self.controller.log_tail()),
+        }
+    }
+
+    /// Waits until the object is Ready about its newest generation; returns its status.
+    pub async fn ready(&self, kind: &str, name: &str) -> Value {
+        self.until(kind, name, "Ready", |object| {
+            let is_current =
+                object.data["status"]["observedGeneration"].as_i64() == object.metadata.generation;
+            is_current && condition(object, "Ready").is_some_and(|ready| ready.status == "True")
+        })
+        .await
+    }
+
+    /// Waits until the object has failed; returns reason and message of Ready.
+    pub async fn failure(&self, kind: &str, name: &str) -> (String, String) {
+        let failed =
+            |object: &DynamicObject| condition(object, "Ready").is_some_and(|ready| ready.status == "False");
+        self.until(kind, name, "not Ready", failed).await;
+        let object = self.api(kind).await.get(name).await.unwrap();
+        let ready = condition(&object, "Ready").unwrap();
+        (ready.reason, ready.message)
+    }
+
+    /// Waits until the artifact's revision ends with `end`; returns the status.
+    pub async fn at(&self, kind: &str, name: &str, end: &str) -> Value {
+        self.until(kind, name, &format!("artifact of {end}"), |object| {
+            let revision = object.data["status"]["artifact"]["revision"].as_str();
+            revision.is_some_and(|revision| revision.ends_with(end))
+        })
+        .await
+    }
+
+    pub async fn until_served(&self) {
+        for port in [self.grpc, self.http] {
+            let is_open = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+            eventually("a port to open", DEADLINE, || async move { is_open().then_some(()) }).await.unwrap();
+        }
+    }
+}
+
+/// The files of the artifact that a status advertises, as a consumer gets them.
+pub async fn files(status: &Value) -> FileMap {
+    let artifact = &status["artifact"];
+    let (url, digest) = (artifact["url"].as_str().unwrap(), artifact["digest"].as_str().unwrap());
+    Fetcher::new(Limits::default(), None).unwrap().files(url, digest).await.unwrap()
+}
+
+pub async fn paths(status: &Value) -> Vec<String> {
+    files(status).await.keys().map(ToString::to_string).collect()
+}
+
+fn launch(
+    plane: &ControlPlane,
+    folder: &Folder,
+    namespace: &str,
+    grpc: u16,
+    http: u16,
+    environment: &[(&str, &str)],
+) -> Process {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_source-controller"));
+    command
+        .env("KUBECONFIG", plane.weir_kubeconfig_path())
+        .env("RUNTIME_NAMESPACE", namespace)
+        .envs(environment.iter().copied())
+        .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
+        .arg(format!("--storage-addr=127.0.0.1:{http}"))
+        .arg(format!("--storage-path={}", folder.path().join("data").display()))
+        .args([
+            "--watch-all-namespaces=false",
+            "--metrics-addr=0",
+            "--health-addr=0",
+            "--log-encoding=console",
+        ]);
+    Process::start("source-controller", &mut command, &folder.path().join("log")).unwrap()
+}
