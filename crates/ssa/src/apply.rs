@@ -73,23 +73,11 @@ impl Session {
     /// written unless all of them have passed. [`Error::Cancelled`] if it was called off before anything was written.
     pub async fn apply(
         &self,
-        mut manifests: Vec<Manifest>,
+        manifests: Vec<Manifest>,
         settings: &Settings,
         cancel: &CancellationToken,
     ) -> Result<ChangeSet, ApplyFailure> {
-        for manifest in &mut manifests {
-            normalize(manifest);
-            let labels = settings.owner.labels();
-            let labels = labels.iter().map(|(key, value)| (key.as_str(), *value));
-            manifest.set_metadata(crate::MetadataField::Labels, labels);
-        }
-        manifests.sort_by(|a, b| order::key(a.id()).cmp(&order::key(b.id())));
-        let managers = Managers {
-            own: settings.field_manager.clone(),
-            overridden: settings.overridden_managers.clone(),
-        };
-        let defined = manifests.iter().filter_map(defined_kind).collect();
-        let applier = Applier { session: self, settings, managers, defined, cancel };
+        let (applier, mut manifests) = Applier::prepare(self, settings, manifests, cancel);
         let mut done = ChangeSet::default();
         for stage in Stage::ALL {
             let members = |manifest: &mut Manifest| Stage::of(manifest.id(), &settings.custom_stage) == stage;
@@ -106,7 +94,29 @@ impl Session {
     }
 }
 
-impl Applier<'_> {
+impl<'a> Applier<'a> {
+    /// The manifests as they are sent, in their order.
+    pub(crate) fn prepare(
+        session: &'a Session,
+        settings: &'a Settings,
+        mut manifests: Vec<Manifest>,
+        cancel: &'a CancellationToken,
+    ) -> (Self, Vec<Manifest>) {
+        for manifest in &mut manifests {
+            normalize(manifest);
+            let labels = settings.owner.labels();
+            let labels = labels.iter().map(|(key, value)| (key.as_str(), *value));
+            manifest.set_metadata(crate::MetadataField::Labels, labels);
+        }
+        manifests.sort_by(|a, b| order::key(a.id()).cmp(&order::key(b.id())));
+        let managers = Managers {
+            own: settings.field_manager.clone(),
+            overridden: settings.overridden_managers.clone(),
+        };
+        let defined = manifests.iter().filter_map(defined_kind).collect();
+        (Self { session, settings, managers, defined, cancel }, manifests)
+    }
+
     /// A stage may be called off before anything was written, or what was written would be in no inventory.
     async fn stage(
         &self,

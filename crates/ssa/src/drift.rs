@@ -37,7 +37,7 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-fn is_empty(value: &Value) -> bool {
+pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(list) => list.is_empty(),

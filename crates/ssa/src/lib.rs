@@ -16,6 +16,7 @@
 
 mod apply;
 mod change;
+mod diff;
 mod drift;
 mod error;
 mod evaluate;
@@ -40,6 +41,7 @@ mod watch;
 
 pub use apply::{ApplyFailure, Settings};
 pub use change::{Action, Change, ChangeSet};
+pub use diff::Difference;
 pub use error::Error;
 pub use id::{ObjectId, ParseIdError};
 pub use identity::Identities;

@@ -12,6 +12,8 @@ use weir_api::kustomize::KustomizationSpec;
 use weir_kustomize::{FileSystem, MemoryFs, Options, ReadSet, RelPath, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
+pub(crate) use substitute::to_yaml;
+
 use crate::variables::{self, Variables};
 
 /// Objects of one build. The inventory of more would not fit into the status of the Kustomization.

@@ -33,6 +33,7 @@ use crate::cluster::{Cluster, owner_of};
 use crate::fetch::Artifacts;
 use crate::source::Sources;
 
+pub(crate) use failure::Failure;
 pub(crate) use memory::Memory;
 pub(crate) use wake::{wake_by_dependency, wake_by_git, wake_by_oci};
 
@@ -50,7 +51,8 @@ pub(crate) struct Settings {
     pub(crate) custom_stage: Vec<GroupKind>,
 }
 
-/// Brings clusters in line with Kustomizations.
+/// Brings clusters in line with Kustomizations. Clones share everything.
+#[derive(Clone)]
 pub(crate) struct KustomizationReconciler {
     pub(crate) settings: Settings,
     /// The service's own client, for what is not done on behalf of anyone (KS-IMP-2).
@@ -72,7 +74,7 @@ impl Reconciler for KustomizationReconciler {
     }
 
     async fn reconcile(&self, run: Run<Kustomization>) -> Outcome<Kustomization> {
-        let observed = self.observe(&run).await;
+        let observed = self.observe(&run.object, &run.causes).await;
         let plan = decide::decide(&observed, &self.settings);
         let done = self.act(&run, &observed, plan).await;
         self.remember(&run, &observed, &done);

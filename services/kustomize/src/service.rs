@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Semaphore;
 use weir_api::{GitRepository, Kustomization, OciRepository};
+use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_runtime::grpc::{Token, peer_channel};
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
 use weir_ssa::{Notice, Owner};
@@ -16,6 +17,7 @@ use crate::fetch::Artifacts;
 use crate::kustomization::{
     KustomizationReconciler, Memory, Settings, wake_by_dependency, wake_by_git, wake_by_oci,
 };
+use crate::rpc::Rpc;
 use crate::source::Sources;
 
 /// Builds at once beyond the number of processors only wait for each other.
@@ -49,10 +51,11 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         builds: Arc::new(Semaphore::new(processors.max(MIN_BUILDS))),
     };
     let concurrent = args.runtime.concurrent(CONCURRENT);
+    let rpc = Rpc { reconciler: reconciler.clone(), authorizer: service.authorizer() };
+    service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
     let own = service.controller("kustomization", kustomizations.clone(), reconciler, concurrent);
     let own = queue.get_or_init(|| own).clone();
     wake(&kustomizations, &git, &oci, &own);
-    crate::rpc::serve(&service, kustomizations);
     let ended = service.run_until_shutdown().await;
     cluster.stopped().await;
     ended

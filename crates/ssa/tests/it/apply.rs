@@ -189,3 +189,28 @@ async fn namespace_on_a_cluster_scoped_kind_disappears() {
     let pruned = world.session.prune(&world.owner(), &changes.inventory()).await;
     assert_eq!(lines(&pruned.changes), format!("ClusterRole/{}:role deleted", world.ns));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn diff_names_fields_and_writes_nothing() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    world.apply(&[world.cm("a", "1"), world.cm("same", "1")]).await.unwrap();
+    let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": format!("{ns}-new")}});
+    let mut inner = world.cm("inner", "1");
+    inner["metadata"]["namespace"] = json!(format!("{ns}-new"));
+    let manifests = [world.cm("a", "2"), world.cm("same", "1"), world.cm("new", "1"), space, inner];
+    let manifests = manifests.map(|value| weir_ssa::Manifest::try_from(value).unwrap());
+    let found = world.session.diff(manifests.to_vec(), &world.settings()).await.unwrap();
+    let found: Vec<String> =
+        found.iter().map(|d| format!("{} {} {:?}", d.id.subject(), d.action, d.fields)).collect();
+    let expected = [
+        format!("Namespace/{ns}-new created []"),
+        format!("ConfigMap/{ns}/a configured [\"/data/k\"]"),
+        format!("ConfigMap/{ns}/new created []"),
+        format!("ConfigMap/{ns}/same unchanged []"),
+        format!("ConfigMap/{ns}-new/inner created []"),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(world.config_map("a").await.unwrap().data["data"]["k"], "1");
+    assert!(world.config_map("new").await.is_none());
+}

@@ -60,9 +60,15 @@ fn read_again(text: String) -> Result<(Value, String), Error> {
     let source = Source::file("", text);
     let node = parse_first_document(&source, &Limits::default())?;
     let object = node.map_or(Value::Null, |node| to_json(&node));
-    let mut yaml = String::new();
-    emit(&to_node(&object), &mut yaml)?;
+    let yaml = to_yaml(&object)?;
     Ok((object, yaml))
+}
+
+/// An object as the build prints it.
+pub(crate) fn to_yaml(object: &Value) -> Result<String, YamlError> {
+    let mut yaml = String::new();
+    emit(&to_node(object), &mut yaml)?;
+    Ok(yaml)
 }
 
 /// YAML 1.1, where `yes` and `on` are booleans.

@@ -7,9 +7,9 @@ use serde_json::Value;
 use weir_api::{Artifact, Kustomization};
 use weir_kustomize::{MemoryFs, RelPath};
 use weir_runtime::{Run, killpoint};
-use weir_ssa::{ChangeSet, Entry, Manifest, Session, Settings as ApplySettings};
+use weir_ssa::{ChangeSet, Difference, Entry, Manifest, Session, Settings as ApplySettings};
 
-use super::decide::{Extent, Plan};
+use super::decide::{Extent, Plan, artifact};
 use super::failure::{Failure, reason};
 use super::health::{self, Check, Verdict, timeout_of};
 use super::memory::{Applied, Inputs, Waiting};
@@ -232,6 +232,52 @@ impl KustomizationReconciler {
         }
     }
 
+    fn apply_settings(&self, kustomization: &Kustomization) -> ApplySettings {
+        ApplySettings {
+            field_manager: FIELD_MANAGER.to_owned(),
+            owner: self.owner(kustomization),
+            overridden_managers: self.settings.overridden_managers.clone(),
+            custom_stage: self.settings.custom_stage.clone(),
+            concurrency: self.settings.concurrent_ssa,
+            force: kustomization.spec.force,
+        }
+    }
+
+    /// The manifests of the current artifact, whatever its dependencies; nothing is applied.
+    pub(crate) async fn preview(&self, kustomization: &Arc<Kustomization>) -> Result<Vec<Manifest>, Failure> {
+        let observed = self.observe(kustomization, &[]).await;
+        let artifact = artifact(&observed, &self.settings)?;
+        let (files, directory) = self.fetch(&observed, &artifact).await?;
+        Ok(self.build(&observed, files, directory).await?.manifests)
+    }
+
+    /// What applying the current artifact would change, told with the rights that an apply would have.
+    pub(crate) async fn preview_changes(
+        &self,
+        kustomization: &Arc<Kustomization>,
+    ) -> Result<Vec<Difference>, Failure> {
+        let manifests = self.preview(kustomization).await?;
+        refuse_encrypted(&manifests)?;
+        let session = self.cluster.session(kustomization);
+        let differences = session.diff(manifests, &self.apply_settings(kustomization)).await;
+        let failed =
+            |error: weir_ssa::Error| Failure::retry(reason::RECONCILIATION_FAILED, error.to_string());
+        let mut differences = differences.map_err(failed)?;
+        let kept: Vec<Entry> = differences
+            .iter()
+            .map(|difference| Entry { id: difference.id.clone(), version: String::new() })
+            .collect();
+        if kustomization.spec.prune {
+            let stale = weir_ssa::stale(&inventory::entries(kustomization), &kept);
+            differences.extend(stale.into_iter().map(|entry| Difference {
+                id: entry.id,
+                action: weir_ssa::Action::Deleted,
+                fields: Vec::new(),
+            }));
+        }
+        Ok(differences)
+    }
+
     /// Nothing if something newer came before anything was written.
     async fn apply(
         &self,
@@ -240,18 +286,10 @@ impl KustomizationReconciler {
         manifests: Vec<Manifest>,
         extent: Extent,
     ) -> Result<Option<ChangeSet>, Failure> {
-        let owner = self.owner(&run.object);
+        let settings = self.apply_settings(&run.object);
         if extent == Extent::Full {
-            self.cluster.ledger().forget(&owner);
+            self.cluster.ledger().forget(&settings.owner);
         }
-        let settings = ApplySettings {
-            field_manager: FIELD_MANAGER.to_owned(),
-            owner,
-            overridden_managers: self.settings.overridden_managers.clone(),
-            custom_stage: self.settings.custom_stage.clone(),
-            concurrency: self.settings.concurrent_ssa,
-            force: run.object.spec.force,
-        };
         match session.apply(manifests, &settings, &run.cancel).await {
             Ok(changes) => Ok(Some(changes)),
             Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),

@@ -67,8 +67,18 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     }
 }
 
-/// What has to be there before anything is done.
+/// What has to be there before anything is applied.
 fn gate(observed: &Observed, settings: &Settings) -> Result<Arc<Artifact>, Failure> {
+    let artifact = artifact(observed, settings)?;
+    for dependency in &observed.dependencies {
+        ready(dependency, &observed.source_id, &artifact)
+            .map_err(|message| Failure::dependency(message + &circle_text(&observed.circle)))?;
+    }
+    Ok(artifact)
+}
+
+/// The artifact, if the Kustomization may use it.
+pub(crate) fn artifact(observed: &Observed, settings: &Settings) -> Result<Arc<Artifact>, Failure> {
     let kustomization = &*observed.kustomization;
     let source_id = &observed.source_id;
     let decryption = kustomization.spec.decryption.as_ref();
@@ -84,16 +94,11 @@ fn gate(observed: &Observed, settings: &Settings) -> Result<Arc<Artifact>, Failu
     if source_id.kind == "ExternalArtifact" && !settings.has_external_artifacts {
         return Err(Failure::external_artifact(source_id));
     }
-    let artifact = match &observed.source {
-        Source::Missing => return Err(Failure::source_missing(source_id)),
-        Source::Empty => return Err(Failure::source_empty(settings.requeue_dependency)),
-        Source::Artifact(artifact) => artifact,
-    };
-    for dependency in &observed.dependencies {
-        ready(dependency, source_id, artifact)
-            .map_err(|message| Failure::dependency(message + &circle_text(&observed.circle)))?;
+    match &observed.source {
+        Source::Missing => Err(Failure::source_missing(source_id)),
+        Source::Empty => Err(Failure::source_empty(settings.requeue_dependency)),
+        Source::Artifact(artifact) => Ok(Arc::clone(artifact)),
     }
-    Ok(Arc::clone(artifact))
 }
 
 /// Kustomizations that wait for each other never start; the message says so.

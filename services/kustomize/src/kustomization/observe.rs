@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use weir_api::Kustomization;
-use weir_runtime::{Cause, ObjectKey, Run};
+use weir_runtime::{Cause, ObjectKey};
 
 use super::memory::{Inputs, Unit};
 use super::{KustomizationReconciler, inventory};
@@ -38,23 +38,24 @@ pub(crate) struct Observed {
 }
 
 impl KustomizationReconciler {
-    pub(super) async fn observe(&self, run: &Run<Kustomization>) -> Observed {
-        let kustomization = Arc::clone(&run.object);
+    pub(super) async fn observe(&self, kustomization: &Arc<Kustomization>, causes: &[Cause]) -> Observed {
+        let kustomization = Arc::clone(kustomization);
+        let key = ObjectKey::of(&*kustomization);
         let source_id = SourceId::of(&kustomization);
         let source = self.sources.find(&source_id);
         let dependencies = dependencies_of(&kustomization)
             .map(|key| Dependency { found: self.kustomizations.get(&key), key })
             .collect();
-        let circle = circle_of(&run.key, |key| self.kustomizations.get(key));
+        let circle = circle_of(&key, |key| self.kustomizations.get(key));
         let variables = match &source {
             Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
             Source::Missing | Source::Empty => None,
         };
         let inputs = inputs_of(&kustomization, &source, variables.as_ref());
-        let unit = self.memory.get(&run.key);
+        let unit = self.memory.get(&key);
         let entries = inventory::entries(&kustomization);
         let is_proved = self.cluster.ledger().proves(&self.owner(&kustomization), &entries);
-        let causes = run.causes.clone();
+        let causes = causes.to_vec();
         Observed {
             kustomization,
             source_id,

@@ -5,6 +5,7 @@ mod budget;
 mod deletion;
 mod dependencies;
 mod drift;
+mod grpc;
 mod health;
 mod tenancy;
 mod world;

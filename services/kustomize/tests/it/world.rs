@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clap::Parser;
+use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use weir_kustomize_controller::args::Args;
@@ -22,13 +22,13 @@ struct Shared {
     plane: ControlPlane,
     sink: WebhookSink,
     files: Files,
+    grpc: u16,
 }
 
 static SHARED: OnceCell<Shared> = OnceCell::const_new();
 
 pub(crate) struct World {
     shared: &'static Shared,
-    pub(crate) client: Client,
     pub(crate) ns: String,
 }
 
@@ -47,11 +47,12 @@ async fn start() -> Shared {
                 Some(body) => SinkAnswer { body: body.clone().into(), ..SinkAnswer::default() },
                 None => SinkAnswer { status: http::StatusCode::NOT_FOUND, ..SinkAnswer::default() },
             });
+            let grpc = weir_testkit::free_port().unwrap();
             let args = Args::parse_from([
                 "kustomize-controller",
                 "--metrics-addr=0",
                 "--health-addr=0",
-                "--grpc-addr=0",
+                &format!("--grpc-addr=127.0.0.1:{grpc}"),
                 "--requeue-dependency=2s",
                 "--concurrent=8",
             ]);
@@ -61,7 +62,7 @@ async fn start() -> Shared {
                 .await
                 .unwrap();
             let env = weir_runtime::Environment::new(config, "flux-system".into()).unwrap();
-            let _ = tell.send(Shared { plane, sink, files });
+            let _ = tell.send(Shared { plane, sink, files, grpc });
             weir_kustomize_controller::run(args, env).await.unwrap();
         });
     });
@@ -72,11 +73,15 @@ impl World {
     pub(crate) async fn new() -> Self {
         let shared = SHARED.get_or_init(start).await;
         let ns = shared.plane.unique_namespace("ks").await.unwrap();
-        Self { shared, client: shared.plane.client().unwrap(), ns }
+        Self { shared, ns }
     }
 
     pub(crate) fn plane(&self) -> &'static ControlPlane {
         &self.shared.plane
+    }
+
+    pub(crate) fn grpc_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.shared.grpc)
     }
 
     pub(crate) async fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {

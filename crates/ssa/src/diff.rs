@@ -1,0 +1,148 @@
+//! What an apply would change, without writing anything (KS-SSA-93). Fields are named, their values are not: a Secret's
+//! stay secret.
+
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::apply::Applier;
+use crate::drift::is_empty;
+use crate::evaluate::Step;
+use crate::request::{Mode, Target};
+use crate::{Action, Error, Manifest, MappingError, ObjectId, Session, Settings};
+
+/// Fields named for one object; more of them tell nobody anything.
+const MAX_FIELDS: usize = 200;
+
+/// One object and what an apply would do to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Which object.
+    pub id: ObjectId,
+    /// What would happen.
+    pub action: Action,
+    /// JSON pointers of the fields that would change in an object that is there.
+    pub fields: Vec<String>,
+}
+
+impl Session {
+    /// Compares the manifests with the cluster, in the order of their apply.
+    ///
+    /// # Errors
+    /// The first object that the server refuses. An object whose kind or namespace the manifests themselves make is none.
+    pub async fn diff(
+        &self,
+        manifests: Vec<Manifest>,
+        settings: &Settings,
+    ) -> Result<Vec<Difference>, Error> {
+        // Everything is looked at, whatever the ledger says.
+        let session = Self { watched: None, ..self.clone() };
+        let cancel = CancellationToken::new();
+        let (applier, manifests) = Applier::prepare(&session, settings, manifests, &cancel);
+        let spaces: Vec<String> =
+            manifests.iter().map(|manifest| manifest.id().clone()).filter_map(space).collect();
+        let mut differences = Vec::with_capacity(manifests.len());
+        for manifest in manifests {
+            let id = manifest.id().clone();
+            let is_new = spaces.contains(&id.namespace) || applier.defines(&id);
+            let found = applier.difference(manifest).await;
+            match found {
+                Err(Error::NotFound { .. }) if is_new => {
+                    differences.push(Difference { id, action: Action::Created, fields: Vec::new() });
+                }
+                found => differences.push(found?),
+            }
+        }
+        Ok(differences)
+    }
+}
+
+impl Applier<'_> {
+    async fn difference(&self, manifest: Manifest) -> Result<Difference, Error> {
+        let id = manifest.id().clone();
+        let known = self.session.mapper.mapping(&manifest.api_version(), &id.kind).await;
+        if matches!(known, Err(MappingError::NoMatch { .. })) && self.defines(&id) {
+            return Ok(Difference { id, action: Action::Created, fields: Vec::new() });
+        }
+        let evaluated = self.evaluate(manifest).await?;
+        let id = evaluated.manifest.id().clone();
+        let action = match &evaluated.step {
+            Step::Leave(action) | Step::Write { action, .. } => *action,
+            Step::WriteOver { .. } => Action::Configured,
+            Step::Replace => Action::Created,
+        };
+        let (Action::Configured, Some(mapping)) = (action, &evaluated.mapping) else {
+            return Ok(Difference { id, action, fields: Vec::new() });
+        };
+        let target = Target { client: &self.session.client, mapping, id: &id };
+        let query =
+            |error: &kube::Error| Error::Query { id: id.clone(), message: crate::error::message(error) };
+        let live = target.get().await.map_err(|error| query(&error))?;
+        let tried =
+            target.apply(&self.settings.field_manager, evaluated.manifest.value(), Mode::DryRun).await;
+        let tried = tried.map_err(|error| Error::dry_run(&id, &error))?;
+        let mut fields = Vec::new();
+        if let Some(live) = live {
+            collect("", &shown(&live), &shown(&tried), &mut fields);
+        }
+        Ok(Difference { id, action, fields })
+    }
+}
+
+/// The namespace that an object makes.
+fn space(id: ObjectId) -> Option<String> {
+    (id.group.is_empty() && id.kind == "Namespace").then_some(id.name)
+}
+
+/// What people see of an object: all but status and the server's part of the metadata.
+fn shown(object: &DynamicObject) -> Value {
+    let mut value = object.data.clone();
+    if let Some(fields) = value.as_object_mut() {
+        fields.shift_remove("status");
+        let metadata = &object.metadata;
+        fields.insert(
+            "metadata".to_owned(),
+            json!({ "labels": metadata.labels, "annotations": metadata.annotations }),
+        );
+    }
+    value
+}
+
+fn collect(path: &str, a: &Value, b: &Value, fields: &mut Vec<String>) {
+    if fields.len() >= MAX_FIELDS || a == b || (is_empty(a) && is_empty(b)) {
+        return;
+    }
+    match (a, b) {
+        (Value::Object(left), Value::Object(right)) => {
+            let keys = left.keys().chain(right.keys().filter(|key| !left.contains_key(*key)));
+            for key in keys {
+                let escaped = key.replace('~', "~0").replace('/', "~1");
+                let (left, right) = (left.get(key), right.get(key));
+                let null = Value::Null;
+                collect(&format!("{path}/{escaped}"), left.unwrap_or(&null), right.unwrap_or(&null), fields);
+            }
+        }
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            for (index, (left, right)) in left.iter().zip(right).enumerate() {
+                collect(&format!("{path}/{index}"), left, right, fields);
+            }
+        }
+        _ => fields.push(path.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_named_by_pointers() {
+        let (a, b) = (
+            json!({"data": {"a/b": "1", "c": "1"}, "list": [{"x": 1}, {"x": 2}], "gone": {}, "same": 1}),
+            json!({"data": {"a/b": "2", "d": "1"}, "list": [{"x": 1}, {"x": 3}], "same": 1}),
+        );
+        let mut fields = Vec::new();
+        collect("", &a, &b, &mut fields);
+        assert_eq!(fields, ["/data/a~1b", "/data/c", "/data/d", "/list/1/x"]);
+    }
+}
