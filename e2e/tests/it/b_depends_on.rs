@@ -7,7 +7,7 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use weir_e2e::World;
-use weir_testkit::{GitRepo, touch_requested_at, wait_condition, wait_not_ready, wait_ready};
+use weir_testkit::{GitRepo, touch_requested_at, wait_condition, wait_for, wait_not_ready, wait_ready};
 
 const SOURCE: &str = include_str!("manifests/b-source.yaml");
 const BACKEND: &str = include_str!("manifests/b-backend.yaml");
@@ -52,14 +52,16 @@ impl Webapp {
         Ok(Self { world, repo, kustomizations })
     }
 
-    async fn push(&self, file: &str, content: &str) -> Result<()> {
-        self.repo.commit(
-            "master",
-            "change",
-            &[(&format!("deploy/webapp/{file}/deployment.yaml"), content)],
-        )?;
+    /// Commits a Deployment's file, and waits until the source has the commit.
+    async fn push(&self, name: &str, content: &str) -> Result<()> {
+        let file = format!("deploy/webapp/{name}/deployment.yaml");
+        let revision = format!("master@sha1:{}", self.repo.commit("master", "change", &[(&file, content)])?);
         let sources = self.world.api("GitRepository", "flux-system").await?;
         touch_requested_at(&sources, "webapp").await?;
+        let stored = |object: Option<&DynamicObject>| {
+            object.is_some_and(|object| object.data["status"]["artifact"]["revision"] == revision.as_str())
+        };
+        wait_for(&sources, "webapp", &revision, DEADLINE, stored).await?;
         Ok(())
     }
 
@@ -183,9 +185,7 @@ async fn b4_health_checks_wait_for_toolkit_kinds_and_custom_resources() -> Resul
     set_ready(&widgets, "False").await?;
 
     webapp.world.apply("", include_str!("manifests/b-widget.yaml")).await?;
-    webapp.repo.commit("master", "widget", &[("deploy/webapp/widget/widget.yaml", WIDGET)])?;
-    let sources = webapp.world.api("GitRepository", "flux-system").await?;
-    touch_requested_at(&sources, "webapp").await?;
+    webapp.push("widget", WIDGET).await?;
     wait_condition(&webapp.kustomizations, "widget", "Ready", "Unknown", Some("Progressing"), DEADLINE)
         .await?;
 

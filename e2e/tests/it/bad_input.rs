@@ -86,7 +86,10 @@ async fn sources_tell_what_is_wrong() -> Result<()> {
             ),
             "couldn't find remote ref \"refs/heads/nope\"",
         ),
-        Case(oci_repository("missing-repository", &world.registry.url("nothing")), "NAME_UNKNOWN"),
+        Case(
+            oci_repository("missing-repository", &world.registry.url("nothing")),
+            "/v2/nothing/manifests/v1: MANIFEST_UNKNOWN",
+        ),
         Case(
             with_spec(
                 oci_repository("missing-tag", &world.registry.url("app")),
