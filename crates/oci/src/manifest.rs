@@ -56,7 +56,7 @@ impl Manifest {
                 })
             }
             OciManifest::ImageIndex(index) => {
-                let image = for_platform(&index).map(|digest| Digest::parse(digest)).transpose()?;
+                let image = for_platform(&index).map(Digest::parse).transpose()?;
                 let annotations = index.annotations.unwrap_or_default();
                 Ok(Manifest { digest, layers: Vec::new(), annotations, form: Form::Index(image) })
             }

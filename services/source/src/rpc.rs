@@ -181,7 +181,7 @@ fn chunks(mut file: std::fs::File) -> ReceiverStream<Result<FetchResponse, Statu
             let read = file.by_ref().take(CHUNK as u64).read_to_end(&mut chunk);
             let message = match read {
                 Ok(0) => return,
-                Ok(_) => Ok(FetchResponse { chunk: chunk.into() }),
+                Ok(_) => Ok(FetchResponse { chunk }),
                 Err(error) => Err(Status::data_loss(error.to_string())),
             };
             let is_last = message.is_err();

@@ -10,10 +10,10 @@ fn ring(configs: &[&str]) -> Keyring {
     ring
 }
 
-fn passwords(found: &[RegistryCredentials]) -> Vec<&str> {
-    let password = |credentials| match credentials {
-        &RegistryCredentials::Basic { ref password, .. } => password.expose_secret(),
-        _ => "-",
+fn passwords(found: &[RegistryCredentials]) -> Vec<String> {
+    let password = |credentials: &'_ RegistryCredentials| match credentials {
+        RegistryCredentials::Basic { password, .. } => password.expose_secret().to_owned(),
+        _ => "-".to_owned(),
     };
     found.iter().map(password).collect()
 }

@@ -89,7 +89,7 @@ async fn encrypted_keys() {
     let locked = keygen("key", "", &["-q", "-t", "ed25519", "-N", "secret", "-f", "key"]);
     assert!(weir_git::identity_is_encrypted(&locked));
     let (server, remote, _) = server().await;
-    assert!(!weir_git::identity_is_encrypted(&server.identity().to_string()));
+    assert!(!weir_git::identity_is_encrypted(server.identity()));
     let identity = server.identity().to_string();
     let arguments = ["-q", "-p", "-P", "", "-N", "secret", "-f", "key"];
     let directory = tempfile::tempdir().unwrap();
