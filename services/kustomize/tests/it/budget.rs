@@ -13,7 +13,7 @@ const UNITS: u64 = 10;
 /// impersonated account, a substitute.
 #[tokio::test(flavor = "multi_thread")]
 async fn install_and_resync_stay_within_the_budget() {
-    let world = World::new().await;
+    let world = World::alone().await;
     let everything = vec![
         serde_json::from_value(json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})).unwrap(),
     ];

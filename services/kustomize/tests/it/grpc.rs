@@ -89,9 +89,12 @@ async fn security_without_a_token_or_rights_nothing_is_told() {
     let request = || InventoryRequest { kustomization: reference.clone() };
     let mut client = client(&world);
     // The service may be starting while the first test asks.
-    let code = weir_testkit::eventually("an answer", PATIENCE, async || {
-        let code = client.inventory(request()).await.unwrap_err().code();
-        (code != Code::Unavailable).then_some(code)
+    let code = weir_testkit::eventually("an answer", PATIENCE, || {
+        let (mut client, request) = (client.clone(), request());
+        async move {
+            let code = client.inventory(request).await.unwrap_err().code();
+            (code != Code::Unavailable).then_some(code)
+        }
     });
     assert_eq!(code.await.unwrap(), Code::Unauthenticated);
     let stranger = token(&world, "stranger", &["list"]).await;

@@ -71,7 +71,15 @@ async fn start() -> Shared {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let shared = SHARED.get_or_init(start).await;
+        Self::over(SHARED.get_or_init(start).await).await
+    }
+
+    /// A world that no other test has a part in, to count requests.
+    pub(crate) async fn alone() -> Self {
+        Self::over(Box::leak(Box::new(start().await))).await
+    }
+
+    async fn over(shared: &'static Shared) -> Self {
         let ns = shared.plane.unique_namespace("ks").await.unwrap();
         Self { shared, ns }
     }
