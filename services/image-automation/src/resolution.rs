@@ -1,7 +1,7 @@
 //! Resolutions of policies as image-reflector streams them: newer than what the watch of the API has seen, and gone with
 //! the stream, so that the API is what counts when the peer is away.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,10 @@ impl Resolutions {
                 if let Err(status) = resolutions.follow_once(&mut client, &wake).await {
                     tracing::debug!(%status, "stream of resolutions lost");
                 }
-                resolutions.0.write().clear();
+                // What the stream has told counts no longer; the API may have moved on meanwhile.
+                let forgotten = std::mem::take(&mut *resolutions.0.write());
+                let namespaces: BTreeSet<String> = forgotten.into_keys().map(|key| key.namespace).collect();
+                namespaces.iter().for_each(|namespace| wake(namespace));
                 tokio::time::sleep(PAUSE).await;
             }
         })

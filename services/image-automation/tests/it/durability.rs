@@ -6,10 +6,13 @@ use crate::world::{DEADLINE, World};
 
 #[tokio::test]
 async fn killed_after_the_push_it_makes_no_second_commit() {
-    let mut world = World::start_with(|folder| {
-        let marker = folder.path().join("killed").display().to_string();
-        vec![("WEIR_KILL_POINT", "after-push".to_owned()), ("WEIR_KILL_FILE", marker)]
-    })
+    let mut world = World::start_with(
+        |folder| {
+            let marker = folder.path().join("killed").display().to_string();
+            vec![("WEIR_KILL_POINT", "after-push".to_owned()), ("WEIR_KILL_FILE", marker)]
+        },
+        &[],
+    )
     .await;
     let repo = world.git.repo("app").unwrap();
     repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();

@@ -12,4 +12,5 @@ mod branches;
 mod commits;
 mod durability;
 mod grpc;
+mod resolutions;
 mod world;

@@ -23,23 +23,26 @@ pub struct World {
 
 impl World {
     pub async fn start() -> Self {
-        Self::start_with(|_| Vec::new()).await
+        Self::start_with(|_| Vec::new(), &[]).await
     }
 
-    /// Starts with environment variables, made of the world's folder.
-    pub async fn start_with(environment: impl Fn(&Folder) -> Vec<(&'static str, String)>) -> Self {
+    /// Starts with environment variables, made of the world's folder, and further flags.
+    pub async fn start_with(
+        environment: impl Fn(&Folder) -> Vec<(&'static str, String)>,
+        flags: &[String],
+    ) -> Self {
         let plane = ControlPlane::shared().await.unwrap();
         plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
         let namespace = plane.unique_namespace("auto").await.unwrap();
         let (folder, grpc) = (Folder::new("auto").unwrap(), free_port().unwrap());
-        let controller = launch(plane, &folder, &namespace, grpc, environment(&folder));
+        let controller = launch(plane, &folder, &namespace, grpc, environment(&folder), flags);
         Self { plane, namespace, git: GitServer::start().await.unwrap(), grpc, controller, folder }
     }
 
     /// Starts the controller again, after it was killed.
     pub fn start_again(&mut self) {
         self.controller.kill();
-        self.controller = launch(self.plane, &self.folder, &self.namespace, self.grpc, Vec::new());
+        self.controller = launch(self.plane, &self.folder, &self.namespace, self.grpc, Vec::new(), &[]);
     }
 
     pub async fn apply(&self, object: Value) {
@@ -142,6 +145,7 @@ fn launch(
     namespace: &str,
     grpc: u16,
     environment: Vec<(&'static str, String)>,
+    flags: &[String],
 ) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_image-automation-controller"));
     command
@@ -154,6 +158,7 @@ fn launch(
             "--metrics-addr=0",
             "--health-addr=0",
             "--log-encoding=console",
-        ]);
+        ])
+        .args(flags);
     Process::start("image-automation-controller", &mut command, &folder.path().join("log")).unwrap()
 }

@@ -73,6 +73,9 @@ fn security_names_do_not_lead_out() {
 }
 
 proptest! {
+    // Every case syncs files to the disk.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     #[test]
     fn what_is_written_is_read(tags in prop::collection::vec("[A-Za-z0-9_.-]{1,40}", 0..60), threshold in 1_usize..400) {
         let folder = tempfile::tempdir().unwrap();
