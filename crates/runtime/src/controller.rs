@@ -174,7 +174,7 @@ impl<R: Reconciler> Controller<R> {
         let run = Run::new(object.clone(), ticket, Phases::default(), self.reporter.now());
         let (key, started) = (run.key.clone(), run.started);
         match AssertUnwindSafe(self.reconciler.finalize(run)).catch_unwind().await {
-            Ok(finalized) => Some(self.reporter.finalized::<R>(&object, finalized).await),
+            Ok(finalized) => Some(self.reporter.finalized(&object, finalized).await),
             Err(panic) => Some(self.reporter.panicked(&key, &*panic, started.elapsed())),
         }
     }

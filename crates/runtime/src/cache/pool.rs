@@ -49,10 +49,12 @@ impl CachePool {
                 }
             }
         };
-        tokio::time::timeout(SYNC_DEADLINE, cache.synced()).await.map_err(|_| WatchError::NotSynced {
-            kind: K::kind(&()).into_owned(),
-            seconds: SYNC_DEADLINE.as_secs(),
-        })?;
-        Ok(cache)
+        let kind = || K::kind(&()).into_owned();
+        let synced = tokio::time::timeout(SYNC_DEADLINE, cache.synced());
+        match stop.run_until_cancelled(synced).await {
+            None => Err(WatchError::Stopped { kind: kind() }),
+            Some(Err(_)) => Err(WatchError::NotSynced { kind: kind(), seconds: SYNC_DEADLINE.as_secs() }),
+            Some(Ok(())) => Ok(cache),
+        }
     }
 }

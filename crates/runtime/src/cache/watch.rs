@@ -31,6 +31,12 @@ pub enum WatchError {
         /// How long was waited.
         seconds: u64,
     },
+    /// The process was told to stop before the first list was complete.
+    #[error("{kind}: stopped before the first list was complete")]
+    Stopped {
+        /// Kind that was to be watched.
+        kind: String,
+    },
 }
 
 /// Follows the watch until the task is dropped. A broken watch is resumed or restarted with backoff by kube; objects that

@@ -131,7 +131,7 @@ where
     }
 
     /// Takes the finalizer off, or keeps the object until it can go.
-    pub(super) async fn finalized<R: Reconciler>(&self, object: &K, finalized: Finalized<K>) -> Next {
+    pub(super) async fn finalized(&self, object: &K, finalized: Finalized<K>) -> Next {
         match finalized {
             Finalized::Done { events } => {
                 self.tell(object, events);

@@ -28,17 +28,44 @@ struct Update {
 }
 
 /// One kind, with its Rust type forgotten.
-struct Source {
-    group: &'static str,
-    plural: &'static str,
-    get: Box<dyn Fn(&ObjectKey) -> Option<ObjectStatus> + Send + Sync>,
-    list: Box<dyn Fn(&str) -> Vec<ObjectStatus> + Send + Sync>,
+trait Source: Send + Sync {
+    fn group(&self) -> &'static str;
+    fn plural(&self) -> &'static str;
+    fn get(&self, key: &ObjectKey) -> Option<ObjectStatus>;
+    /// The objects of one namespace, or of all where it is empty, ordered by namespace and name.
+    fn list(&self, namespace: &str) -> Vec<ObjectStatus>;
+}
+
+impl<K> Source for Cache<K>
+where
+    K: FluxObject + kube::Resource<DynamicType = ()>,
+{
+    fn group(&self) -> &'static str {
+        K::GROUP
+    }
+
+    fn plural(&self) -> &'static str {
+        K::PLURAL
+    }
+
+    fn get(&self, key: &ObjectKey) -> Option<ObjectStatus> {
+        Cache::get(self, key).map(|object| convert::status(&*object))
+    }
+
+    fn list(&self, namespace: &str) -> Vec<ObjectStatus> {
+        let listed = Cache::list(self).into_iter();
+        let listed = listed
+            .filter(|object| namespace.is_empty() || object.meta().namespace.as_deref() == Some(namespace));
+        let mut listed: Vec<_> = listed.map(|object| convert::status(&*object)).collect();
+        listed.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        listed
+    }
 }
 
 /// The kinds of a process and their changes; clones share them.
 #[derive(Clone)]
 pub struct StatusRegistry {
-    sources: Arc<RwLock<BTreeMap<&'static str, Arc<Source>>>>,
+    sources: Arc<RwLock<BTreeMap<&'static str, Arc<dyn Source>>>>,
     updates: broadcast::Sender<Update>,
 }
 
@@ -54,27 +81,12 @@ impl StatusRegistry {
     where
         K: FluxObject + kube::Resource<DynamicType = ()>,
     {
-        let (getter, lister) = (cache.clone(), cache.clone());
-        let source = Source {
-            group: K::GROUP,
-            plural: K::PLURAL,
-            get: Box::new(move |key| getter.get(key).map(|object| convert::status(&*object))),
-            list: Box::new(move |namespace| {
-                let selected = lister.list().into_iter();
-                let selected = selected.filter(|object| {
-                    namespace.is_empty() || object.meta().namespace.as_deref() == Some(namespace)
-                });
-                let mut listed: Vec<_> = selected.map(|object| convert::status(&*object)).collect();
-                listed.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-                listed
-            }),
-        };
         {
             let mut sources = self.sources.write();
             if sources.contains_key(K::KIND) {
                 return;
             }
-            sources.insert(K::KIND, Arc::new(source));
+            sources.insert(K::KIND, Arc::new(cache.clone()));
         }
         let updates = self.updates.clone();
         cache.on_change(move |change: &Change<K>| {
@@ -99,7 +111,7 @@ impl StatusRegistry {
             .max_encoding_message_size(usize::MAX)
     }
 
-    fn source(&self, kind: &str) -> Option<Arc<Source>> {
+    fn source(&self, kind: &str) -> Option<Arc<dyn Source>> {
         self.sources.read().get(kind).cloned()
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use futures::StreamExt;
 use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
@@ -88,7 +90,9 @@ pub async fn run_together(
             outcome
         }
     });
-    let (served, outcomes) = tokio::join!(serve, futures::future::join_all(running));
+    // In the order in which they end, so that the error that is told is the one that stopped the others.
+    let running: FuturesUnordered<_> = running.collect();
+    let (served, outcomes) = tokio::join!(serve, running.collect::<Vec<_>>());
     stop_serving.cancel();
     tasks.close();
     let _ = tokio::time::timeout(STOP_DEADLINE, tasks.wait()).await;

@@ -46,7 +46,7 @@ pub(super) fn stream(
     // Subscribed before listing, so that a change in between is sent twice rather than never.
     let updates = BroadcastStream::new(registry.updates.subscribe());
     let sources = selection.kinds.iter().filter_map(|kind| registry.source(kind));
-    let listed: Vec<_> = sources.flat_map(|source| (source.list)(&selection.namespace)).collect();
+    let listed: Vec<_> = sources.flat_map(|source| source.list(&selection.namespace)).collect();
     let there =
         listed.into_iter().filter(|object| selection.wants(object) && version(object) > selection.since);
     let there: Vec<_> = there.map(|object| Ok(response(ChangeType::Applied, Some(object)))).collect();

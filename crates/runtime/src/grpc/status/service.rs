@@ -20,18 +20,18 @@ pub(super) struct StatusService {
     pub stop: CancellationToken,
 }
 
-fn access(source: &Source, verb: &'static str, namespace: &str, name: &str) -> Access {
+fn access(source: &dyn Source, verb: &'static str, namespace: &str, name: &str) -> Access {
     Access {
         verb,
-        group: source.group.to_owned(),
-        resource: source.plural.to_owned(),
+        group: source.group().to_owned(),
+        resource: source.plural().to_owned(),
         namespace: namespace.to_owned(),
         name: name.to_owned(),
     }
 }
 
 impl StatusService {
-    fn source(&self, kind: &str) -> Result<std::sync::Arc<Source>, Status> {
+    fn source(&self, kind: &str) -> Result<std::sync::Arc<dyn Source>, Status> {
         self.registry.source(kind).ok_or_else(|| {
             let known = self.registry.kinds().join(", ");
             Status::not_found(format!("kind '{kind}' is not served here; served are: {known}"))
@@ -46,8 +46,8 @@ impl status_server::Status for StatusService {
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
         let GetRequest { kind, namespace, name } = request.get_ref();
         let source = self.source(kind)?;
-        self.authorizer.allow(&request, access(&source, "get", namespace, name)).await?;
-        let object = (source.get)(&ObjectKey::new(namespace, name));
+        self.authorizer.allow(&request, access(&*source, "get", namespace, name)).await?;
+        let object = source.get(&ObjectKey::new(namespace, name));
         let object =
             object.ok_or_else(|| Status::not_found(format!("{kind} '{namespace}/{name}' not found")))?;
         Ok(Response::new(GetResponse { object: Some(object) }))
@@ -56,8 +56,8 @@ impl status_server::Status for StatusService {
     async fn list(&self, request: Request<ListRequest>) -> Result<Response<ListResponse>, Status> {
         let ListRequest { kind, namespace } = request.get_ref();
         let source = self.source(kind)?;
-        self.authorizer.allow(&request, access(&source, "list", namespace, "")).await?;
-        let objects = (source.list)(namespace);
+        self.authorizer.allow(&request, access(&*source, "list", namespace, "")).await?;
+        let objects = source.list(namespace);
         let resource_version = feed::newest(&objects).to_string();
         Ok(Response::new(ListResponse { objects, resource_version }))
     }
@@ -69,13 +69,13 @@ impl status_server::Status for StatusService {
         if kind.is_empty() {
             for known in self.registry.kinds() {
                 let source = self.source(known)?;
-                if self.authorizer.may(&identity, access(&source, "watch", &namespace, &name)).await? {
+                if self.authorizer.may(&identity, access(&*source, "watch", &namespace, &name)).await? {
                     kinds.push(known);
                 }
             }
         } else {
             let source = self.source(&kind)?;
-            if self.authorizer.may(&identity, access(&source, "watch", &namespace, &name)).await? {
+            if self.authorizer.may(&identity, access(&*source, "watch", &namespace, &name)).await? {
                 kinds.extend(self.registry.kinds().into_iter().find(|known| *known == kind));
             }
         }
