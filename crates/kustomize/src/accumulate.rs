@@ -3,6 +3,7 @@
 mod target;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 pub(crate) use target::Target;
 
@@ -20,12 +21,12 @@ use crate::{Error, config, generate, input, plugin, transform};
 #[derive(Debug, Default)]
 pub(crate) struct Accumulator {
     pub(crate) resources: ResMap,
-    pub(crate) config: Rc<Config>,
+    pub(crate) config: Arc<Config>,
     pub(crate) vars: BoundVars,
 }
 
 impl Accumulator {
-    fn add_config(&mut self, config: &Rc<Config>) -> Result<(), Error> {
+    fn add_config(&mut self, config: &Arc<Config>) -> Result<(), Error> {
         self.config = self.config.merged(config)?;
         Ok(())
     }
@@ -155,18 +156,18 @@ impl Target {
 
     /// Adds `configurations` on top of the defaults, and what `crds` say (KZ-402, KZ-403).
     fn add_configs(&self, build: &Build<'_>, accumulated: &mut Accumulator) -> Result<(), Error> {
-        let mut own = Rc::clone(&build.defaults);
+        let mut own = Arc::clone(&build.defaults);
         for reference in &self.kustomization.configurations {
             let content = self.read(build, reference)?;
             let file = Config::read(reference, content).context(|| format!("loading '{reference}'"))?;
-            own = own.merged(&Rc::new(file))?;
+            own = own.merged(&Arc::new(file))?;
         }
         accumulated.add_config(&own).context(|| "merging config".to_owned())?;
         for reference in &self.kustomization.crds {
             let loading = || format!("loading CRDs '{reference}'");
             let content = self.read(build, reference).context(loading)?;
             let file = config::from_crds(reference, content).context(loading)?;
-            accumulated.add_config(&Rc::new(file)).context(|| "merging CRDs".to_owned())?;
+            accumulated.add_config(&Arc::new(file)).context(|| "merging CRDs".to_owned())?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! One build: what its steps share, and their order at the root (KZ-107).
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::accumulate::{Accumulator, Target};
 use crate::config::Config;
@@ -20,7 +20,7 @@ pub(crate) struct Build<'b> {
     /// The directory of the build; origins are told relative to it.
     pub(crate) root: RelPath,
     /// The configuration every kustomization starts from.
-    pub(crate) defaults: Rc<Config>,
+    pub(crate) defaults: Arc<Config>,
     /// Whether origins and transformations are recorded (KZ-1313).
     pub(crate) is_tracking: bool,
     custom_schema: OnceCell<Schema>,
@@ -73,7 +73,7 @@ fn run(
         files,
         options,
         root: loader.root().clone(),
-        defaults: Rc::new(Config::defaults()),
+        defaults: Config::defaults(),
         is_tracking: false,
         custom_schema: OnceCell::new(),
         has_used_schema: Cell::new(false),

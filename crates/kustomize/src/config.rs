@@ -3,7 +3,7 @@
 mod crds;
 mod table;
 
-use std::rc::Rc;
+use std::sync::{Arc, LazyLock};
 
 use weir_yaml::{Limits, Node, Source, parse_first_document};
 
@@ -13,6 +13,13 @@ use crate::fieldspec::{ConflictingFieldSpecs, FieldSpec, merge_all};
 use crate::id::Gvk;
 use crate::kustomization::{Decode, DecodeError, Decoder, Strictness, decode_struct};
 use crate::{Error, order};
+
+static DEFAULTS: LazyLock<Arc<Config>> = LazyLock::new(|| {
+    let mut config = table::parse(include_str!("config/defaults.txt"));
+    config.sort();
+    config.is_settled = true;
+    Arc::new(config)
+});
 
 /// A set of field specs for each transformer that takes one.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,11 +77,8 @@ pub enum ConfigError {
 
 impl Config {
     /// The configuration every kustomization starts from.
-    pub(crate) fn defaults() -> Self {
-        let mut config = table::parse(include_str!("config/defaults.txt"));
-        config.sort();
-        config.is_settled = true;
-        config
+    pub(crate) fn defaults() -> Arc<Self> {
+        Arc::clone(&DEFAULTS)
     }
 
     /// Reads one file of `configurations`.
@@ -98,19 +102,19 @@ impl Config {
     }
 
     /// Both configurations as one; shared ones are not looked at again.
-    pub(crate) fn merged(self: &Rc<Self>, other: &Rc<Self>) -> Result<Rc<Self>, ConfigError> {
-        if Rc::ptr_eq(self, other) || other.is_empty() {
-            return Ok(Rc::clone(self));
+    pub(crate) fn merged(self: &Arc<Self>, other: &Arc<Self>) -> Result<Arc<Self>, ConfigError> {
+        if Arc::ptr_eq(self, other) || other.is_empty() {
+            return Ok(Arc::clone(self));
         }
         let is_first = self.is_empty();
         if is_first && other.is_settled {
-            return Ok(Rc::clone(other));
+            return Ok(Arc::clone(other));
         }
         let mut merged = Self::clone(self);
         merged.add(other)?;
         merged.sort();
         merged.is_settled = is_first;
-        Ok(Rc::new(merged))
+        Ok(Arc::new(merged))
     }
 
     fn add(&mut self, other: &Self) -> Result<(), ConfigError> {
@@ -149,12 +153,12 @@ impl Config {
     /// Brings every section into the order of kinds (KZ-704).
     fn sort(&mut self) {
         for (_, specs) in self.sections_mut() {
-            specs.sort_by(|a, b| order::compare_gvk(a.gvk(), b.gvk()));
+            specs.sort_by_cached_key(|spec| order::gvk_key(spec.gvk()));
         }
         for reference in &mut self.name_reference {
-            reference.referrers.sort_by(|a, b| order::compare_gvk(a.gvk(), b.gvk()));
+            reference.referrers.sort_by_cached_key(|spec| order::gvk_key(spec.gvk()));
         }
-        self.name_reference.sort_by(|a, b| order::compare_gvk(a.gvk(), b.gvk()));
+        self.name_reference.sort_by_cached_key(|reference| order::gvk_key(reference.gvk()));
     }
 }
 

@@ -77,7 +77,7 @@ pub enum Error {
     EmptyKustomization,
     /// Fields of the kustomization file that are unknown or have the wrong type (KZ-203).
     #[error("invalid Kustomization: {0}")]
-    InvalidKustomization(#[source] DecodeError),
+    InvalidKustomization(Box<DecodeError>),
     /// A kind or version that is not kustomize's (KZ-206).
     #[error("Failed to read kustomization file under {directory}:\n{problems}")]
     InvalidHeader {
@@ -138,7 +138,7 @@ pub enum Error {
     FieldSpecs(#[from] ConflictingFieldSpecs),
     /// Decoding a configuration failed.
     #[error(transparent)]
-    Decode(#[from] DecodeError),
+    Decode(Box<DecodeError>),
     /// A component where a kustomization is wanted, or the other way round (KZ-405).
     #[error("{0}")]
     WrongKind(String),
@@ -161,13 +161,13 @@ pub enum Error {
     ValidatorChanged(String),
     /// See [`ConfigError`].
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(Box<ConfigError>),
     /// See [`GenerateError`].
     #[error(transparent)]
-    Generate(#[from] GenerateError),
+    Generate(Box<GenerateError>),
     /// See [`PatchError`].
     #[error(transparent)]
-    Patch(#[from] PatchError),
+    Patch(Box<PatchError>),
     /// See [`PathError`].
     #[error(transparent)]
     Path(#[from] PathError),
@@ -179,7 +179,7 @@ pub enum Error {
     Reference(#[from] ReferenceError),
     /// See [`ReplacementError`].
     #[error(transparent)]
-    Replacement(#[from] ReplacementError),
+    Replacement(Box<ReplacementError>),
     /// See [`SchemaError`].
     #[error(transparent)]
     Schema(#[from] SchemaError),
@@ -190,6 +190,25 @@ pub enum Error {
     #[error(transparent)]
     Var(#[from] VarError),
 }
+
+/// Errors of the rooms are boxed, so that results stay small.
+macro_rules! boxed {
+    ($($variant:ident($cause:ty)),* $(,)?) => {
+        $(impl From<$cause> for Error {
+            fn from(cause: $cause) -> Self {
+                Self::$variant(Box::new(cause))
+            }
+        })*
+    };
+}
+
+boxed!(
+    Config(ConfigError),
+    Decode(DecodeError),
+    Generate(GenerateError),
+    Patch(PatchError),
+    Replacement(ReplacementError),
+);
 
 /// Why a base is no directory.
 #[derive(Debug, thiserror::Error)]

@@ -6,9 +6,7 @@
 mod directive;
 mod list;
 
-use std::collections::BTreeSet;
-
-use weir_yaml::{Map, Node, Schema as Words, Style, Tag, resolve};
+use weir_yaml::{Entry, Map, Node, Schema as Words, Style, Tag, resolve};
 
 use crate::Error;
 use crate::id::Gvk;
@@ -41,14 +39,6 @@ impl<'p> Patch<'p> {
 
     fn is_null(self) -> bool {
         self.given().is_some_and(Node::is_null)
-    }
-
-    fn field(self, key: &str) -> Self {
-        match self {
-            Self::Same => Self::Same,
-            Self::Absent => Self::Absent,
-            Self::Given(node) => Self::of(node.get(key)),
-        }
     }
 }
 
@@ -144,37 +134,41 @@ impl Merger<'_> {
         }
     }
 
-    fn fields(&self, mut target: Map, patch: Patch<'_>, known: Option<TypeId>) -> Result<Node, Error> {
+    fn fields(&self, target: Map, patch: Patch<'_>, known: Option<TypeId>) -> Result<Node, Error> {
+        let field = |name: &str| known.and_then(|known| self.schema.field(known, name));
         let patched = patch.given().and_then(Node::as_map);
-        let names: BTreeSet<String> = target
-            .iter()
-            .chain(patched.into_iter().flat_map(Map::iter))
-            .map(|(name, _)| name.to_owned())
-            .collect();
-        for name in names {
-            let field = known.and_then(|known| self.schema.field(known, &name));
-            let mut slot = target.entries.iter_mut().find(|entry| entry.key.text == *name);
-            let before = slot.as_mut().map(|entry| std::mem::replace(&mut entry.value, Node::plain("")));
-            let style = before.as_ref().and_then(Node::as_scalar).map(|scalar| scalar.style);
-            let is_new_value = patch.field(&name).given().is_some();
-            match (self.node(before, patch.field(&name), field)?, slot) {
-                (Some(mut value), Some(entry)) => {
-                    match style.filter(|_| is_new_value) {
-                        Some(style) => keep_style(&mut value, style),
-                        None => quote_ambiguous(&mut value),
-                    }
-                    entry.value = value;
-                }
-                (Some(mut value), None) => {
-                    quote_ambiguous(&mut value);
-                    target.set(&name, value);
-                }
-                (None, _) => {
-                    target.remove(&name);
-                }
+        let by_name = patched.map(Map::index);
+        let new: Vec<&Entry> = match patched {
+            Some(patched) => {
+                let present = target.index();
+                patched.entries.iter().filter(|entry| present.get(&entry.key.text).is_none()).collect()
             }
+            None => Vec::new(),
+        };
+        let mut merged = Map { entries: Vec::with_capacity(target.len() + new.len()) };
+        for mut entry in target.entries {
+            let name = entry.key.text.as_str();
+            let source = match (patch, &by_name) {
+                (Patch::Given(_), Some(by_name)) => Patch::of(by_name.get(name)),
+                (patch, _) => patch,
+            };
+            let style = entry.value.as_scalar().map(|scalar| scalar.style);
+            let Some(mut value) = self.node(Some(entry.value), source, field(name))? else { continue };
+            match style.filter(|_| source.given().is_some()) {
+                Some(style) => keep_style(&mut value, style),
+                None => quote_ambiguous(&mut value),
+            }
+            entry.value = value;
+            merged.entries.push(entry);
         }
-        Ok(Node::Map(target))
+        for entry in new {
+            let Some(mut value) = self.node(None, Patch::Given(&entry.value), field(&entry.key.text))? else {
+                continue;
+            };
+            quote_ambiguous(&mut value);
+            merged.entries.push(Entry { key: entry.key.clone(), value });
+        }
+        Ok(Node::Map(merged))
     }
 
     fn type_of(&self, node: Option<&Node>) -> Option<TypeId> {

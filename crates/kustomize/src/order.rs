@@ -45,10 +45,9 @@ fn default_rank(kind: &str) -> isize {
     LAST.iter().position(|last| *last == kind).map_or(0, |at| at as isize + 1)
 }
 
-/// Orders field specs and name references (KZ-704).
-pub(crate) fn compare_gvk(left: Gvk<'_>, right: Gvk<'_>) -> Ordering {
-    let rank = default_rank(left.kind).cmp(&default_rank(right.kind));
-    rank.then_with(|| gvk_text(left).cmp(&gvk_text(right)))
+/// What field specs and name references are ordered by (KZ-704).
+pub(crate) fn gvk_key(gvk: Gvk<'_>) -> (isize, String) {
+    (default_rank(gvk.kind), gvk_text(gvk))
 }
 
 fn gvk_text(gvk: Gvk<'_>) -> String {

@@ -90,6 +90,14 @@ pub enum PatchError {
     /// A `$patch` directive that does not exist (KZ-823).
     #[error("unknown patch strategy '{0}'")]
     UnknownDirective(String),
+    /// A list that is merged by keys and longer than the cap.
+    #[error("a list of {length} elements is too long to be merged by keys (at most {limit})")]
+    LongList {
+        /// Elements of target and patch together.
+        length: usize,
+        /// The cap.
+        limit: usize,
+    },
     /// Text that is no list of operations.
     #[error("invalid JSON patch: {0}")]
     NotOperations(String),

@@ -9,6 +9,7 @@ mod replicas;
 mod value_add;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 pub(crate) use affix::{Affix, AffixTransformer};
 pub(crate) use annotations::AnnotationsTransformer;
@@ -44,7 +45,7 @@ pub(crate) struct Step {
 
 /// Configures every transformer of the level, then runs them one after the other (KZ-415).
 pub(crate) fn run(build: &Build<'_>, target: &Target, accumulated: &mut Accumulator) -> Result<(), Error> {
-    let config = Rc::clone(&accumulated.config);
+    let config = Arc::clone(&accumulated.config);
     let mut steps = Builtins { build, target, steps: Vec::new() }.configure(&config)?;
     steps.extend(plugin::transformers(build, target, &target.kustomization.transformers)?);
     steps.iter().try_for_each(|step| step.run(build, &mut accumulated.resources))

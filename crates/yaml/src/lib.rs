@@ -27,7 +27,7 @@ pub use error::YamlError;
 pub use json::{write_go_string, write_json_pretty};
 pub use limits::Limits;
 pub use natural::compare as compare_keys;
-pub use node::{Entry, Map, Node, Scalar, Style, Tag};
+pub use node::{Entry, Map, MapIndex, Node, Scalar, Style, Tag};
 pub use parse::{parse_documents, parse_first_document};
 pub use reprint::reprint;
 pub use resolve::{Schema, resolve, yaml11_value};

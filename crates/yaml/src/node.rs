@@ -1,5 +1,7 @@
 //! The node tree: what a YAML document holds, in the order it was written.
 
+use std::collections::HashMap;
+
 use crate::{Text, Value, YamlError};
 
 /// A YAML node. Cloning shares all text, so a copy costs the structure only.
@@ -108,15 +110,10 @@ impl Scalar {
         crate::resolve::scalar_value(self)
     }
 
-    /// Whether the scalar reads as null.
+    /// Whether the scalar is tagged null. Text that merely looks like it counts when it is rendered.
+    #[inline]
     pub fn is_null(&self) -> bool {
-        match self.tag {
-            Tag::Null => true,
-            Tag::Unset if self.style == Style::Plain => {
-                matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
-            }
-            _ => false,
-        }
+        self.tag == Tag::Null
     }
 }
 
@@ -125,6 +122,23 @@ impl Scalar {
 pub struct Map {
     /// The entries in order.
     pub entries: Vec<Entry>,
+}
+
+/// See [`Map::index`].
+#[derive(Debug)]
+pub struct MapIndex<'m> {
+    map: &'m Map,
+    positions: Option<HashMap<&'m str, &'m Node>>,
+}
+
+impl<'m> MapIndex<'m> {
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&'m Node> {
+        match &self.positions {
+            Some(positions) => positions.get(key).copied(),
+            None => self.map.get(key),
+        }
+    }
 }
 
 /// One key with its value.
@@ -143,13 +157,29 @@ impl Map {
     }
 
     /// The value of `key`.
+    #[inline]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key.text == key).map(|entry| &entry.value)
     }
 
     /// The value of `key`, to be changed.
+    #[inline]
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|entry| entry.key.text == key).map(|entry| &mut entry.value)
+    }
+
+    /// A view for many lookups: by hash where the mapping is large, so that input decides no complexity.
+    pub fn index(&self) -> MapIndex<'_> {
+        const SMALL: usize = 32;
+        let positions = (self.len() > SMALL).then(|| {
+            let mut positions = HashMap::with_capacity(self.len());
+            for (key, value) in self.iter() {
+                // The first of equal keys is the one that lookups see.
+                positions.entry(key).or_insert(value);
+            }
+            positions
+        });
+        MapIndex { map: self, positions }
     }
 
     /// Whether there is an entry for `key`, whatever its value.
@@ -186,6 +216,7 @@ impl Map {
     }
 
     /// Keys and values in order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.entries.iter().map(|entry| (entry.key.text.as_str(), &entry.value))
     }
@@ -218,6 +249,7 @@ impl Node {
     }
 
     /// The node's kind as kyaml's messages name it.
+    #[inline]
     pub fn kind_name(&self) -> &'static str {
         match self {
             Self::Scalar(_) => "ScalarNode",
@@ -227,6 +259,7 @@ impl Node {
     }
 
     /// The scalar in this node.
+    #[inline]
     pub fn as_scalar(&self) -> Option<&Scalar> {
         match self {
             Self::Scalar(scalar) => Some(scalar),
@@ -235,11 +268,13 @@ impl Node {
     }
 
     /// The text of a scalar node.
+    #[inline]
     pub fn text(&self) -> Option<&str> {
         self.as_scalar().map(|scalar| scalar.text.as_str())
     }
 
     /// The mapping in this node.
+    #[inline]
     pub fn as_map(&self) -> Option<&Map> {
         match self {
             Self::Map(map) => Some(map),
@@ -248,6 +283,7 @@ impl Node {
     }
 
     /// The mapping in this node, to be changed.
+    #[inline]
     pub fn as_map_mut(&mut self) -> Option<&mut Map> {
         match self {
             Self::Map(map) => Some(map),
@@ -256,6 +292,7 @@ impl Node {
     }
 
     /// The list in this node.
+    #[inline]
     pub fn as_seq(&self) -> Option<&[Node]> {
         match self {
             Self::Seq(items) => Some(items),
@@ -272,11 +309,13 @@ impl Node {
     }
 
     /// The value of `key` when this is a mapping that has it.
+    #[inline]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_map().and_then(|map| map.get(key))
     }
 
     /// The value of `key`, to be changed.
+    #[inline]
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.as_map_mut().and_then(|map| map.get_mut(key))
     }
@@ -292,6 +331,7 @@ impl Node {
     }
 
     /// Whether the node reads as null.
+    #[inline]
     pub fn is_null(&self) -> bool {
         self.as_scalar().is_some_and(Scalar::is_null)
     }

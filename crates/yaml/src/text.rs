@@ -83,7 +83,8 @@ pub struct Text {
 impl Text {
     /// The slice `start..end` (bytes) of a source. Out-of-range slices read as empty.
     pub fn slice(source: &Arc<Source>, start: usize, end: usize) -> Self {
-        Self { source: Arc::clone(source), start: clamp(start), end: clamp(end) }
+        let start = clamp(start);
+        Self { source: Arc::clone(source), start, end: clamp(end).max(start) }
     }
 
     /// Text decoded from the byte `at` of `from`: it has content of its own, but keeps its place in the file.
@@ -94,8 +95,15 @@ impl Text {
     }
 
     /// The characters.
+    #[inline]
     pub fn as_str(&self) -> &str {
         self.source.text.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+
+    /// Length in bytes.
+    #[inline]
+    fn byte_len(&self) -> usize {
+        (self.end - self.start) as usize
     }
 
     /// Where the text was read; `None` for text made by a program.
@@ -124,6 +132,7 @@ impl From<&str> for Text {
 impl std::ops::Deref for Text {
     type Target = str;
 
+    #[inline]
     fn deref(&self) -> &str {
         self.as_str()
     }
@@ -138,14 +147,17 @@ impl PartialEq for Text {
 impl Eq for Text {}
 
 impl PartialEq<str> for Text {
+    // Looking up keys is most of what a build does; most keys differ in length already.
+    #[inline]
     fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
+        self.byte_len() == other.len() && self.as_str() == other
     }
 }
 
 impl PartialEq<&str> for Text {
+    #[inline]
     fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
+        *self == **other
     }
 }
 

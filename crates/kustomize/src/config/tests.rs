@@ -1,9 +1,9 @@
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Config;
 
-fn read(text: &str) -> Result<Rc<Config>, crate::Error> {
-    Config::read("config.yaml", text.as_bytes().to_vec()).map(Rc::new)
+fn read(text: &str) -> Result<Arc<Config>, crate::Error> {
+    Config::read("config.yaml", text.as_bytes().to_vec()).map(Arc::new)
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn the_default_table_is_complete() {
 
 #[test]
 fn configurations_add_to_what_is_there() {
-    let defaults = Rc::new(Config::defaults());
+    let defaults = Config::defaults();
     let more =
         read("nameReference:\n- kind: ConfigMap\n  version: v1\n  fieldSpecs:\n  - {kind: X, path: a/b}\n")
             .unwrap();
@@ -31,12 +31,12 @@ fn configurations_add_to_what_is_there() {
     let added =
         merged.name_reference.iter().flat_map(|reference| &reference.referrers).find(|spec| spec.kind == "X");
     assert!(added.is_some());
-    assert!(Rc::ptr_eq(&defaults.merged(&defaults).unwrap(), &defaults));
+    assert!(Arc::ptr_eq(&defaults.merged(&defaults).unwrap(), &defaults));
 }
 
 #[test]
 fn contradictions_and_unknown_sections_are_errors() {
-    let defaults = Rc::new(Config::defaults());
+    let defaults = Config::defaults();
     let other = read("commonLabels:\n- {path: metadata/labels}\n").unwrap();
     let error = defaults.merged(&other).unwrap_err().to_string();
     assert_eq!(error, "failed to merge CommonLabels fieldSpec: conflicting fieldspecs");
@@ -51,16 +51,16 @@ fn contradictions_and_unknown_sections_are_errors() {
 #[test]
 fn the_defaults_hide_nothing_of_themselves() {
     let defaults = Config::defaults();
-    let unsettled = Rc::new(Config { is_settled: false, ..defaults.clone() });
-    let merged = Rc::new(Config::default()).merged(&unsettled).unwrap();
-    assert_eq!(*merged, defaults);
+    let unsettled = Arc::new(Config { is_settled: false, ..Config::clone(&defaults) });
+    let merged = Arc::new(Config::default()).merged(&unsettled).unwrap();
+    assert_eq!(merged, defaults);
 }
 
 #[test]
 fn specific_fields_hide_the_general_one() {
     let custom = read("namePrefix:\n- {kind: Deployment, path: metadata/name}\n").unwrap();
-    let own = Rc::new(Config::defaults()).merged(&custom).unwrap();
-    let merged = Rc::new(Config::default()).merged(&own).unwrap();
+    let own = Config::defaults().merged(&custom).unwrap();
+    let merged = Arc::new(Config::default()).merged(&own).unwrap();
     assert_eq!(merged.name_prefix.len(), 1);
     assert_eq!(merged.name_prefix[0].kind, "Deployment");
 }

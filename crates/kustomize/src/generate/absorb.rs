@@ -1,6 +1,6 @@
 //! Generated objects meet the ones that are there (§9.3).
 
-use weir_yaml::{Map, Node, Tag};
+use weir_yaml::{Entry, Map, Node, Tag};
 
 use super::GenerateError;
 use crate::Error;
@@ -94,11 +94,11 @@ fn merge_section(old: Option<&Node>, made: &mut Node, section: &str) {
 fn merge_into(from: &Node, parent: &mut Map, section: &str) {
     let from = from.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();
     let Some(into) = parent.get_or_insert_with(section, Node::map).and_then(Node::as_map_mut) else { return };
-    for entry in from {
-        if !into.contains(&entry.key.text) {
-            into.entries.push(entry.clone());
-        }
-    }
+    let old: Vec<Entry> = {
+        let present = into.index();
+        from.iter().filter(|entry| present.get(&entry.key.text).is_none()).cloned().collect()
+    };
+    into.entries.extend(old);
     for entry in &mut into.entries {
         if let Node::Scalar(scalar) = &mut entry.value {
             scalar.tag = Tag::Str;

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use weir_yaml::{Map, Node, Scalar, Tag};
+use weir_yaml::{Entry, Map, Node, Scalar, Tag};
 
 use super::GenerateError;
 use super::sources::{Pair, pairs};
@@ -26,8 +26,8 @@ pub(crate) fn config_map(
     let (mut data, mut binary) = (Map::new(), Map::new());
     for (key, value) in sorted(pairs(build, loader, args)?) {
         match String::from_utf8(value) {
-            Ok(text) => data.set(&key, Node::string(text)),
-            Err(error) => binary.set(&key, Node::string(base64(error.as_bytes()))),
+            Ok(text) => data.entries.push(entry(key, text)),
+            Err(error) => binary.entries.push(entry(key, base64(error.as_bytes()))),
         }
     }
     for (name, map) in [("data", data), ("binaryData", binary)] {
@@ -50,10 +50,15 @@ pub(crate) fn secret(
     object.set("type", Node::string(secret_type));
     let mut data = Map::new();
     for (key, value) in sorted(pairs(build, loader, &args.common)?) {
-        data.set(&key, Node::string(base64(&value)));
+        data.entries.push(entry(key, base64(&value)));
     }
     object.set("data", Node::Map(data));
     Ok(finished(object, &args.common, options))
+}
+
+/// Keys are unique here, so nothing has to be looked for.
+fn entry(key: String, value: String) -> Entry {
+    Entry { key: Scalar::string(key), value: Node::string(value) }
 }
 
 fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {

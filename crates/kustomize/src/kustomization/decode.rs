@@ -177,8 +177,8 @@ impl Kustomization {
         let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(Self::default()) };
         let strictness =
             Strictness { reject_unknown: unknown == UnknownFields::Reject, ..Strictness::STRICT };
-        let mut kustomization: Self =
-            Decoder::document(strictness, &node).map_err(crate::Error::InvalidKustomization)?;
+        let mut kustomization: Self = Decoder::document(strictness, &node)
+            .map_err(|cause| crate::Error::InvalidKustomization(Box::new(cause)))?;
         kustomization.has_empty_collections =
             node.as_map().is_some_and(|map| map.iter().any(|(_, value)| value.is_empty_collection()));
         Ok(kustomization)

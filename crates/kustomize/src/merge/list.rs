@@ -5,7 +5,12 @@ use weir_yaml::{Node, Scalar, Tag};
 use super::directive::{Directive, is_empty_map};
 use super::{Merger, Patch, quote_ambiguous};
 use crate::Error;
+use crate::patch::PatchError;
 use crate::schema::Field;
+
+/// Longest list that is merged by keys. The algorithm looks at all elements for each one, as the reference's does;
+/// real lists have tens of elements.
+const MAX_ELEMENTS: usize = 5_000;
 
 /// The values of the keys of one element; empty where it lacks a key.
 type Tuple = Vec<String>;
@@ -53,6 +58,10 @@ impl Merger<'_> {
         field: &Field,
     ) -> Result<Option<Vec<Node>>, Error> {
         let patched = patch.elements();
+        let length = target.len() + patched.len();
+        if length > MAX_ELEMENTS {
+            return Err(PatchError::LongList { length, limit: MAX_ELEMENTS }.into());
+        }
         let primitive = [String::new()];
         let keys = if keys.is_empty() { &primitive } else { keys };
         let mut tuples = unique_tuples(patched.iter().chain(&target), keys);

@@ -1,6 +1,6 @@
 //! `<<` merge keys (KZ-604).
 
-use crate::{Map, Node};
+use crate::{Entry, Map, Node};
 
 /// Adds what `merges` hold to `map`; keys that are written out win, and earlier mappings win over later ones.
 pub(super) fn apply(map: &mut Map, merges: Vec<Node>) -> Result<(), &'static str> {
@@ -26,9 +26,9 @@ pub(super) fn apply(map: &mut Map, merges: Vec<Node>) -> Result<(), &'static str
 }
 
 fn add(map: &mut Map, merged: Map) {
-    for entry in merged.entries {
-        if !map.contains(&entry.key.text) {
-            map.entries.push(entry);
-        }
-    }
+    let new: Vec<Entry> = {
+        let present = map.index();
+        merged.entries.into_iter().filter(|entry| present.get(&entry.key.text).is_none()).collect()
+    };
+    map.entries.extend(new);
 }
