@@ -126,11 +126,11 @@ impl Applier<'_> {
         error: &kube::Error,
     ) -> Result<Step, Error> {
         let group = &self.settings.owner.group;
-        let refusal = || Err(Error::dry_run(target.id, error));
+        let refusal = || Error::dry_run(target.id, error);
         if status(error).is_none() || is_not_found(error) {
-            return refusal();
+            return Err(refusal());
         }
-        let Ok(Some(live)) = target.get().await else { return refusal() };
+        let Ok(Some(live)) = target.get().await else { return Err(refusal()) };
         if skips_live(group, manifest, &live.metadata) {
             return Ok(Step::Leave(Action::Skipped));
         }
@@ -140,7 +140,7 @@ impl Applier<'_> {
         if is_forced && is_immutable(error) && self.would_be_valid(target, manifest).await {
             return Ok(Step::Replace);
         }
-        refusal()
+        Err(refusal())
     }
 
     /// The API server validates an object before it looks whether the name is taken.

@@ -40,7 +40,8 @@ pub(crate) fn remove(id: &ObjectId, object: &mut Value, message: &str) -> bool {
     let paths = message.lines().filter_map(|line| line.trim_end().strip_suffix(COMPLAINT));
     // A single complaint follows the sentence's colon, several stand on lines of their own.
     let paths = paths.filter_map(|line| line.rsplit_once(": ").map_or(Some(line), |(_, path)| Some(path)));
-    paths.map(str::trim).fold(false, |removed, path| remove_path(object, path) || removed)
+    // All of them, not only the first that can be.
+    paths.map(str::trim).filter(|path| remove_path(object, path)).count() > 0
 }
 
 fn remove_path(object: &mut Value, path: &str) -> bool {
@@ -71,7 +72,8 @@ fn follow<'v>(value: &'v mut Value, path: &str) -> Option<&'v mut Value> {
 fn selects(item: &Value, selector: &str) -> bool {
     selector.split(',').all(|pair| {
         let Some((key, wanted)) = pair.split_once('=') else { return false };
-        item.get(key).is_some_and(|value| value.to_string() == wanted)
+        let wanted = serde_json::from_str::<Value>(wanted).ok();
+        wanted.is_some() && item.get(key) == wanted.as_ref()
     })
 }
 

@@ -205,5 +205,5 @@ fn is_refusal(error: &watcher::Error) -> bool {
         watcher::Error::WatchError(status) => Some(status.code),
         watcher::Error::NoResourceVersion => None,
     };
-    matches!(code, Some(403 | 404 | 405))
+    matches!(code, Some(403..=405))
 }

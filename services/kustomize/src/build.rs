@@ -68,7 +68,7 @@ pub(crate) enum Error {
     Document(#[from] document::Error),
     /// The build failed (KS-BLD-36).
     #[error("kustomize build failed: {0}")]
-    Build(#[source] weir_kustomize::Error),
+    Build(#[source] Box<weir_kustomize::Error>),
     /// An object could not be substituted (KS-SUB-8).
     #[error("post build failed for '{resource}': {source}")]
     Substitute { resource: String, source: substitute::Error },
@@ -88,7 +88,8 @@ pub(crate) fn build(input: Input) -> Result<Built, Error> {
     let Input { files, directory, spec, variables, is_strict } = input;
     let fingerprint = document::fingerprint(&files, &directory, &spec)?;
     let document = document::merged(&files, &directory, &spec)?;
-    let output = build_kustomization(&files, &directory, document, &options(&spec)).map_err(Error::Build)?;
+    let output = build_kustomization(&files, &directory, document, &options(&spec))
+        .map_err(|error| Error::Build(Box::new(error)))?;
     let mut manifests = Vec::with_capacity(output.resources.len());
     let mut hasher = Sha256::new();
     for (index, resource) in output.resources.iter().enumerate() {

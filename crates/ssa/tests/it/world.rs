@@ -31,7 +31,9 @@ impl World {
         let plane = ControlPlane::shared().await.unwrap();
         let ns = plane.unique_namespace("ssa").await.unwrap();
         let (tell, notices) = mpsc::channel(64);
-        let notify = move |_: &Owner, notice| drop(tell.try_send(notice));
+        let notify = move |_: &Owner, notice| {
+            let _ = tell.try_send(notice);
+        };
         let ledger = Arc::new(Ledger::new("kustomize-controller", &[], notify));
         let shutdown = CancellationToken::new();
         let own = plane.client().unwrap();

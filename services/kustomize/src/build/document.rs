@@ -20,7 +20,7 @@ const REMOTE: [&str; 9] =
 pub(crate) enum Error {
     /// The file is there but cannot be read.
     #[error("{0}")]
-    Parse(weir_kustomize::Error),
+    Parse(Box<weir_kustomize::Error>),
     /// None is there and none can be made.
     #[error(transparent)]
     Generate(#[from] generate::Error),
@@ -35,7 +35,8 @@ pub(super) fn merged(
     directory: &RelPath,
     spec: &KustomizationSpec,
 ) -> Result<Kustomization, Error> {
-    let found = Kustomization::load(files, directory, UnknownFields::Drop).map_err(Error::Parse)?;
+    let found = Kustomization::load(files, directory, UnknownFields::Drop)
+        .map_err(|error| Error::Parse(Box::new(error)))?;
     let mut document = match found {
         Some((_, mut document)) => {
             // An empty file has to build to nothing (KS-BLD-5).

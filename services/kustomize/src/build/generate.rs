@@ -20,7 +20,7 @@ const PLACEHOLDER: &str = "_placeholder";
 pub(crate) enum Error {
     /// A YAML file that is no manifest (KS-BLD-3).
     #[error("failed to decode Kubernetes YAML from {path}: {source}")]
-    Manifest { path: RelPath, source: weir_kustomize::Error },
+    Manifest { path: RelPath, source: Box<weir_kustomize::Error> },
     /// A file or folder could not be read.
     #[error(transparent)]
     Files(#[from] FsError),
@@ -52,7 +52,7 @@ pub(super) fn generate(files: &dyn FileSystem, directory: &RelPath) -> Result<Ku
         if let Member::File(path) = member {
             let content = files.read(path, MAX_FILE)?;
             validate_manifest(path, content, &Options::gitops())
-                .map_err(|source| Error::Manifest { path: path.clone(), source })?;
+                .map_err(|source| Error::Manifest { path: path.clone(), source: Box::new(source) })?;
         }
     }
     let mut document = Kustomization::default();

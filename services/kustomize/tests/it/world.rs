@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use weir_kustomize_controller::args::Args;
@@ -43,7 +44,7 @@ async fn start() -> Shared {
             let sink = WebhookSink::start().await.unwrap();
             let files = Files::default();
             let served = Arc::clone(&files);
-            sink.answer_with(move |request| match served.lock().unwrap().get(&request.path) {
+            sink.answer_with(move |request| match served.lock().get(&request.path) {
                 Some(body) => SinkAnswer { body: body.clone().into(), ..SinkAnswer::default() },
                 None => SinkAnswer { status: http::StatusCode::NOT_FOUND, ..SinkAnswer::default() },
             });
@@ -105,7 +106,7 @@ impl World {
         let archive = archive(content);
         let digest = weir_artifact::Digest::of(weir_artifact::Algorithm::Sha256, &archive).to_string();
         let path = format!("/{}/{name}/{version}.tar.gz", self.ns);
-        self.shared.files.lock().unwrap().insert(path.clone(), archive);
+        self.shared.files.lock().insert(path.clone(), archive);
         let api = self.api("source.toolkit.fluxcd.io/v1", "GitRepository").await;
         let object = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
             "metadata": {"name": name}, "spec": {"interval": "1h", "url": "https://example.com/x"}});
