@@ -34,7 +34,7 @@ pub(crate) struct Build<'b> {
 /// # Errors
 /// Anything from a missing file to a patch without target; the message tells the steps and files that led there.
 pub fn build(fs: &dyn FileSystem, directory: &RelPath, options: &Options) -> Result<Output, Error> {
-    run(fs, directory, None, options)
+    guarded(|| run(fs, directory, None, options))
 }
 
 /// Builds `kustomization` as if it were the file in `directory`; a file that is there is not read.
@@ -47,7 +47,16 @@ pub fn build_kustomization(
     kustomization: Kustomization,
     options: &Options,
 ) -> Result<Output, Error> {
-    run(fs, directory, Some(kustomization), options)
+    guarded(|| run(fs, directory, Some(kustomization), options))
+}
+
+/// Turns a panic into an error: a build shares nothing that it could leave half-changed.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(Error::Panic(text.unwrap_or_else(|| "unknown cause".to_owned())))
+    })
 }
 
 /// Checks that a file is a Kubernetes manifest as the engine reads them, and counts its resources.
@@ -138,5 +147,16 @@ impl Build<'_> {
     /// Keeps a remark for the output.
     pub(crate) fn warn(&self, warning: Warning) {
         self.warnings.borrow_mut().push(warning);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guarded;
+
+    #[test]
+    fn panics_become_errors() {
+        let error = guarded::<()>(|| panic!("engine bug")).unwrap_err();
+        assert_eq!(error.to_string(), "recovered from kustomize build panic: engine bug");
     }
 }

@@ -159,6 +159,9 @@ pub enum Error {
     /// A validator changed a resource (KZ-407).
     #[error("validator shouldn't modify the resource map: {0}")]
     ValidatorChanged(String),
+    /// A bug of the engine (KZ-106); other builds are not affected.
+    #[error("recovered from kustomize build panic: {0}")]
+    Panic(String),
     /// See [`ConfigError`].
     #[error(transparent)]
     Config(Box<ConfigError>),

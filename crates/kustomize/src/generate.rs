@@ -4,7 +4,7 @@ mod absorb;
 mod object;
 mod sources;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 pub(crate) use object::{config_map, secret};
 
@@ -137,7 +137,7 @@ fn merging() -> String {
 }
 
 /// Shares an origin among the resources of one generator.
-pub(crate) fn with_origin(mut resources: Vec<Resource>, origin: Option<&Rc<Origin>>) -> Vec<Resource> {
+pub(crate) fn with_origin(mut resources: Vec<Resource>, origin: Option<&Arc<Origin>>) -> Vec<Resource> {
     for resource in &mut resources {
         resource.origin = resource.origin.take().or_else(|| origin.cloned());
     }

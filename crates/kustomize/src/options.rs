@@ -145,3 +145,15 @@ impl fmt::Display for Warning {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Output;
+
+    #[test]
+    fn results_can_leave_the_thread_that_built_them() {
+        fn crosses_threads<T: Send + Sync>() {}
+        crosses_threads::<Output>();
+        crosses_threads::<crate::Error>();
+    }
+}

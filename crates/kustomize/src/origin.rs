@@ -1,6 +1,6 @@
 //! Where a resource came from and what changed it (KZ-1310, KZ-1311).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use weir_yaml::{Map, Node, emit};
 
@@ -27,18 +27,18 @@ pub(crate) struct ConfiguredBy {
 
 impl Origin {
     /// Loaded from a file, told relative to the directory of the build.
-    pub(crate) fn file(path: &RelPath, root: &RelPath) -> Rc<Self> {
-        Rc::new(Self { path: path.relative_to(root), ..Self::default() })
+    pub(crate) fn file(path: &RelPath, root: &RelPath) -> Arc<Self> {
+        Arc::new(Self { path: path.relative_to(root), ..Self::default() })
     }
 
     /// Made or changed by a builtin named in the kustomization file `file`.
-    pub(crate) fn builtin(file: &RelPath, root: &RelPath, kind: &str) -> Rc<Self> {
+    pub(crate) fn builtin(file: &RelPath, root: &RelPath, kind: &str) -> Arc<Self> {
         let configured_by = ConfiguredBy {
             api_version: "builtin".to_owned(),
             kind: kind.to_owned(),
             ..ConfiguredBy::default()
         };
-        Rc::new(Self { configured_in: file.relative_to(root), configured_by, ..Self::default() })
+        Arc::new(Self { configured_in: file.relative_to(root), configured_by, ..Self::default() })
     }
 
     fn fields(&self) -> Node {
@@ -77,7 +77,7 @@ impl Origin {
 }
 
 /// The text of the transformations annotation.
-pub(crate) fn transformations_annotation(steps: &[Rc<Origin>]) -> String {
+pub(crate) fn transformations_annotation(steps: &[Arc<Origin>]) -> String {
     print_in_order(&Node::Seq(steps.iter().map(|step| step.fields()).collect()))
 }
 

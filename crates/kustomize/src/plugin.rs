@@ -3,7 +3,7 @@
 mod generators;
 mod transformers;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::Error;
 use crate::accumulate::{Accumulator, Target};
@@ -177,9 +177,9 @@ fn check_role(config: &Resource, wanted: Role) -> Result<(), PluginError> {
 }
 
 /// What is recorded about the work of a configuration.
-fn origin_of(config: &Resource) -> Option<Rc<Origin>> {
+fn origin_of(config: &Resource) -> Option<Arc<Origin>> {
     let origin = config.origin.as_ref()?;
-    Some(Rc::new(Origin {
+    Some(Arc::new(Origin {
         path: String::new(),
         repo: origin.repo.clone(),
         reference: origin.reference.clone(),

@@ -1,6 +1,6 @@
 //! A resource: its node, and what the build has to remember about it (KZ-504..507).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use weir_yaml::{Map, Node, emit};
 
@@ -16,13 +16,13 @@ pub struct Resource {
     /// Names this resource had before, oldest first.
     pub(crate) history: Vec<PreviousId>,
     /// Prefixes in the order they were applied.
-    pub(crate) prefixes: Vec<Rc<str>>,
+    pub(crate) prefixes: Vec<Arc<str>>,
     /// Suffixes in the order they were applied.
-    pub(crate) suffixes: Vec<Rc<str>>,
+    pub(crate) suffixes: Vec<Arc<str>>,
     pub(crate) behavior: Behavior,
     pub(crate) needs_hash: bool,
-    pub(crate) origin: Option<Rc<Origin>>,
-    pub(crate) transformations: Vec<Rc<Origin>>,
+    pub(crate) origin: Option<Arc<Origin>>,
+    pub(crate) transformations: Vec<Arc<Origin>>,
     /// Names of the vars that take their value from here.
     pub(crate) var_names: Vec<String>,
 }
@@ -30,9 +30,9 @@ pub struct Resource {
 /// A former (namespace, name, kind) of a resource; group and version are always the current ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PreviousId {
-    pub(crate) namespace: Rc<str>,
-    pub(crate) name: Rc<str>,
-    pub(crate) kind: Rc<str>,
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) kind: Arc<str>,
 }
 
 /// What a generated object does to one that is there already (KZ-920).
@@ -72,8 +72,8 @@ impl Resource {
         let annotation = |key: &str| {
             node.text_at(&["metadata", "annotations", &format!("internal.config.kubernetes.io/{key}")])
         };
-        let list = |key: &str| -> Vec<Rc<str>> {
-            annotation(key).map(|list| list.split(',').map(Rc::from).collect()).unwrap_or_default()
+        let list = |key: &str| -> Vec<Arc<str>> {
+            annotation(key).map(|list| list.split(',').map(Arc::from).collect()).unwrap_or_default()
         };
         let needs_hash = annotation("needsHashSuffix") == Some("enabled");
         let behavior = annotation("generatorBehavior").map(Behavior::parse).unwrap_or_default();

@@ -40,7 +40,7 @@ pub(crate) trait Transformer {
 /// A configured transformer and what is recorded about it.
 pub(crate) struct Step {
     pub(crate) transformer: Box<dyn Transformer>,
-    pub(crate) origin: Option<Rc<Origin>>,
+    pub(crate) origin: Option<Arc<Origin>>,
 }
 
 /// Configures every transformer of the level, then runs them one after the other (KZ-415).
@@ -57,9 +57,9 @@ impl Step {
         if let Some(origin) = &self.origin {
             for resource in resources.contents_mut() {
                 match &resource.origin {
-                    Some(_) => resource.transformations.push(Rc::clone(origin)),
+                    Some(_) => resource.transformations.push(Arc::clone(origin)),
                     // Whatever has no origin yet was made by this transformer.
-                    None => resource.origin = Some(Rc::clone(origin)),
+                    None => resource.origin = Some(Arc::clone(origin)),
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The resources that references may lead to, found by the names they had.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use weir_yaml::Node;
 
@@ -25,7 +25,7 @@ pub(super) struct Candidate {
     pub(super) original_namespace: String,
     group: String,
     version: String,
-    former_kinds: Vec<Rc<str>>,
+    former_kinds: Vec<Arc<str>>,
     is_service_account: bool,
     affixes: Affixes,
 }
@@ -33,8 +33,8 @@ pub(super) struct Candidate {
 /// Prefixes and suffixes, in the order they were applied.
 #[derive(Debug)]
 struct Affixes {
-    prefixes: Vec<Rc<str>>,
-    suffixes: Vec<Rc<str>>,
+    prefixes: Vec<Arc<str>>,
+    suffixes: Vec<Arc<str>>,
 }
 
 impl Affixes {
@@ -67,7 +67,7 @@ impl Candidate {
             original_namespace: resource.original_id().effective_namespace(schema).to_owned(),
             group: id.gvk.group.to_owned(),
             version: id.gvk.version.to_owned(),
-            former_kinds: resource.history.iter().map(|previous| Rc::clone(&previous.kind)).collect(),
+            former_kinds: resource.history.iter().map(|previous| Arc::clone(&previous.kind)).collect(),
             is_service_account: id.gvk.kind == "ServiceAccount",
             affixes: Affixes::of(resource),
         }
@@ -89,7 +89,7 @@ impl Candidate {
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     all: Vec<Candidate>,
-    by_former_name: HashMap<Rc<str>, Vec<usize>>,
+    by_former_name: HashMap<Arc<str>, Vec<usize>>,
     by_original_namespace: HashMap<String, Vec<usize>>,
 }
 
@@ -99,7 +99,7 @@ impl Candidates {
         for resource in resources.iter() {
             let at = candidates.all.len();
             for previous in &resource.history {
-                let named = candidates.by_former_name.entry(Rc::clone(&previous.name)).or_default();
+                let named = candidates.by_former_name.entry(Arc::clone(&previous.name)).or_default();
                 if named.last() != Some(&at) {
                     named.push(at);
                 }
@@ -193,7 +193,7 @@ impl Referrer {
 
     /// Whether both went through the same levels of prefixes and suffixes.
     pub(super) fn has_compatible_affixes(&self, candidate: &Candidate, allow_empty: bool) -> bool {
-        let compatible = |own: &[Rc<str>], other: &[Rc<str>]| match (own.is_empty(), other.is_empty()) {
+        let compatible = |own: &[Arc<str>], other: &[Arc<str>]| match (own.is_empty(), other.is_empty()) {
             (false, false) => own.ends_with(other) || other.ends_with(own),
             (true, true) => true,
             _ => allow_empty,

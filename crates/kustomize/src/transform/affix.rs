@@ -1,6 +1,6 @@
 //! `namePrefix` and `nameSuffix` (§7.3).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use weir_yaml::Tag;
 
@@ -16,8 +16,8 @@ use crate::schema::Schema;
 /// What is put before or behind a name.
 #[derive(Debug, Clone)]
 pub(crate) enum Affix {
-    Prefix(Rc<str>),
-    Suffix(Rc<str>),
+    Prefix(Arc<str>),
+    Suffix(Arc<str>),
 }
 
 impl Affix {
@@ -61,8 +61,8 @@ impl AffixTransformer {
             }
             if spec.path == OWN_NAME && !self.affix.text().is_empty() {
                 match &self.affix {
-                    Affix::Prefix(prefix) => resource.prefixes.push(Rc::clone(prefix)),
-                    Affix::Suffix(suffix) => resource.suffixes.push(Rc::clone(suffix)),
+                    Affix::Prefix(prefix) => resource.prefixes.push(Arc::clone(prefix)),
+                    Affix::Suffix(suffix) => resource.suffixes.push(Arc::clone(suffix)),
                 }
                 resource.store_previous_id(schema);
             }
