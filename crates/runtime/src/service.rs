@@ -83,6 +83,14 @@ impl ServiceError {
     }
 }
 
+/// A stop that was asked for while the service was still starting is no failure.
+fn stopped_is_ok(outcome: Result<(), ServiceError>) -> Result<(), ServiceError> {
+    match outcome {
+        Err(ServiceError::Watch(WatchError::Stopped { .. })) => Ok(()),
+        other => other,
+    }
+}
+
 type Start = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
 
 /// A service that is being put together; [`Service::run_until_shutdown`] sets it going.

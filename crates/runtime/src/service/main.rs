@@ -7,7 +7,7 @@ use clap::Parser;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::ServiceError;
+use super::{ServiceError, stopped_is_ok};
 use crate::args::RuntimeArgs;
 use crate::environment::Environment;
 
@@ -33,7 +33,7 @@ where
         let env = Environment::from_process().await?;
         let stopping = cancel_at_signal(env.shutdown.clone());
         tokio::select! {
-            outcome = run(args, env.clone()) => outcome,
+            outcome = run(args, env.clone()) => stopped_is_ok(outcome),
             // Never ends before the service: it only cancels, and then waits for a second signal to cut the stop short.
             () = stopping => Err(ServiceError::Other("stopped by a second signal".to_owned())),
         }

@@ -10,7 +10,7 @@ use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, listen, serve_grpc};
+use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, listen, serve_grpc, stopped_is_ok};
 use crate::environment::Environment;
 use crate::grpc::{Authorizer, GrpcServer, StatusRegistry};
 use crate::probe;
@@ -85,7 +85,7 @@ pub async fn run_together(
     let running = services.into_iter().map(|start| {
         let (stop, running) = (stop.clone(), start(env.clone()));
         async move {
-            let outcome = running.await;
+            let outcome = stopped_is_ok(running.await);
             stop.cancel();
             outcome
         }
