@@ -32,8 +32,7 @@ pub fn resolve(text: &str, schema: Schema) -> (Tag, Value<'_>) {
                 timestamp::parse(text).map(|instant| (Tag::Timestamp, Value::Str(Cow::Owned(instant))))
             })
             .or_else(|| number::parse(text)),
-        b'.' => special_word(text, schema)
-            .or_else(|| text.parse().ok().map(|float: f64| (Tag::Float, Value::Float(float)))),
+        b'.' => special_word(text, schema).or_else(|| number::fraction(text)),
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~' => {
             special_word(text, schema)
         }

@@ -105,3 +105,9 @@ fn a_key_given_twice_is_an_error_with_both_lines() {
         "yaml: unmarshal errors:\n  line 3: mapping key \"a\" already defined at line 1"
     );
 }
+
+#[test]
+fn separators_in_fractions_count_only_between_digits() {
+    assert_eq!(reprinted("[.730_1, ._5, .5_]\n"), "- 0.7301\n- ._5\n- .5_\n");
+    assert_eq!(printed(".730_1"), "k: \".730_1\"\n");
+}

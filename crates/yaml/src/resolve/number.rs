@@ -26,6 +26,18 @@ pub(super) fn parse(text: &str) -> Option<(Tag, Value<'static>)> {
     None
 }
 
+/// Parses a float that starts with a dot. Here Go takes `_` only between two digits.
+pub(super) fn fraction(text: &str) -> Option<(Tag, Value<'static>)> {
+    let is_digit =
+        |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).is_some_and(u8::is_ascii_digit);
+    let mut separators = text.match_indices('_');
+    if !separators.all(|(at, _)| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1))) {
+        return None;
+    }
+    let float = text.replace('_', "").parse().ok()?;
+    Some((Tag::Float, Value::Float(float)))
+}
+
 fn integer(text: &str) -> Option<Value<'static>> {
     let (negative, signed, magnitude) = match text.as_bytes().first()? {
         b'-' => (true, true, text.get(1..)?),
