@@ -68,7 +68,7 @@ impl Fleet {
                 "spec": {"interval": "1h", "path": "./", "prune": true, "wait": true, "timeout": "10m",
                     "targetNamespace": NAMESPACE, "serviceAccountName": TENANT,
                     "sourceRef": {"kind": "OCIRepository", "name": name},
-                    "postBuild": {"substitute": {"name": name, "version": "1"}}}})
+                    "postBuild": {"substitute": {"name": name, "version": "v1"}}}})
         };
         create(&self.kustomizations, self.size, kustomization).await?;
         wait_for_all(&self.kustomizations, self.size, is_ready).await
@@ -79,7 +79,7 @@ impl Fleet {
         patch(
             &self.kustomizations,
             self.size,
-            json!({"spec": {"postBuild": {"substitute": {"version": "2"}}}}),
+            json!({"spec": {"postBuild": {"substitute": {"version": "v2"}}}}),
         )
         .await?;
         let upgraded = |object: &DynamicObject| object.metadata.generation == Some(2) && is_ready(object);
