@@ -1,7 +1,6 @@
 //! The requests that the verbs make, each of them within `--timeout`, and the waits, which are watches.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -121,9 +120,11 @@ impl Cluster {
         kind: &'static Kind,
         selection: &Selection,
     ) -> BoxStream<'static, Result<DynamicObject, Error>> {
-        let mut config = watcher::Config::default();
-        config.field_selector = selection.fields();
-        config.label_selector = selection.labels.clone();
+        let config = watcher::Config {
+            field_selector: selection.fields(),
+            label_selector: selection.labels.clone(),
+            ..watcher::Config::default()
+        };
         let selection = selection.clone();
         watcher(self.api(kind, selection.all_namespaces), config)
             .try_filter_map(|event| {
@@ -146,27 +147,18 @@ impl Cluster {
         name: &str,
         done: impl Fn(&DynamicObject, Timestamp) -> Wait,
     ) -> Result<DynamicObject, Error> {
-        let failure = Arc::new(Mutex::new(None));
-        let noted = Arc::clone(&failure);
-        let condition = |object: Option<&DynamicObject>| {
-            let Some(object) = object else { return true };
-            match done(object, Timestamp::now()) {
-                Wait::GoesOn => false,
-                Wait::Over => true,
-                Wait::Failed(reason) => {
-                    *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
-                    true
-                }
-            }
+        let is_over = |object: Option<&DynamicObject>| {
+            object.is_none_or(|it| done(it, Timestamp::now()) != Wait::GoesOn)
         };
-        let waited = self.in_time(await_condition(self.api(kind, false), name, condition)).await?;
+        let waited = self.in_time(await_condition(self.api(kind, false), name, is_over)).await?;
         let found = waited.map_err(|kube::runtime::wait::Error::ProbeFailed(error)| {
             watch_error(kind, &Selection::default(), error)
         })?;
-        if let Some(reason) = failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            return Err(Error::Stalled(reason));
+        let object = found.ok_or_else(|| Error::NotFound { kind, name: name.to_owned() })?;
+        match done(&object, Timestamp::now()) {
+            Wait::Failed(reason) => Err(Error::Stalled(reason)),
+            Wait::Over | Wait::GoesOn => Ok(object),
         }
-        found.ok_or_else(|| Error::NotFound { kind, name: name.to_owned() })
     }
 }
 

@@ -169,7 +169,7 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
 
 fn grpc_text(status: &tonic::Status) -> String {
     match status.source() {
-        Some(source) => format!("{}: {}", status.message(), chain(source)),
+        Some(source) => chain(source),
         None => status.message().to_owned(),
     }
 }

@@ -164,7 +164,7 @@ impl ClusterFlags {
 
 /// The bearer token of a user of the cluster, to be shown to Weir's services as well.
 pub(crate) fn bearer_token(config: &Config) -> Result<SecretString, Error> {
-    if let Some(token) = &config.auth_info.token {
+    if let Some(token) = config.auth_info.token.as_ref().filter(|token| !token.expose_secret().is_empty()) {
         return Ok(token.clone());
     }
     let file = config.auth_info.token_file.as_deref().ok_or(Error::NoToken)?;

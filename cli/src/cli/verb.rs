@@ -143,6 +143,6 @@ fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
 
 fn leaf<V: Verb>(target: Target, word: &'static str, words: &str) -> Command {
     let examples = V::examples(target, &format!("weir {} {words}", V::WORD));
-    let command = Command::new(word).about(V::about(target)).after_help(format!("Examples:\n{examples}"));
-    V::flags(target, command)
+    // The texts come last: flags bring the documentation of their struct along.
+    V::flags(target, Command::new(word)).about(V::about(target)).after_help(format!("Examples:\n{examples}"))
 }

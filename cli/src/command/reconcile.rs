@@ -43,7 +43,7 @@ impl Verb for Reconcile {
 
     fn about(target: Target) -> String {
         match target {
-            Target::Kind(kind) => format!("Reconcile a {} now, and wait until that is done", kind.name),
+            Target::Kind(kind) => format!("Reconcile one {} now, and wait until that is done", kind.name),
             Target::Group(group) => format!("Reconcile {} now", group.about()),
             Target::All => "Reconcile everything".to_owned(),
         }

@@ -121,12 +121,13 @@ impl Run {
         let events_addr = self.matches.get_one::<String>("events_addr").map_or("", String::as_str);
         let Folders { state_dir, storage_path } = &self.folders;
         let layout = Layout::new(&self.runtime, events_addr, storage_path.as_deref(), state_dir.as_deref())?;
-        layout.make_folders()?;
         let start = |member: &member::Member| {
             let arguments = member.arguments(&self.matches, &layout);
             (member.start)(arguments).map_err(|refused| Error::RunFlags(refused.to_string()))
         };
-        MEMBERS.iter().map(start).collect()
+        let services = MEMBERS.iter().map(start).collect::<Result<_, _>>()?;
+        layout.make_folders()?;
+        Ok(services)
     }
 }
 

@@ -110,7 +110,7 @@ async fn what_cannot_be_reconciled_is_told() {
         "reconcile kustomization nowhere",
         "reconcile kustomization suspended",
         "reconcile kustomization suspended --with-source",
-        "reconcile kustomization nobody-listens --timeout 1s",
+        "reconcile kustomization nobody-listens --timeout 3s",
         "reconcile kustomization nobody-listens --with-source",
         "reconcile kustomization bucket --with-source",
         "reconcile alert slack",

@@ -42,7 +42,7 @@ async fn several_are_waited_for_when_asked_and_failures_are_counted() {
     for name in ["a-stalled", "b-ready", "c-silent"] {
         suspended(&world, name).await;
     }
-    let running = world.weir().start("resume kustomization --all --wait --timeout 5s");
+    let running = world.weir().start("resume kustomization --all --wait --timeout 8s");
     let generation = resumed(&world, "a-stalled").await;
     let conditions = json!([
         condition("Stalled", generation, "True", "InvalidCELExpression", "bad expression"),

@@ -31,6 +31,10 @@ async fn all_services_run_and_stop_together() {
     let health = &addresses[2].1;
     let ready = eventually("weir run to be ready", DEADLINE, || is_ready(health)).await;
     assert!(ready.is_ok(), "{}", process.log_tail());
+    // The gRPC server opens when every service has what it needs.
+    let grpc = &addresses[0].1;
+    let serves = || async { tokio::net::TcpStream::connect(grpc).await.ok() };
+    assert!(eventually("gRPC to be served", DEADLINE, serves).await.is_ok(), "{}", process.log_tail());
     for name in ["artifacts", "state/tags", "state/events"] {
         assert!(folder.join("weir").join(name).is_dir(), "{name}");
     }
@@ -40,7 +44,9 @@ async fn all_services_run_and_stop_together() {
 
 #[tokio::test]
 async fn flags_that_cannot_work_are_refused() {
-    let weir = World::new("run-refused").await.weir().with_env("XDG_DATA_HOME", "/proc/nowhere");
+    let folder = Folder::new("weir-run").unwrap();
+    let data = folder.path().to_str().unwrap().to_owned();
+    let weir = World::new("run-refused").await.weir().with_env("XDG_DATA_HOME", &data);
     let commands = [
         "run --grpc-addr 127.0.0.1:0",
         "run --feature-gates Nope=true",

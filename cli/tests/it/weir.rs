@@ -95,7 +95,7 @@ impl Running {
 }
 
 /// Tabs as arrows, spaces at the end of a line as dots.
-fn visible(bytes: &[u8], prefix: &str) -> String {
+pub(crate) fn visible(bytes: &[u8], prefix: &str) -> String {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     let line = |line: &str| {
         let kept = line.trim_end_matches(' ');

@@ -10,6 +10,9 @@ use weir_runtime::{Environment, ServiceError};
 use super::layout::Layout;
 use crate::error::Error;
 
+/// The value of a flag that is filled in.
+type Fill = fn(&Layout) -> OsString;
+
 /// One service.
 pub(super) struct Member {
     /// Its name as a Deployment.
@@ -19,15 +22,13 @@ pub(super) struct Member {
     /// The names of its feature gates.
     gates: &'static [(&'static str, bool)],
     /// Flags that are no flags of `weir run`, because they say how services of one process find each other.
-    filled_in: &'static [(&'static str, fn(&Layout) -> OsString)],
+    filled_in: &'static [(&'static str, Fill)],
     /// Parses its arguments.
     pub(super) start: fn(Vec<OsString>) -> Result<Entry, clap::Error>,
 }
 
-const EVENTS_URL: (&str, fn(&Layout) -> OsString) =
-    ("events_addr", |layout| layout.events_url.clone().into());
-const EVENTS_PEER: (&str, fn(&Layout) -> OsString) =
-    ("events_grpc_addr", |layout| layout.peer.clone().into());
+const EVENTS_URL: (&str, Fill) = ("events_addr", |layout| layout.events_url.clone().into());
+const EVENTS_PEER: (&str, Fill) = ("events_grpc_addr", |layout| layout.peer.clone().into());
 
 /// The services.
 pub(super) static MEMBERS: [Member; 5] = [
@@ -98,7 +99,7 @@ impl Member {
         arguments
     }
 
-    fn filled_in(&self, flag: &Arg) -> Option<fn(&Layout) -> OsString> {
+    fn filled_in(&self, flag: &Arg) -> Option<Fill> {
         let found = self.filled_in.iter().find(|(id, _)| flag.get_id() == id);
         found.map(|(_, value)| *value)
     }
