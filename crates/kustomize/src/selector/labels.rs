@@ -84,6 +84,9 @@ fn requirement(text: &str) -> Result<Requirement, String> {
     }
     for (mark, is_negated) in [("!=", true), ("==", false), ("=", false)] {
         if let Some((key, value)) = text.split_once(mark) {
+            if value.contains('=') {
+                return Err("found '=', expected: ',' or 'end of string'".to_owned());
+            }
             let values = vec![value.trim().to_owned()];
             let operator = if is_negated { Operator::NotIn(values) } else { Operator::In(values) };
             return Ok(Requirement { key: checked_key(key)?, operator });
