@@ -47,13 +47,15 @@ pub enum YamlError {
     /// More documents than the cap.
     #[error("yaml: more than {0} documents in one file")]
     TooManyDocuments(usize),
-    /// Aliases expand to more nodes than the cap.
-    #[error("yaml: line {line}: document contains excessive aliasing (more than {limit} nodes)")]
+    /// Aliases expand to more than the cap.
+    #[error("yaml: line {line}: document contains excessive aliasing (more than {limit} {unit})")]
     ExcessiveAliasing {
         /// Line of the alias that went over the cap.
         line: usize,
-        /// The cap in nodes.
+        /// The cap.
         limit: usize,
+        /// What the cap counts: nodes or bytes.
+        unit: &'static str,
     },
     /// A `<<` whose value is neither a mapping nor a list of mappings, or that stands twice (KZ-604).
     #[error("yaml: line {line}: {problem}")]

@@ -9,13 +9,16 @@ pub struct Limits {
     pub depth: usize,
     /// Documents in one file (DEP-YAML-4).
     pub documents: usize,
-    /// Nodes that aliases and merge keys may add to one document. About 15 MB when reached, which stops alias
-    /// bombs early.
+    /// Nodes that aliases and merge keys may add to one file. About 15 MB when reached, which stops alias bombs
+    /// early. Of a file and not of a document, so that many documents cannot multiply it.
     pub alias_nodes: usize,
+    /// Bytes of text that aliases and merge keys may add to one file: 16 MiB. A long scalar is one node however
+    /// often it is printed.
+    pub alias_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: 64 << 20, depth: 256, documents: 50_000, alias_nodes: 200_000 }
+        Self { bytes: 64 << 20, depth: 256, documents: 50_000, alias_nodes: 200_000, alias_bytes: 16 << 20 }
     }
 }

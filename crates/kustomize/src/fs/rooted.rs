@@ -54,11 +54,15 @@ impl FileSystem for RootedFs {
         if metadata.is_dir() {
             return Err(FsError::IsDirectory { path: path.clone() });
         }
-        let mut content = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or(0));
-        // One byte more than the cap tells a file at the cap from one above it.
+        let too_large = || FsError::TooLarge { path: path.clone(), limit };
+        if metadata.len() > limit {
+            return Err(too_large());
+        }
+        let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+        // The file may have grown; one byte more than the cap tells a file at the cap from one above it.
         file.take(limit.saturating_add(1)).read_to_end(&mut content).map_err(io)?;
         if content.len() as u64 > limit {
-            return Err(FsError::TooLarge { path: path.clone(), limit });
+            return Err(too_large());
         }
         Ok(content)
     }

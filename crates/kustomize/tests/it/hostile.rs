@@ -20,7 +20,7 @@ fn fails_fast(resource: Vec<u8>) -> String {
     result.unwrap_err().to_string()
 }
 
-fn bomb() -> String {
+pub(crate) fn bomb() -> String {
     let mut text =
         String::from("apiVersion: v1\nkind: A\nmetadata: {name: a}\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
     for level in 1..12 {
@@ -30,7 +30,15 @@ fn bomb() -> String {
     text
 }
 
+/// One megabyte, a thousand times: few nodes, much text.
+pub(crate) fn gibibyte() -> String {
+    let aliases = vec!["*a"; 1024].join(",");
+    format!("apiVersion: v1\nkind: A\nmetadata: {{name: a}}\na: &a {}\nb: [{aliases}]\n", "x".repeat(1 << 20))
+}
+
 #[rstest]
+#[case::gibibyte(gibibyte().into_bytes(), "excessive aliasing")]
+#[case::many_documents_of_aliases(vec![format!("a: &a {}\nb: [*a,*a]\n", "x".repeat(1 << 20)); 20].join("---\n").into_bytes(), "excessive aliasing")]
 #[case::alias_bomb(bomb().into_bytes(), "excessive aliasing")]
 #[case::deep_flow(format!("a: {}", "[".repeat(100_000)).into_bytes(), "nested deeper than")]
 #[case::deep_block((0..3_000).map(|level| format!("{}a:\n", " ".repeat(level))).collect::<String>().into_bytes(), "nested deeper than")]

@@ -5,6 +5,7 @@ mod confinement;
 mod conformance;
 mod document;
 mod hostile;
+mod memory;
 mod properties;
 mod read_set;
 

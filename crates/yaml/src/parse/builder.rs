@@ -15,8 +15,15 @@ pub(super) struct Builder<'s> {
     entries: Vec<Entry>,
     items: Vec<Node>,
     anchors: HashMap<usize, Node>,
-    alias_nodes: usize,
+    expanded: &'s mut Expanded,
     root: Option<Node>,
+}
+
+/// What aliases and merge keys have added so far.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Expanded {
+    nodes: usize,
+    bytes: usize,
 }
 
 /// A collection that is still open.
@@ -32,7 +39,12 @@ enum FrameKind {
 }
 
 impl<'s> Builder<'s> {
-    pub(super) fn new(source: &'s Arc<Source>, base: usize, limits: &'s Limits) -> Self {
+    pub(super) fn new(
+        source: &'s Arc<Source>,
+        base: usize,
+        limits: &'s Limits,
+        expanded: &'s mut Expanded,
+    ) -> Self {
         Self {
             source,
             limits,
@@ -41,7 +53,7 @@ impl<'s> Builder<'s> {
             entries: Vec::new(),
             items: Vec::new(),
             anchors: HashMap::new(),
-            alias_nodes: 0,
+            expanded,
             root: None,
         }
     }
@@ -82,7 +94,7 @@ impl<'s> Builder<'s> {
                 let mut map = Map { entries: self.entries.drain(first.min(self.entries.len())..).collect() };
                 if !merges.is_empty() {
                     let line = self.source.line_at(frame.at);
-                    self.spend(&merges, line)?;
+                    self.spend(merges.iter().map(size).sum(), line)?;
                     merge::apply(&mut map, merges).map_err(|problem| YamlError::Merge { line, problem })?;
                 }
                 Node::Map(map)
@@ -105,9 +117,9 @@ impl<'s> Builder<'s> {
             });
         };
         let line = line();
-        let size = count(node);
+        let size = size(node);
         let node = node.clone();
-        self.spend_nodes(size, line)?;
+        self.spend(size, line)?;
         self.push(node, at)
     }
 
@@ -128,17 +140,24 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    fn spend(&mut self, nodes: &[Node], line: usize) -> Result<(), YamlError> {
-        let size = nodes.iter().map(count).sum();
-        self.spend_nodes(size, line)
-    }
-
-    fn spend_nodes(&mut self, nodes: usize, line: usize) -> Result<(), YamlError> {
-        self.alias_nodes = self.alias_nodes.saturating_add(nodes);
-        if self.alias_nodes > self.limits.alias_nodes {
-            return Err(YamlError::ExcessiveAliasing { line, limit: self.limits.alias_nodes });
+    fn spend(&mut self, size: Expanded, line: usize) -> Result<(), YamlError> {
+        *self.expanded = [*self.expanded, size].into_iter().sum();
+        if self.expanded.nodes > self.limits.alias_nodes {
+            return Err(YamlError::ExcessiveAliasing { line, limit: self.limits.alias_nodes, unit: "nodes" });
+        }
+        if self.expanded.bytes > self.limits.alias_bytes {
+            return Err(YamlError::ExcessiveAliasing { line, limit: self.limits.alias_bytes, unit: "bytes" });
         }
         Ok(())
+    }
+}
+
+impl std::iter::Sum for Expanded {
+    fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
+        sizes.fold(Self::default(), |sum, size| Self {
+            nodes: sum.nodes.saturating_add(size.nodes),
+            bytes: sum.bytes.saturating_add(size.bytes),
+        })
     }
 }
 
@@ -146,10 +165,16 @@ fn is_merge(key: &Scalar) -> bool {
     key.style == Style::Plain && key.tag != Tag::Custom && key.text == "<<"
 }
 
-fn count(node: &Node) -> usize {
+/// What it adds to have a node once more.
+fn size(node: &Node) -> Expanded {
+    let one = |bytes| Expanded { nodes: 1, bytes };
     match node {
-        Node::Scalar(_) => 1,
-        Node::Map(map) => 1 + map.entries.iter().map(|entry| 1 + count(&entry.value)).sum::<usize>(),
-        Node::Seq(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Node::Scalar(scalar) => one(scalar.text.len()),
+        Node::Map(map) => {
+            let entries =
+                map.entries.iter().flat_map(|entry| [one(entry.key.text.len()), size(&entry.value)]);
+            entries.chain([one(0)]).sum()
+        }
+        Node::Seq(items) => items.iter().map(size).chain([one(0)]).sum(),
     }
 }
