@@ -27,10 +27,6 @@ use crate::command::watch::Watch;
 use crate::error::Error;
 use crate::output::progress;
 
-/// Stack of a worker thread: the parsers and reconcilers of `weir run` need more than tokio's 2 MiB in debug builds. It is
-/// address space, memory is taken only where it is used.
-const STACK_BYTES: usize = 8 * 1024 * 1024;
-
 /// Shows and steers GitOps in a Kubernetes cluster.
 ///
 /// The cluster is the one that kubectl works with: KUBECONFIG and --context choose it.
@@ -115,9 +111,7 @@ fn run(cli: Cli) -> Result<(), Error> {
         Command::Watch(watch) => Box::pin(watch.run(&global)),
     };
     weir_runtime::service::install_crypto();
-    let tokio =
-        tokio::runtime::Builder::new_multi_thread().thread_stack_size(STACK_BYTES).enable_all().build()?;
-    tokio.block_on(with_cluster)
+    weir_runtime::service::tokio_runtime()?.block_on(with_cluster)
 }
 
 /// Help goes to stdout; a command line that is wrong is one line on stderr, without usage, and exit code 1 (CLI-G11).

@@ -27,7 +27,7 @@ use crate::metrics::Metrics;
 use crate::probe;
 use crate::queue::Queue;
 
-pub use main::{cancel_at_signal, install_crypto, service_main};
+pub use main::{cancel_at_signal, install_crypto, service_main, tokio_runtime};
 pub use shared::{Entry, SharedServers, run_together};
 
 /// How long what is not a reconcile (servers, deliveries) may take to end at a stop.

@@ -28,7 +28,8 @@ fn output(files: &[(String, String)], directory: &str) -> String {
 }
 
 fn names() -> impl Strategy<Value = Vec<String>> {
-    proptest::collection::hash_set("[a-z][a-z0-9-]{0,8}[a-z]", 1..6)
+    // With a dash no name is a YAML boolean or number, which a prefix would free of its quotes.
+    proptest::collection::hash_set("[a-z]{2}-[a-z0-9-]{0,8}[a-z]", 1..6)
         .prop_map(|names| names.into_iter().collect())
 }
 
