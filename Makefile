@@ -17,7 +17,7 @@ control-plane: ## Build or find the control-plane program; its path is the last 
 	@e2e/control-plane/build
 
 test: control-plane ## Run all tests, the scenarios on a real control plane among them.
-	cargo test --workspace
+	cargo test --workspace --no-fail-fast
 
 demo: control-plane ## Show the whole loop on a throw-away control plane; KEEP=1 leaves it running.
 	cargo build --bins
