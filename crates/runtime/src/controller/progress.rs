@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 /// A run shorter than this writes no progress: people do not see it, and each write costs the API server as much as the
 /// result does (DESIGN §5).
@@ -20,22 +21,26 @@ pub(super) struct Phase {
     pub reconciling: String,
 }
 
-/// The newest phase of a run, shared by the reconciler that sets it and the controller that may write it.
+/// The newest phase of a run and its start, shared by the reconciler that sets it and the controller that may write it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Phases(Arc<Mutex<Option<Phase>>>);
+pub(super) struct Phases(Arc<Mutex<Option<(Phase, Instant)>>>);
 
 impl Phases {
     pub(super) fn set(&self, phase: Phase) {
-        *self.0.lock() = Some(phase);
+        *self.0.lock() = Some((phase, Instant::now()));
     }
 
-    fn get(&self) -> Option<Phase> {
-        self.0.lock().clone()
+    /// The phase if it has lasted for the quiet time, else when to look again.
+    fn lasting(&self) -> Result<Phase, Instant> {
+        match &*self.0.lock() {
+            Some((phase, since)) if since.elapsed() >= QUIET => Ok(phase.clone()),
+            Some((_, since)) => Err(*since + QUIET),
+            None => Err(Instant::now() + QUIET),
+        }
     }
 }
 
-/// Drives `work` to its end; when it lasts, writes its phase beside it, once for every phase that is still new after the
-/// quiet time. A write in flight is finished before this returns, so that it cannot overwrite the result.
+/// Drives `work` to its end; a phase that lasts longer than the quiet time is written beside it, once. A write in flight is finished before this returns, so that it cannot overwrite the result.
 pub(super) async fn follow<T, W: Future<Output = ()>>(
     work: impl Future<Output = T>,
     phases: &Phases,
@@ -43,28 +48,34 @@ pub(super) async fn follow<T, W: Future<Output = ()>>(
 ) -> T {
     let mut work = pin!(work);
     let mut written = None;
+    let mut look = Instant::now() + QUIET;
     loop {
         tokio::select! {
             biased;
             result = &mut work => return result,
-            () = tokio::time::sleep(QUIET) => {}
+            () = tokio::time::sleep_until(look) => {}
         }
-        let phase = phases.get();
-        if phase.is_some()
-            && phase != written
-            && let Some(phase) = phase
-        {
-            written = Some(phase.clone());
-            let mut writing = pin!(write(phase));
-            let early = tokio::select! {
-                biased;
-                result = &mut work => Some(result),
-                () = &mut writing => None,
-            };
-            if let Some(result) = early {
-                writing.await;
-                return result;
+        let phase = match phases.lasting() {
+            Ok(phase) => phase,
+            Err(later) => {
+                look = later;
+                continue;
             }
+        };
+        look = Instant::now() + QUIET;
+        if written.as_ref() == Some(&phase) {
+            continue;
+        }
+        written = Some(phase.clone());
+        let mut writing = pin!(write(phase));
+        let early = tokio::select! {
+            biased;
+            result = &mut work => Some(result),
+            () = &mut writing => None,
+        };
+        if let Some(result) = early {
+            writing.await;
+            return result;
         }
     }
 }
@@ -102,6 +113,18 @@ mod tests {
         phases.set(phase("building"));
         let work = tokio::time::sleep(Duration::from_secs(3));
         assert_eq!(written(work, &phases).await, [phase("building")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_run_of_short_phases_writes_nothing() {
+        let phases = Phases::default();
+        let work = async {
+            for number in 0..10 {
+                phases.set(phase(&number.to_string()));
+                tokio::time::sleep(Duration::from_millis(300)).await;
+            }
+        };
+        assert_eq!(written(work, &phases).await, []);
     }
 
     #[tokio::test(start_paused = true)]
