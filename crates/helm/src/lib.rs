@@ -1,0 +1,1 @@
+//! Helm charts and repositories: streamed indexes, chart archives, dependencies, values.
