@@ -29,6 +29,7 @@ mod operation;
 mod push;
 mod reference;
 mod remote;
+mod signed;
 mod ssh_key;
 mod transport;
 
@@ -43,5 +44,6 @@ pub use known_hosts::{HostVerdict, KnownHosts, KnownHostsError};
 pub use push::{Lease, PushRequest};
 pub use reference::{Reference, RemoteRef};
 pub use remote::Remote;
+pub use signed::{Signed, TagObject};
 pub use ssh_key::{IdentityError, identity_is_encrypted};
 pub use weir_http::{Profile, Proxy};

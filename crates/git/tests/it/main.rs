@@ -4,6 +4,7 @@
 mod fetching;
 mod pushing;
 mod refusals;
+mod signed;
 mod ssh;
 
 use weir_git::{Checkout, Error, Fetched, Git, GitConfig, Reference, Remote};
