@@ -55,6 +55,8 @@ pub mod condition_type {
     pub const STORAGE_OPERATION_FAILED: &str = "StorageOperationFailed";
     /// The signature is good or bad; present only when one is asked for (sources).
     pub const SOURCE_VERIFIED: &str = "SourceVerified";
+    /// Packaging the chart failed (HelmChart).
+    pub const BUILD_FAILED: &str = "BuildFailed";
     /// An included repository has no artifact (GitRepository).
     pub const INCLUDE_UNAVAILABLE: &str = "IncludeUnavailable";
 }

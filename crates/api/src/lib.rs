@@ -38,7 +38,9 @@ pub use reference::{
     AccessFrom, CrossNamespaceObjectReference, LocalObjectReference, NamespaceSelector,
     NamespacedObjectReference,
 };
-pub use source::{GitRepository, OciRepository};
+pub use source::{
+    ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, HelmRepository, OciRepository,
+};
 
 /// The time type of the API, `metav1.Time`.
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

@@ -12,6 +12,12 @@ pub const WATCH_LABEL: &str = "reconcile.fluxcd.io/watch";
 pub const SHARD_KEY_LABEL: &str = "sharding.fluxcd.io/key";
 /// Finalizer of every kind.
 pub const FINALIZER: &str = "finalizers.fluxcd.io";
+/// Finalizer of an ArtifactGenerator (SRC-AGN-1).
+pub const ARTIFACT_GENERATOR_FINALIZER: &str = "source.extensions.fluxcd.io/finalizer";
+/// `disabled` on an ArtifactGenerator, in any case: it is paused (SRC-AGN-1).
+pub const ARTIFACT_GENERATOR_RECONCILE_KEY: &str = "source.extensions.fluxcd.io/reconcile";
+/// Label on generated ExternalArtifacts: the UID of their ArtifactGenerator (SRC-AGN-8).
+pub const ARTIFACT_GENERATOR_LABEL: &str = "source.extensions.fluxcd.io/generator";
 /// Prefix of annotations that are copied into every event of the object.
 pub const EVENT_PREFIX: &str = "event.toolkit.fluxcd.io/";
 /// Label on installed objects; the stock `flux check` selects on it (SRC-API-2).
@@ -21,6 +27,8 @@ pub const COMPONENT_LABEL: &str = "app.kubernetes.io/component";
 
 /// API group of sources.
 pub const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
+/// API group of ArtifactGenerators.
+pub const SOURCE_EXTENSIONS_GROUP: &str = "source.extensions.fluxcd.io";
 /// API group of Kustomizations.
 pub const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
 /// API group of image kinds.

@@ -5,9 +5,17 @@ use serde_json::json;
 use super::edit::Edit::{self, Allow, Put, Remove, Require, Set, Unset};
 use super::{CrdError, Definition, Older, definition, schema_of, string};
 use crate::schema::pattern;
-use crate::{AccessFrom, GitRepository, OciRepository};
+use crate::{
+    AccessFrom, ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, HelmRepository,
+    OciRepository,
+};
+
+mod bucket;
+mod helm;
 
 const COMPONENT: &str = "source-controller";
+/// Flux's controller of ArtifactGenerators; the stock commands look for this name.
+const GENERATOR_COMPONENT: &str = "source-watcher";
 
 pub(super) fn definitions() -> Result<Vec<Definition>, CrdError> {
     Ok(vec![
@@ -19,7 +27,51 @@ pub(super) fn definitions() -> Result<Vec<Definition>, CrdError> {
             ],
         )?,
         definition::<OciRepository>(COMPONENT, vec![Older::new("v1beta2", oci_v1beta2())])?,
+        definition::<Bucket>(
+            COMPONENT,
+            vec![
+                Older::new("v1beta2", bucket::v1beta2()),
+                Older::new("v1beta1", bucket::v1beta2().into_iter().chain(bucket::v1beta1())),
+            ],
+        )?,
+        definition::<HelmRepository>(
+            COMPONENT,
+            vec![
+                Older::new("v1beta2", helm::repository_v1beta2()),
+                Older::new(
+                    "v1beta1",
+                    helm::repository_v1beta2().into_iter().chain(helm::repository_v1beta1()),
+                ),
+            ],
+        )?,
+        definition::<HelmChart>(
+            COMPONENT,
+            vec![
+                Older::new("v1beta2", helm::chart_v1beta2()),
+                Older::new("v1beta1", helm::chart_v1beta2().into_iter().chain(helm::chart_v1beta1())),
+            ],
+        )?,
+        definition::<ExternalArtifact>(COMPONENT, vec![])?,
+        definition::<ArtifactGenerator>(GENERATOR_COMPONENT, vec![])?,
     ])
+}
+
+/// What the artifact of most kinds had in v1beta2.
+fn status_artifact_v1beta2() -> [Edit; 3] {
+    artifact_v1beta2("status.artifact.checksum", "status.artifact.digest", "status.artifact.revision")
+}
+
+/// What the artifact of most kinds had not in v1beta1.
+fn status_artifact_v1beta1() -> [Edit; 3] {
+    [Remove("status.artifact.digest"), Remove("status.artifact.size"), Remove("status.artifact.metadata")]
+}
+
+/// The durations of v1beta1, which had no pattern.
+fn durations_v1beta1() -> [Edit; 2] {
+    [
+        Set("spec.interval", "pattern", json!(pattern::GO_DURATION)),
+        Set("spec.timeout", "pattern", json!(pattern::GO_DURATION)),
+    ]
 }
 
 /// The artifact of v1beta2 may have a checksum in place of a digest.
@@ -52,11 +104,7 @@ fn git_v1beta2() -> Vec<Edit> {
         Remove("status.observedSparseCheckout"),
         Remove("status.sourceVerificationMode"),
     ];
-    edits.extend(artifact_v1beta2(
-        "status.artifact.checksum",
-        "status.artifact.digest",
-        "status.artifact.revision",
-    ));
+    edits.extend(status_artifact_v1beta2());
     edits.extend(artifact_v1beta2(
         "status.includedArtifacts[].checksum",
         "status.includedArtifacts[].digest",
@@ -66,31 +114,25 @@ fn git_v1beta2() -> Vec<Edit> {
 }
 
 fn git_v1beta1() -> Vec<Edit> {
-    vec![
+    let mut edits = vec![
         Remove("spec.ref.name"),
         Allow("spec.verify.secretRef"),
-        Set("spec.interval", "pattern", json!(pattern::GO_DURATION)),
-        Set("spec.timeout", "pattern", json!(pattern::GO_DURATION)),
         Remove("status.contentConfigChecksum"),
         Remove("status.observedIgnore"),
         Remove("status.observedRecurseSubmodules"),
         Remove("status.observedInclude"),
-        Remove("status.artifact.digest"),
-        Remove("status.artifact.size"),
-        Remove("status.artifact.metadata"),
         Remove("status.includedArtifacts[].digest"),
         Remove("status.includedArtifacts[].size"),
         Remove("status.includedArtifacts[].metadata"),
-    ]
+    ];
+    edits.extend(durations_v1beta1());
+    edits.extend(status_artifact_v1beta1());
+    edits
 }
 
 fn oci_v1beta2() -> Vec<Edit> {
     let mut edits =
         vec![Put("status.contentConfigChecksum", string("Checksum of the configuration of the content."))];
-    edits.extend(artifact_v1beta2(
-        "status.artifact.checksum",
-        "status.artifact.digest",
-        "status.artifact.revision",
-    ));
+    edits.extend(status_artifact_v1beta2());
     edits
 }

@@ -24,6 +24,11 @@ fn assert_named<K: FluxObject + kube::CustomResourceExt>() {
 fn names_are_those_of_the_definitions() {
     assert_named::<GitRepository>();
     assert_named::<OciRepository>();
+    assert_named::<Bucket>();
+    assert_named::<HelmRepository>();
+    assert_named::<HelmChart>();
+    assert_named::<ExternalArtifact>();
+    assert_named::<ArtifactGenerator>();
     assert_named::<Kustomization>();
     assert_named::<ImageRepository>();
     assert_named::<ImagePolicy>();
