@@ -3,9 +3,11 @@
 mod change;
 mod http_server;
 mod repo;
+mod signing;
 mod ssh_server;
 
 pub use change::Change;
 pub use http_server::{GitRequest, GitServer};
 pub use repo::{CommitInfo, GitRepo};
+pub use signing::{GitSigner, GpgHome, SshKey};
 pub use ssh_server::SshGitServer;

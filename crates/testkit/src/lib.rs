@@ -32,7 +32,7 @@ mod webhook_sink;
 pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions};
 pub use error::Error;
 pub use folder::{Folder, repo_path};
-pub use git::{Change, CommitInfo, GitRepo, GitRequest, GitServer, SshGitServer};
+pub use git::{Change, CommitInfo, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshGitServer, SshKey};
 pub use keeper::watched_processes;
 pub use port::free_port;
 pub use process::Process;

@@ -1,1 +1,7 @@
-//! Signatures: OpenPGP and SSH on Git objects, cosign and notation on OCI artifacts, provenance of charts.
+//! Signatures, judged: OpenPGP and SSH on Git objects, cosign and notation on OCI artifacts.
+//!
+//! Bytes, keys and policies go in, a verdict comes out. Nothing here reaches the network or the disk, so a verdict
+//! depends on nothing but what it was asked about and the time. The sentences of the errors are those that users of
+//! Flux know from conditions.
+
+pub mod git;
