@@ -4,10 +4,12 @@ mod act;
 mod decide;
 mod observe;
 mod tree;
+mod verify;
 
 use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, Success, finalize, shown_suspended};
 use crate::storage::Storage;
+use crate::verification::Verdicts;
 use weir_api::GitRepository;
 use weir_git::{Fetched, Git};
 use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
@@ -17,6 +19,7 @@ pub(crate) struct GitReconciler {
     pub(crate) git: Git,
     pub(crate) secrets: Secrets,
     pub(crate) storage: Storage,
+    pub(crate) verdicts: Verdicts,
     /// Whether objects may act with an identity of their own.
     pub(crate) workload_identity: bool,
 }
@@ -35,6 +38,7 @@ impl Reconciler for GitReconciler {
     }
 
     async fn finalize(&self, run: Run<GitRepository>) -> Finalized<GitRepository> {
+        self.verdicts.forget(&run.key);
         finalize(&self.storage, &*run.object).await
     }
 }
@@ -43,12 +47,21 @@ impl GitReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, GitRepository>) -> Result<Success, Failure> {
         decide::refuse_unsupported(&attempt.object.spec, self.workload_identity)?;
         let remote = self.observe(attempt).await?;
-        let plan = decide::plan(&attempt.object, attempt.known.as_ref());
+        // That nobody can be trusted is told after a fetch that fails, as Flux does.
+        let trust = self.trust(attempt).await;
+        let asked = trust.as_ref().ok().and_then(Option::as_ref);
+        let known = attempt.known.as_ref().filter(|known| self.is_verified(attempt, asked, &known.revision));
+        let plan = decide::plan(&attempt.object, known);
         let fetched = self.git.fetch(&remote, &plan.reference, plan.known.as_deref()).await;
-        match (
-            fetched.map_err(|error| decide::fetch_failure(&error, &attempt.object.spec.url))?,
-            &attempt.known,
-        ) {
+        let fetched = fetched.map_err(|error| decide::fetch_failure(&error, &attempt.object.spec.url))?;
+        match (trust?, &fetched) {
+            (None, _) => self.ignore_signatures(attempt),
+            (Some(trust), Fetched::New(checkout)) => {
+                self.verify(attempt, checkout, &plan.reference, trust).await?;
+            }
+            (Some(_), Fetched::Unchanged { .. }) => {}
+        }
+        match (fetched, &attempt.known) {
             (Fetched::New(checkout), _) => self.act(attempt, checkout, plan.sparse).await,
             (Fetched::Unchanged { revision }, Some(known)) => Ok(unchanged(known.clone(), &revision)),
             // The remote is only told what is known if something is.

@@ -22,5 +22,6 @@ mod server;
 mod service;
 mod source;
 mod storage;
+mod verification;
 
 pub use service::run;

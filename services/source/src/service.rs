@@ -6,6 +6,7 @@ use crate::oci_repository::OciReconciler;
 use crate::secrets::Secrets;
 use crate::source::Source;
 use crate::storage::Storage;
+use crate::verification::Verdicts;
 use crate::{rpc, server};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -40,6 +41,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
             .map_err(|error| ServiceError::Other(error.to_string()))?,
         secrets: secrets.clone(),
         storage: storage.clone(),
+        verdicts: Verdicts::default(),
         workload_identity,
     };
     let oci = OciReconciler {

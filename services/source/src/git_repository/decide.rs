@@ -30,16 +30,12 @@ pub(super) struct SparsePath {
     pub(super) path: Option<RelPath>,
 }
 
-/// What this version does not do is refused, never half done: a signature that is not checked must not pass.
+/// What this version does not do is refused, never half done.
 pub(super) fn refuse_unsupported(spec: &GitRepositorySpec, workload_identity: bool) -> Result<(), Failure> {
     if spec.service_account_name.is_some() && !workload_identity {
         let message = "to use spec.serviceAccountName for provider authentication please enable the \
                        ObjectLevelWorkloadIdentity feature gate in the controller";
         return Err(Failure::fetch(weir_api::reason::FEATURE_GATE_DISABLED, message).stalled());
-    }
-    if spec.verify.is_some() {
-        let message = "verification of Git signatures is not supported by this version";
-        return Err(Failure::verification("VerificationError", message).stalled());
     }
     if !spec.include.is_empty() {
         return Err(Failure::unsupported("spec.include"));

@@ -2,7 +2,9 @@
 
 use super::{Failure, Report, Source, Success, known_artifact, progress};
 use crate::storage::{Found, Storage};
-use weir_api::Artifact;
+use weir_api::condition_type::SOURCE_VERIFIED;
+use weir_api::{Artifact, reason};
+use weir_runtime::condition::{self, Status};
 use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Run};
 
 /// A run in progress.
@@ -16,6 +18,7 @@ pub(crate) struct Attempt<'a, S> {
     found: Found,
     collected: usize,
     progress: String,
+    remarks: Vec<EventDraft>,
 }
 
 impl<'a, S: Source> Attempt<'a, S> {
@@ -29,7 +32,7 @@ impl<'a, S: Source> Attempt<'a, S> {
         let progress = progress(&object, &found);
         let known = known_artifact(&mut object, &found, |path| storage.url_of(path));
         run.phase(&progress, &progress);
-        Attempt { run, object, known, found, collected, progress }
+        Attempt { run, object, known, found, collected, progress, remarks: Vec::new() }
     }
 
     /// The object's name.
@@ -43,6 +46,32 @@ impl<'a, S: Source> Attempt<'a, S> {
         self.progress = message;
     }
 
+    /// Says that the signature is good.
+    pub(crate) fn verified(&mut self, message: &str) {
+        let generation = self.object.meta().generation.unwrap_or_default();
+        let conditions = self.object.status_mut().conditions;
+        let now = self.run.now;
+        condition::set(
+            conditions,
+            SOURCE_VERIFIED,
+            Status::True,
+            reason::SUCCEEDED,
+            message,
+            generation,
+            now,
+        );
+    }
+
+    /// Says nothing of signatures.
+    pub(crate) fn not_verified(&mut self) {
+        condition::remove(self.object.status_mut().conditions, SOURCE_VERIFIED);
+    }
+
+    /// Tells something beside the result, before it.
+    pub(crate) fn remark(&mut self, event: EventDraft) {
+        self.remarks.push(event);
+    }
+
     /// Reports the result; none means that the run was made obsolete.
     pub(crate) fn end(self, result: Option<Result<Success, Failure>>) -> Outcome<S> {
         let Some(result) = result else { return Outcome::superseded(self.object) };
@@ -53,7 +82,9 @@ impl<'a, S: Source> Attempt<'a, S> {
             progress: self.progress,
             now: self.run.now,
         };
-        report.outcome(self.object, result)
+        let mut outcome = report.outcome(self.object, result);
+        outcome.events.splice(0..0, self.remarks);
+        outcome
     }
 }
 

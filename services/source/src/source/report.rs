@@ -64,7 +64,8 @@ impl<S: Source> Report<'_, S> {
         let generation = self.generation();
         let message = S::stored_message(&success.artifact.revision);
         let parts = object.status_mut();
-        for gone in FAILURES.into_iter().chain([RECONCILING, STALLED, ARTIFACT_OUTDATED]) {
+        parts.conditions.retain(|condition| !is_failure(condition));
+        for gone in [RECONCILING, STALLED, ARTIFACT_OUTDATED] {
             condition::remove(parts.conditions, gone);
         }
         for stored in [ARTIFACT_IN_STORAGE, READY] {
@@ -82,7 +83,7 @@ impl<S: Source> Report<'_, S> {
         *parts.observed_generation = generation;
         let is_new =
             self.before.artifact().map(|artifact| &artifact.digest) != Some(&success.artifact.digest);
-        let has_recovered = FAILURES.iter().any(|failure| is_failing(self.before.conditions(), failure));
+        let has_recovered = self.before.conditions().iter().any(is_failure);
         let tell = |reason: &str| {
             EventDraft::info(reason, &success.message)
                 .with(REVISION_KEY, &success.artifact.revision)
@@ -104,7 +105,8 @@ impl<S: Source> Report<'_, S> {
         let generation = self.generation();
         let (reason, message) = (failure.reason, &failure.message);
         let parts = object.status_mut();
-        for gone in FAILURES.into_iter().chain([RECONCILING, STALLED]) {
+        parts.conditions.retain(|condition| !is_failure(condition));
+        for gone in [RECONCILING, STALLED] {
             condition::remove(parts.conditions, gone);
         }
         let mut set = |type_, status, reason, message: &str| {
@@ -136,9 +138,11 @@ impl<S: Source> Report<'_, S> {
     }
 }
 
-fn is_failing(conditions: &[Condition], type_: &str) -> bool {
+/// Whether a condition says that a run failed. That a signature is good stays said until something else is known of it.
+fn is_failure(condition: &Condition) -> bool {
+    let type_ = condition.type_.as_str();
     let bad = if type_ == SOURCE_VERIFIED { "False" } else { "True" };
-    condition::find(conditions, type_).is_some_and(|condition| condition.status == bad)
+    FAILURES.contains(&type_) && condition.status == bad
 }
 
 /// The order that observers know: what is in progress, Ready, then the newest (SRC-TYP-9).

@@ -15,4 +15,5 @@ mod git;
 mod grpc;
 mod oci;
 mod server;
+mod verify_git;
 mod world;

@@ -67,7 +67,6 @@ fn old_revision_formats_are_no_change() {
 }
 
 #[rstest]
-#[case(json!({ "verify": { "mode": "HEAD", "secretRef": { "name": "k" } } }), "VerificationError")]
 #[case(json!({ "include": [{ "repository": { "name": "x" } }] }), "InvalidConfiguration")]
 #[case(json!({ "recurseSubmodules": true }), "InvalidConfiguration")]
 #[case(json!({ "provider": "azure" }), "InvalidConfiguration")]

@@ -1,0 +1,64 @@
+//! What artifacts were verified with, for all kinds whose signatures are checked.
+
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use weir_artifact::{Algorithm, Digest, Hasher};
+use weir_runtime::ObjectKey;
+
+/// A key or signature is not good, or cannot be checked.
+pub(crate) const VERIFICATION_ERROR: &str = "VerificationError";
+
+/// Which objects' artifacts were verified, and with what: revision, settings, and the content of the Secrets. A Secret
+/// that changes makes a verdict void although nothing else did (source.md 20, line 18).
+///
+/// Kept in memory: after a restart each object that asks for verification is verified once more. It has one entry per
+/// such object.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Verdicts {
+    evidence: Arc<Mutex<HashMap<ObjectKey, Digest>>>,
+}
+
+impl Verdicts {
+    /// Whether the object's last verification was with the same evidence, and good.
+    pub(crate) fn hold(&self, object: &ObjectKey, evidence: &Digest) -> bool {
+        self.evidence.lock().get(object) == Some(evidence)
+    }
+
+    /// Notes a good verification.
+    pub(crate) fn note(&self, object: &ObjectKey, evidence: Digest) {
+        self.evidence.lock().insert(object.clone(), evidence);
+    }
+
+    /// Forgets an object that is gone or whose signature does not matter any more.
+    pub(crate) fn forget(&self, object: &ObjectKey) {
+        self.evidence.lock().remove(object);
+    }
+}
+
+/// All that a verdict depends on, as one digest. The parts cannot run into each other.
+pub(crate) fn evidence<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
+    let mut hasher = Hasher::new(Algorithm::Sha256);
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_is_for_its_evidence_only() {
+        let (verdicts, object) = (Verdicts::default(), ObjectKey::new("ns", "name"));
+        let seen = evidence([b"main@sha1:a".as_slice(), b"key"]);
+        verdicts.note(&object, seen.clone());
+        assert!(verdicts.hold(&object, &seen));
+        assert!(!verdicts.hold(&object, &evidence([b"main@sha1:a".as_slice(), b"other key"])));
+        assert!(!verdicts.hold(&object, &evidence([b"main@sha1:ak".as_slice(), b"ey"])));
+        verdicts.forget(&object);
+        assert!(!verdicts.hold(&object, &seen));
+    }
+}
