@@ -87,6 +87,7 @@ impl Clients {
             .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
             .pool_idle_timeout(POOL_IDLE)
             .redirect(redirect::Policy::custom(follow))
+            .gzip(!profile.keep_encoding)
             .tls_danger_accept_invalid_certs(profile.accept_invalid_certificates);
         if let Some(ca) = &profile.ca {
             let certificates = Certificate::from_pem_bundle(ca).map_err(|_| ClientError::Ca)?;

@@ -15,6 +15,8 @@ pub struct Profile {
     pub proxy: Option<Proxy>,
     /// Whether any certificate is accepted: only an `OCIRepository` with `insecure` may ask for it (SRC-OCI-20).
     pub accept_invalid_certificates: bool,
+    /// Whether bodies that say that they are compressed are left as they are: content of buckets is.
+    pub keep_encoding: bool,
 }
 
 /// A proxy of one object (SRC-PRX-1).
@@ -41,7 +43,7 @@ impl Profile {
         let credentials = self.proxy.as_ref().and_then(|proxy| proxy.credentials.as_ref());
         part(credentials.map(|(user, _)| user.as_bytes()));
         part(credentials.map(|(_, password)| password.expose_secret().as_bytes()));
-        part(Some(&[u8::from(self.accept_invalid_certificates)]));
+        part(Some(&[u8::from(self.accept_invalid_certificates), u8::from(self.keep_encoding)]));
         hash.finalize().into()
     }
 }

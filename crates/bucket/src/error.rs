@@ -1,0 +1,169 @@
+//! What goes wrong between us and a bucket, in the words that conditions carry. None of them holds a credential: URLs are
+//! shown without query and user info, and what a server says is shown without the secrets that it was told.
+
+use reqwest::{Method, StatusCode};
+use std::time::Duration;
+use url::Url;
+
+/// A failed operation on a bucket.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A name that no bucket has.
+    #[error("{reason}")]
+    Name {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// An endpoint that is no address.
+    #[error("invalid endpoint '{endpoint}': {reason}")]
+    Endpoint {
+        /// The endpoint, without its query.
+        endpoint: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The HTTP client could not be made.
+    #[error(transparent)]
+    Client(#[from] weir_http::ClientError),
+    /// The server said no.
+    #[error("{}", refusal(code, message))]
+    Refused {
+        /// The status of its answer.
+        status: StatusCode,
+        /// Its code for what is wrong.
+        code: String,
+        /// Its words.
+        message: String,
+        /// How long it wants to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// No answer, or one that broke off.
+    #[error("{method} \"{url}\": {reason}")]
+    Transport {
+        /// Method of the request, capitalised as Go does.
+        method: &'static str,
+        /// What was asked for.
+        url: String,
+        /// Why there is no answer.
+        reason: String,
+        /// Whether another try may help.
+        is_transient: bool,
+    },
+    /// Fewer bytes than the server promised.
+    #[error("object '{key}' ended after {seen} of {promised} bytes: unexpected EOF")]
+    Truncated {
+        /// The object.
+        key: String,
+        /// Bytes promised.
+        promised: u64,
+        /// Bytes that came.
+        seen: u64,
+    },
+    /// More bytes than the cap.
+    #[error("{what} is larger than {limit} bytes")]
+    TooLarge {
+        /// What it is.
+        what: String,
+        /// The cap.
+        limit: u64,
+    },
+    /// More objects than anyone can use.
+    #[error("more than {limit} objects")]
+    TooManyObjects {
+        /// The cap.
+        limit: usize,
+    },
+    /// An answer that is not what it should be.
+    #[error("{what} is malformed: {reason}")]
+    Malformed {
+        /// What it should be.
+        what: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A request could not be signed.
+    #[error("failed to sign request: {reason}")]
+    Signature {
+        /// Why.
+        reason: String,
+    },
+    /// A Secret holds something that is no credential.
+    #[error("{what}: {reason}")]
+    Credential {
+        /// What it should be.
+        what: &'static str,
+        /// What is wrong, without the value.
+        reason: String,
+    },
+}
+
+/// The words of a refusal, as MinIO's client puts them.
+fn refusal(code: &str, message: &str) -> String {
+    if message.is_empty() { format!("Error response code {code}.") } else { message.to_owned() }
+}
+
+impl Error {
+    pub(crate) fn transport(method: &Method, url: &Url, error: &reqwest::Error) -> Error {
+        let method = match *method {
+            Method::HEAD => "Head",
+            Method::POST => "Post",
+            _ => "Get",
+        };
+        // A refused connection or a wrong certificate is as wrong a moment later; the object's next run tries again.
+        let is_transient = !error.is_connect() && !error.is_builder() && !error.is_redirect();
+        Error::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }
+    }
+
+    pub(crate) fn malformed(what: &'static str, error: impl std::fmt::Display) -> Error {
+        Error::Malformed { what, reason: error.to_string() }
+    }
+
+    /// Whether the server says that there is no such bucket or object.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Error::Refused { status: StatusCode::NOT_FOUND, .. })
+    }
+
+    /// Whether the object is no longer what was asked for.
+    pub(crate) fn is_changed(&self) -> bool {
+        matches!(self, Error::Refused { status: StatusCode::PRECONDITION_FAILED, .. })
+    }
+
+    /// Whether another try may help.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Error::Refused { status, .. } => {
+                status.is_server_error() && *status != StatusCode::NOT_IMPLEMENTED
+                    || matches!(*status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
+            }
+            Error::Transport { is_transient, .. } => *is_transient,
+            _ => false,
+        }
+    }
+}
+
+/// A URL as errors show it: without user info, and without a query that may be a signature (SRC-SCK-11). The question for
+/// a bucket's region has a query of ours, which users know from Flux.
+pub(crate) fn shown(url: &Url) -> String {
+    let is_location = url.query() == Some("location=");
+    let mut url = url.clone();
+    let _ = url.set_password(None);
+    let _ = url.set_username("");
+    if !is_location {
+        url.set_query(None);
+    }
+    url.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use url::Url;
+
+    #[rstest]
+    #[case("https://u:p@h/c?sv=1&sig=hunter2", "https://h/c")]
+    #[case("http://127.0.0.1:1/b/?location=", "http://127.0.0.1:1/b/?location=")]
+    fn urls_are_shown_without_secrets(#[case] url: &str, #[case] expected: &str) {
+        assert_eq!(super::shown(&Url::parse(url).unwrap()), expected);
+    }
+}

@@ -1,0 +1,65 @@
+//! Trading what a Secret holds for a credential that expires. Nothing is kept here: callers keep sessions under keys of
+//! their own, so that no tenant is given another's (SRC-CLD-7).
+
+mod google;
+mod microsoft;
+mod sts;
+
+pub use google::ServiceAccount;
+pub use microsoft::{Application, Proof};
+pub use sts::{ldap, web_identity};
+
+use crate::error::Error;
+use crate::send::Sender;
+use reqwest::Client;
+use secrecy::SecretString;
+use serde::Deserialize;
+use std::time::{Duration, SystemTime};
+use url::Url;
+
+/// Bytes of an answer with a credential.
+const MAX_SESSION_BYTES: usize = 64 * 1024;
+/// Life of a token whose issuer does not say.
+const DEFAULT_LIFE: Duration = Duration::from_secs(5 * 60);
+/// Life of a statement about ourselves that is traded for a token; as short as clocks allow.
+const ASSERTION_LIFE: Duration = Duration::from_secs(10 * 60);
+
+/// A credential that someone gave us for a while.
+#[derive(Debug, Clone)]
+pub struct Session<T> {
+    /// The credential.
+    pub credential: T,
+    /// Until when it is good.
+    pub expires: SystemTime,
+}
+
+/// The answer of an OAuth token server.
+#[derive(Deserialize)]
+struct TokenAnswer {
+    access_token: String,
+    #[serde(default)]
+    expires_in: Option<u64>,
+}
+
+/// Posts a form to a token server.
+async fn token(
+    client: &Client,
+    url: &Url,
+    form: &[(&str, &str)],
+    secrets: Vec<SecretString>,
+) -> Result<Session<SecretString>, Error> {
+    let make = || {
+        let request = client.post(url.clone()).form(form).build();
+        request.map_err(|error| Error::malformed("token request", error.without_url()))
+    };
+    let body = Sender::new(client.clone(), secrets).body("token", MAX_SESSION_BYTES, make).await?;
+    let answer: TokenAnswer =
+        serde_json::from_slice(&body).map_err(|_| Error::malformed("token", "it is not a token answer"))?;
+    let life = answer.expires_in.map_or(DEFAULT_LIFE, Duration::from_secs);
+    Ok(Session { credential: answer.access_token.into(), expires: SystemTime::now() + life })
+}
+
+/// Seconds since 1970, as statements carry them.
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

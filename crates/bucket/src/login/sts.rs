@@ -1,0 +1,106 @@
+//! Security token services: MinIO's for users of a directory, Amazon's for workloads (DEP-CLD-2).
+
+use super::{MAX_SESSION_BYTES, Session};
+use crate::error::Error;
+use crate::s3::AccessKeys;
+use crate::send::Sender;
+use crate::xml;
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use std::time::{Duration, SystemTime};
+use url::Url;
+
+/// Version of the interface that both speak.
+const VERSION: &str = "2011-06-15";
+/// Life of keys whose issuer does not say: the shortest that Amazon gives.
+const DEFAULT_LIFE: Duration = Duration::from_secs(15 * 60);
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(rename = "AssumeRoleWithLDAPIdentityResult", alias = "AssumeRoleWithWebIdentityResult")]
+    result: Assumed,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Assumed {
+    credentials: Credentials,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Credentials {
+    access_key_id: String,
+    secret_access_key: String,
+    session_token: String,
+    #[serde(default)]
+    expiration: String,
+}
+
+/// Keys for a user of the directory that a MinIO server asks (SRC-BKT-10).
+///
+/// # Errors
+/// When the server cannot be asked or says no.
+pub async fn ldap(
+    client: &Client,
+    endpoint: &Url,
+    user: &str,
+    password: &SecretString,
+) -> Result<Session<AccessKeys>, Error> {
+    let form = [
+        ("Action", "AssumeRoleWithLDAPIdentity"),
+        ("Version", VERSION),
+        ("LDAPUsername", user),
+        ("LDAPPassword", password.expose_secret()),
+    ];
+    assume(client, endpoint, &form, password.clone()).await
+}
+
+/// Keys of a role for the bearer of a token that the cluster gave it.
+///
+/// # Errors
+/// When the server cannot be asked or says no.
+pub async fn web_identity(
+    client: &Client,
+    endpoint: &Url,
+    role: &str,
+    session: &str,
+    token: &SecretString,
+) -> Result<Session<AccessKeys>, Error> {
+    let form = [
+        ("Action", "AssumeRoleWithWebIdentity"),
+        ("Version", VERSION),
+        ("RoleArn", role),
+        ("RoleSessionName", session),
+        ("WebIdentityToken", token.expose_secret()),
+    ];
+    assume(client, endpoint, &form, token.clone()).await
+}
+
+async fn assume(
+    client: &Client,
+    endpoint: &Url,
+    form: &[(&str, &str)],
+    secret: SecretString,
+) -> Result<Session<AccessKeys>, Error> {
+    let make = || {
+        let request = client.post(endpoint.clone()).form(form).build();
+        request.map_err(|error| Error::malformed("STS request", error.without_url()))
+    };
+    let sender = Sender::new(client.clone(), vec![secret]);
+    let body = sender.body("STS answer", MAX_SESSION_BYTES, make).await?;
+    let answer: Answer = xml::parse("STS answer", &body)
+        .map_err(|_| Error::malformed("STS answer", "it holds no credentials"))?;
+    let Credentials { access_key_id, secret_access_key, session_token, expiration } =
+        answer.result.credentials;
+    let expires = expiration.parse::<jiff::Timestamp>().map(SystemTime::from);
+    Ok(Session {
+        credential: AccessKeys {
+            id: access_key_id,
+            secret: secret_access_key.into(),
+            session_token: (!session_token.is_empty()).then(|| session_token.into()),
+        },
+        expires: expires.unwrap_or_else(|_| SystemTime::now() + DEFAULT_LIFE),
+    })
+}

@@ -1,0 +1,117 @@
+//! Objects of a bucket: what a listing says of them, and their content on its way.
+
+use crate::error::Error;
+use bytes::Bytes;
+use reqwest::{Method, Response, header};
+
+/// An object as the listing shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// Its name, exactly as the server has it.
+    pub key: String,
+    /// What changes with its content, without quotes; size and time of change where a server has none.
+    pub etag: String,
+    /// Its bytes.
+    pub size: u64,
+    /// What pins the content when it is asked for: the etag, or the generation (Google). Empty when there is nothing.
+    pub(crate) pin: String,
+}
+
+impl Object {
+    /// An object of which only the key is known: the newest content is meant.
+    #[must_use]
+    pub fn newest(key: &str) -> Object {
+        Object { key: key.to_owned(), etag: String::new(), size: 0, pin: String::new() }
+    }
+
+    /// The same object, whatever its content is by now.
+    pub(crate) fn unpinned(&self) -> Object {
+        Object { pin: String::new(), ..self.clone() }
+    }
+}
+
+/// An etag without its quotes and without the mark of a weak one. Lists and answers of one server write it differently
+/// (DEV 6).
+pub(crate) fn bare_etag(etag: &str) -> &str {
+    let etag = etag.trim();
+    etag.strip_prefix("W/").unwrap_or(etag).trim_matches('"')
+}
+
+/// The content of an object that is being read.
+pub struct Download {
+    response: Response,
+    key: String,
+    etag: String,
+    promised: Option<u64>,
+    seen: u64,
+    limit: u64,
+}
+
+impl Download {
+    pub(crate) fn new(response: Response, object: &Object, limit: u64) -> Download {
+        let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
+        let etag = etag.map_or_else(|| object.etag.clone(), |etag| bare_etag(etag).to_owned());
+        let promised = response.content_length();
+        Download { response, key: object.key.clone(), etag, promised, seen: 0, limit }
+    }
+
+    /// The etag of this content.
+    #[must_use]
+    pub fn etag(&self) -> &str {
+        &self.etag
+    }
+
+    /// The next bytes; nothing after the last ones, and then all that was promised has come.
+    ///
+    /// # Errors
+    /// When the connection breaks, or there are more bytes than the cap. What was read before must not be used then.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let url = self.response.url().clone();
+        if self.promised.is_some_and(|promised| promised > self.limit) {
+            return Err(self.too_large());
+        }
+        match self.response.chunk().await.map_err(|error| Error::transport(&Method::GET, &url, &error))? {
+            Some(chunk) => {
+                self.seen += chunk.len() as u64;
+                if self.seen > self.limit { Err(self.too_large()) } else { Ok(Some(chunk)) }
+            }
+            None => match self.promised {
+                Some(promised) if promised != self.seen => {
+                    Err(Error::Truncated { key: self.key.clone(), promised, seen: self.seen })
+                }
+                _ => Ok(None),
+            },
+        }
+    }
+
+    /// The whole content, for small objects.
+    ///
+    /// # Errors
+    /// As [`Download::next`].
+    pub async fn read(mut self) -> Result<Vec<u8>, Error> {
+        let mut content = Vec::new();
+        while let Some(chunk) = self.next().await? {
+            content.extend_from_slice(&chunk);
+        }
+        Ok(content)
+    }
+
+    fn too_large(&self) -> Error {
+        Error::TooLarge { what: format!("object '{}'", self.key), limit: self.limit }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("\"0x8D4BCC2E4835CD0\"", "0x8D4BCC2E4835CD0")]
+    #[case("0x8D4BCC2E4835CD0", "0x8D4BCC2E4835CD0")]
+    #[case("W/\"abc\"", "abc")]
+    #[case("\"d41d8cd98f00b204e9800998ecf8427e-2\"", "d41d8cd98f00b204e9800998ecf8427e-2")]
+    #[case("", "")]
+    fn etags_are_compared_without_dress(#[case] written: &str, #[case] bare: &str) {
+        assert_eq!(super::bare_etag(written), bare);
+    }
+}

@@ -1,0 +1,146 @@
+//! S3: Amazon's, and that of the servers that speak its language.
+
+mod endpoint;
+mod listing;
+mod sign;
+
+use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
+use crate::error::Error;
+use crate::object::Object;
+use crate::send::Sender;
+use crate::xml;
+use endpoint::Endpoint;
+use reqwest::{Client, Method, Request, Response, StatusCode, header};
+use secrecy::SecretString;
+use serde::Deserialize;
+use std::time::SystemTime;
+
+/// The region of servers that have none.
+const DEFAULT_REGION: &str = "us-east-1";
+/// Bytes of the answer that names a region.
+const MAX_LOCATION_BYTES: usize = 64 * 1024;
+
+/// An S3 server.
+#[derive(Debug, Clone, Default)]
+pub struct S3Service {
+    /// `host[:port]`.
+    pub endpoint: String,
+    /// The bucket's region; asked of the server when there is none.
+    pub region: Option<String>,
+    /// Whether plain HTTP is spoken.
+    pub insecure: bool,
+    /// Who asks; nobody in particular when there are none.
+    pub keys: Option<AccessKeys>,
+}
+
+/// Keys that requests are signed with.
+#[derive(Debug, Clone)]
+pub struct AccessKeys {
+    /// The name of the key.
+    pub id: String,
+    /// The key.
+    pub secret: SecretString,
+    /// What comes with keys that expire.
+    pub session_token: Option<SecretString>,
+}
+
+/// A bucket on an S3 server.
+pub(crate) struct S3 {
+    sender: Sender,
+    endpoint: Endpoint,
+    region: Option<String>,
+    keys: Option<AccessKeys>,
+}
+
+impl S3 {
+    pub(crate) fn open(name: &str, service: S3Service, client: Client) -> Result<S3, Error> {
+        let secrets = service
+            .keys
+            .iter()
+            .flat_map(|keys| std::iter::once(keys.secret.clone()).chain(keys.session_token.clone()));
+        let region = service.region.filter(|region| !region.is_empty());
+        Ok(S3 {
+            sender: Sender::new(client, secrets.collect()),
+            endpoint: Endpoint::new(&service.endpoint, service.insecure, name)?,
+            region,
+            keys: service.keys,
+        })
+    }
+
+    /// Finds the bucket's region, if it is not known, and the bucket.
+    pub(crate) async fn probe(&mut self) -> Result<(), Error> {
+        if self.region.is_none() {
+            self.region = Some(self.location().await?);
+        }
+        self.sender.send(|| self.request(Method::HEAD, None, &[], None)).await.map(drop)
+    }
+
+    /// The region that the server names. Who may not ask goes on with the default one and is told by the next request.
+    async fn location(&self) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Location {
+            #[serde(rename = "$text", default)]
+            region: String,
+        }
+        let make = || self.sign(Request::new(Method::GET, self.endpoint.location()?), DEFAULT_REGION);
+        let body = match self.sender.body("location", MAX_LOCATION_BYTES, make).await {
+            Ok(body) => body,
+            Err(Error::Refused { code, .. }) if is_about_region(&code) => {
+                return Ok(DEFAULT_REGION.to_owned());
+            }
+            Err(error) => return Err(error),
+        };
+        let Location { region } = xml::parse("location", &body)?;
+        Ok(match region.as_str() {
+            "" => DEFAULT_REGION.to_owned(),
+            "EU" => "eu-west-1".to_owned(),
+            _ => region,
+        })
+    }
+
+    pub(crate) async fn page(&self, prefix: &str, next: Option<&str>) -> Result<Page, Error> {
+        let is_old = self.endpoint.is_google();
+        let mut query = vec![("encoding-type", "url"), ("max-keys", PAGE_SIZE), ("prefix", prefix)];
+        if !is_old {
+            query.push(("list-type", "2"));
+        }
+        query.extend(next.map(|next| (if is_old { "marker" } else { "continuation-token" }, next)));
+        let make = || self.request(Method::GET, None, &query, None);
+        let body = self.sender.body("listing", MAX_PAGE_BYTES, make).await?;
+        listing::read(&body, is_old)
+    }
+
+    pub(crate) async fn fetch(&self, object: &Object) -> Result<Response, Error> {
+        let pin = (!object.pin.is_empty()).then_some(object.pin.as_str());
+        self.sender.send(|| self.request(Method::GET, Some(&object.key), &[], pin)).await
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        key: Option<&str>,
+        query: &[(&str, &str)],
+        etag: Option<&str>,
+    ) -> Result<Request, Error> {
+        let region = self.region.as_deref().unwrap_or(DEFAULT_REGION);
+        let mut request = Request::new(method, self.endpoint.url(region, key, query)?);
+        if let Some(etag) = etag {
+            let value = format!("\"{etag}\"").parse().map_err(|error| Error::malformed("etag", error))?;
+            request.headers_mut().insert(header::IF_MATCH, value);
+        }
+        self.sign(request, region)
+    }
+
+    fn sign(&self, mut request: Request, region: &str) -> Result<Request, Error> {
+        if let Some(keys) = &self.keys {
+            sign::sign(&mut request, keys, region, SystemTime::now())?;
+        }
+        Ok(request)
+    }
+}
+
+/// Refusals that do not keep a caller from the bucket itself.
+fn is_about_region(code: &str) -> bool {
+    matches!(code, "AccessDenied" | "AuthorizationHeaderMalformed" | "InvalidRegion")
+        || code == StatusCode::NOT_IMPLEMENTED.as_str()
+}

@@ -1,0 +1,162 @@
+//! Where a bucket is: `https://host/bucket/key`, or `https://bucket.host/key` where the server has names for buckets.
+
+use crate::error::Error;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use url::Url;
+
+/// What is escaped in keys: all but what every signer leaves alone.
+const IN_PATH: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+const IN_QUERY: AsciiSet = IN_PATH.add(b'/');
+const AMAZON: &str = "s3.amazonaws.com";
+const GOOGLE: &str = "storage.googleapis.com";
+/// Lengths of bucket names, in bytes.
+const NAME_LENGTHS: std::ops::RangeInclusive<usize> = 3..=63;
+
+pub(super) struct Endpoint {
+    /// Scheme, host and port.
+    base: Url,
+    bucket: String,
+    /// Whether the bucket is part of the host's name.
+    is_virtual: bool,
+}
+
+impl Endpoint {
+    pub(super) fn new(endpoint: &str, insecure: bool, bucket: &str) -> Result<Endpoint, Error> {
+        check_name(bucket)?;
+        let refuse = |reason: String| {
+            let endpoint = endpoint.split(['?', '#']).next().unwrap_or_default();
+            let endpoint = endpoint.rsplit('@').next().unwrap_or_default().to_owned();
+            Error::Endpoint { endpoint, reason }
+        };
+        let scheme = if insecure { "http" } else { "https" };
+        let base =
+            Url::parse(&format!("{scheme}://{endpoint}")).map_err(|error| refuse(error.to_string()))?;
+        let is_host = base.path() == "/" && base.query().is_none() && base.fragment().is_none();
+        if !is_host || endpoint.contains(['/', '@', '\\']) {
+            return Err(refuse("it must be 'host' or 'host:port'".to_owned()));
+        }
+        let host = base.host_str().unwrap_or_default();
+        // A certificate for *.host does not cover a name with a dot in it.
+        let has_names = is_amazon(host) || host == GOOGLE;
+        let is_virtual = has_names && !(bucket.contains('.') && !insecure) && !bucket.contains([':', '_']);
+        Ok(Endpoint { base, bucket: bucket.to_owned(), is_virtual })
+    }
+
+    /// Whether this is Google's imitation of S3, which knows only the first kind of listing (SRC-BKT-9).
+    pub(super) fn is_google(&self) -> bool {
+        self.base.host_str() == Some(GOOGLE)
+    }
+
+    /// Where the bucket's region is asked for.
+    pub(super) fn location(&self) -> Result<Url, Error> {
+        let mut url = self.base.clone();
+        url.set_path(&format!("/{}/", self.bucket));
+        url.set_query(Some("location="));
+        Ok(url)
+    }
+
+    /// The URL of an object, or of the bucket.
+    pub(super) fn url(&self, region: &str, key: Option<&str>, query: &[(&str, &str)]) -> Result<Url, Error> {
+        let mut url = self.base.clone();
+        let mut host = url.host_str().unwrap_or_default().to_owned();
+        if host == AMAZON && region != super::DEFAULT_REGION {
+            host = format!("s3.{region}.amazonaws.com");
+        }
+        if self.is_virtual {
+            host = format!("{}.{host}", self.bucket);
+        }
+        if url.host_str() != Some(&host) {
+            url.set_host(Some(&host)).map_err(|error| Error::malformed("host", error))?;
+        }
+        let key = utf8_percent_encode(key.unwrap_or_default(), &IN_PATH);
+        url.set_path(&if self.is_virtual { format!("/{key}") } else { format!("/{}/{key}", self.bucket) });
+        let escape = |text| utf8_percent_encode(text, &IN_QUERY);
+        let pairs: Vec<_> =
+            query.iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect();
+        url.set_query((!pairs.is_empty()).then(|| pairs.join("&")).as_deref());
+        Ok(url)
+    }
+}
+
+/// Whether a host is one of Amazon's own.
+fn is_amazon(host: &str) -> bool {
+    let host = host.strip_suffix(".cn").unwrap_or(host);
+    let Some(name) = host.strip_suffix(".amazonaws.com") else { return false };
+    name == "s3" || name.starts_with("s3.") || name.starts_with("s3-")
+}
+
+/// The rules of MinIO's client, in its words. They also keep a name from being a path.
+fn check_name(name: &str) -> Result<(), Error> {
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':');
+    let is_outer = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = name.as_bytes();
+    let reason = if name.trim().is_empty() {
+        "Bucket name cannot be empty"
+    } else if bytes.len() < *NAME_LENGTHS.start() {
+        "Bucket name cannot be shorter than 3 characters"
+    } else if bytes.len() > *NAME_LENGTHS.end() {
+        "Bucket name cannot be longer than 63 characters"
+    } else if name.parse::<std::net::Ipv4Addr>().is_ok() {
+        "Bucket name cannot be an ip address"
+    } else if name.contains("..")
+        || !bytes.iter().all(|byte| is_inner(*byte))
+        || !is_outer(bytes.first())
+        || !is_outer(bytes.last())
+    {
+        "Bucket name contains invalid characters"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Name { reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("127.0.0.1:9000", "apps", Some("a b/c+d.yaml"), "http://127.0.0.1:9000/apps/a%20b/c%2Bd.yaml")]
+    #[case("127.0.0.1:9000", "apps", None, "http://127.0.0.1:9000/apps/")]
+    #[case("127.0.0.1:9000", "apps", Some("a//b"), "http://127.0.0.1:9000/apps/a//b")]
+    #[case("s3.amazonaws.com", "apps", Some("a"), "http://apps.s3.eu-west-1.amazonaws.com/a")]
+    #[case("s3.eu-west-1.amazonaws.com", "apps", Some("a"), "http://apps.s3.eu-west-1.amazonaws.com/a")]
+    #[case("storage.googleapis.com", "apps", None, "http://apps.storage.googleapis.com/")]
+    #[case("minio.minio.svc:9000", "Apps_1", None, "http://minio.minio.svc:9000/Apps_1/")]
+    fn urls(#[case] host: &str, #[case] bucket: &str, #[case] key: Option<&str>, #[case] url: &str) {
+        let endpoint = Endpoint::new(host, true, bucket).unwrap();
+        assert_eq!(endpoint.url("eu-west-1", key, &[]).unwrap().as_str(), url);
+    }
+
+    #[test]
+    fn names_with_dots_are_no_hosts_under_tls() {
+        let url = |insecure| {
+            let endpoint = Endpoint::new("s3.amazonaws.com", insecure, "my.apps").unwrap();
+            endpoint.url("us-east-1", Some("a"), &[("prefix", "x/y z")]).unwrap().to_string()
+        };
+        assert_eq!(url(false), "https://s3.amazonaws.com/my.apps/a?prefix=x%2Fy%20z");
+        assert_eq!(url(true), "http://my.apps.s3.amazonaws.com/a?prefix=x%2Fy%20z");
+    }
+
+    #[rstest]
+    #[case("", "Bucket name cannot be empty")]
+    #[case("bu", "Bucket name cannot be shorter than 3 characters")]
+    #[case("10.0.0.1", "Bucket name cannot be an ip address")]
+    #[case("a/../b", "Bucket name contains invalid characters")]
+    #[case("abc?x", "Bucket name contains invalid characters")]
+    #[case("-abc", "Bucket name contains invalid characters")]
+    fn refused_names(#[case] name: &str, #[case] reason: &str) {
+        assert_eq!(check_name(name).unwrap_err().to_string(), reason);
+    }
+
+    #[rstest]
+    #[case("http://127.0.0.1:9000")]
+    #[case("host/path")]
+    #[case("user:hunter2@host")]
+    #[case("host?sig=hunter2")]
+    #[case("")]
+    fn refused_endpoints(#[case] endpoint: &str) {
+        let error = Endpoint::new(endpoint, true, "apps").err().unwrap().to_string();
+        assert!(error.starts_with("invalid endpoint '") && !error.contains("hunter2"), "{error}");
+    }
+}

@@ -1,0 +1,180 @@
+//! One request: tried again while that may help, its answer capped, its errors without secrets.
+
+use crate::error::Error;
+use crate::xml;
+use reqwest::{Client, Request, Response, StatusCode, header};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use std::time::Duration;
+
+/// Tries of one request.
+const MAX_TRIES: u32 = 4;
+/// Wait before the second try; three times as long before each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+const WAIT_FACTOR: u32 = 3;
+/// Longest wait that a server may ask for; the caller's deadline bounds it too.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+/// Bytes of an error that are read.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+/// Characters of a server's words that go into a message.
+const MAX_WORDS: usize = 512;
+/// What stands in a message where a secret was.
+const REDACTED: &str = "<redacted>";
+
+/// Sends requests of one bucket.
+#[derive(Clone)]
+pub(crate) struct Sender {
+    client: Client,
+    /// What no message may repeat.
+    secrets: Vec<SecretString>,
+}
+
+impl Sender {
+    pub(crate) fn new(client: Client, secrets: Vec<SecretString>) -> Sender {
+        Sender { client, secrets }
+    }
+
+    /// Sends what `make` makes, anew for each try because signatures hold the time, and returns a successful answer.
+    pub(crate) async fn send(&self, make: impl Fn() -> Result<Request, Error>) -> Result<Response, Error> {
+        let (mut wait, mut tries) = (FIRST_WAIT, 1);
+        loop {
+            let error = match self.attempt(make()?).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            if !error.is_transient() || tries >= MAX_TRIES {
+                return Err(error);
+            }
+            let asked = match &error {
+                Error::Refused { retry_after, .. } => retry_after.unwrap_or_default().min(MAX_RETRY_AFTER),
+                _ => Duration::ZERO,
+            };
+            tracing::debug!(%error, tries, "bucket request is tried again");
+            tokio::time::sleep(wait.max(asked)).await;
+            wait *= WAIT_FACTOR;
+            tries += 1;
+        }
+    }
+
+    /// As [`Sender::send`], with the answer's body of at most `limit` bytes.
+    pub(crate) async fn body(
+        &self,
+        what: &'static str,
+        limit: usize,
+        make: impl Fn() -> Result<Request, Error>,
+    ) -> Result<bytes::Bytes, Error> {
+        let response = self.send(make).await?;
+        let url = response.url().clone();
+        weir_http::read_capped(response, limit).await.map_err(|error| match error {
+            weir_http::BodyError::TooLarge { limit } => {
+                Error::TooLarge { what: what.to_owned(), limit: limit as u64 }
+            }
+            weir_http::BodyError::Broken(error) => Error::transport(&reqwest::Method::GET, &url, &error),
+        })
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Response, Error> {
+        let (method, url) = (request.method().clone(), request.url().clone());
+        let response = self.client.execute(request).await;
+        let response = response.map_err(|error| Error::transport(&method, &url, &error))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let seconds =
+            response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = weir_http::read_capped(response, MAX_ERROR_BYTES).await.unwrap_or_default();
+        let Words { code, message } = words(status, &body);
+        Err(Error::Refused {
+            status,
+            code,
+            message: self.without_secrets(message),
+            retry_after: seconds.map(Duration::from_secs),
+        })
+    }
+
+    fn without_secrets(&self, mut words: String) -> String {
+        for secret in &self.secrets {
+            if !secret.expose_secret().is_empty() {
+                words = words.replace(secret.expose_secret(), REDACTED);
+            }
+        }
+        words.chars().take(MAX_WORDS).collect()
+    }
+}
+
+/// What a server says is wrong.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+struct Words {
+    #[serde(rename = "Code", default)]
+    code: String,
+    #[serde(rename = "Message", default)]
+    message: String,
+}
+
+/// S3 and Azure say it in XML, Google in JSON; the answer to a HEAD says nothing but its status.
+fn words(status: StatusCode, body: &[u8]) -> Words {
+    #[derive(Deserialize)]
+    struct Google {
+        error: GoogleError,
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum GoogleError {
+        Storage { message: String },
+        Token(String),
+    }
+    if let Ok(words) = xml::parse::<Words>("error", body)
+        && !words.code.is_empty()
+    {
+        return words;
+    }
+    let code = status.as_str().to_owned();
+    match serde_json::from_slice(body) {
+        Ok(Google { error: GoogleError::Storage { message } }) => Words { code, message },
+        // The description of an OAuth error may repeat the request; its code says what is wrong.
+        Ok(Google { error: GoogleError::Token(message) }) => Words { code, message },
+        Err(_) => of_status(status),
+    }
+}
+
+/// The words of MinIO's client for an answer without any.
+fn of_status(status: StatusCode) -> Words {
+    let words = |code: &str, message: &str| Words { code: code.to_owned(), message: message.to_owned() };
+    match status {
+        StatusCode::NOT_FOUND => words("NoSuchKey", "The specified key does not exist."),
+        StatusCode::FORBIDDEN => words("AccessDenied", "Access Denied."),
+        StatusCode::PRECONDITION_FAILED => {
+            words("PreconditionFailed", "At least one of the pre-conditions you specified did not hold")
+        }
+        status => words(&status.to_string(), &status.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(
+        403,
+        "<?xml version=\"1.0\"?><Error><Code>InvalidAccessKeyId</Code><Message>no</Message><AWSAccessKeyId>x</AWSAccessKeyId></Error>",
+        "InvalidAccessKeyId",
+        "no"
+    )]
+    #[case(403, "", "AccessDenied", "Access Denied.")]
+    #[case(503, "<html>busy</html>", "503 Service Unavailable", "503 Service Unavailable")]
+    #[case(401, r#"{"error":{"code":401,"message":"Anonymous caller"}}"#, "401", "Anonymous caller")]
+    #[case(400, r#"{"error":"invalid_grant","error_description":"eyJ"}"#, "400", "invalid_grant")]
+    fn refusals(#[case] status: u16, #[case] body: &str, #[case] code: &str, #[case] message: &str) {
+        let words = words(StatusCode::from_u16(status).unwrap(), body.as_bytes());
+        assert_eq!((words.code.as_str(), words.message.as_str()), (code, message));
+    }
+
+    #[test]
+    fn what_a_server_repeats_is_redacted() {
+        let sender = Sender::new(Client::new(), vec!["hunter2".into(), "".into()]);
+        assert_eq!(sender.without_secrets("key hunter2 is bad".to_owned()), "key <redacted> is bad");
+    }
+}
