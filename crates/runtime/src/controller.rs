@@ -46,9 +46,9 @@ pub trait Reconciler: Send + Sync + 'static {
     const RECORDS_REQUESTS: bool = true;
 
     /// What a suspended object's status should say; by default it stays as it is.
-    fn suspended(object: &Self::Object) -> Option<Self::Object> {
+    fn suspended(&self, object: &Self::Object) -> impl Future<Output = Option<Self::Object>> + Send {
         let _ = object;
-        None
+        async { None }
     }
 
     /// Brings the world in line with the object.
@@ -147,7 +147,7 @@ impl<R: Reconciler> Controller<R> {
             Err(next) => return Some(next),
         };
         if object.is_suspended() {
-            return Some(self.reporter.suspended::<R>(&object).await);
+            return Some(self.reporter.suspended(&self.reconciler, &object).await);
         }
         let phases = Phases::default();
         let run = Run::new(object.clone(), ticket, phases.clone(), self.reporter.now());

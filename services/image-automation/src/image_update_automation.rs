@@ -65,7 +65,7 @@ pub(crate) struct Controlled(pub(crate) Arc<Automation>);
 impl Reconciler for Controlled {
     type Object = ImageUpdateAutomation;
 
-    fn suspended(object: &ImageUpdateAutomation) -> Option<ImageUpdateAutomation> {
+    async fn suspended(&self, object: &ImageUpdateAutomation) -> Option<ImageUpdateAutomation> {
         let mut object = object.clone();
         let generation = object.metadata.generation.unwrap_or_default();
         let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;

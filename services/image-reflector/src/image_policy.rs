@@ -46,7 +46,7 @@ pub(crate) fn repository_key(policy: &ImagePolicy) -> ObjectKey {
 impl Reconciler for Selector {
     type Object = ImagePolicy;
 
-    fn suspended(object: &ImagePolicy) -> Option<ImagePolicy> {
+    async fn suspended(&self, object: &ImagePolicy) -> Option<ImagePolicy> {
         let mut object = object.clone();
         let generation = object.metadata.generation.unwrap_or_default();
         let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;

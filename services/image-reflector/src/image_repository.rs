@@ -29,7 +29,7 @@ pub(crate) struct Scanner {
 impl Reconciler for Scanner {
     type Object = ImageRepository;
 
-    fn suspended(object: &ImageRepository) -> Option<ImageRepository> {
+    async fn suspended(&self, object: &ImageRepository) -> Option<ImageRepository> {
         let mut object = object.clone();
         let generation = object.metadata.generation.unwrap_or_default();
         let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;

@@ -69,7 +69,7 @@ pub(crate) struct KustomizationReconciler {
 impl Reconciler for KustomizationReconciler {
     type Object = Kustomization;
 
-    fn suspended(object: &Kustomization) -> Option<Kustomization> {
+    async fn suspended(&self, object: &Kustomization) -> Option<Kustomization> {
         report::suspended(object)
     }
 

@@ -7,10 +7,12 @@ mod tree;
 mod verify;
 
 use crate::secrets::Secrets;
-use crate::source::{Attempt, Failure, Success, finalize, shown_suspended};
+use crate::source::{
+    Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
+};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
-use weir_api::GitRepository;
+use weir_api::{Artifact, Duration, GitRepository};
 use weir_git::{Fetched, Git};
 use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
 
@@ -24,6 +26,32 @@ pub(crate) struct GitReconciler {
     pub(crate) workload_identity: bool,
 }
 
+impl Published for GitRepository {
+    fn artifact(&self) -> Option<&Artifact> {
+        self.status.as_ref()?.artifact.as_ref()
+    }
+}
+
+impl Source for GitRepository {
+    fn status_mut(&mut self) -> StatusParts<'_> {
+        let status = self.status.get_or_insert_default();
+        StatusParts {
+            conditions: &mut status.conditions,
+            artifact: &mut status.artifact,
+            observed_generation: &mut status.observed_generation,
+            url: None,
+        }
+    }
+
+    fn stored_message(success: &Success) -> String {
+        format!("stored artifact for revision '{}'", success.artifact.revision)
+    }
+
+    fn timeout(&self) -> std::time::Duration {
+        self.spec.timeout.map_or(DEFAULT_TIMEOUT, Duration::to_std)
+    }
+}
+
 impl Reconciler for GitReconciler {
     type Object = GitRepository;
 
@@ -33,8 +61,8 @@ impl Reconciler for GitReconciler {
         attempt.end(result)
     }
 
-    fn suspended(object: &GitRepository) -> Option<GitRepository> {
-        shown_suspended(object)
+    async fn suspended(&self, object: &GitRepository) -> Option<GitRepository> {
+        suspended(&self.storage, object).await
     }
 
     async fn finalize(&self, run: Run<GitRepository>) -> Finalized<GitRepository> {
@@ -73,11 +101,10 @@ impl GitReconciler {
 }
 
 /// The result when the remote has nothing new (SRC-GIT-11).
-fn unchanged(artifact: weir_api::Artifact, revision: &str) -> Success {
+fn unchanged(artifact: Artifact, revision: &str) -> Success {
     let told = format!("no changes since last reconciliation: observed revision '{revision}'");
     Success {
-        message: format!("stored artifact for commit '{revision}'"),
         unchanged: Some(EventDraft::trace("GitOperationSucceeded", told)),
-        artifact,
+        ..Success::new(artifact, format!("stored artifact for commit '{revision}'"))
     }
 }

@@ -5,9 +5,11 @@ mod decide;
 mod observe;
 
 use crate::secrets::Secrets;
-use crate::source::{Attempt, Failure, Success, finalize, shown_suspended};
+use crate::source::{
+    Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
+};
 use crate::storage::Storage;
-use weir_api::{Artifact, OciRepository};
+use weir_api::{Artifact, Duration, OciRepository};
 use weir_auth::TokenCache;
 use weir_oci::Registries;
 use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
@@ -22,6 +24,32 @@ pub(crate) struct OciReconciler {
     pub(crate) workload_identity: bool,
 }
 
+impl Published for OciRepository {
+    fn artifact(&self) -> Option<&Artifact> {
+        self.status.as_ref()?.artifact.as_ref()
+    }
+}
+
+impl Source for OciRepository {
+    fn status_mut(&mut self) -> StatusParts<'_> {
+        let status = self.status.get_or_insert_default();
+        StatusParts {
+            conditions: &mut status.conditions,
+            artifact: &mut status.artifact,
+            observed_generation: &mut status.observed_generation,
+            url: Some(&mut status.url),
+        }
+    }
+
+    fn stored_message(success: &Success) -> String {
+        format!("stored artifact for digest '{}'", success.artifact.revision)
+    }
+
+    fn timeout(&self) -> std::time::Duration {
+        self.spec.timeout.map_or(DEFAULT_TIMEOUT, Duration::to_std)
+    }
+}
+
 impl Reconciler for OciReconciler {
     type Object = OciRepository;
 
@@ -31,8 +59,8 @@ impl Reconciler for OciReconciler {
         attempt.end(result)
     }
 
-    fn suspended(object: &OciRepository) -> Option<OciRepository> {
-        shown_suspended(object)
+    async fn suspended(&self, object: &OciRepository) -> Option<OciRepository> {
+        suspended(&self.storage, object).await
     }
 
     async fn finalize(&self, run: Run<OciRepository>) -> Finalized<OciRepository> {
@@ -56,9 +84,9 @@ impl OciReconciler {
 /// The result when the registry has nothing new (SRC-OCI-6).
 fn unchanged(artifact: Artifact, url: &str) -> Success {
     let told = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
+    let message = decide::stored_event(&artifact, url);
     Success {
-        message: decide::stored_event(&artifact, url),
         unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)),
-        artifact,
+        ..Success::new(artifact, message)
     }
 }

@@ -1,18 +1,20 @@
 //! Artifacts over gRPC: by digest, and as a stream of what is new (SRC-CNS-4, SRC-CNS-5).
 
+use crate::catalog::{Catalog, Entry, Kind};
 use crate::storage::Storage;
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::io::Read;
 use tokio::sync::{broadcast, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
-use weir_api::{Artifact, FluxObject, GitRepository, OciRepository};
 use weir_artifact::RelPath;
 use weir_proto::source::v1::artifacts_server::{Artifacts, ArtifactsServer};
 use weir_proto::source::v1::{FetchRequest, FetchResponse, WatchRequest, WatchResponse};
 use weir_runtime::grpc::{Access, Authorizer};
-use weir_runtime::{Cache, Change, ObjectKey, Service};
+use weir_runtime::{ObjectKey, Service};
 
 /// Bytes of one message.
 const CHUNK: usize = 64 * 1024;
@@ -21,113 +23,72 @@ const CHUNKS_AHEAD: usize = 4;
 /// Artifacts that a slow watcher may be behind before it has to start anew.
 const WATCH_BACKLOG: usize = 1024;
 
-/// The caches in which artifacts are found, and the news about them.
-#[derive(Clone)]
-struct Sources {
-    git: Cache<GitRepository>,
-    oci: Cache<OciRepository>,
-    news: broadcast::Sender<WatchResponse>,
-}
-
 /// Adds the methods to the service's gRPC server.
-pub(crate) fn serve(
-    service: &Service,
-    storage: Storage,
-    git: Cache<GitRepository>,
-    oci: Cache<OciRepository>,
-) {
+pub(crate) fn serve(service: &Service, storage: Storage, catalog: Catalog) {
     let news = broadcast::Sender::new(WATCH_BACKLOG);
-    tell_of(&git, &news, artifact_of_git);
-    tell_of(&oci, &news, artifact_of_oci);
-    let doorman = Doorman { authorizer: service.authorizer(), sources: Sources { git, oci, news }, storage };
+    for kind in catalog.kinds() {
+        tell_of(&**kind, &news);
+    }
+    let doorman = Doorman { authorizer: service.authorizer(), catalog, news, storage };
     service.grpc(move |server| server.add(ArtifactsServer::new(doorman)));
 }
 
 /// Tells watchers of every artifact that was not there before.
-fn tell_of<K: FluxObject>(
-    cache: &Cache<K>,
-    news: &broadcast::Sender<WatchResponse>,
-    artifact: fn(&K) -> Option<&Artifact>,
-) {
+fn tell_of(kind: &dyn Kind, news: &broadcast::Sender<WatchResponse>) {
     let news = news.clone();
-    cache.on_change(move |change: &Change<K>| {
-        let Some(object) = &change.new else { return };
-        let digest = |object: &K| {
-            artifact(object).map(|artifact| (artifact.digest.clone(), artifact.revision.clone()))
+    let told: Mutex<HashMap<ObjectKey, (String, String)>> = Mutex::default();
+    kind.follow(Box::new(move |entry| {
+        let stands = entry.artifact.as_ref().filter(|_| !entry.deleted);
+        let stands = stands.map(|artifact| (artifact.digest.clone(), artifact.revision.clone()));
+        let mut told = told.lock();
+        let Some(stands) = stands else {
+            told.remove(&entry.key);
+            return;
         };
-        if change.old.as_ref().and_then(|old| digest(old)) != digest(object)
-            && let Some(told) = response(&**object, artifact(object))
-        {
+        if told.insert(entry.key.clone(), stands.clone()).as_ref() != Some(&stands) {
             // Nobody may be listening.
-            let _ = news.send(told);
+            let _ = response(&entry).map(|told| news.send(told));
         }
-    });
+    }));
 }
 
-fn artifact_of_git(object: &GitRepository) -> Option<&Artifact> {
-    object.status.as_ref()?.artifact.as_ref()
-}
-
-fn artifact_of_oci(object: &OciRepository) -> Option<&Artifact> {
-    object.status.as_ref()?.artifact.as_ref()
-}
-
-fn response<K: FluxObject>(object: &K, artifact: Option<&Artifact>) -> Option<WatchResponse> {
-    let (key, artifact) = (ObjectKey::of(object), artifact?);
+fn response(entry: &Entry) -> Option<WatchResponse> {
+    let artifact = entry.artifact.as_ref()?;
     Some(WatchResponse {
-        kind: K::KIND.to_owned(),
-        namespace: key.namespace,
-        name: key.name,
+        kind: entry.kind.to_owned(),
+        namespace: entry.key.namespace.clone(),
+        name: entry.key.name.clone(),
         revision: artifact.revision.clone(),
         digest: artifact.digest.clone(),
         url: artifact.url.clone(),
     })
 }
 
-impl Sources {
-    /// The advertised artifact of an object.
-    fn artifact(&self, kind: &str, key: &ObjectKey) -> Option<Artifact> {
-        match kind {
-            GitRepository::KIND => self.git.get(key).and_then(|object| artifact_of_git(&object).cloned()),
-            OciRepository::KIND => self.oci.get(key).and_then(|object| artifact_of_oci(&object).cloned()),
-            _ => None,
-        }
-    }
-
-    /// All artifacts that are there.
-    fn all(&self) -> Vec<WatchResponse> {
-        let git = self.git.list();
-        let oci = self.oci.list();
-        let git = git.iter().filter_map(|object| response(&**object, artifact_of_git(object)));
-        let oci = oci.iter().filter_map(|object| response(&**object, artifact_of_oci(object)));
-        git.chain(oci).collect()
-    }
-}
-
 /// Checks the caller and passes the request on.
 struct Doorman {
     authorizer: Authorizer,
-    sources: Sources,
+    catalog: Catalog,
+    news: broadcast::Sender<WatchResponse>,
     storage: Storage,
 }
 
 impl Doorman {
+    fn kind(&self, name: &str) -> Result<&dyn Kind, Status> {
+        let unknown = || Status::invalid_argument(format!("'{name}' is no kind of source"));
+        self.catalog.kind(name).map(|kind| &**kind).ok_or_else(unknown)
+    }
+
     async fn allow<T>(
         &self,
         request: &Request<T>,
         verb: &'static str,
-        kind: &str,
+        kind: &dyn Kind,
         key: ObjectKey,
     ) -> Result<(), Status> {
-        let resource = match kind {
-            GitRepository::KIND => GitRepository::PLURAL,
-            OciRepository::KIND => OciRepository::PLURAL,
-            _ => return Err(Status::invalid_argument(format!("'{kind}' is no kind of source"))),
-        };
         let access = Access {
             verb,
-            group: GitRepository::GROUP.to_owned(),
-            resource: resource.to_owned(),
+            group: kind.group().to_owned(),
+            resource: kind.plural().to_owned(),
             namespace: key.namespace,
             name: key.name,
         };
@@ -143,9 +104,10 @@ impl Artifacts for Doorman {
     async fn fetch(&self, request: Request<FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
         let asked = request.get_ref();
         let key = ObjectKey::new(&asked.namespace, &asked.name);
-        self.allow(&request, "get", &asked.kind, key.clone()).await?;
-        let artifact =
-            self.sources.artifact(&asked.kind, &key).filter(|artifact| artifact.digest == asked.digest);
+        let kind = self.kind(&asked.kind)?;
+        self.allow(&request, "get", kind, key.clone()).await?;
+        let artifact = kind.get(&key).and_then(|entry| entry.artifact);
+        let artifact = artifact.filter(|artifact| artifact.digest == asked.digest);
         let gone = || {
             Status::not_found(format!("{} {key} has no artifact with digest '{}'", asked.kind, asked.digest))
         };
@@ -158,12 +120,14 @@ impl Artifacts for Doorman {
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
         let namespace = request.get_ref().namespace.clone();
-        for kind in [GitRepository::KIND, OciRepository::KIND] {
-            self.allow(&request, "watch", kind, ObjectKey::new(&namespace, "")).await?;
+        for kind in self.catalog.kinds() {
+            self.allow(&request, "watch", &**kind, ObjectKey::new(&namespace, "")).await?;
         }
         // Subscribed before the list is made: an artifact in between is told twice rather than never.
-        let news = tokio_stream::wrappers::BroadcastStream::new(self.sources.news.subscribe());
-        let known = stream::iter(self.sources.all().into_iter().map(Ok));
+        let news = tokio_stream::wrappers::BroadcastStream::new(self.news.subscribe());
+        let known: Vec<_> =
+            self.catalog.kinds().flat_map(|kind| kind.list()).filter_map(|entry| response(&entry)).collect();
+        let known = stream::iter(known.into_iter().map(Ok));
         let news = news.map(|told| told.map_err(|_| Status::data_loss("too slow: watch again")));
         let wanted = move |told: &Result<WatchResponse, Status>| {
             told.as_ref().map_or(true, |told| namespace.is_empty() || told.namespace == namespace)

@@ -1,26 +1,22 @@
 //! Wires the service together.
 
 use crate::args::{Args, CONCURRENT, GATES, WORKLOAD_IDENTITY};
+use crate::catalog::Catalog;
 use crate::git_repository::GitReconciler;
 use crate::oci_repository::OciReconciler;
 use crate::secrets::Secrets;
-use crate::source::Source;
 use crate::storage::Storage;
 use crate::verification::Verdicts;
-use crate::{rpc, server};
-use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime};
+use crate::{catalog, rpc, server};
 use tokio::net::TcpListener;
-use weir_api::{FluxObject, GitRepository, OciRepository};
+use weir_api::FluxObject;
 use weir_artifact::{Algorithm, Store, StoreOptions};
 use weir_auth::TokenCache;
 use weir_git::{Git, GitConfig};
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
-use weir_runtime::{Cache, Environment, Service, ServiceError};
+use weir_runtime::{Cache, Environment, Queue, Reconciler, Service, ServiceError};
 
-/// How often directories of objects that are gone are looked for, beside the start (SRC-STO-13).
-const SWEEP: Duration = Duration::from_secs(60 * 60);
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
 const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
 
@@ -31,8 +27,9 @@ const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let service = Service::start("source-controller", &args.runtime, Some(&args.events), env, &GATES).await?;
     let storage = open_storage(&args)?;
-    let git_objects: Cache<GitRepository> = service.cache_sharded().await?;
-    let oci_objects: Cache<OciRepository> = service.cache_sharded().await?;
+    let mut catalog = Catalog::default();
+    let git_objects = catalog.add(&service).await?;
+    let oci_objects = catalog.add(&service).await?;
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let secrets = Secrets::new(service.client().clone());
     let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);
@@ -54,12 +51,22 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         storage: storage.clone(),
         workload_identity,
     };
-    service.controller("gitrepository", git_objects.clone(), git, concurrent);
-    service.controller("ocirepository", oci_objects.clone(), oci, concurrent);
-    rpc::serve(&service, storage.clone(), git_objects.clone(), oci_objects.clone());
+    control(&service, git_objects, git, concurrent);
+    control(&service, oci_objects, oci, concurrent);
+    rpc::serve(&service, storage.clone(), catalog.clone());
     serve_artifacts(&service, &args, &storage);
-    sweep(&service, storage, git_objects, oci_objects);
+    catalog::sweep(&service, storage, catalog);
     service.run_until_shutdown().await
+}
+
+/// Adds the loop of a kind.
+fn control<R: Reconciler>(
+    service: &Service,
+    objects: Cache<R::Object>,
+    reconciler: R,
+    concurrent: usize,
+) -> Queue {
+    service.controller(&R::Object::KIND.to_lowercase(), objects, reconciler, concurrent)
 }
 
 fn open_storage(args: &Args) -> Result<Storage, ServiceError> {
@@ -102,36 +109,5 @@ async fn listen(addr: &str) -> std::io::Result<Option<TcpListener>> {
     match listen_addr(addr).map_err(std::io::Error::other)? {
         Some(addr) => TcpListener::bind(addr).await.map(Some),
         None => Ok(None),
-    }
-}
-
-/// Removes what belongs to no object, now and every hour.
-fn sweep(service: &Service, storage: Storage, git: Cache<GitRepository>, oci: Cache<OciRepository>) {
-    let mut leader = service.leader();
-    service.spawn(async move {
-        if leader.wait_for(|leads| *leads).await.is_err() {
-            return;
-        }
-        let mut hours = tokio::time::interval(SWEEP);
-        loop {
-            hours.tick().await;
-            git.synced().await;
-            oci.synced().await;
-            sweep_kind(&storage, &git).await;
-            sweep_kind(&storage, &oci).await;
-        }
-    });
-}
-
-async fn sweep_kind<S: Source>(storage: &Storage, objects: &Cache<S>) {
-    let live: BTreeSet<_> = objects.list().iter().filter_map(|object| object.location().ok()).collect();
-    let store = storage.store().clone();
-    let kind = <S as FluxObject>::KIND.to_lowercase();
-    let swept = storage.blocking(move || store.sweep(&kind, &live, SystemTime::now())).await;
-    match swept {
-        Ok(Ok(0)) => {}
-        Ok(Ok(count)) => tracing::info!(kind = S::KIND, count, "removed artifacts of objects that are gone"),
-        Ok(Err(error)) => tracing::warn!(kind = S::KIND, %error, "storage was not swept"),
-        Err(error) => tracing::warn!(kind = S::KIND, %error, "storage was not swept"),
     }
 }

@@ -4,36 +4,30 @@ mod attempt;
 mod content;
 mod failure;
 mod report;
+mod success;
+mod suspended;
 
 pub(crate) use attempt::{Attempt, finalize};
 pub(crate) use content::{pack, sparse};
 pub(crate) use failure::{Failure, Severity};
-pub(crate) use report::{Success, shown_suspended};
+pub(crate) use success::Success;
+pub(crate) use suspended::suspended;
 
 use report::{Report, known_artifact, progress};
 
 use kube::core::NamespaceResourceScope;
-use weir_api::{Artifact, Condition, Duration, FluxObject, GitRepository, OciRepository};
+use weir_api::{Artifact, Condition, FluxObject};
 use weir_artifact::{Location, StoreError};
 
 /// Time for remote operations when the object does not say (SRC-TYP-3).
 pub(crate) const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// A kind of source.
-pub(crate) trait Source:
+/// A kind whose objects advertise an artifact in their status.
+pub(crate) trait Published:
     FluxObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
 {
     /// The object's artifact.
     fn artifact(&self) -> Option<&Artifact>;
-
-    /// The parts of the status that every kind has.
-    fn status_mut(&mut self) -> StatusParts<'_>;
-
-    /// What `ArtifactInStorage`, and with it Ready, says of a stored artifact.
-    fn stored_message(revision: &str) -> String;
-
-    /// `spec.timeout`, or its default.
-    fn timeout(&self) -> std::time::Duration;
 
     /// Where the object's files lie.
     ///
@@ -47,6 +41,18 @@ pub(crate) trait Source:
     }
 }
 
+/// A kind of source: what is published is fetched from somewhere, by [`Attempt`]s. Implemented in the kind's own file.
+pub(crate) trait Source: Published {
+    /// The parts of the status that every kind has.
+    fn status_mut(&mut self) -> StatusParts<'_>;
+
+    /// What `ArtifactInStorage`, and with it Ready, says of a stored artifact.
+    fn stored_message(success: &Success) -> String;
+
+    /// `spec.timeout`, or its default.
+    fn timeout(&self) -> std::time::Duration;
+}
+
 /// Mutable parts of a status.
 pub(crate) struct StatusParts<'a> {
     pub(crate) conditions: &'a mut Vec<Condition>,
@@ -54,52 +60,4 @@ pub(crate) struct StatusParts<'a> {
     pub(crate) observed_generation: &'a mut i64,
     /// `status.url`, for kinds that have it.
     pub(crate) url: Option<&'a mut Option<String>>,
-}
-
-impl Source for GitRepository {
-    fn artifact(&self) -> Option<&Artifact> {
-        self.status.as_ref()?.artifact.as_ref()
-    }
-
-    fn status_mut(&mut self) -> StatusParts<'_> {
-        let status = self.status.get_or_insert_default();
-        StatusParts {
-            conditions: &mut status.conditions,
-            artifact: &mut status.artifact,
-            observed_generation: &mut status.observed_generation,
-            url: None,
-        }
-    }
-
-    fn stored_message(revision: &str) -> String {
-        format!("stored artifact for revision '{revision}'")
-    }
-
-    fn timeout(&self) -> std::time::Duration {
-        self.spec.timeout.map_or(DEFAULT_TIMEOUT, Duration::to_std)
-    }
-}
-
-impl Source for OciRepository {
-    fn artifact(&self) -> Option<&Artifact> {
-        self.status.as_ref()?.artifact.as_ref()
-    }
-
-    fn status_mut(&mut self) -> StatusParts<'_> {
-        let status = self.status.get_or_insert_default();
-        StatusParts {
-            conditions: &mut status.conditions,
-            artifact: &mut status.artifact,
-            observed_generation: &mut status.observed_generation,
-            url: Some(&mut status.url),
-        }
-    }
-
-    fn stored_message(revision: &str) -> String {
-        format!("stored artifact for digest '{revision}'")
-    }
-
-    fn timeout(&self) -> std::time::Duration {
-        self.spec.timeout.map_or(DEFAULT_TIMEOUT, Duration::to_std)
-    }
 }

@@ -54,24 +54,17 @@ impl Storage {
     pub(crate) async fn inspect(&self, at: &Location, artifact: Option<&Artifact>) -> (Found, usize) {
         let (store, at, artifact) = (self.store.clone(), at.clone(), artifact.cloned());
         let inspect = move || {
-            let Some(artifact) = artifact else {
-                return (Found::Nothing, store.collect(&at, None).unwrap_or(0));
-            };
-            let current = artifact.path.rsplit('/').next();
+            let current = artifact.as_ref().and_then(|artifact| artifact.path.rsplit('/').next());
             let removed = store.collect(&at, current).unwrap_or(0);
-            let found = match store.verify(&at, &artifact.path, &artifact.digest) {
-                Ok(()) => Found::Whole,
-                Err(VerifyError::Missing) => Found::Missing,
-                Err(error) => {
-                    if let Err(error) = store.remove(&at, &artifact.path) {
-                        tracing::warn!(%error, path = artifact.path, "a broken artifact cannot be removed");
-                    }
-                    Found::Broken { reason: error.to_string() }
-                }
-            };
-            (found, removed)
+            (artifact.map_or(Found::Nothing, |artifact| look(&store, &at, &artifact)), removed)
         };
         self.blocking(inspect).await.unwrap_or((Found::Missing, 0))
+    }
+
+    /// Looks whether an advertised artifact is there and whole; one that is broken is removed.
+    pub(crate) async fn look(&self, at: &Location, artifact: &Artifact) -> Found {
+        let (store, at, artifact) = (self.store.clone(), at.clone(), artifact.clone());
+        self.blocking(move || look(&store, &at, &artifact)).await.unwrap_or(Found::Missing)
     }
 
     /// Stores what `fill` writes and returns the artifact to advertise.
@@ -134,5 +127,18 @@ impl Storage {
         })
         .await
         .map_err(io::Error::other)
+    }
+}
+
+fn look(store: &Store, at: &Location, artifact: &Artifact) -> Found {
+    match store.verify(at, &artifact.path, &artifact.digest) {
+        Ok(()) => Found::Whole,
+        Err(VerifyError::Missing) => Found::Missing,
+        Err(error) => {
+            if let Err(error) = store.remove(at, &artifact.path) {
+                tracing::warn!(%error, path = artifact.path, "a broken artifact cannot be removed");
+            }
+            Found::Broken { reason: error.to_string() }
+        }
     }
 }

@@ -3,7 +3,6 @@
 use super::{LOCK_SUFFIX, Location, PARTIAL_SUFFIX, Store, StoreError};
 use crate::path::RelPath;
 use cap_std::fs::Dir;
-use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, SystemTime};
 
@@ -52,18 +51,23 @@ impl Store {
         }
     }
 
-    /// Removes directories of objects of `kind` that `live` does not hold, and partial files that no write uses any
-    /// more (SRC-STO-13). Returns how many directories went.
+    /// Removes directories of objects of `kind` for which `is_live` (namespace, name) says no when they are about to go,
+    /// and partial files that no write uses any more (SRC-STO-13). Returns how many directories went.
     ///
     /// # Errors
     /// When the kind's directory cannot be read.
-    pub fn sweep(&self, kind: &str, live: &BTreeSet<Location>, now: SystemTime) -> Result<usize, StoreError> {
+    pub fn sweep(
+        &self,
+        kind: &str,
+        is_live: &dyn Fn(&str, &str) -> bool,
+        now: SystemTime,
+    ) -> Result<usize, StoreError> {
         let failed = |source| StoreError::Access { action: "failed to sweep storage", source };
         let mut removed = 0;
         for namespace in directories(&self.root, kind).map_err(failed)? {
             for name in directories(&self.root, &format!("{kind}/{namespace}")).map_err(failed)? {
                 let Ok(location) = Location::new(kind, &namespace, &name) else { continue };
-                if live.contains(&location) {
+                if is_live(&namespace, &name) {
                     self.remove_partials(&location, now).map_err(failed)?;
                 } else if self.remove_object(&location)? {
                     removed += 1;

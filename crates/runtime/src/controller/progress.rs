@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// A run shorter than this writes no progress: people do not see it, and each write costs the API server as much as the
@@ -13,49 +14,96 @@ use tokio::time::Instant;
 const QUIET: Duration = Duration::from_millis(500);
 
 /// What a run is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Phase {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Phase<K> {
     /// Message of the Ready condition, Unknown meanwhile.
     pub ready: String,
     /// Message of the Reconciling condition.
     pub reconciling: String,
+    /// The object with a status in which something is no longer claimed: written at once.
+    pub retracted: Option<Arc<K>>,
+}
+
+impl<K> Phase<K> {
+    pub(super) fn of(ready: impl Into<String>, reconciling: impl Into<String>) -> Self {
+        Self { ready: ready.into(), reconciling: reconciling.into(), retracted: None }
+    }
+
+    /// A copy, whether or not the object can be cloned.
+    fn copy(&self) -> Self {
+        Self { retracted: self.retracted.clone(), ..Self::of(&self.ready, &self.reconciling) }
+    }
+
+    fn says(&self, other: &Phase<K>) -> bool {
+        (&self.ready, &self.reconciling) == (&other.ready, &other.reconciling)
+    }
 }
 
 /// The newest phase of a run and its start, shared by the reconciler that sets it and the controller that may write it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Phases(Arc<Mutex<Option<(Phase, Instant)>>>);
+#[derive(Debug)]
+pub(super) struct Phases<K>(Arc<Shared<K>>);
 
-impl Phases {
-    pub(super) fn set(&self, phase: Phase) {
-        *self.0.lock() = Some((phase, Instant::now()));
+#[derive(Debug)]
+struct Shared<K> {
+    newest: Mutex<Option<(Phase<K>, Instant)>>,
+    urgent: Notify,
+}
+
+impl<K> Clone for Phases<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K> Default for Phases<K> {
+    fn default() -> Self {
+        Self(Arc::new(Shared { newest: Mutex::new(None), urgent: Notify::new() }))
+    }
+}
+
+impl<K> Phases<K> {
+    pub(super) fn set(&self, mut phase: Phase<K>) {
+        let mut newest = self.0.newest.lock();
+        if phase.retracted.is_some() {
+            self.0.urgent.notify_one();
+        } else if let Some((before, _)) = newest.take() {
+            // What a run has retracted it does not claim again before its end.
+            phase.retracted = before.retracted;
+        }
+        *newest = Some((phase, Instant::now()));
     }
 
-    /// The phase if it has lasted for the quiet time, else when to look again.
-    fn lasting(&self) -> Result<Phase, Instant> {
-        match &*self.0.lock() {
-            Some((phase, since)) if since.elapsed() >= QUIET => Ok(phase.clone()),
+    /// The phase if it is to be written: it has lasted for the quiet time or retracts something for the first time.
+    fn due(&self, written: Option<&Phase<K>>) -> Result<Phase<K>, Instant> {
+        let retracted = written.is_some_and(|written| written.retracted.is_some());
+        match &*self.0.newest.lock() {
+            Some((phase, since)) if since.elapsed() >= QUIET || (phase.retracted.is_some() && !retracted) => {
+                Ok(phase.copy())
+            }
             Some((_, since)) => Err(*since + QUIET),
             None => Err(Instant::now() + QUIET),
         }
     }
 }
 
-/// Drives `work` to its end; a phase that lasts longer than the quiet time is written beside it, once. A write in flight is finished before this returns, so that it cannot overwrite the result.
-pub(super) async fn follow<T, W: Future<Output = ()>>(
+/// Drives `work` to its end; a phase that lasts longer than the quiet time is written beside it, once, and one that
+/// retracts something at once. A write in flight is finished before this returns, so that it cannot overwrite the result.
+pub(super) async fn follow<K, T, W: Future<Output = ()>>(
     work: impl Future<Output = T>,
-    phases: &Phases,
-    write: impl Fn(Phase) -> W,
+    phases: &Phases<K>,
+    write: impl Fn(Phase<K>) -> W,
 ) -> T {
     let mut work = pin!(work);
-    let mut written = None;
+    let mut written: Option<Phase<K>> = None;
     let mut look = Instant::now() + QUIET;
     loop {
         tokio::select! {
             biased;
             result = &mut work => return result,
+            () = phases.0.urgent.notified() => {}
             () = tokio::time::sleep_until(look) => {}
         }
-        let phase = match phases.lasting() {
+        let phase = match phases.due(written.as_ref()) {
             Ok(phase) => phase,
             Err(later) => {
                 look = later;
@@ -63,10 +111,10 @@ pub(super) async fn follow<T, W: Future<Output = ()>>(
             }
         };
         look = Instant::now() + QUIET;
-        if written.as_ref() == Some(&phase) {
+        if written.as_ref().is_some_and(|written| written.says(&phase)) {
             continue;
         }
-        written = Some(phase.clone());
+        written = Some(phase.copy());
         let mut writing = pin!(write(phase));
         let early = tokio::select! {
             biased;
@@ -84,11 +132,11 @@ pub(super) async fn follow<T, W: Future<Output = ()>>(
 mod tests {
     use super::*;
 
-    fn phase(text: &str) -> Phase {
-        Phase { ready: text.into(), reconciling: text.into() }
+    fn phase(text: &str) -> Phase<()> {
+        Phase::of(text, text)
     }
 
-    async fn written(work: impl Future<Output = ()>, phases: &Phases) -> Vec<Phase> {
+    async fn written(work: impl Future<Output = ()>, phases: &Phases<()>) -> Vec<Phase<()>> {
         let log = Arc::new(Mutex::new(Vec::new()));
         follow(work, phases, |phase| {
             let log = log.clone();
@@ -96,7 +144,7 @@ mod tests {
         })
         .await;
         let log = log.lock();
-        log.clone()
+        log.iter().map(Phase::copy).collect()
     }
 
     #[tokio::test(start_paused = true)]
@@ -131,5 +179,18 @@ mod tests {
     async fn a_run_without_a_phase_writes_nothing() {
         let work = tokio::time::sleep(Duration::from_secs(3));
         assert_eq!(written(work, &Phases::default()).await, []);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_retracted_is_written_at_once_and_stays_so() {
+        let phases = Phases::default();
+        let retracted = |text| Phase { retracted: Some(Arc::new(())), ..phase(text) };
+        let work = async {
+            phases.set(retracted("lost"));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            phases.set(phase("building"));
+            tokio::time::sleep(Duration::from_secs(3)).await;
+        };
+        assert_eq!(written(work, &phases).await, [retracted("lost"), retracted("building")]);
     }
 }

@@ -76,8 +76,8 @@ where
     }
 
     /// A suspended object is left alone; only the request is noted, so that nobody waits for it.
-    pub(super) async fn suspended<R: Reconciler<Object = K>>(&self, object: &K) -> Next {
-        let shown = R::suspended(object);
+    pub(super) async fn suspended<R: Reconciler<Object = K>>(&self, reconciler: &R, object: &K) -> Next {
+        let shown = reconciler.suspended(object).await;
         let shown = shown.and_then(|shown| merge_diff(&status_of(object), &status_of(&shown)));
         let mut status = shown.unwrap_or_else(|| json!({}));
         let requested = requested_at(object);
@@ -91,10 +91,11 @@ where
     }
 
     /// Writes that a run lasts. Best effort: the result is what counts.
-    pub(super) async fn progress(&self, object: Arc<K>, phase: Phase) {
+    pub(super) async fn progress(&self, object: Arc<K>, phase: Phase<K>) {
         let object = self.latest(&object);
         let generation = object.meta().generation.unwrap_or_default();
-        let mut conditions = object.conditions().to_vec();
+        let shown = phase.retracted.as_ref().unwrap_or(&object);
+        let mut conditions = shown.conditions().to_vec();
         let now = self.now();
         condition::remove(&mut conditions, "Stalled");
         for (type_, status, message) in
@@ -102,7 +103,9 @@ where
         {
             condition::set(&mut conditions, type_, status, "Progressing", message, generation, now);
         }
-        let _ = self.write_status(&object, json!({ "conditions": conditions })).await;
+        let mut status = merge_diff(&status_of(&*object), &status_of(&**shown)).unwrap_or_else(|| json!({}));
+        set_field(&mut status, "conditions", json!(conditions));
+        let _ = self.write_status(&object, status).await;
     }
 
     /// Writes the status if it differs, then tells.

@@ -27,11 +27,11 @@ pub struct Run<K> {
     pub now: Timestamp,
     /// Cancelled when something newer made this run obsolete, or the service stops: return soon, at a safe point.
     pub cancel: CancellationToken,
-    phases: Phases,
+    phases: Phases<K>,
 }
 
 impl<K: FluxObject> Run<K> {
-    pub(super) fn new(object: Arc<K>, ticket: Ticket, phases: Phases, now: Timestamp) -> Self {
+    pub(super) fn new(object: Arc<K>, ticket: Ticket, phases: Phases<K>, now: Timestamp) -> Self {
         let Ticket { key, causes, cancel, .. } = ticket;
         Self { object, key, causes, started: Instant::now(), now, cancel, phases }
     }
@@ -50,7 +50,13 @@ impl<K: FluxObject> Run<K> {
     /// Says what the run is doing. It is written to the status (Reconciling=True, Ready=Unknown, both `Progressing`) only
     /// when the run lasts; both messages are complete sentences for people.
     pub fn phase(&self, ready: impl Into<String>, reconciling: impl Into<String>) {
-        self.phases.set(Phase { ready: ready.into(), reconciling: reconciling.into() });
+        self.phases.set(Phase::of(ready, reconciling));
+    }
+
+    /// As [`Run::phase`], and written at once with the status of `object`, which no longer claims something that has turned
+    /// out to be untrue: nobody is to rely on it while the run makes it true again.
+    pub fn retract(&self, object: K, message: &str) {
+        self.phases.set(Phase { retracted: Some(Arc::new(object)), ..Phase::of(message, message) });
     }
 
     /// Whether someone asked for this run by annotation and has not been served yet.

@@ -43,7 +43,7 @@ impl Reconciler for ReceiverReconciler {
     type Object = Receiver;
 
     /// The generation counts as observed; all else stays as it was.
-    fn suspended(receiver: &Receiver) -> Option<Receiver> {
+    async fn suspended(&self, receiver: &Receiver) -> Option<Receiver> {
         let mut shown = receiver.clone();
         shown.status.get_or_insert_default().observed_generation =
             receiver.metadata.generation.unwrap_or_default();

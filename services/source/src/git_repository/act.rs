@@ -3,7 +3,7 @@
 use super::GitReconciler;
 use super::decide::{self, SparsePath};
 use super::tree::CommitTree;
-use crate::source::{Attempt, Failure, Source, Success, pack, sparse};
+use crate::source::{Attempt, Failure, Published, Success, pack, sparse};
 use crate::storage::NewArtifact;
 use std::io;
 use weir_api::GitRepository;
@@ -44,9 +44,8 @@ impl GitReconciler {
         let up_to_date = format!("artifact up-to-date with remote revision: '{revision}'");
         let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
         Ok(Success {
-            artifact,
-            message: format!("stored artifact for commit '{summary}'"),
             unchanged: is_same.then(|| EventDraft::trace("ArtifactUpToDate", up_to_date)),
+            ..Success::new(artifact, format!("stored artifact for commit '{summary}'"))
         })
     }
 

@@ -3,7 +3,7 @@
 use super::OciReconciler;
 use super::decide::{self, Operation};
 use super::observe::{Target, pull_failure};
-use crate::source::{Attempt, Failure, Source, Success, pack};
+use crate::source::{Attempt, Failure, Published, Success, pack};
 use crate::storage::NewArtifact;
 use std::io::{self, Seek, Write};
 use tempfile::SpooledTempFile;
@@ -47,10 +47,10 @@ impl OciReconciler {
         status.url = latest;
         let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
         let up_to_date = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
+        let message = decide::stored_event(&artifact, &url);
         Ok(Success {
-            message: decide::stored_event(&artifact, &url),
             unchanged: is_same.then(|| EventDraft::trace("ArtifactUpToDate", up_to_date)),
-            artifact,
+            ..Success::new(artifact, message)
         })
     }
 

@@ -31,7 +31,11 @@ impl<'a, S: Source> Attempt<'a, S> {
         };
         let progress = progress(&object, &found);
         let known = known_artifact(&mut object, &found, |path| storage.url_of(path));
-        run.phase(&progress, &progress);
+        match found {
+            // Nobody may be sent to a dead address while the artifact is made again (SRC-REC-15).
+            Found::Missing | Found::Broken { .. } => run.retract(object.clone(), &progress),
+            Found::Nothing | Found::Whole => run.phase(&progress, &progress),
+        }
         Attempt { run, object, known, found, collected, progress, remarks: Vec::new() }
     }
 

@@ -1,5 +1,6 @@
 //! Why a source has no new artifact: a condition, a reason, a sentence, and what happens next (SRC 3.3).
 
+use std::time::Duration;
 use weir_api::condition_type::{FETCH_FAILED, SOURCE_VERIFIED, STORAGE_OPERATION_FAILED};
 use weir_artifact::StoreError;
 
@@ -8,6 +9,8 @@ use weir_artifact::StoreError;
 pub(crate) enum Severity {
     /// It is tried again, later each time.
     Retried,
+    /// It is tried again after this long: another object is not ready yet.
+    Waiting(Duration),
     /// A person has to change the object.
     Stalled,
 }
@@ -55,13 +58,19 @@ impl Failure {
         Failure::fetch("InvalidConfiguration", format!("{what} is not supported by this version")).stalled()
     }
 
-    fn new(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Failure {
+    /// Any condition of a kind's own.
+    pub(crate) fn new(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Failure {
         Failure { condition, reason, message: message.into(), severity: Severity::Retried, remark: None }
     }
 
     /// The same failure, not tried again until the object changes.
     pub(crate) fn stalled(self) -> Failure {
         Failure { severity: Severity::Stalled, ..self }
+    }
+
+    /// The same failure, of something that another object has to change: no error, looked at again after `pause`.
+    pub(crate) fn waiting(self, pause: Duration) -> Failure {
+        Failure { severity: Severity::Waiting(pause), ..self }
     }
 
     /// The same failure with a remark.

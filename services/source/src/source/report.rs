@@ -1,10 +1,10 @@
 //! What a run came to, in conditions and events (SRC-REC-7…10, SRC-EVT-1…2).
 
-use super::{Failure, Severity, Source};
+use super::{Failure, Severity, Source, Success};
 use crate::storage::Found;
 use weir_api::condition_type::{
-    ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, INCLUDE_UNAVAILABLE, READY, RECONCILING,
-    SOURCE_VERIFIED, STALLED, STORAGE_OPERATION_FAILED,
+    ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, BUILD_FAILED, FETCH_FAILED, INCLUDE_UNAVAILABLE, READY,
+    RECONCILING, SOURCE_VERIFIED, STALLED, STORAGE_OPERATION_FAILED,
 };
 use weir_api::{Artifact, Condition, reason};
 use weir_runtime::condition::{self, Status};
@@ -13,19 +13,11 @@ use weir_runtime::{EventDraft, Next, Outcome};
 /// Annotations that events about artifacts carry.
 const REVISION_KEY: &str = "source.toolkit.fluxcd.io/revision";
 const DIGEST_KEY: &str = "source.toolkit.fluxcd.io/digest";
+const NEW_ARTIFACT: &str = "NewArtifact";
 
 /// Conditions that say that a run failed. At most one of them is set: the one of the newest run.
-const FAILURES: [&str; 4] = [STORAGE_OPERATION_FAILED, FETCH_FAILED, INCLUDE_UNAVAILABLE, SOURCE_VERIFIED];
-
-/// A successful run.
-pub(crate) struct Success {
-    /// The artifact to advertise: a new one, or the one that is there.
-    pub(crate) artifact: Artifact,
-    /// What to tell of it, if there is anything new.
-    pub(crate) message: String,
-    /// What to tell Kubernetes when there is nothing new.
-    pub(crate) unchanged: Option<EventDraft>,
-}
+const FAILURES: [&str; 5] =
+    [STORAGE_OPERATION_FAILED, FETCH_FAILED, BUILD_FAILED, INCLUDE_UNAVAILABLE, SOURCE_VERIFIED];
 
 /// Makes the report of one run.
 pub(crate) struct Report<'a, S> {
@@ -62,23 +54,18 @@ impl<S: Source> Report<'_, S> {
     fn succeeded(&self, mut object: S, success: Success) -> Outcome<S> {
         let interval = object.interval().map_or(std::time::Duration::ZERO, |interval| interval.to_std());
         let generation = self.generation();
-        let message = S::stored_message(&success.artifact.revision);
+        let message = S::stored_message(&success);
+        let reason = success.reason.unwrap_or(reason::SUCCEEDED);
         let parts = object.status_mut();
         parts.conditions.retain(|condition| !is_failure(condition));
         for gone in [RECONCILING, STALLED, ARTIFACT_OUTDATED] {
             condition::remove(parts.conditions, gone);
         }
-        for stored in [ARTIFACT_IN_STORAGE, READY] {
-            condition::set(
-                parts.conditions,
-                stored,
-                Status::True,
-                reason::SUCCEEDED,
-                &message,
-                generation,
-                self.now,
-            );
-        }
+        let mut set = |type_, reason, message: &str| {
+            condition::set(parts.conditions, type_, Status::True, reason, message, generation, self.now);
+        };
+        set(ARTIFACT_IN_STORAGE, reason, &message);
+        set(READY, reason, &message);
         sort(parts.conditions);
         *parts.observed_generation = generation;
         let is_new =
@@ -90,8 +77,8 @@ impl<S: Source> Report<'_, S> {
                 .with(DIGEST_KEY, &success.artifact.digest)
         };
         let told = match (is_new, has_recovered) {
-            (true, _) => Some(tell("NewArtifact")),
-            (false, true) => Some(tell(reason::SUCCEEDED)),
+            (true, _) => Some(tell(success.reason.unwrap_or(NEW_ARTIFACT))),
+            (false, true) => Some(tell(reason)),
             (false, false) => None,
         };
         let line = told.as_ref().or(success.unchanged.as_ref()).map(|event| event.message.clone());
@@ -121,16 +108,24 @@ impl<S: Source> Report<'_, S> {
                 *parts.observed_generation = generation;
                 Next::Stop
             }
-            Severity::Retried => {
+            Severity::Retried | Severity::Waiting(_) => {
                 set(RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, &self.progress);
-                Next::Backoff
+                match failure.severity {
+                    Severity::Waiting(pause) => Next::After(pause),
+                    _ => Next::Backoff,
+                }
             }
         };
         sort(parts.conditions);
         let remark = failure.remark.map(|remark| EventDraft::trace(reason, remark));
         let mut outcome = Outcome::new(object, next);
         outcome.events.extend(remark);
-        outcome.event(EventDraft::error(reason, message)).error(message)
+        match failure.severity {
+            Severity::Waiting(_) => outcome.event(EventDraft::trace(reason, message)).info(message),
+            Severity::Retried | Severity::Stalled => {
+                outcome.event(EventDraft::error(reason, message)).error(message)
+            }
+        }
     }
 
     fn generation(&self) -> i64 {
@@ -193,21 +188,6 @@ pub(crate) fn known_artifact<S: Source>(
     }
     condition::remove(parts.conditions, ARTIFACT_IN_STORAGE);
     None
-}
-
-/// A suspended object is left as it is; that its newest generation was seen is all that is noted.
-pub(crate) fn shown_suspended<S: Source>(object: &S) -> Option<S> {
-    let generation = object.meta().generation.unwrap_or_default();
-    if object.conditions().is_empty() || object.observed_generation() == generation {
-        return None;
-    }
-    let mut object = object.clone();
-    let parts = object.status_mut();
-    *parts.observed_generation = generation;
-    if let Some(ready) = parts.conditions.iter_mut().find(|condition| condition.type_ == READY) {
-        ready.observed_generation = Some(generation);
-    }
-    Some(object)
 }
 
 #[cfg(test)]

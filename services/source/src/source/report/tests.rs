@@ -1,4 +1,5 @@
 use super::*;
+use crate::source::Published;
 use rstest::rstest;
 use serde_json::{Value, json};
 use weir_api::{FluxObject, GitRepository};
@@ -24,9 +25,8 @@ fn artifact(digest: &str) -> Artifact {
 
 fn success(digest: &str) -> Success {
     Success {
-        artifact: artifact(digest),
-        message: "stored artifact for commit 'c'".into(),
         unchanged: Some(EventDraft::trace("GitOperationSucceeded", "no changes")),
+        ..Success::new(artifact(digest), "stored artifact for commit 'c'")
     }
 }
 
@@ -142,12 +142,25 @@ fn an_artifact_gets_its_present_address() {
 }
 
 #[test]
-fn suspension_notes_the_generation_only() {
-    assert!(shown_suspended(&object(1, json!({ "observedGeneration": -1 }))).is_none());
-    let mut stored = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
-    stored.metadata.generation = Some(2);
-    let shown = shown_suspended(&stored).unwrap();
-    assert_eq!(shown.observed_generation(), 2);
-    let lines = [("Ready", "True", "Succeeded", 2), ("ArtifactInStorage", "True", "Succeeded", 1)];
-    assert_eq!(conditions(&shown), expected(&lines));
+fn what_waits_for_another_object_is_no_error() {
+    let pause = std::time::Duration::from_secs(30);
+    let failure = Failure::new(INCLUDE_UNAVAILABLE, "NotFound", "no").waiting(pause);
+    let outcome = report(&object(1, json!({})), Err(failure));
+    assert_eq!(outcome.next, Next::After(pause));
+    assert_eq!(outcome.log, Some((tracing::Level::INFO, "no".to_owned())));
+}
+
+#[test]
+fn kinds_may_have_reasons_of_their_own() {
+    let success = Success {
+        reason: Some("ChartPullSucceeded"),
+        ..success("sha256:a")
+    };
+    let outcome = report(&object(1, json!({})), Ok(success));
+    let lines = [
+        ("Ready", "True", "ChartPullSucceeded", 1),
+        ("ArtifactInStorage", "True", "ChartPullSucceeded", 1),
+    ];
+    assert_eq!(conditions(&outcome.object), expected(&lines));
+    assert_eq!(events(&outcome), ["ChartPullSucceeded", "GitOperationSucceeded"]);
 }

@@ -1,0 +1,162 @@
+//! The kinds whose objects advertise an artifact, with their Rust types forgotten: added in one place, and from then on
+//! swept, listed and streamed alike.
+
+use crate::source::Published;
+use crate::storage::Storage;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tonic::async_trait;
+use weir_api::{Artifact, FluxObject};
+use weir_runtime::{Cache, Change, ObjectKey, Service, ServiceError};
+
+/// How often directories of objects that are gone are looked for, beside the start (SRC-STO-13).
+const SWEEP: Duration = Duration::from_secs(60 * 60);
+
+/// An object as it stands in a cache, as far as consumers of artifacts care.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) kind: &'static str,
+    pub(crate) key: ObjectKey,
+    /// Version of the object, by which a watch is resumed.
+    pub(crate) version: u64,
+    /// What it advertises.
+    pub(crate) artifact: Option<Artifact>,
+    /// Whether it is Ready.
+    pub(crate) ready: bool,
+    /// Whether it is gone; the rest is as it was last.
+    pub(crate) deleted: bool,
+    /// The last request to reconcile that was handled.
+    pub(crate) handled: Option<String>,
+}
+
+impl Entry {
+    fn of<S: Published>(object: &S, deleted: bool) -> Entry {
+        let is_ready = |condition: &weir_api::Condition| {
+            condition.type_ == weir_api::condition_type::READY && condition.status == "True"
+        };
+        Entry {
+            kind: S::KIND,
+            key: ObjectKey::of(object),
+            version: object
+                .meta()
+                .resource_version
+                .as_deref()
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0),
+            artifact: object.artifact().cloned(),
+            ready: object.conditions().iter().any(is_ready),
+            deleted,
+            handled: object.last_handled_reconcile_at().map(str::to_owned),
+        }
+    }
+}
+
+/// One kind.
+#[async_trait]
+pub(crate) trait Kind: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn group(&self) -> &'static str;
+    fn version(&self) -> &'static str;
+    fn plural(&self) -> &'static str;
+    fn get(&self, key: &ObjectKey) -> Option<Entry>;
+    fn list(&self) -> Vec<Entry>;
+    /// Calls back with every object that is there, and then with every change. The callback must be quick.
+    fn follow(&self, tell: Box<dyn Fn(Entry) + Send + Sync>);
+    async fn synced(&self);
+}
+
+#[async_trait]
+impl<S: Published> Kind for Cache<S> {
+    fn name(&self) -> &'static str {
+        S::KIND
+    }
+
+    fn group(&self) -> &'static str {
+        <S as FluxObject>::GROUP
+    }
+
+    fn version(&self) -> &'static str {
+        <S as FluxObject>::VERSION
+    }
+
+    fn plural(&self) -> &'static str {
+        <S as FluxObject>::PLURAL
+    }
+
+    fn get(&self, key: &ObjectKey) -> Option<Entry> {
+        Cache::get(self, key).map(|object| Entry::of(&*object, false))
+    }
+
+    fn list(&self) -> Vec<Entry> {
+        Cache::list(self).iter().map(|object| Entry::of(&**object, false)).collect()
+    }
+
+    fn follow(&self, tell: Box<dyn Fn(Entry) + Send + Sync>) {
+        self.on_change(move |change: &Change<S>| {
+            if let Some(object) = change.latest() {
+                tell(Entry::of(&**object, change.new.is_none()));
+            }
+        });
+    }
+
+    async fn synced(&self) {
+        Cache::synced(self).await;
+    }
+}
+
+/// All kinds of this process. Cheap to clone once it is complete.
+#[derive(Clone, Default)]
+pub(crate) struct Catalog {
+    kinds: Vec<Arc<dyn Kind>>,
+}
+
+impl Catalog {
+    /// Watches the objects of a kind that belong to this shard, and adds the kind.
+    pub(crate) async fn add<S: Published>(&mut self, service: &Service) -> Result<Cache<S>, ServiceError> {
+        let objects: Cache<S> = service.cache_sharded().await?;
+        self.kinds.push(Arc::new(objects.clone()));
+        Ok(objects)
+    }
+
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<dyn Kind>> {
+        self.kinds.iter()
+    }
+
+    pub(crate) fn kind(&self, name: &str) -> Option<&Arc<dyn Kind>> {
+        self.kinds.iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// Removes what belongs to no object, now and every hour, while this replica leads.
+pub(crate) fn sweep(service: &Service, storage: Storage, catalog: Catalog) {
+    let mut leader = service.leader();
+    service.spawn(async move {
+        if leader.wait_for(|leads| *leads).await.is_err() {
+            return;
+        }
+        let mut hours = tokio::time::interval(SWEEP);
+        loop {
+            hours.tick().await;
+            for kind in catalog.kinds() {
+                kind.synced().await;
+                sweep_kind(&storage, kind.clone()).await;
+            }
+        }
+    });
+}
+
+async fn sweep_kind(storage: &Storage, kind: Arc<dyn Kind>) {
+    let store = storage.store().clone();
+    let name = kind.name();
+    let work = move || {
+        // Asked when a directory is about to go: an object may have come since the sweep began.
+        let is_live = |namespace: &str, name: &str| kind.get(&ObjectKey::new(namespace, name)).is_some();
+        store.sweep(&kind.name().to_lowercase(), &is_live, SystemTime::now())
+    };
+    match storage.blocking(work).await {
+        Ok(Ok(0)) => {}
+        Ok(Ok(count)) => tracing::info!(kind = name, count, "removed artifacts of objects that are gone"),
+        Ok(Err(error)) => tracing::warn!(kind = name, %error, "storage was not swept"),
+        Err(error) => tracing::warn!(kind = name, %error, "storage was not swept"),
+    }
+}

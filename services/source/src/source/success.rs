@@ -1,0 +1,24 @@
+//! What a run brought: the artifact to advertise and what is said of it.
+
+use weir_api::Artifact;
+use weir_runtime::EventDraft;
+
+/// A successful run. Made by [`Success::new`], with what else there is to say as fields.
+pub(crate) struct Success {
+    /// The artifact to advertise: a new one, or the one that is there.
+    pub(crate) artifact: Artifact,
+    /// What to tell of it, if it is new or the source has recovered.
+    pub(crate) message: String,
+    /// What to tell Kubernetes when there is nothing new.
+    pub(crate) unchanged: Option<EventDraft>,
+    /// The reason of conditions and events, for kinds that have one of their own (`ChartPullSucceeded`).
+    pub(crate) reason: Option<&'static str>,
+}
+
+impl Success {
+    /// An artifact and the sentence about it.
+    pub(crate) fn new(artifact: Artifact, message: impl Into<String>) -> Success {
+        let message = message.into();
+        Success { artifact, message, unchanged: None, reason: None }
+    }
+}

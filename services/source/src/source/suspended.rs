@@ -1,0 +1,89 @@
+//! A suspended source: nothing is fetched, but nothing is claimed that is not so.
+
+use super::{Source, known_artifact};
+use crate::storage::{Found, Storage};
+use weir_api::condition_type::{ARTIFACT_IN_STORAGE, READY};
+use weir_runtime::condition::{self, Status};
+
+/// Reason of the conditions of a suspended object whose artifact is gone.
+const REASON: &str = "ArtifactNotFound";
+const MESSAGE: &str = "artifact disappeared from storage, resume the object to fetch it again";
+
+/// The object as it should be shown: its newest generation was seen; an artifact whose file is gone, as after a restart
+/// on an empty disk, is no longer advertised (SRC deviation 23). None when nothing was ever said of it.
+pub(crate) async fn suspended<S: Source>(storage: &Storage, object: &S) -> Option<S> {
+    if object.conditions().is_empty() {
+        return None;
+    }
+    let found = match (object.location(), object.artifact()) {
+        (Ok(at), Some(artifact)) => storage.look(&at, artifact).await,
+        _ => Found::Nothing,
+    };
+    Some(shown(object, &found, |path| storage.url_of(path)))
+}
+
+fn shown<S: Source>(object: &S, found: &Found, url: impl Fn(&str) -> Option<String>) -> S {
+    let now = jiff::Timestamp::now();
+    let generation = object.meta().generation.unwrap_or_default();
+    let mut object = object.clone();
+    if *found != Found::Nothing {
+        known_artifact(&mut object, found, url);
+    }
+    let parts = object.status_mut();
+    *parts.observed_generation = generation;
+    if let Some(ready) = parts.conditions.iter_mut().find(|condition| condition.type_ == READY) {
+        ready.observed_generation = Some(generation);
+    }
+    if matches!(found, Found::Missing | Found::Broken { .. }) {
+        for type_ in [ARTIFACT_IN_STORAGE, READY] {
+            condition::set(parts.conditions, type_, Status::False, REASON, MESSAGE, generation, now);
+        }
+    }
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+    use weir_api::GitRepository;
+
+    fn stored() -> GitRepository {
+        let condition = |type_: &str| {
+            json!({ "type": type_, "status": "True", "reason": "Succeeded", "message": "m", "observedGeneration": 1,
+                "lastTransitionTime": "2026-01-02T03:04:05Z" })
+        };
+        serde_json::from_value(json!({
+            "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+            "metadata": { "name": "a", "namespace": "b", "generation": 2 },
+            "spec": { "url": "https://h/r", "interval": "1m", "suspend": true },
+            "status": { "observedGeneration": 1, "conditions": [condition("Ready"), condition("ArtifactInStorage")],
+                "artifact": { "path": "p", "url": "http://old/p", "digest": "sha256:a", "revision": "r",
+                    "lastUpdateTime": "2026-01-02T03:04:05Z" } },
+        }))
+        .unwrap()
+    }
+
+    #[rstest]
+    #[case(Found::Whole, "True", true)]
+    #[case(Found::Missing, "False", false)]
+    #[case(Found::Broken { reason: "x".into() }, "False", false)]
+    fn a_lost_artifact_is_no_longer_advertised(
+        #[case] found: Found,
+        #[case] ready: &str,
+        #[case] there: bool,
+    ) {
+        let status = shown(&stored(), &found, |path| Some(format!("http://new/{path}"))).status.unwrap();
+        let status: Value = serde_json::to_value(status).unwrap();
+        assert_eq!(status["observedGeneration"], 2);
+        for condition in status["conditions"].as_array().unwrap() {
+            assert_eq!(condition["status"], ready, "{condition}");
+        }
+        assert_eq!(status["conditions"][0]["observedGeneration"], 2);
+        assert_eq!(status["artifact"].is_object(), there);
+        if there {
+            assert_eq!(status["artifact"]["url"], "http://new/p");
+        }
+    }
+}
