@@ -152,15 +152,10 @@ fn what_waits_for_another_object_is_no_error() {
 
 #[test]
 fn kinds_may_have_reasons_of_their_own() {
-    let success = Success {
-        reason: Some("ChartPullSucceeded"),
-        ..success("sha256:a")
-    };
+    let success = Success { reason: Some("ChartPullSucceeded"), ..success("sha256:a") };
     let outcome = report(&object(1, json!({})), Ok(success));
-    let lines = [
-        ("Ready", "True", "ChartPullSucceeded", 1),
-        ("ArtifactInStorage", "True", "ChartPullSucceeded", 1),
-    ];
+    let lines =
+        [("Ready", "True", "ChartPullSucceeded", 1), ("ArtifactInStorage", "True", "ChartPullSucceeded", 1)];
     assert_eq!(conditions(&outcome.object), expected(&lines));
     assert_eq!(events(&outcome), ["ChartPullSucceeded", "GitOperationSucceeded"]);
 }
