@@ -15,17 +15,20 @@ enum Token {
 
 /// A parsed component pattern. A malformed one (unclosed class, trailing backslash) matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Glob {
+pub struct Glob {
     tokens: Option<Vec<Token>>,
 }
 
 impl Glob {
-    pub(crate) fn parse(pattern: &str) -> Glob {
+    /// Parses one component's pattern.
+    #[must_use]
+    pub fn parse(pattern: &str) -> Glob {
         Glob { tokens: tokens(pattern) }
     }
 
     /// Whether the whole `name` matches. Linear in `name` for each star: on a mismatch only the last star is widened.
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
         let Some(tokens) = &self.tokens else { return false };
         let name: Vec<char> = name.chars().collect();
         let (mut token, mut at) = (0, 0);

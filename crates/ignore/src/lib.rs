@@ -16,6 +16,7 @@ mod defaults;
 mod glob;
 mod pattern;
 
+pub use glob::Glob;
 pub use pattern::Pattern;
 
 /// Name of the files in a source that hold its patterns.

@@ -1,0 +1,310 @@
+//! A chart in memory: what is in a package or in a directory, and how it becomes a package again.
+
+mod ignore;
+mod package;
+mod source;
+
+use crate::Limits;
+use crate::metadata::{self, Dependency, Metadata, MetadataError, V1};
+use crate::values::ValuesError;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::io;
+use weir_artifact::{RelPath, RelPathError, Untar, UntarError};
+
+pub use source::{find, read};
+
+/// Files with a meaning of their own.
+pub const CHART_FILE: &str = "Chart.yaml";
+/// Default values of a chart.
+pub const VALUES_FILE: &str = "values.yaml";
+const LOCK_FILE: &str = "Chart.lock";
+const REQUIREMENTS_FILE: &str = "requirements.yaml";
+const REQUIREMENTS_LOCK_FILE: &str = "requirements.lock";
+/// Directory of the charts that a chart needs.
+const CHARTS: &str = "charts";
+/// Charts inside charts inside charts; Helm's umbrella charts have two or three levels.
+const MAX_NESTING: usize = 8;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Why something is no chart. The texts are Helm's.
+#[derive(Debug, thiserror::Error)]
+pub enum ChartError {
+    /// The description is missing or wrong.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+    /// There is no description.
+    #[error("open {path}: no such file or directory")]
+    NoChartFile {
+        /// Where it should be.
+        path: String,
+    },
+    /// There is nothing at a path.
+    #[error("stat {path}: no such file or directory")]
+    NotFound {
+        /// The path, below the source's root.
+        path: String,
+    },
+    /// The package is too large.
+    #[error("size of chart '{name}' exceeds '{limit}' bytes limit")]
+    TooLarge {
+        /// The package.
+        name: String,
+        /// The cap.
+        limit: u64,
+    },
+    /// One file of a directory is too large.
+    #[error("cannot load file {path} as file size ({size}) exceeds limit ({limit})")]
+    FileTooLarge {
+        /// The file.
+        path: String,
+        /// Its bytes.
+        size: u64,
+        /// The cap.
+        limit: u64,
+    },
+    /// More files, or more bytes in all, than a chart may have.
+    #[error("chart has more than {limit} {what}")]
+    TooMuch {
+        /// Files or bytes.
+        what: &'static str,
+        /// The cap.
+        limit: u64,
+    },
+    /// A path that starts at the root.
+    #[error("chart illegally contains absolute paths")]
+    Absolute,
+    /// A path that leads up.
+    #[error("chart illegally references parent directory")]
+    Parent,
+    /// A file beside the chart's directory.
+    #[error("chart illegally contains content outside the base directory")]
+    Outside,
+    /// Drive letters and other names that are no paths.
+    #[error("chart contains illegally named files")]
+    Name,
+    /// The package has nothing in it.
+    #[error("no files in chart archive")]
+    Empty,
+    /// The package is damaged or hostile.
+    #[error("failed to load chart archive: {source}")]
+    Archive {
+        /// What is wrong.
+        #[source]
+        source: UntarError,
+    },
+    /// Charts inside charts, without end.
+    #[error("charts are nested deeper than {MAX_NESTING} levels")]
+    Nesting,
+    /// A chart inside the chart is none.
+    #[error("error unpacking subchart {subchart} in {chart}: {source}")]
+    Subchart {
+        /// The chart below `charts/`.
+        subchart: String,
+        /// The chart around it.
+        chart: String,
+        /// What is wrong with it.
+        #[source]
+        source: Box<ChartError>,
+    },
+    /// A pattern that Helm does not know.
+    #[error("double-star (**) syntax is not supported in .helmignore")]
+    DoubleStar,
+    /// `values.yaml` is no mapping.
+    #[error("cannot load {VALUES_FILE}: {source}")]
+    Values {
+        /// What is wrong with it.
+        #[source]
+        source: ValuesError,
+    },
+    /// The file system failed.
+    #[error("failed to read {path}: {source}")]
+    Read {
+        /// What was read.
+        path: String,
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Files by their path in the chart.
+type Files = BTreeMap<RelPath, Bytes>;
+
+/// A chart with the charts that it brings along.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// What it says of itself, with the dependencies of `requirements.yaml` in the old format.
+    pub metadata: Metadata,
+    /// Everything but `Chart.yaml` and what lies in `charts/`.
+    files: Files,
+    /// The charts in `charts/`.
+    subcharts: Vec<Chart>,
+    /// What the lock file pins.
+    locked: Option<Vec<Dependency>>,
+}
+
+impl Chart {
+    /// Reads a packaged chart. Its description is checked.
+    ///
+    /// # Errors
+    /// When it is damaged, hostile, beyond the limits, or no chart.
+    pub fn from_archive(archive: &[u8], limits: &Limits) -> Result<Chart, ChartError> {
+        Chart::from_archive_at(archive, limits, 0)
+    }
+
+    fn from_archive_at(archive: &[u8], limits: &Limits, level: usize) -> Result<Chart, ChartError> {
+        Chart::assemble(unpack(archive, limits)?, limits, level)
+    }
+
+    /// Puts a chart together from its files.
+    fn assemble(mut files: Files, limits: &Limits, level: usize) -> Result<Chart, ChartError> {
+        if level > MAX_NESTING {
+            return Err(ChartError::Nesting);
+        }
+        let chart_file = take(&mut files, CHART_FILE)
+            .ok_or_else(|| ChartError::NoChartFile { path: CHART_FILE.to_owned() })?;
+        let mut metadata = Metadata::parse(&chart_file)?;
+        let mut lock_file = LOCK_FILE;
+        if metadata.api_version == V1 {
+            lock_file = REQUIREMENTS_LOCK_FILE;
+            if let Some(requirements) = get(&files, REQUIREMENTS_FILE) {
+                metadata.dependencies = metadata::dependencies(REQUIREMENTS_FILE, requirements)?;
+            }
+        }
+        metadata.validate()?;
+        let locked =
+            get(&files, lock_file).map(|lock| metadata::dependencies(lock_file, lock)).transpose()?;
+        let locked = locked.map(|locked| locked.into_iter().flatten().collect());
+        let subcharts = subcharts(&mut files, &metadata.name, limits, level)?;
+        Ok(Chart { metadata, files, subcharts, locked })
+    }
+
+    /// A file of the chart.
+    #[must_use]
+    pub fn file(&self, path: &RelPath) -> Option<&Bytes> {
+        self.files.get(path)
+    }
+
+    /// Replaces the chart's default values. Says whether it has any that could be replaced (SRC-CHT-15).
+    pub fn replace_values(&mut self, values: String) -> bool {
+        match self.files.iter_mut().find(|(path, _)| path.as_str() == VALUES_FILE) {
+            Some((_, content)) => {
+                *content = values.into();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// What the chart needs: as pinned by its lock file, otherwise as it says itself (SRC-CHT-13).
+    #[must_use]
+    pub fn required(&self) -> Vec<&Dependency> {
+        match &self.locked {
+            Some(locked) => locked.iter().collect(),
+            None => self.metadata.dependencies().collect(),
+        }
+    }
+
+    /// The charts that it brings along.
+    #[must_use]
+    pub fn subcharts(&self) -> &[Chart] {
+        &self.subcharts
+    }
+
+    /// Adds a chart that it needs.
+    pub fn add(&mut self, subchart: Chart) {
+        self.subcharts.push(subchart);
+    }
+}
+
+/// The files of a package, without the directory around them.
+fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, ChartError> {
+    let limits = weir_artifact::Limits {
+        download: limits.chart,
+        unpacked: limits.unpacked,
+        entries: limits.files,
+        file: limits.file,
+        depth: limits.depth,
+        ..weir_artifact::Limits::default()
+    };
+    let unpacked = Untar::new(limits).to_map(archive).map_err(archive_failure)?;
+    if unpacked.is_empty() {
+        return Err(ChartError::Empty);
+    }
+    let mut files = Files::new();
+    for (path, entry) in unpacked {
+        let (_, inner) = path.as_str().split_once('/').ok_or(ChartError::Outside)?;
+        let mut characters = inner.chars();
+        let is_drive = characters.next().is_some_and(|c| c.is_ascii_alphabetic())
+            && characters.as_str().starts_with(":/");
+        let inner = RelPath::parse(inner).ok().filter(|_| !is_drive).ok_or(ChartError::Name)?;
+        files.insert(inner, without_mark(entry.bytes));
+    }
+    Ok(files)
+}
+
+fn archive_failure(error: UntarError) -> ChartError {
+    match error {
+        UntarError::Name { source: RelPathError::Absolute { .. }, .. } => ChartError::Absolute,
+        UntarError::Name { source: RelPathError::Parent { .. }, .. } => ChartError::Parent,
+        UntarError::Name { .. } => ChartError::Name,
+        source => ChartError::Archive { source },
+    }
+}
+
+/// The charts below `charts/`, taken out of `files`: packages and directories. Names that start with `_` or `.` are not
+/// charts, and neither are signatures.
+fn subcharts(
+    files: &mut Files,
+    chart: &str,
+    limits: &Limits,
+    level: usize,
+) -> Result<Vec<Chart>, ChartError> {
+    let mut by_name: BTreeMap<String, Files> = BTreeMap::new();
+    let mut packages: BTreeMap<String, Bytes> = BTreeMap::new();
+    let inside: Vec<RelPath> = files.keys().filter(|path| is_of_subchart(path)).cloned().collect();
+    for path in inside {
+        let Some(content) = files.remove(&path) else { continue };
+        let mut parts = path.as_str().splitn(3, '/').skip(1);
+        let Some(name) = parts.next().filter(|name| !name.starts_with(['_', '.'])) else { continue };
+        match parts.next().map(RelPath::parse) {
+            Some(Ok(inner)) => drop(by_name.entry(name.to_owned()).or_default().insert(inner, content)),
+            None if name.ends_with(".tgz") => drop(packages.insert(name.to_owned(), content)),
+            // A file that lies beside the charts.
+            _ => {}
+        }
+    }
+    let failed = |name: String| {
+        move |source| ChartError::Subchart {
+            subchart: name,
+            chart: chart.to_owned(),
+            source: Box::new(source),
+        }
+    };
+    let mut found = Vec::with_capacity(by_name.len() + packages.len());
+    for (name, files) in by_name {
+        found.push(Chart::assemble(files, limits, level + 1).map_err(failed(name))?);
+    }
+    for (name, package) in packages {
+        found.push(Chart::from_archive_at(&package, limits, level + 1).map_err(failed(name))?);
+    }
+    Ok(found)
+}
+
+fn is_of_subchart(path: &RelPath) -> bool {
+    let below = path.as_str().strip_prefix(CHARTS).is_some_and(|rest| rest.starts_with('/'));
+    below && !path.as_str().ends_with(".prov")
+}
+
+fn get<'a>(files: &'a Files, name: &str) -> Option<&'a Bytes> {
+    files.iter().find(|(path, _)| path.as_str() == name).map(|(_, content)| content)
+}
+
+fn take(files: &mut Files, name: &str) -> Option<Bytes> {
+    RelPath::parse(name).ok().and_then(|path| files.remove(&path))
+}
+
+fn without_mark(content: Bytes) -> Bytes {
+    if content.starts_with(BYTE_ORDER_MARK) { content.slice(BYTE_ORDER_MARK.len()..) } else { content }
+}

@@ -1,0 +1,133 @@
+//! Charts in a tree of files, such as the artifact of a Git repository (SRC-CHT-11, SRC-CHT-12).
+
+use super::ignore::{IGNORE_FILE, Rules};
+use super::{CHART_FILE, Chart, ChartError, Files, VALUES_FILE, get, without_mark};
+use crate::{Limits, values};
+use bytes::Bytes;
+use std::io::{self, Read};
+use weir_artifact::{RelPath, Tree, TreeKind};
+
+/// What lies at a path of a tree; `None` for the path is the root.
+///
+/// # Errors
+/// When the tree cannot be read.
+pub fn find(tree: &dyn Tree, path: Option<&RelPath>) -> io::Result<Option<TreeKind>> {
+    let Some(path) = path else { return Ok(Some(TreeKind::Directory)) };
+    let parent = path.parent();
+    if find(tree, parent.as_ref())? != Some(TreeKind::Directory) {
+        return Ok(None);
+    }
+    let entries = tree.list(parent.as_ref())?;
+    Ok(entries.into_iter().find(|entry| entry.name == path.file_name()).map(|entry| entry.kind))
+}
+
+/// A file of a tree, if it has at most `limit` bytes. `None` when there is no such file.
+///
+/// # Errors
+/// When it is larger, or the tree cannot be read.
+pub fn read(tree: &dyn Tree, path: &RelPath, limit: u64) -> Result<Option<Bytes>, ChartError> {
+    let failed = |source| ChartError::Read { path: path.to_string(), source };
+    if !matches!(find(tree, Some(path)).map_err(failed)?, Some(TreeKind::File { .. })) {
+        return Ok(None);
+    }
+    let file = tree.open(path).map_err(failed)?;
+    let mut content = Vec::new();
+    file.reader.take(limit.saturating_add(1)).read_to_end(&mut content).map_err(failed)?;
+    let size = file.size.max(content.len() as u64);
+    if size > limit {
+        return Err(ChartError::FileTooLarge { path: path.to_string(), size, limit });
+    }
+    Ok(Some(without_mark(content.into())))
+}
+
+impl Chart {
+    /// Reads the chart in a directory of a tree; `None` is the root. What its `.helmignore` names stays out.
+    ///
+    /// # Errors
+    /// When there is no chart, or it is beyond the limits.
+    pub fn from_tree(
+        tree: &dyn Tree,
+        directory: Option<&RelPath>,
+        limits: &Limits,
+    ) -> Result<Chart, ChartError> {
+        let files = Collector { tree, directory, limits, bytes: 0 }.collect()?;
+        if get(&files, CHART_FILE).is_none() {
+            let path = below(directory, CHART_FILE)?.to_string();
+            return Err(ChartError::NoChartFile { path });
+        }
+        if let Some(content) = get(&files, VALUES_FILE) {
+            values::parse(VALUES_FILE, content).map_err(|source| ChartError::Values { source })?;
+        }
+        Chart::assemble(files, limits, 0)
+    }
+}
+
+/// Gathers the files of a chart's directory.
+struct Collector<'a> {
+    tree: &'a dyn Tree,
+    directory: Option<&'a RelPath>,
+    limits: &'a Limits,
+    bytes: u64,
+}
+
+impl Collector<'_> {
+    fn collect(mut self) -> Result<Files, ChartError> {
+        let ignore_file = read(self.tree, &below(self.directory, IGNORE_FILE)?, self.limits.file)?;
+        let rules = Rules::parse(&String::from_utf8_lossy(&ignore_file.unwrap_or_default()))?;
+        let mut files = Files::new();
+        let mut pending: Vec<Option<RelPath>> = vec![None];
+        while let Some(directory) = pending.pop() {
+            for (path, kind) in self.list(directory.as_ref())? {
+                let is_directory = kind == TreeKind::Directory;
+                if kind == TreeKind::Other || rules.excludes(&path, is_directory) {
+                    continue;
+                }
+                if is_directory {
+                    pending.push(Some(path));
+                } else {
+                    let content = self.read(&path)?;
+                    files.insert(path, content);
+                    self.check(files.len() as u64, self.limits.files as u64, "files")?;
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// The entries of a directory of the chart, by their path in the chart.
+    fn list(&self, directory: Option<&RelPath>) -> Result<Vec<(RelPath, TreeKind)>, ChartError> {
+        if directory.is_some_and(|directory| directory.depth() >= self.limits.depth) {
+            return Err(ChartError::TooMuch {
+                what: "directories inside each other",
+                limit: self.limits.depth as u64,
+            });
+        }
+        let place = match directory {
+            Some(directory) => Some(below(self.directory, directory.as_str())?),
+            None => self.directory.cloned(),
+        };
+        let shown = || place.as_ref().map_or_else(|| ".".to_owned(), ToString::to_string);
+        let entries = self.tree.list(place.as_ref());
+        let entries = entries.map_err(|source| ChartError::Read { path: shown(), source })?;
+        let named = |entry: weir_artifact::TreeEntry| Ok((below(directory, &entry.name)?, entry.kind));
+        entries.into_iter().map(named).collect()
+    }
+
+    fn read(&mut self, path: &RelPath) -> Result<Bytes, ChartError> {
+        let place = below(self.directory, path.as_str())?;
+        let content = read(self.tree, &place, self.limits.file)?.unwrap_or_default();
+        self.bytes += content.len() as u64;
+        self.check(self.bytes, self.limits.unpacked, "bytes")?;
+        Ok(content)
+    }
+
+    fn check(&self, count: u64, limit: u64, what: &'static str) -> Result<(), ChartError> {
+        if count > limit { Err(ChartError::TooMuch { what, limit }) } else { Ok(()) }
+    }
+}
+
+fn below(directory: Option<&RelPath>, name: &str) -> Result<RelPath, ChartError> {
+    directory
+        .map_or_else(|| RelPath::parse(name), |directory| directory.join(name))
+        .map_err(|_| ChartError::Name)
+}

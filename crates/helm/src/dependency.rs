@@ -1,0 +1,166 @@
+//! What a chart still needs, and where it comes from (SRC-CHT-13).
+
+use crate::Chart;
+use crate::metadata::Dependency;
+use crate::version;
+use url::Url;
+use weir_artifact::RelPath;
+use weir_policy::semver::SemverError;
+
+const CHARTS: &str = "charts";
+
+/// Why a dependency cannot be had. The texts are Flux's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DependencyError {
+    /// A repository by its name in someone's Helm configuration.
+    #[error("aliased repository dependency is not supported: {repository}")]
+    Alias {
+        /// What stands in the chart.
+        repository: String,
+    },
+    /// Not a repository.
+    #[error("invalid dependency repository URL: {repository}")]
+    Repository {
+        /// What stands in the chart.
+        repository: String,
+    },
+    /// The range is none.
+    #[error("invalid version/constraint format '{range}': {source}")]
+    Range {
+        /// What stands in the chart.
+        range: String,
+        /// What is wrong with it.
+        #[source]
+        source: SemverError,
+    },
+    /// Nothing lies where the chart should be.
+    #[error("no chart found at '/{path}' (reference '{repository}')")]
+    NotFound {
+        /// The path from the source's root.
+        path: String,
+        /// What stands in the chart.
+        repository: String,
+    },
+    /// The chart that was found has another version.
+    #[error("can't get a valid version for constraint '{range}'")]
+    Version {
+        /// The range.
+        range: String,
+    },
+}
+
+/// Where a dependency comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A directory or package of the same source; `None` is its root.
+    Local(Option<RelPath>),
+    /// A chart repository, over HTTP or in a registry.
+    Remote(String),
+}
+
+/// The dependencies that are not in the chart's `charts/`, by alias or name.
+#[must_use]
+pub fn missing(chart: &Chart) -> Vec<Dependency> {
+    let required = chart.required();
+    let is_there = |dependency: &Dependency| {
+        chart.subcharts().iter().any(|subchart| subchart.metadata.name == dependency.place())
+    };
+    if required.len() == chart.subcharts().len() {
+        return Vec::new();
+    }
+    required.into_iter().filter(|dependency| !is_there(dependency)).cloned().collect()
+}
+
+/// Where a dependency of the chart in `directory` comes from.
+///
+/// # Errors
+/// When its repository is of no known kind.
+pub fn origin(dependency: &Dependency, directory: Option<&RelPath>) -> Result<Origin, DependencyError> {
+    let repository = dependency.repository.trim();
+    let invalid = || DependencyError::Repository { repository: repository.to_owned() };
+    let at = |path: &str| {
+        let base = directory.map_or("", RelPath::as_str);
+        confined(&format!("{base}/{path}")).map(Origin::Local).ok_or_else(invalid)
+    };
+    if repository.is_empty() {
+        return at(&format!("{CHARTS}/{}", dependency.name));
+    }
+    if let Some(path) = repository.strip_prefix("file://") {
+        return at(path);
+    }
+    if repository.starts_with('@') || repository.starts_with("alias:") {
+        return Err(DependencyError::Alias { repository: repository.to_owned() });
+    }
+    let url = Url::parse(repository).map_err(|_| invalid())?;
+    match url.scheme() {
+        "http" | "https" | "oci" => Ok(Origin::Remote(repository.to_owned())),
+        _ => Err(invalid()),
+    }
+}
+
+/// A path below a root, however it is written: `..` does not lead out of the root, as if it were `/`. The outer `None` says
+/// that it is no path at all, the inner one that it is the root.
+#[must_use]
+pub fn confined(path: &str) -> Option<Option<RelPath>> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    if parts.is_empty() { Some(None) } else { RelPath::parse(&parts.join("/")).ok().map(Some) }
+}
+
+/// Checks that a chart of the same source is the version that is asked for.
+///
+/// # Errors
+/// When it is not, or the range is none.
+pub fn check_version(dependency: &Dependency, chart: &Chart) -> Result<(), DependencyError> {
+    let range = &dependency.version;
+    match version::is_in_range(&chart.metadata.version, range) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(DependencyError::Version { range: range.clone() }),
+        Err(source) => Err(DependencyError::Range { range: range.clone(), source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn dependency(repository: &str) -> Dependency {
+        Dependency { name: "db".into(), repository: repository.into(), ..Dependency::default() }
+    }
+
+    #[rstest]
+    #[case("", "apps/a/charts/db")]
+    #[case("file://../db", "apps/db")]
+    #[case("file://./sub", "apps/a/sub")]
+    #[case("file:///sub", "apps/a/sub")]
+    #[case("file://../../../../etc", "etc")]
+    fn local(#[case] repository: &str, #[case] expected: &str) {
+        let directory = RelPath::parse("apps/a").unwrap();
+        let path = RelPath::parse(expected).unwrap();
+        assert_eq!(origin(&dependency(repository), Some(&directory)), Ok(Origin::Local(Some(path))));
+    }
+
+    #[rstest]
+    #[case("@bitnami", "aliased repository dependency is not supported: @bitnami")]
+    #[case("alias:bitnami", "aliased repository dependency is not supported: alias:bitnami")]
+    #[case("ftp://a/b", "invalid dependency repository URL: ftp://a/b")]
+    #[case("a b", "invalid dependency repository URL: a b")]
+    fn refused(#[case] repository: &str, #[case] expected: &str) {
+        assert_eq!(origin(&dependency(repository), None).unwrap_err().to_string(), expected);
+    }
+
+    #[rstest]
+    #[case("../../etc", Some("etc"))]
+    #[case("a/../..", None)]
+    #[case("./a//b/.", Some("a/b"))]
+    fn confinement(#[case] path: &str, #[case] expected: Option<&str>) {
+        assert_eq!(confined(path).unwrap().as_ref().map(RelPath::as_str), expected);
+    }
+}

@@ -1,0 +1,89 @@
+//! Indexes of chart repositories, read as a stream: one version of one chart is in memory at a time (SRC-HRP-5, DEV 20).
+//!
+//! What a repository serves is YAML or JSON of up to 50 MiB. [`convert`] turns it into the JSON that is stored, sorted and
+//! without the entries that Helm would drop; [`releases`] reads one chart out of that JSON.
+
+mod convert;
+mod read;
+mod scratch;
+
+use crate::metadata::Metadata;
+use std::io;
+
+pub use convert::{Converted, convert};
+pub use read::releases;
+
+/// Charts of one index. The largest public repositories have some thousands.
+pub const MAX_CHARTS: usize = 100_000;
+/// Versions of one chart.
+pub const MAX_VERSIONS: usize = 100_000;
+/// Versions of one index.
+pub const MAX_RELEASES: usize = 1_000_000;
+
+/// One version of a chart in an index: what it takes to choose and to download it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Release {
+    /// The version.
+    pub version: String,
+    /// Where the package lies; the first one is used.
+    pub urls: Vec<String>,
+    /// SHA-256 of the package in hexadecimal; empty when the index has none.
+    pub digest: String,
+    /// When the package was made, RFC 3339.
+    pub created: String,
+}
+
+/// Why an index cannot be used. The texts are Helm's where it has one.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// No bytes at all.
+    #[error("empty index.yaml file")]
+    Empty,
+    /// The index does not say what it is.
+    #[error("no API version specified")]
+    NoApiVersion,
+    /// A key stands twice.
+    #[error(
+        "error converting YAML to JSON: yaml: unmarshal errors:\n  line {line}: key {key:?} already set in map"
+    )]
+    DuplicateKey {
+        /// The key.
+        key: String,
+        /// Line of the second one.
+        line: u64,
+    },
+    /// Not YAML, or YAML of another shape.
+    #[error("error converting YAML to JSON: yaml: {problem}")]
+    Yaml {
+        /// What the parser found.
+        problem: String,
+    },
+    /// JSON of another shape.
+    #[error("error unmarshaling JSON: {problem}")]
+    Json {
+        /// What the parser found.
+        problem: String,
+    },
+    /// More of something than an index may have.
+    #[error("index has more than {limit} {what}")]
+    TooMany {
+        /// Charts or versions.
+        what: &'static str,
+        /// The cap.
+        limit: usize,
+    },
+    /// The file could not be read, or the result not written.
+    #[error("failed to read index: {source}")]
+    Io {
+        /// The file system's words.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl From<Metadata> for Release {
+    fn from(metadata: Metadata) -> Self {
+        let Metadata { version, urls, digest, created, .. } = metadata;
+        Release { version, urls, digest, created }
+    }
+}

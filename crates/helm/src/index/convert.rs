@@ -1,0 +1,206 @@
+//! From what a repository serves to what is stored.
+
+use super::read::{Flow, Head, Sink, Top, Walk, walk_json};
+use super::scratch::Scratch;
+use super::{IndexError, MAX_RELEASES};
+use crate::metadata::{Metadata, V1};
+use serde::de::DeserializeSeed;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+
+/// What Go writes for a time that was never set.
+const NO_TIME: &str = "0001-01-01T00:00:00Z";
+/// Spaces before a chart's name, and before a version.
+const CHART_INDENT: &str = "    ";
+const RELEASE_INDENT: &str = "      ";
+/// Nested collections of an index; real ones have seven.
+const MAX_DEPTH: usize = 64;
+/// Anchors, aliases and merge keys of an index; generators write none.
+const MAX_ALIASES: usize = 10_000;
+/// Bytes and events that anchors may hold in memory.
+const MAX_ANCHORED_BYTES: usize = 4 << 20;
+const MAX_ANCHORED_EVENTS: usize = 100_000;
+/// Nodes of an index: a version of a chart has some thirty.
+const MAX_NODES: usize = MAX_RELEASES * 100;
+
+/// What was converted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Converted {
+    /// Charts.
+    pub charts: usize,
+    /// Versions that were kept.
+    pub releases: usize,
+    /// Versions that Helm cannot use and that were left out.
+    pub dropped: usize,
+}
+
+/// Reads an index as a repository serves it, YAML or JSON, and writes it as indented JSON, the versions of each chart in
+/// descending order, without those that are invalid (SRC-HRP-5, SRC-HRP-6).
+///
+/// # Errors
+/// When it is no index, holds more than an index may, or `out` does not take the bytes; what was written is useless then.
+pub fn convert(mut raw: impl Read + Seek, out: &mut File) -> Result<Converted, IndexError> {
+    let io = |source| IndexError::Io { source };
+    let start = first_byte(&mut raw).map_err(io)?.ok_or(IndexError::Empty)?;
+    if start == b'{' {
+        match convert_json(&mut raw, out) {
+            // YAML may start with a brace, too.
+            Err(IndexError::Json { .. }) => {}
+            result => return result,
+        }
+        raw.rewind().map_err(io)?;
+        out.rewind().map_err(io)?;
+        out.set_len(0).map_err(io)?;
+    }
+    let mut sink = Writer::begin(BufWriter::new(out))?;
+    let head = walk_yaml(&mut raw, &mut sink)?;
+    sink.finish(&head)
+}
+
+fn convert_json(raw: impl Read, out: &File) -> Result<Converted, IndexError> {
+    let mut sink = Writer::begin(BufWriter::new(out))?;
+    let head = walk_json(raw, &mut sink)?;
+    sink.finish(&head)
+}
+
+/// The first byte that is no white space; the reader stands at its start again.
+fn first_byte(raw: &mut (impl Read + Seek)) -> std::io::Result<Option<u8>> {
+    raw.rewind()?;
+    let mut first = None;
+    for byte in BufReader::new(&mut *raw).bytes() {
+        let byte = byte?;
+        if !byte.is_ascii_whitespace() {
+            first = Some(byte);
+            break;
+        }
+    }
+    raw.rewind()?;
+    Ok(first)
+}
+
+fn walk_yaml(reader: impl Read, sink: &mut impl Sink) -> Result<Head, IndexError> {
+    let budget = serde_saphyr::budget! {
+        max_reader_input_bytes: None,
+        max_events: 2 * MAX_NODES,
+        max_nodes: MAX_NODES,
+        max_depth: MAX_DEPTH,
+        max_documents: 1,
+        max_aliases: MAX_ALIASES,
+        max_anchors: MAX_ALIASES,
+        max_merge_keys: MAX_ALIASES,
+        max_recorded_anchor_events: MAX_ANCHORED_EVENTS,
+        max_recorded_anchor_bytes: MAX_ANCHORED_BYTES,
+        max_total_scalar_bytes: usize::MAX,
+    };
+    let options = serde_saphyr::options! { budget: budget, with_snippet: false };
+    let parse = |walk: &mut Walk<'_, _>| {
+        serde_saphyr::with_deserializer_from_reader_with_options(reader, options, |deserializer| {
+            Top(walk).deserialize(deserializer)
+        })
+    };
+    Walk::new(sink).run(parse, yaml_failure)
+}
+
+fn yaml_failure(error: serde_saphyr::Error) -> IndexError {
+    match error.without_snippet() {
+        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), location } => {
+            IndexError::DuplicateKey { key: key.clone(), line: location.line() }
+        }
+        other => IndexError::Yaml { problem: other.to_string() },
+    }
+}
+
+/// Writes the stored form.
+struct Writer<W: Write> {
+    out: W,
+    scratch: Scratch,
+    names: HashSet<String>,
+    name: String,
+    converted: Converted,
+}
+
+impl<W: Write> Writer<W> {
+    fn begin(mut out: W) -> Result<Writer<W>, IndexError> {
+        out.write_all(b"{\n  \"entries\": {").map_err(|source| IndexError::Io { source })?;
+        Ok(Writer {
+            out,
+            scratch: Scratch::new(),
+            names: HashSet::new(),
+            name: String::new(),
+            converted: Converted::default(),
+        })
+    }
+
+    fn finish(mut self, head: &Head) -> Result<Converted, IndexError> {
+        if head.api_version.is_empty() {
+            return Err(IndexError::NoApiVersion);
+        }
+        let generated = head.generated.as_deref().unwrap_or(NO_TIME);
+        let mut write = || {
+            let end = if self.converted.charts == 0 { "" } else { "\n  " };
+            write!(self.out, "{end}}},\n  \"apiVersion\": {},\n", quoted(&head.api_version))?;
+            write!(self.out, "  \"generated\": {}\n}}", quoted(generated))?;
+            self.out.flush()
+        };
+        write().map_err(|source| IndexError::Io { source })?;
+        Ok(self.converted)
+    }
+
+    fn write_chart(&mut self, is_null: bool) -> std::io::Result<()> {
+        let comma = if self.converted.charts == 1 { "" } else { "," };
+        write!(self.out, "{comma}\n{CHART_INDENT}{}: ", quoted(&self.name))?;
+        if self.scratch.is_empty() {
+            return write!(self.out, "{}", if is_null { "null" } else { "[]" });
+        }
+        let out = &mut self.out;
+        let mut separator = "[";
+        self.scratch.in_order(|json| {
+            out.write_all(separator.as_bytes())?;
+            separator = ",";
+            for line in json.split(|byte| *byte == b'\n') {
+                write!(out, "\n{RELEASE_INDENT}")?;
+                out.write_all(line)?;
+            }
+            Ok(())
+        })?;
+        write!(out, "\n{CHART_INDENT}]")
+    }
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> serde_json::Value {
+    text.into()
+}
+
+impl<W: Write> Sink for Writer<W> {
+    fn chart(&mut self, name: &str) -> Result<bool, IndexError> {
+        if !self.names.insert(name.to_owned()) {
+            return Err(IndexError::Json { problem: format!("chart {name:?} stands in the index twice") });
+        }
+        name.clone_into(&mut self.name);
+        self.converted.charts += 1;
+        self.scratch.clear().map_err(|source| IndexError::Io { source })?;
+        Ok(true)
+    }
+
+    fn release(&mut self, mut release: Metadata) -> Result<(), IndexError> {
+        if release.api_version.is_empty() {
+            V1.clone_into(&mut release.api_version);
+        }
+        if release.created.is_empty() {
+            NO_TIME.clone_into(&mut release.created);
+        }
+        if release.validate_for_index().is_err() {
+            self.converted.dropped += 1;
+            return Ok(());
+        }
+        self.converted.releases += 1;
+        self.scratch.push(&release)
+    }
+
+    fn chart_end(&mut self, is_null: bool) -> Result<Flow, IndexError> {
+        self.write_chart(is_null).map_err(|source| IndexError::Io { source })?;
+        Ok(Flow::Continue)
+    }
+}

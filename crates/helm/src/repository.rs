@@ -1,0 +1,267 @@
+//! Chart repositories over HTTP: the index and the packages (SRC-HRP-2, SRC-HRP-3, SRC-HRP-7, SRC-CHT-8).
+
+mod download;
+
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use std::time::Duration;
+use url::Url;
+use weir_artifact::{Algorithm, Digest};
+
+pub use download::Fetched;
+
+/// Name of the index below a repository's URL.
+const INDEX_FILE: &str = "index.yaml";
+
+/// Why something of a repository was not fetched. No text holds user info or a query.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The server could not be asked.
+    #[error("Get \"{url}\": {reason}")]
+    Transport {
+        /// What was asked for.
+        url: String,
+        /// Why not, in Go's words.
+        reason: String,
+    },
+    /// The server refused.
+    #[error("failed to fetch {url} : {status}")]
+    Status {
+        /// What was asked for.
+        url: String,
+        /// Code and phrase.
+        status: reqwest::StatusCode,
+    },
+    /// More bytes than allowed.
+    #[error("{what} exceeds the maximum {what} file size of {limit} bytes")]
+    TooLarge {
+        /// Index or chart.
+        what: &'static str,
+        /// The cap.
+        limit: u64,
+    },
+    /// The package is not the one that the index speaks of.
+    #[error("digest of {url} is sha256:{actual}, the index has {expected}")]
+    Digest {
+        /// What was fetched.
+        url: String,
+        /// The index's word.
+        expected: String,
+        /// What came.
+        actual: String,
+    },
+    /// The package's address is none.
+    #[error("invalid chart URL format: {url}")]
+    Url {
+        /// What stands in the index.
+        url: String,
+    },
+    /// The version has no address at all.
+    #[error("chart '{chart}' has no downloadable URLs")]
+    NoUrl {
+        /// The chart.
+        chart: String,
+    },
+    /// What came could not be put down.
+    #[error("failed to write download: {source}")]
+    Write {
+        /// The file system's words.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// User and password of a repository.
+#[derive(Debug, Clone)]
+pub struct BasicAuth {
+    /// The user.
+    pub username: String,
+    /// The password.
+    pub password: SecretString,
+    /// Whether they are sent to other hosts that the index names, too.
+    pub pass_on: bool,
+}
+
+/// A chart repository.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    url: Url,
+    client: Client,
+    credentials: Option<BasicAuth>,
+    timeout: Duration,
+}
+
+/// A repository's URL in its one form: a trailing slash for HTTP, none for registries. The query stays (SRC-HRP-2).
+#[must_use]
+pub fn normalized(mut url: Url) -> Url {
+    let trimmed = url.path().trim_end_matches('/').to_owned();
+    let path = if url.scheme() == "oci" { trimmed } else { format!("{trimmed}/") };
+    url.set_path(&path);
+    url
+}
+
+impl Repository {
+    /// A repository at `url`, reached with `client`; a whole download takes at most `timeout` (DEV 4).
+    #[must_use]
+    pub fn new(url: Url, client: Client, credentials: Option<BasicAuth>, timeout: Duration) -> Repository {
+        Repository { url: normalized(url), client, credentials, timeout }
+    }
+
+    /// Downloads the index of at most `limit` bytes, as it is served.
+    ///
+    /// # Errors
+    /// When the server does not give it, or it is larger.
+    pub async fn index(&self, limit: u64) -> Result<Fetched, FetchError> {
+        let mut url = self.url.clone();
+        let path = format!("{}{INDEX_FILE}", url.path());
+        url.set_path(&path);
+        self.fetch(&url, "index", limit).await
+    }
+
+    /// Downloads a package of at most `limit` bytes from the first of its URLs; its content is checked where the index
+    /// has a digest (SRC-CHT-8).
+    ///
+    /// # Errors
+    /// When there is no usable URL, the server does not give it, or it is another package.
+    pub async fn chart(
+        &self,
+        name: &str,
+        release: &crate::index::Release,
+        limit: u64,
+    ) -> Result<Fetched, FetchError> {
+        let reference = release.urls.first().ok_or_else(|| FetchError::NoUrl { chart: name.to_owned() })?;
+        let url = self.resolve(reference)?;
+        let fetched = self.fetch(&url, "chart", limit).await?;
+        let expected = release.digest.trim_start_matches("sha256:");
+        if is_sha256(expected) && !fetched.sha256().eq_ignore_ascii_case(expected) {
+            return Err(FetchError::Digest {
+                url: shown(&url),
+                expected: release.digest.clone(),
+                actual: fetched.sha256().to_owned(),
+            });
+        }
+        Ok(fetched)
+    }
+
+    /// The address of a package: relative ones lie below the repository, and get its query.
+    fn resolve(&self, reference: &str) -> Result<Url, FetchError> {
+        let refuse = || FetchError::Url { url: shown_text(reference) };
+        let url = match Url::parse(reference) {
+            Ok(url) => url,
+            Err(url::ParseError::RelativeUrlWithoutBase) => {
+                let mut url = self.url.join(reference).map_err(|_| refuse())?;
+                if url.query().is_none() {
+                    url.set_query(self.url.query());
+                }
+                url
+            }
+            Err(_) => return Err(refuse()),
+        };
+        if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err(refuse()) }
+    }
+
+    async fn fetch(&self, url: &Url, what: &'static str, limit: u64) -> Result<Fetched, FetchError> {
+        let mut request = self.client.get(without_user_info(url));
+        let (mut user, mut password) = (None, None);
+        if let Some(credentials) = self.credentials.as_ref().filter(|given| given.pass_on || self.is_own(url))
+        {
+            user = Some(credentials.username.as_str());
+            password = Some(credentials.password.expose_secret());
+        }
+        if let Some(user) = user {
+            request = request.basic_auth(user, password);
+        }
+        let download = download::download(request, url, what, limit);
+        match tokio::time::timeout(self.timeout, download).await {
+            Ok(result) => result,
+            Err(_) => {
+                Err(FetchError::Transport { url: shown(url), reason: "context deadline exceeded".to_owned() })
+            }
+        }
+    }
+
+    /// Whether a URL is on the repository's own server: credentials go nowhere else unasked (SRC-SCK-7).
+    fn is_own(&self, url: &Url) -> bool {
+        url.scheme() == self.url.scheme()
+            && url.host_str() == self.url.host_str()
+            && url.port_or_known_default() == self.url.port_or_known_default()
+    }
+}
+
+fn is_sha256(text: &str) -> bool {
+    Digest::parse(&format!("sha256:{}", text.to_lowercase()))
+        .is_ok_and(|digest| digest.algorithm() == Algorithm::Sha256)
+}
+
+fn without_user_info(url: &Url) -> Url {
+    let mut url = url.clone();
+    // Only URLs without host refuse this, and those hold none.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url
+}
+
+/// A URL for messages: no user info, no query (SRC-SCK-11).
+fn shown(url: &Url) -> String {
+    let mut url = without_user_info(url);
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
+}
+
+fn shown_text(reference: &str) -> String {
+    let reference = reference.split(['?', '#']).next().unwrap_or_default();
+    match (reference.find("://"), reference.rfind('@')) {
+        (Some(start), Some(at)) if at > start => {
+            let scheme = reference.get(..start + 3).unwrap_or_default();
+            format!("{scheme}{}", reference.get(at + 1..).unwrap_or_default())
+        }
+        _ => reference.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn repository(url: &str) -> Repository {
+        Repository::new(Url::parse(url).unwrap(), Client::new(), None, Duration::from_secs(1))
+    }
+
+    #[rstest]
+    #[case("http://h/charts", "http://h/charts/")]
+    #[case("http://h/charts///?a=b", "http://h/charts/?a=b")]
+    #[case("http://h/a%2Fb/", "http://h/a%2Fb/")]
+    #[case("oci://h/charts/", "oci://h/charts")]
+    fn one_form(#[case] url: &str, #[case] expected: &str) {
+        assert_eq!(normalized(Url::parse(url).unwrap()).as_str(), expected);
+    }
+
+    #[rstest]
+    #[case("a-1.tgz", "http://h/charts/a-1.tgz?k=v")]
+    #[case("/a-1.tgz", "http://h/a-1.tgz?k=v")]
+    #[case("https://other/a.tgz", "https://other/a.tgz")]
+    #[case("a.tgz?x=y", "http://h/charts/a.tgz?x=y")]
+    fn addresses(#[case] reference: &str, #[case] expected: &str) {
+        assert_eq!(repository("http://h/charts?k=v").resolve(reference).unwrap().as_str(), expected);
+    }
+
+    #[rstest]
+    #[case("file:///etc/passwd")]
+    #[case("oci://h/a")]
+    #[case("http://")]
+    fn no_addresses(#[case] reference: &str) {
+        assert!(repository("http://h/charts").resolve(reference).is_err());
+    }
+
+    #[rstest]
+    #[case("http://h/x", true)]
+    #[case("http://h:80/x", true)]
+    #[case("http://h:81/x", false)]
+    #[case("https://h/x", false)]
+    #[case("http://h.evil/x", false)]
+    fn own_server(#[case] url: &str, #[case] expected: bool) {
+        assert_eq!(repository("http://h/charts").is_own(&Url::parse(url).unwrap()), expected);
+    }
+}

@@ -1,0 +1,73 @@
+//! One download, put down in a temporary file while it is hashed and counted.
+
+use super::{FetchError, shown};
+use reqwest::{RequestBuilder, Response};
+use std::fs::File;
+use tokio::io::{AsyncSeekExt, AsyncWriteExt};
+use url::Url;
+use weir_artifact::{Algorithm, Hasher};
+
+/// A file that was fetched; it goes away with its handle.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The content, at its start.
+    pub file: File,
+    /// Its bytes.
+    pub size: u64,
+    sha256: String,
+}
+
+impl Fetched {
+    /// Its SHA-256 in hexadecimal.
+    #[must_use]
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+}
+
+/// Sends a request and takes at most `limit` bytes of the answer.
+pub(super) async fn download(
+    request: RequestBuilder,
+    url: &Url,
+    what: &'static str,
+    limit: u64,
+) -> Result<Fetched, FetchError> {
+    let transport = |error: reqwest::Error| FetchError::Transport {
+        url: shown(url),
+        reason: weir_http::reason(&error, url),
+    };
+    let response = request.send().await.map_err(transport)?;
+    if response.status() != reqwest::StatusCode::OK {
+        return Err(FetchError::Status { url: shown(url), status: response.status() });
+    }
+    let too_large = || FetchError::TooLarge { what, limit };
+    if response.content_length().is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    take(response, limit, transport, too_large).await
+}
+
+async fn take(
+    mut response: Response,
+    limit: u64,
+    transport: impl Fn(reqwest::Error) -> FetchError,
+    too_large: impl Fn() -> FetchError,
+) -> Result<Fetched, FetchError> {
+    let write = |source| FetchError::Write { source };
+    let file = tokio::task::spawn_blocking(tempfile::tempfile).await;
+    let file = file.map_err(std::io::Error::other).and_then(|file| file).map_err(write)?;
+    let mut file = tokio::fs::File::from_std(file);
+    let (mut hasher, mut size) = (Hasher::new(Algorithm::Sha256), 0);
+    while let Some(chunk) = response.chunk().await.map_err(&transport)? {
+        size += chunk.len() as u64;
+        if size > limit {
+            return Err(too_large());
+        }
+        hasher.update(&chunk);
+        file.write_all(&chunk).await.map_err(write)?;
+    }
+    file.flush().await.map_err(write)?;
+    file.rewind().await.map_err(write)?;
+    let digest = hasher.finish();
+    Ok(Fetched { file: file.into_std().await, size, sha256: digest.hex().to_owned() })
+}

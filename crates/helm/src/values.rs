@@ -1,0 +1,128 @@
+//! Values files and how several become one (SRC-CHT-15).
+
+use weir_yaml::{Limits, Map, Node, Source, YamlError, emit, parse_first_document};
+
+/// Why a values file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ValuesError {
+    /// It is not YAML.
+    #[error("unmarshaling values from '{file}' failed: {source}")]
+    Syntax {
+        /// The file, as it is referred to.
+        file: String,
+        /// What the parser found.
+        #[source]
+        source: YamlError,
+    },
+    /// It is YAML, and no mapping.
+    #[error("unmarshaling values from '{file}' failed: {kind} is no mapping of values")]
+    Shape {
+        /// The file, as it is referred to.
+        file: String,
+        /// What stands there.
+        kind: &'static str,
+    },
+    /// There is no such file.
+    #[error("no values file found at path '{path}'")]
+    Missing {
+        /// The path.
+        path: String,
+    },
+    /// There is no such file in a source.
+    #[error("no values file found at path '/{path}' (reference '{reference}')")]
+    MissingInSource {
+        /// The path from the source's root.
+        path: String,
+        /// As the object refers to it.
+        reference: String,
+    },
+}
+
+/// Values: a mapping, in the order of its file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Values(Map);
+
+/// Reads a values file; an empty one has no values.
+///
+/// # Errors
+/// When it is not YAML, or no mapping.
+pub fn parse(file: &str, content: &[u8]) -> Result<Values, ValuesError> {
+    let limits = Limits::default();
+    let syntax = |source| ValuesError::Syntax { file: file.to_owned(), source };
+    let source = Source::read(file, content.to_vec(), &limits).map_err(syntax)?;
+    let node = parse_first_document(&source, &limits).map_err(syntax)?;
+    match node {
+        None => Ok(Values::default()),
+        Some(node) if node.is_null() => Ok(Values::default()),
+        Some(Node::Map(map)) => {
+            let values = Values(map);
+            // Keys that stand twice are found when values are rendered.
+            values.to_yaml().map_err(syntax)?;
+            Ok(values)
+        }
+        Some(other) => Err(ValuesError::Shape { file: file.to_owned(), kind: other.kind_name() }),
+    }
+}
+
+impl Values {
+    /// Puts `over` on top: mappings run together, everything else is replaced, lists and nulls too.
+    pub fn merge(&mut self, over: Values) {
+        merge(&mut self.0, over.0);
+    }
+
+    /// The values as YAML; no bytes when there are none.
+    ///
+    /// # Errors
+    /// When a key stands twice or a number is none; values that were parsed have neither.
+    pub fn to_yaml(&self) -> Result<String, YamlError> {
+        let mut text = String::new();
+        if !self.0.is_empty() {
+            emit(&Node::Map(self.0.clone()), &mut text)?;
+        }
+        Ok(text)
+    }
+}
+
+fn merge(base: &mut Map, over: Map) {
+    for entry in over.entries {
+        match (base.get_mut(&entry.key.text), entry.value) {
+            (Some(Node::Map(below)), Node::Map(above)) => merge(below, above),
+            (Some(slot), value) => *slot = value,
+            (None, value) => base.entries.push(weir_yaml::Entry { key: entry.key, value }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn merged(files: &[&str]) -> String {
+        let mut all = Values::default();
+        for file in files {
+            all.merge(parse("v", file.as_bytes()).unwrap());
+        }
+        all.to_yaml().unwrap()
+    }
+
+    #[rstest]
+    #[case(&["a: 1\n", "a: 2\n"], "a: 2\n")]
+    #[case(&["a: {b: 1, c: 2}\n", "a: {c: 3, d: x}\n"], "a:\n  b: 1\n  c: 3\n  d: x\n")]
+    #[case(&["a: [1, 2]\n", "a: [3]\n"], "a:\n- 3\n")]
+    #[case(&["a: {b: 1}\n", "a: null\n"], "a: null\n")]
+    #[case(&["a: 1.5\nb: \"1\"\nc: yes\n", ""], "a: 1.5\nb: \"1\"\nc: \"yes\"\n")]
+    #[case(&["", "# nothing\n"], "")]
+    fn merging(#[case] files: &[&str], #[case] expected: &str) {
+        assert_eq!(merged(files), expected);
+    }
+
+    #[rstest]
+    #[case("- a\n", "unmarshaling values from 'v' failed: SequenceNode is no mapping of values")]
+    #[case("a: 1\na: 2\n", "already defined")]
+    #[case("a: [\n", "unmarshaling values from 'v' failed: yaml: line")]
+    fn refused(#[case] text: &str, #[case] part: &str) {
+        let message = parse("v", text.as_bytes()).unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Packages that nobody should trust (SRC-CHT-18, SRC-SCK-1, SRC-SCK-10).
+
+use crate::packages::{chart, package};
+use rstest::rstest;
+use weir_artifact::DirectoryTree;
+use weir_helm::{Chart, Limits};
+
+const DESCRIPTION: &[u8] = b"name: app\nversion: 1.0.0\n";
+
+fn refusal(archive: &[u8], limits: &Limits) -> String {
+    Chart::from_archive(archive, limits).unwrap_err().to_string()
+}
+
+#[rstest]
+#[case("/etc/passwd", "chart illegally contains absolute paths")]
+#[case("app/../../etc/passwd", "chart illegally references parent directory")]
+#[case("app/C:/Windows/x", "chart contains illegally named files")]
+#[case("app\\..\\x", "chart contains illegally named files")]
+#[case("Chart.yaml", "chart illegally contains content outside the base directory")]
+fn names(#[case] name: &str, #[case] expected: &str) {
+    let archive = package(&[("app/Chart.yaml", DESCRIPTION), (name, b"x")]);
+    assert_eq!(refusal(&archive, &Limits::default()), expected);
+}
+
+#[test]
+fn sizes_and_counts() {
+    let zeros = vec![0; 1 << 20];
+    let big = package(&[("app/Chart.yaml", DESCRIPTION), ("app/big", &zeros)]);
+    assert!(big.len() < 50_000, "the bomb is small");
+    let limits = Limits { file: 1 << 19, ..Limits::default() };
+    assert!(refusal(&big, &limits).contains("is bigger than max archive size of 524288 bytes"));
+    let many: Vec<(String, &[u8])> =
+        (0..20).map(|index| (format!("app/{index}"), zeros.as_slice())).collect();
+    let many: Vec<(&str, &[u8])> = many.iter().map(|(name, content)| (name.as_str(), *content)).collect();
+    let limits = Limits { unpacked: 4 << 20, ..Limits::default() };
+    assert!(refusal(&package(&many), &limits).contains("is bigger than max archive size of 4194304 bytes"));
+    let limits = Limits { files: 10, ..Limits::default() };
+    assert!(refusal(&package(&many), &limits).contains("more than 10 entries"));
+}
+
+#[test]
+fn charts_in_charts_end_somewhere() {
+    let mut inner = chart("app", "1.0.0");
+    for _ in 0..12 {
+        inner = package(&[("app/Chart.yaml", DESCRIPTION), ("app/charts/app.tgz", &inner)]);
+    }
+    assert!(refusal(&inner, &Limits::default()).ends_with("charts are nested deeper than 8 levels"));
+}
+
+#[rstest]
+#[case(b"")]
+#[case(b"not gzip")]
+#[case(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0])]
+fn what_is_no_package(#[case] archive: &[u8]) {
+    assert!(Chart::from_archive(archive, &Limits::default()).is_err());
+}
+
+#[test]
+fn a_package_that_is_cut_anywhere_is_no_chart() {
+    let whole = chart("app", "1.0.0");
+    for end in (0..whole.len()).step_by(whole.len() / 20) {
+        assert!(Chart::from_archive(&whole[..end], &Limits::default()).is_err(), "cut at {end}");
+    }
+}
+
+#[test]
+fn large_files_of_a_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("Chart.yaml"), DESCRIPTION).unwrap();
+    std::fs::write(folder.path().join("big"), vec![0; 200]).unwrap();
+    let tree = DirectoryTree::open_path(folder.path()).unwrap();
+    let limits = Limits { file: 100, ..Limits::default() };
+    let error = Chart::from_tree(&tree, None, &limits).unwrap_err();
+    assert_eq!(error.to_string(), "cannot load file big as file size (200) exceeds limit (100)");
+}

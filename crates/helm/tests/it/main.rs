@@ -1,0 +1,9 @@
+//! Charts and indexes, good and hostile, and repositories over HTTP.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod charts;
+mod hostile;
+mod indexes;
+mod memory;
+mod packages;
+mod repositories;

@@ -1,0 +1,163 @@
+//! Repositories over HTTP: what is sent where, and what is taken (SRC-SCK-7, SRC-SCK-10).
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use sha2::{Digest, Sha256};
+use std::io::Read;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use url::Url;
+use weir_helm::index::Release;
+use weir_helm::repository::BasicAuth;
+use weir_helm::{FetchError, Repository};
+use weir_http::{Clients, Profile};
+
+/// A server that notes who came with which credentials.
+#[derive(Clone)]
+struct Server {
+    url: String,
+    seen: Arc<Mutex<Vec<(String, Option<String>)>>>,
+    /// Where `/away/…` leads.
+    other: Option<String>,
+}
+
+async fn answer(State(server): State<Server>, request: Request) -> Response {
+    let credentials =
+        request.headers().get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
+    let path = request.uri().path().to_owned();
+    server.seen.lock().unwrap().push((path.clone(), credentials));
+    match path.as_str() {
+        "/charts/index.yaml" => "apiVersion: v1\nentries: {}\n".into_response(),
+        "/charts/a.tgz" => "package".into_response(),
+        "/charts/gzip.tgz" => {
+            ([(header::CONTENT_ENCODING, "gzip")], vec![0x1f, 0x8b, 1, 2, 3]).into_response()
+        }
+        "/charts/away.tgz" => {
+            Redirect::temporary(&format!("{}/charts/a.tgz", server.other.unwrap())).into_response()
+        }
+        "/endless/index.yaml" => {
+            let chunks = futures::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b'#'; 64 << 10]));
+            Body::from_stream(chunks).into_response()
+        }
+        "/hanging/index.yaml" => std::future::pending().await,
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+impl Server {
+    async fn start(other: Option<&Server>) -> Server {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = Server { url, seen: Arc::default(), other: other.map(|other| other.url.clone()) };
+        let routes = Router::new().fallback(answer).with_state(server.clone());
+        tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        server
+    }
+
+    fn credentials(&self) -> Vec<Option<String>> {
+        self.seen.lock().unwrap().iter().map(|(_, credentials)| credentials.clone()).collect()
+    }
+
+    fn repository(&self, path: &str, pass_on: Option<bool>) -> Repository {
+        let profile = Profile { keep_encoding: true, ..Profile::default() };
+        let client = Clients::new("test").get(&profile).unwrap();
+        let credentials =
+            pass_on.map(|pass_on| BasicAuth { username: "user".into(), password: "hunter2".into(), pass_on });
+        let url = Url::parse(&format!("{}{path}", self.url)).unwrap();
+        Repository::new(url, client, credentials, Duration::from_secs(5))
+    }
+}
+
+fn release(url: &str, digest: &str) -> Release {
+    Release {
+        version: "1.0.0".into(),
+        urls: vec![url.to_owned()],
+        digest: digest.to_owned(),
+        ..Release::default()
+    }
+}
+
+#[tokio::test]
+async fn an_index_is_fetched_with_its_digest() {
+    let server = Server::start(None).await;
+    let mut fetched = server.repository("/charts//?token=secret", None).index(1000).await.unwrap();
+    let mut text = String::new();
+    fetched.file.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "apiVersion: v1\nentries: {}\n");
+    assert_eq!(fetched.sha256(), hex(&Sha256::digest(&text)));
+    assert_eq!(fetched.size, text.len() as u64);
+}
+
+#[tokio::test]
+async fn credentials_go_to_the_own_server_only() {
+    let other = Server::start(None).await;
+    let server = Server::start(Some(&other)).await;
+    let repository = server.repository("/charts", Some(false));
+    repository.chart("a", &release("a.tgz", ""), 1000).await.unwrap();
+    repository.chart("a", &release("away.tgz", ""), 1000).await.unwrap();
+    repository.chart("a", &release(&format!("{}/charts/a.tgz", other.url), ""), 1000).await.unwrap();
+    assert!(server.credentials().iter().all(Option::is_some));
+    assert_eq!(other.credentials(), [None, None], "after a redirect and by the index");
+    let passing = server.repository("/charts", Some(true));
+    passing.chart("a", &release(&format!("{}/charts/a.tgz", other.url), ""), 1000).await.unwrap();
+    passing.chart("a", &release("away.tgz", ""), 1000).await.unwrap();
+    let seen = other.credentials();
+    assert!(seen[2].is_some(), "passCredentials");
+    assert_eq!(seen[3], None, "a redirect is not the index's word");
+}
+
+#[tokio::test]
+async fn packages_are_what_the_index_says() {
+    let server = Server::start(None).await;
+    let repository = server.repository("/charts", None);
+    let right = hex(&Sha256::digest("package"));
+    repository.chart("a", &release("a.tgz", &right), 1000).await.unwrap();
+    repository.chart("a", &release("a.tgz", &format!("sha256:{right}")), 1000).await.unwrap();
+    let wrong = hex(&Sha256::digest("other"));
+    let error = repository.chart("a", &release("a.tgz", &wrong), 1000).await.unwrap_err();
+    assert!(matches!(error, FetchError::Digest { .. }), "{error}");
+    let gzip = repository.chart("a", &release("gzip.tgz", ""), 1000).await.unwrap();
+    assert_eq!(gzip.size, 5, "a package is taken as it is sent");
+    let none = Release::default();
+    assert_eq!(
+        repository.chart("a", &none, 1000).await.unwrap_err().to_string(),
+        "chart 'a' has no downloadable URLs"
+    );
+}
+
+#[tokio::test]
+async fn failures_say_why_without_secrets() {
+    let server = Server::start(None).await;
+    let missing = server.repository("/none?token=secret", None).index(1000).await.unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        format!("failed to fetch {}/none/index.yaml : 404 Not Found", server.url)
+    );
+    let large = server.repository("/charts", None).index(10).await.unwrap_err();
+    assert_eq!(large.to_string(), "index exceeds the maximum index file size of 10 bytes");
+    let endless = server.repository("/endless", None).index(1 << 20).await.unwrap_err();
+    assert_eq!(endless.to_string(), "index exceeds the maximum index file size of 1048576 bytes");
+    let url = Url::parse("http://user:hunter2@127.0.0.1:1/").unwrap();
+    let client = Clients::new("test").get(&Profile::default()).unwrap();
+    let refused = Repository::new(url, client, None, Duration::from_secs(5)).index(1000).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "Get \"http://127.0.0.1:1/index.yaml\": dial tcp 127.0.0.1:1: connect: connection refused"
+    );
+}
+
+#[tokio::test]
+async fn a_download_has_an_end() {
+    let server = Server::start(None).await;
+    let client = Clients::new("test").get(&Profile::default()).unwrap();
+    let url = Url::parse(&format!("{}/hanging", server.url)).unwrap();
+    let error = Repository::new(url, client, None, Duration::from_millis(200)).index(1000).await.unwrap_err();
+    assert!(error.to_string().ends_with("context deadline exceeded"), "{error}");
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
