@@ -24,6 +24,11 @@ where
 async fn is_read_by_services(object: &DynamicObject) -> bool {
     read::<GitRepository>(object).await.is_some()
         || read::<OciRepository>(object).await.is_some()
+        || read::<Bucket>(object).await.is_some()
+        || read::<HelmRepository>(object).await.is_some()
+        || read::<HelmChart>(object).await.is_some()
+        || read::<ExternalArtifact>(object).await.is_some()
+        || read::<ArtifactGenerator>(object).await.is_some()
         || read::<Kustomization>(object).await.is_some()
         || read::<ImageRepository>(object).await.is_some()
         || read::<ImagePolicy>(object).await.is_some()
@@ -37,6 +42,9 @@ async fn is_read_by_services(object: &DynamicObject) -> bool {
 #[case::seeds(include_str!("manifests/seeds.yaml"))]
 #[case::source(include_str!("manifests/source.yaml"))]
 #[case::source_old(include_str!("manifests/source-old.yaml"))]
+#[case::bucket(include_str!("manifests/bucket.yaml"))]
+#[case::helm(include_str!("manifests/helm.yaml"))]
+#[case::generator(include_str!("manifests/generator.yaml"))]
 #[case::kustomize(include_str!("manifests/kustomize.yaml"))]
 #[case::kustomize_old(include_str!("manifests/kustomize-old.yaml"))]
 #[case::image(include_str!("manifests/image.yaml"))]

@@ -1,5 +1,7 @@
 //! Counter-examples: what the API server has to refuse, and in which words.
 
+mod source;
+
 use serde_json::{Value, json};
 
 use super::{full_text, world};
@@ -25,52 +27,6 @@ async fn expect_refusals(api_version: &str, kind: &str, base: Value, cases: &[(V
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[tokio::test]
-async fn git_repositories() {
-    let base = json!({ "interval": "1m", "url": "https://example.com/app.git" });
-    let cases = [
-        (json!({ "url": null }), "spec.url: Required value"),
-        (
-            json!({ "url": "git@example.com:app.git" }),
-            "spec.url in body should match '^(http|https|ssh)://.*$'",
-        ),
-        (json!({ "url": "file:///etc" }), "should match '^(http|https|ssh)://.*$'"),
-        (
-            json!({ "interval": "1d" }),
-            r"spec.interval in body should match '^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$'",
-        ),
-        (json!({ "interval": "60" }), "spec.interval in body should match"),
-        (json!({ "timeout": "1h" }), r"spec.timeout in body should match '^([0-9]+(\.[0-9]+)?(ms|s|m))+$'"),
-        (json!({ "provider": "gitlab" }), r#"supported values: "generic", "aws", "azure", "github""#),
-        (
-            json!({ "serviceAccountName": "x" }),
-            "serviceAccountName can only be set when provider is 'azure' or 'aws'",
-        ),
-        (json!({ "secretRef": {} }), "spec.secretRef.name: Required value"),
-        (
-            json!({ "verify": { "mode": "x", "secretRef": { "name": "x" } } }),
-            r#"supported values: "head", "HEAD", "Tag", "TagAndHEAD""#,
-        ),
-        (json!({ "verify": {} }), "spec.verify.secretRef: Required value"),
-        (json!({ "branch": "main" }), "field not declared in schema"),
-    ];
-    expect_refusals("source.toolkit.fluxcd.io/v1", "GitRepository", base, &cases).await;
-}
-
-#[tokio::test]
-async fn oci_repositories() {
-    let base = json!({ "interval": "1m", "url": "oci://registry.example.com/app" });
-    let cases = [
-        (json!({ "url": "https://registry.example.com/app" }), "spec.url in body should match '^oci://.*$'"),
-        (json!({ "url": null }), "spec.url: Required value"),
-        (json!({ "provider": "x" }), r#"supported values: "generic", "aws", "azure", "gcp""#),
-        (json!({ "verify": { "provider": "gpg" } }), r#"supported values: "cosign", "notation""#),
-        (json!({ "layerSelector": { "operation": "move" } }), r#"supported values: "extract", "copy""#),
-        (json!({ "verify": { "matchOIDCIdentity": [{ "issuer": "x" }] } }), "subject: Required value"),
-    ];
-    expect_refusals("source.toolkit.fluxcd.io/v1", "OCIRepository", base, &cases).await;
 }
 
 #[tokio::test]

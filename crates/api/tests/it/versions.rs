@@ -3,7 +3,10 @@
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use weir_api::{Alert, GitRepository, Kustomization, Receiver};
+use weir_api::{
+    Alert, ArtifactGenerator, Bucket, FluxObject, GitRepository, HelmChart, HelmRepository, Kustomization,
+    Receiver,
+};
 
 use super::world;
 
@@ -59,6 +62,54 @@ async fn absent_fields_get_their_defaults() {
     assert_eq!(git.spec.verify.unwrap().mode.as_deref(), Some("HEAD"));
     let receiver = Api::<Receiver>::namespaced(plane.client().unwrap(), &namespace).get("app").await.unwrap();
     assert_eq!(receiver.spec.interval.unwrap().to_string(), "10m0s");
+}
+
+/// The one removed field that means something is kept, and comes first (SRC-API-6).
+#[tokio::test]
+async fn the_values_file_of_old_charts_survives() {
+    let (plane, namespace) = world("versions").await;
+    let spec = json!({
+        "chart": "app", "interval": "1m", "sourceRef": { "kind": "GitRepository", "name": "app" },
+        "valuesFile": "first.yaml", "valuesFiles": ["second.yaml"],
+    });
+    for version in ["v1beta1", "v1beta2"] {
+        let api_version = format!("source.toolkit.fluxcd.io/{version}");
+        plane.apply(&namespace, manifest(&api_version, "HelmChart", version, &spec)).await.unwrap();
+        let read =
+            Api::<HelmChart>::namespaced(plane.client().unwrap(), &namespace).get(version).await.unwrap();
+        assert_eq!(read.spec.all_values_files().collect::<Vec<_>>(), ["first.yaml", "second.yaml"]);
+        assert_eq!(read.spec.version.as_deref(), Some("*"));
+        assert_eq!(read.spec.reconcile_strategy.as_deref(), Some("ChartVersion"));
+    }
+}
+
+#[tokio::test]
+async fn absent_fields_of_sources_get_their_defaults() {
+    let (plane, namespace) = world("versions").await;
+    let spec = json!({ "interval": "1m", "bucketName": "x", "endpoint": "s3.example.com" });
+    plane.apply(&namespace, manifest("source.toolkit.fluxcd.io/v1", "Bucket", "app", &spec)).await.unwrap();
+    let spec = json!({ "url": "https://charts.example.com" });
+    plane
+        .apply(&namespace, manifest("source.toolkit.fluxcd.io/v1", "HelmRepository", "app", &spec))
+        .await
+        .unwrap();
+    let spec = json!({
+        "sources": [{ "alias": "a", "kind": "Bucket", "name": "app" }],
+        "artifacts": [{ "name": "app", "copy": [{ "from": "@a/**", "to": "@artifact/" }] }],
+    });
+    let generator = manifest("source.extensions.fluxcd.io/v1beta1", "ArtifactGenerator", "app", &spec);
+    plane.apply(&namespace, generator).await.unwrap();
+
+    let client = || plane.client().unwrap();
+    let bucket = Api::<Bucket>::namespaced(client(), &namespace).get("app").await.unwrap();
+    assert_eq!(bucket.spec.provider.as_deref(), Some("generic"));
+    assert_eq!(bucket.spec.timeout.unwrap().to_string(), "1m0s");
+    assert_eq!(bucket.observed_generation(), -1);
+    let helm = Api::<HelmRepository>::namespaced(client(), &namespace).get("app").await.unwrap();
+    assert_eq!((helm.spec.type_, helm.spec.timeout, helm.spec.interval), (None, None, None));
+    let generator = Api::<ArtifactGenerator>::namespaced(client(), &namespace).get("app").await.unwrap();
+    assert!(generator.status.is_none());
+    assert_eq!(generator.observed_generation(), -1);
 }
 
 /// An object without a spec is taken and says that nothing has looked at it yet (KS-API-5).
