@@ -40,6 +40,7 @@ pub use reference::{
 };
 pub use source::{
     ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, HelmRepository, OciRepository,
+    SourceObject,
 };
 
 /// The time type of the API, `metav1.Time`.

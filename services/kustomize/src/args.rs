@@ -65,7 +65,7 @@ pub const GATES: [(&str, bool); 12] = [
     (DISABLE_FAIL_FAST, false),
     ("DisableStatusPollerCache", true),
     ("GroupChangeLog", false),
-    (EXTERNAL_ARTIFACT, false),
+    (EXTERNAL_ARTIFACT, true),
     ("MigrateAPIVersion", false),
     (WORKLOAD_IDENTITY, false),
 ];

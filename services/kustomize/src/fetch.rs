@@ -37,12 +37,23 @@ pub(crate) enum Error {
     Extract(String),
 }
 
+/// `host:port` that stands in for the host of artifact URLs, for local development (KS-SRC-25).
+#[derive(Debug, Default)]
+pub(crate) struct LocalHosts {
+    /// Of all sources but those of Flux's source-watcher.
+    pub(crate) source: Option<String>,
+    /// Of Flux's source-watcher.
+    pub(crate) watcher: Option<String>,
+}
+
 type StreamClient = ArtifactsClient<InterceptedService<Channel, Token>>;
 
 /// Gets artifacts. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Artifacts {
     http: Fetcher,
+    /// For URLs of Flux's source-watcher, which has an override of its own (KS-SRC-25).
+    watcher_http: Fetcher,
     stream: Option<StreamClient>,
     limits: Limits,
     retries: u32,
@@ -52,12 +63,14 @@ impl Artifacts {
     /// `stream` leads to Weir's source service, if there is one; HTTP stands in when it cannot be reached.
     pub(crate) fn new(
         stream: Option<(Channel, Token)>,
-        host: Option<String>,
+        hosts: LocalHosts,
         retries: u32,
     ) -> Result<Self, FetchError> {
         let limits = Limits::default();
         let stream = stream.map(|(channel, token)| ArtifactsClient::with_interceptor(channel, token));
-        Ok(Self { http: Fetcher::new(limits, host)?, stream, limits, retries })
+        let http = Fetcher::new(limits, hosts.source)?;
+        let watcher_http = Fetcher::new(limits, hosts.watcher)?;
+        Ok(Self { http, watcher_http, stream, limits, retries })
     }
 
     /// The verified files of an artifact.
@@ -103,15 +116,16 @@ impl Artifacts {
     }
 
     async fn downloaded(&self, artifact: &Artifact) -> Result<FileMap, Error> {
+        let http = if artifact.url.contains("//source-watcher") { &self.watcher_http } else { &self.http };
         let mut pause = RETRY_PAUSE.0;
         for _ in 0..self.retries {
-            match self.http.files(&artifact.url, &artifact.digest).await {
+            match http.files(&artifact.url, &artifact.digest).await {
                 Err(error) if may_pass(&error) => sleep(pause).await,
                 answer => return answer.map_err(failure),
             }
             pause = (pause * 2).min(RETRY_PAUSE.1);
         }
-        self.http.files(&artifact.url, &artifact.digest).await.map_err(failure)
+        http.files(&artifact.url, &artifact.digest).await.map_err(failure)
     }
 }
 

@@ -35,7 +35,7 @@ use crate::source::Sources;
 
 pub(crate) use failure::Failure;
 pub(crate) use memory::Memory;
-pub(crate) use wake::{wake_by_dependency, wake_by_git, wake_by_oci};
+pub(crate) use wake::{wake_by_dependency, wake_by_source};
 
 /// What the flags say about all Kustomizations.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Semaphore;
-use weir_api::{GitRepository, Kustomization, OciRepository};
+use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_runtime::grpc::{Token, peer_channel};
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
@@ -13,18 +13,17 @@ use crate::args::{
     Args, CONCURRENT, DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, STRICT_SUBSTITUTIONS, WORKLOAD_IDENTITY,
 };
 use crate::cluster::Cluster;
-use crate::fetch::Artifacts;
-use crate::kustomization::{
-    KustomizationReconciler, Memory, Settings, wake_by_dependency, wake_by_git, wake_by_oci,
-};
+use crate::fetch::{Artifacts, LocalHosts};
+use crate::kustomization::{KustomizationReconciler, Memory, Settings, wake_by_dependency, wake_by_source};
 use crate::rpc::Rpc;
 use crate::source::Sources;
 
 /// Builds at once beyond the number of processors only wait for each other.
 const MIN_BUILDS: usize = 2;
 
-/// Environment variable that leads artifact downloads elsewhere, for local development (KS-SRC-25).
+/// Environment variables that lead artifact downloads elsewhere, for local development (KS-SRC-25).
 const LOCAL_SOURCE: &str = "SOURCE_CONTROLLER_LOCALHOST";
+const LOCAL_WATCHER: &str = "SOURCE_WATCHER_LOCALHOST";
 
 /// Runs the service until its environment is told to stop.
 ///
@@ -34,8 +33,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let service =
         Service::start("kustomize-controller", &args.runtime, Some(&args.events), env, &GATES).await?;
     let kustomizations: Cache<Kustomization> = service.cache().await?;
-    let git: Cache<GitRepository> = service.cache().await?;
-    let oci: Cache<OciRepository> = service.cache().await?;
+    let sources = sources(&service).await?;
     let queue: Arc<OnceLock<Queue>> = Arc::default();
     let memory = Arc::new(Memory::default());
     let cluster = cluster(&args, &service, Arc::clone(&queue), Arc::clone(&memory));
@@ -44,7 +42,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         settings: settings(&args, &service),
         client: service.client().clone(),
         kustomizations: kustomizations.clone(),
-        sources: Sources { git: git.clone(), oci: oci.clone() },
+        sources: sources.clone(),
         artifacts: artifacts(&args, &service)?,
         cluster: cluster.clone(),
         memory,
@@ -55,7 +53,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
     let own = service.controller("kustomization", kustomizations.clone(), reconciler, concurrent);
     let own = queue.get_or_init(|| own).clone();
-    wake(&kustomizations, &git, &oci, &own);
+    wake(&kustomizations, &sources, &own);
     let ended = service.run_until_shutdown().await;
     cluster.stopped().await;
     ended
@@ -108,21 +106,39 @@ fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> 
             Some((channel, Token(service.env().peer_token.clone())))
         }
     };
-    let host = std::env::var(LOCAL_SOURCE).ok().filter(|host| !host.is_empty());
-    Artifacts::new(stream, host, args.http_retry).map_err(|error| other(error.to_string()))
+    let host = |name| std::env::var(name).ok().filter(|host| !host.is_empty());
+    let hosts = LocalHosts { source: host(LOCAL_SOURCE), watcher: host(LOCAL_WATCHER) };
+    Artifacts::new(stream, hosts, args.http_retry).map_err(|error| other(error.to_string()))
+}
+
+async fn sources(service: &Service) -> Result<Sources, ServiceError> {
+    Ok(Sources {
+        git: service.cache().await?,
+        oci: service.cache().await?,
+        buckets: service.cache().await?,
+        external: match service.gates().enabled(EXTERNAL_ARTIFACT) {
+            true => Some(service.cache().await?),
+            false => None,
+        },
+    })
 }
 
 /// Lets changes of sources and of dependencies wake the Kustomizations that they concern.
-fn wake(
-    kustomizations: &Cache<Kustomization>,
-    git: &Cache<GitRepository>,
-    oci: &Cache<OciRepository>,
-    queue: &Queue,
-) {
-    let (all, to) = (kustomizations.clone(), queue.clone());
-    git.on_change(move |change| wake_by_git(change, &all, &to));
-    let (all, to) = (kustomizations.clone(), queue.clone());
-    oci.on_change(move |change| wake_by_oci(change, &all, &to));
+fn wake(kustomizations: &Cache<Kustomization>, sources: &Sources, queue: &Queue) {
+    wake_by(&sources.git, kustomizations, queue);
+    wake_by(&sources.oci, kustomizations, queue);
+    wake_by(&sources.buckets, kustomizations, queue);
+    if let Some(external) = &sources.external {
+        wake_by(external, kustomizations, queue);
+    }
     let (all, to) = (kustomizations.clone(), queue.clone());
     kustomizations.on_change(move |change| wake_by_dependency(change, &all, &to));
+}
+
+fn wake_by<S>(sources: &Cache<S>, kustomizations: &Cache<Kustomization>, queue: &Queue)
+where
+    S: SourceObject + kube::Resource<DynamicType = ()>,
+{
+    let (all, to) = (kustomizations.clone(), queue.clone());
+    sources.on_change(move |change| wake_by_source(change, &all, &to));
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use weir_api::kustomize::CrossNamespaceSourceReference;
-use weir_api::{Artifact, GitRepository, Kustomization, OciRepository};
+use weir_api::{
+    Artifact, Bucket, ExternalArtifact, GitRepository, Kustomization, OciRepository, SourceObject,
+};
 use weir_runtime::{Cache, ObjectKey};
 
 /// Metadata of an artifact with the revision that it was made from.
@@ -14,6 +16,9 @@ const ORIGIN_REVISION: &str = "org.opencontainers.image.revision";
 pub(crate) struct Sources {
     pub(crate) git: Cache<GitRepository>,
     pub(crate) oci: Cache<OciRepository>,
+    pub(crate) buckets: Cache<Bucket>,
+    /// Not watched while the feature gate of the kind is off (KS-SRC-3).
+    pub(crate) external: Option<Cache<ExternalArtifact>>,
 }
 
 /// A source, looked up.
@@ -51,8 +56,10 @@ impl SourceId {
 impl Sources {
     pub(crate) fn find(&self, id: &SourceId) -> Source {
         let artifact = match id.kind.as_str() {
-            "GitRepository" => self.git.get(&id.key).map(|found| artifact_of_git(&found)),
-            "OCIRepository" => self.oci.get(&id.key).map(|found| artifact_of_oci(&found)),
+            "GitRepository" => artifact_of(&self.git, id),
+            "OCIRepository" => artifact_of(&self.oci, id),
+            "Bucket" => artifact_of(&self.buckets, id),
+            "ExternalArtifact" => self.external.as_ref().and_then(|external| artifact_of(external, id)),
             _ => None,
         };
         match artifact {
@@ -63,12 +70,12 @@ impl Sources {
     }
 }
 
-pub(crate) fn artifact_of_git(repository: &GitRepository) -> Option<Artifact> {
-    repository.status.as_ref()?.artifact.clone()
-}
-
-pub(crate) fn artifact_of_oci(repository: &OciRepository) -> Option<Artifact> {
-    repository.status.as_ref()?.artifact.clone()
+/// The artifact of an object, if there is such an object.
+fn artifact_of<S>(objects: &Cache<S>, id: &SourceId) -> Option<Option<Artifact>>
+where
+    S: SourceObject + kube::Resource<DynamicType = ()>,
+{
+    objects.get(&id.key).map(|found| found.artifact().cloned())
 }
 
 /// The revision that an artifact was made from elsewhere, if it says so.

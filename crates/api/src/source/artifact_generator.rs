@@ -47,7 +47,7 @@ pub struct ArtifactGeneratorSpec {
     pub common_metadata: Option<ArtifactCommonMetadata>,
     /// Sources is a list of references to the sources that the artifacts are generated from.
     #[schemars(length(min = 1, max = 1000))]
-    pub sources: Vec<ArtifactSource>,
+    pub sources: Vec<SourceReference>,
     /// PathPattern generates the artifacts once for every directory of a source that matches, in the format
     /// "@alias/apps/{app}/envs/{env}". A name in braces stands for one segment of the path and for that segment's text in
     /// the names and copy operations of the artifacts.
@@ -73,7 +73,7 @@ pub struct ArtifactCommonMetadata {
 
 /// SourceReference names a source and gives it an alias.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct ArtifactSource {
+pub struct SourceReference {
     /// Alias of the source within the ArtifactGenerator, where it must be unique.
     #[schemars(length(max = 63), extend("pattern" = "^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$"))]
     pub alias: String,

@@ -1,55 +1,26 @@
 //! Which Kustomizations a change elsewhere concerns (KS-REC-3..6).
 
-use weir_api::{Artifact, GitRepository, Kustomization, OciRepository};
+use std::sync::Arc;
+
+use weir_api::{Artifact, Kustomization, SourceObject};
 use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, condition};
 
 use super::decide::conditions;
 use super::observe::dependencies_of;
-use crate::source::{SourceId, artifact_of_git, artifact_of_oci};
+use crate::source::SourceId;
 
-/// A GitRepository has a new artifact.
-pub(crate) fn wake_by_git(
-    change: &Change<GitRepository>,
+/// A source has a new artifact.
+pub(crate) fn wake_by_source<S: SourceObject>(
+    change: &Change<S>,
     kustomizations: &Cache<Kustomization>,
     queue: &Queue,
 ) {
-    let artifact = |object: &Option<std::sync::Arc<GitRepository>>| {
-        object.as_ref().and_then(|object| artifact_of_git(object))
-    };
-    let (old, new) = (artifact(&change.old), artifact(&change.new));
-    if let Some(latest) = change.latest() {
-        wake("GitRepository", ObjectKey::of(&**latest), old, new, kustomizations, queue);
-    }
-}
-
-/// An OCIRepository has a new artifact.
-pub(crate) fn wake_by_oci(
-    change: &Change<OciRepository>,
-    kustomizations: &Cache<Kustomization>,
-    queue: &Queue,
-) {
-    let artifact = |object: &Option<std::sync::Arc<OciRepository>>| {
-        object.as_ref().and_then(|object| artifact_of_oci(object))
-    };
-    let (old, new) = (artifact(&change.old), artifact(&change.new));
-    if let Some(latest) = change.latest() {
-        wake("OCIRepository", ObjectKey::of(&**latest), old, new, kustomizations, queue);
-    }
-}
-
-fn wake(
-    kind: &str,
-    key: ObjectKey,
-    old: Option<Artifact>,
-    new: Option<Artifact>,
-    kustomizations: &Cache<Kustomization>,
-    queue: &Queue,
-) {
-    let Some(new) = new else { return };
-    if old.is_some_and(|old| old.revision == new.revision) {
+    let artifact = |object: &Option<Arc<S>>| object.as_ref().and_then(|object| object.artifact().cloned());
+    let (Some(latest), Some(new)) = (change.latest(), artifact(&change.new)) else { return };
+    if artifact(&change.old).is_some_and(|old| old.revision == new.revision) {
         return;
     }
-    let id = SourceId { kind: kind.to_owned(), key };
+    let id = SourceId { kind: S::KIND.to_owned(), key: ObjectKey::of(&**latest) };
     for kustomization in kustomizations.list() {
         if SourceId::of(&kustomization) == id && !has_seen(&kustomization, &new) {
             queue.enqueue(ObjectKey::of(&*kustomization), Cause::Revision);

@@ -7,5 +7,6 @@ mod dependencies;
 mod drift;
 mod grpc;
 mod health;
+mod sources;
 mod tenancy;
 mod world;

@@ -103,19 +103,32 @@ impl World {
 
     /// A GitRepository whose artifact holds these files; the revision is made of `version`.
     pub(crate) async fn source(&self, name: &str, version: u32, content: &[(&str, &str)]) -> String {
-        let archive = archive(content);
-        let digest = weir_artifact::Digest::of(weir_artifact::Algorithm::Sha256, &archive).to_string();
-        let path = format!("/{}/{name}/{version}.tar.gz", self.ns);
-        self.shared.files.lock().insert(path.clone(), archive);
-        let api = self.api("source.toolkit.fluxcd.io/v1", "GitRepository").await;
-        let object = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
-            "metadata": {"name": name}, "spec": {"interval": "1h", "url": "https://example.com/x"}});
-        api.patch(name, &PatchParams::apply("test").force(), &Patch::Apply(object)).await.unwrap();
+        let spec = json!({"interval": "1h", "url": "https://example.com/x"});
         let revision = format!("main@sha1:{version}");
-        let status = json!({"status": {"artifact": {"path": path, "url": self.shared.sink.url(&path), "digest": digest,
-            "revision": revision, "lastUpdateTime": "2026-01-01T00:00:00Z"}}});
-        api.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+        self.source_of("GitRepository", name, spec, &revision, content).await;
         revision
+    }
+
+    /// A source of any kind that advertises these files as this revision.
+    pub(crate) async fn source_of(
+        &self,
+        kind: &str,
+        name: &str,
+        spec: Value,
+        revision: &str,
+        content: &[(&str, &str)],
+    ) {
+        let archive = archive(content);
+        let digest = weir_artifact::Digest::of(weir_artifact::Algorithm::Sha256, &archive);
+        let path = format!("/{}/{kind}/{name}/{}.tar.gz", self.ns, digest.hex());
+        self.shared.files.lock().insert(path.clone(), archive);
+        let api = self.api("source.toolkit.fluxcd.io/v1", kind).await;
+        let object = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": kind,
+            "metadata": {"name": name}, "spec": spec});
+        api.patch(name, &PatchParams::apply("test").force(), &Patch::Apply(object)).await.unwrap();
+        let status = json!({"status": {"artifact": {"path": "../../etc/passwd", "url": self.shared.sink.url(&path),
+            "digest": digest.to_string(), "revision": revision, "lastUpdateTime": "2026-01-01T00:00:00Z"}}});
+        api.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
     }
 
     /// A Kustomization over the source `src` that applies into the test's namespace.

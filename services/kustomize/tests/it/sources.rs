@@ -1,0 +1,43 @@
+//! The kinds of source beside GitRepository (KS-SRC-1, -3, -4, -6; SRC-EXT-1, SRC-EXT-4).
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::world::{World, cm};
+
+#[rstest]
+#[case::bucket("Bucket", json!({"interval": "1h", "bucketName": "apps", "endpoint": "s3.example.com"}))]
+#[case::external_artifact("ExternalArtifact", json!({"sourceRef": {"kind": "Kiln", "name": "x"}}))]
+#[tokio::test]
+async fn a_new_artifact_is_applied_at_once(#[case] kind: &str, #[case] spec: Value) {
+    let world = World::new().await;
+    world.kustomization("app", json!({"sourceRef": {"kind": kind, "name": "made"}})).await;
+    let failed = world.not_ready("app", "ArtifactFailed").await;
+    let message = &weir_testkit::condition(&failed, "Ready").unwrap().message;
+    assert_eq!(message, &format!("{kind}.source.toolkit.fluxcd.io \"made\" not found"));
+
+    world
+        .source_of(kind, "made", spec.clone(), "latest@sha256:1", &[("cm.yaml", &cm("settings", "1"))])
+        .await;
+    world.applied("app", "latest@sha256:1").await;
+    world.source_of(kind, "made", spec, "latest@sha256:2", &[("cm.yaml", &cm("settings", "2"))]).await;
+    world.applied("app", "latest@sha256:2").await;
+    assert_eq!(world.config_map("settings").await.unwrap().data["data"]["k"], "2");
+}
+
+/// Whoever makes the artifact says where it lies; what it says is used only when it is what its digest says.
+#[tokio::test]
+async fn an_external_artifact_that_is_not_what_its_digest_says_is_refused() {
+    let world = World::new().await;
+    let files = [("cm.yaml", cm("settings", "1"))];
+    let files = [(files[0].0, files[0].1.as_str())];
+    world.source_of("ExternalArtifact", "made", json!({}), "v1@sha256:1", &files).await;
+    let api = world.api("source.toolkit.fluxcd.io/v1", "ExternalArtifact").await;
+    let forged = json!({"status": {"artifact": {"digest": format!("sha256:{}", "0".repeat(64))}}});
+    api.patch_status("made", &Default::default(), &kube::api::Patch::Merge(forged)).await.unwrap();
+    world.kustomization("app", json!({"sourceRef": {"kind": "ExternalArtifact", "name": "made"}})).await;
+    let failed = world.not_ready("app", "ArtifactFailed").await;
+    let message = &weir_testkit::condition(&failed, "Ready").unwrap().message;
+    assert!(message.starts_with("failed to verify archive: "), "{message}");
+    assert!(world.config_map("settings").await.is_none());
+}
