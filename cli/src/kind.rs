@@ -29,12 +29,25 @@ pub(crate) struct Kind {
     pub(crate) columns: &'static [Column],
     /// Whether revisions and messages show hashes, which are cut (CLI-G14).
     pub(crate) shortens: bool,
-    /// A kind that nothing reconciles: it is ready as soon as it is there (CLI-G23).
-    pub(crate) is_static: bool,
+    /// What `get` says of an object that nothing reconciles: it is ready as soon as it is there (CLI-G23).
+    pub(crate) static_message: fn(&DynamicObject) -> Option<&'static str>,
+    /// The verbs that there are for the kind.
+    pub(crate) verbs: Verbs,
     /// The kinds that `reconcile --with-source` reconciles first; empty for kinds without that flag (CLI-REC03).
     pub(crate) sources: &'static [&'static str],
     /// What is said of a reconciliation that went well (CLI-REC02).
     pub(crate) success: fn(&DynamicObject) -> String,
+}
+
+/// What can be done with a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verbs {
+    /// All there is.
+    All,
+    /// All but `reconcile`: no object of the kind is reconciled.
+    AllButReconcile,
+    /// It is only shown: somebody else writes it.
+    Get,
 }
 
 /// How a kind is named after a verb.
@@ -57,14 +70,20 @@ pub(crate) enum Group {
     Source,
     /// `image`, `images`.
     Image,
+    /// `artifact`, `artifacts`.
+    Artifact,
 }
 
 impl Group {
+    /// The groups, in the order of the help texts.
+    pub(crate) const ALL: [Self; 3] = [Self::Source, Self::Image, Self::Artifact];
+
     /// The word after verbs that take one object, and after `get`.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Source => ("source", "sources"),
             Self::Image => ("image", "images"),
+            Self::Artifact => ("artifact", "artifacts"),
         }
     }
 
@@ -73,7 +92,13 @@ impl Group {
         match self {
             Self::Source => "sources",
             Self::Image => "image automation objects",
+            Self::Artifact => "what makes artifacts",
         }
+    }
+
+    /// Whether `get <group> all` and `get all` show the kinds of the group (CLI-GET06).
+    pub(crate) fn has_all(self) -> bool {
+        self != Self::Artifact
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) enum Wait {
 
 /// Whether an object is ready (CLI-G21 to CLI-G23). An object that fails and tries again is waited for.
 pub(crate) fn is_ready(kind: &Kind, object: &DynamicObject, now: Timestamp) -> Wait {
-    if !kind.is_static && !speaks_of_its_generation(object) {
+    if (kind.static_message)(object).is_none() && !speaks_of_its_generation(object) {
         return Wait::GoesOn;
     }
     judge(assessment(object, now))

@@ -21,7 +21,7 @@ impl Target {
         let wanted = |kind: &&'static Kind| match self {
             Self::Kind(wanted) => std::ptr::eq(wanted, *kind),
             Self::Group(group) => kind.words.group == Some(group),
-            Self::All => true,
+            Self::All => kind.words.group.is_none_or(Group::has_all),
         };
         KINDS.iter().filter(wanted).collect()
     }
@@ -58,10 +58,12 @@ impl<V: Verb> Args for OnKinds<V> {
         if V::PLURAL {
             command = command.subcommand(leaf::<V>(Target::All, "all", "all"));
         }
-        for group in [Group::Source, Group::Image] {
-            command = command.subcommand(branch::<V>(group));
+        for group in Group::ALL {
+            if kinds::<V>(Some(group)).next().is_some() {
+                command = command.subcommand(branch::<V>(group));
+            }
         }
-        for kind in KINDS.iter().filter(|kind| kind.words.group.is_none() && V::applies_to(kind)) {
+        for kind in kinds::<V>(None) {
             command = command.subcommand(leaf_of_kind::<V>(kind, ""));
         }
         command
@@ -76,9 +78,7 @@ impl<V: Verb> FromArgMatches for OnKinds<V> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let missing = || Error::new(clap::error::ErrorKind::MissingSubcommand);
         let (word, matches) = matches.subcommand().ok_or_else(missing)?;
-        let Some(group) =
-            [Group::Source, Group::Image].into_iter().find(|group| word_of::<V>(*group) == word)
-        else {
+        let Some(group) = Group::ALL.into_iter().find(|group| word_of::<V>(*group) == word) else {
             let target = match word {
                 "all" => Target::All,
                 word => Target::Kind(find::<V>(None, word).ok_or_else(missing)?),
@@ -97,6 +97,11 @@ impl<V: Verb> FromArgMatches for OnKinds<V> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// The kinds of a group that the verb can be applied to.
+fn kinds<V: Verb>(group: Option<Group>) -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().filter(move |kind| kind.words.group == group && V::applies_to(kind))
 }
 
 fn word_of<V: Verb>(group: Group) -> &'static str {
@@ -123,10 +128,10 @@ fn branch<V: Verb>(group: Group) -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true);
-    if V::PLURAL {
+    if V::PLURAL && group.has_all() {
         command = command.subcommand(leaf::<V>(Target::Group(group), "all", &format!("{word} all")));
     }
-    for kind in KINDS.iter().filter(|kind| kind.words.group == Some(group) && V::applies_to(kind)) {
+    for kind in kinds::<V>(Some(group)) {
         command = command.subcommand(leaf_of_kind::<V>(kind, word));
     }
     command

@@ -9,7 +9,7 @@ use weir_api::REQUESTED_AT_ANNOTATION;
 use crate::cli::{Global, Target, Verb};
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::kind::{Kind, is_suspended, last_handled, ready, text};
+use crate::kind::{Kind, Verbs, is_suspended, last_handled, ready, text};
 use crate::output::progress;
 use crate::readiness::is_handled;
 
@@ -38,7 +38,7 @@ impl Verb for Reconcile {
     const WORD: &'static str = "reconcile";
 
     fn applies_to(kind: &Kind) -> bool {
-        !kind.is_static
+        kind.verbs == Verbs::All
     }
 
     fn about(target: Target) -> String {
@@ -108,6 +108,10 @@ async fn reconcile_source(cluster: &Cluster, kind: &Kind, object: &DynamicObject
 
 async fn reconcile(cluster: &Cluster, kind: &'static Kind, name: &str) -> Result<(), Error> {
     let before = cluster.get(kind, name).await?;
+    if (kind.static_message)(&before).is_some() {
+        progress::success("reconciliation not supported by the object");
+        return Ok(());
+    }
     if is_suspended(&before) {
         return Err(Error::Suspended);
     }

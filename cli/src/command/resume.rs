@@ -8,7 +8,7 @@ use super::suspend::Objects;
 use crate::cli::{Global, Target, Verb};
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::kind::Kind;
+use crate::kind::{Kind, Verbs};
 use crate::output::progress;
 use crate::readiness::is_ready;
 
@@ -29,6 +29,10 @@ struct Flags {
 
 impl Verb for Resume {
     const WORD: &'static str = "resume";
+
+    fn applies_to(kind: &Kind) -> bool {
+        kind.verbs != Verbs::Get
+    }
 
     fn about(target: Target) -> String {
         match target {

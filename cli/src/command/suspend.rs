@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cli::{Global, Target, Verb};
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
-use crate::kind::Kind;
+use crate::kind::{Kind, Verbs};
 use crate::output::progress;
 
 /// What to suspend.
@@ -30,6 +30,10 @@ pub(crate) struct Objects {
 
 impl Verb for Suspend {
     const WORD: &'static str = "suspend";
+
+    fn applies_to(kind: &Kind) -> bool {
+        kind.verbs != Verbs::Get
+    }
 
     fn about(target: Target) -> String {
         match target {

@@ -15,6 +15,8 @@ pub(crate) enum Column {
     Name,
     /// What it is made of, shown with `--show-source`.
     Source,
+    /// What it is made of, if it says so; always shown.
+    MadeOf,
     /// A revision, its hash cut.
     Revision(&'static str),
     /// Any text: header and JSON pointer.
@@ -34,7 +36,7 @@ impl Column {
     pub(crate) fn header(self) -> &'static str {
         match self {
             Self::Name => "Name",
-            Self::Source => "Source",
+            Self::Source | Self::MadeOf => "Source",
             Self::Revision(_) => "Revision",
             Self::Text(header, _) | Self::Time(header, _) => header,
             Self::Suspended => "Suspended",
@@ -47,7 +49,8 @@ impl Column {
     pub(crate) fn cell(self, kind: &Kind, object: &DynamicObject) -> String {
         match self {
             Self::Name => object.name_any(),
-            Self::Source => source(object),
+            Self::MadeOf if object.data.pointer("/spec/sourceRef").is_none() => String::new(),
+            Self::Source | Self::MadeOf => source(object),
             Self::Revision(pointer) => shorten(&text(object, pointer)).into_owned(),
             Self::Text(_, pointer) => text(object, pointer),
             Self::Time(_, pointer) => rfc3339(&text(object, pointer), &TimeZone::system()),
@@ -68,8 +71,8 @@ fn source(object: &DynamicObject) -> String {
 }
 
 fn readiness(kind: &Kind, object: &DynamicObject) -> (String, String) {
-    if kind.is_static {
-        return ("True".to_owned(), format!("{} is Ready", kind.name));
+    if let Some(message) = (kind.static_message)(object) {
+        return ("True".to_owned(), message.to_owned());
     }
     match ready(object) {
         Some((status, message)) if kind.shortens => (status.to_owned(), shorten(message).into_owned()),

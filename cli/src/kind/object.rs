@@ -1,7 +1,9 @@
 //! Reads what all kinds have in common out of objects as the API server sent them: an odd object is shown, never refused.
 
+use kube::ResourceExt;
 use kube::api::DynamicObject;
 use serde_json::Value;
+use weir_api::ARTIFACT_GENERATOR_RECONCILE_KEY;
 
 /// The text at a JSON pointer; numbers are written out, anything else is empty.
 pub(crate) fn text(object: &DynamicObject, pointer: &str) -> String {
@@ -25,9 +27,11 @@ pub(crate) fn ready(object: &DynamicObject) -> Option<(&str, &str)> {
     condition(object, "Ready")
 }
 
-/// Whether the user suspended the object.
+/// Whether the user suspended the object; an ArtifactGenerator by its annotation.
 pub(crate) fn is_suspended(object: &DynamicObject) -> bool {
+    let reconcile = object.annotations().get(ARTIFACT_GENERATOR_RECONCILE_KEY);
     object.data.pointer("/spec/suspend").and_then(Value::as_bool).unwrap_or_default()
+        || reconcile.is_some_and(|value| value.eq_ignore_ascii_case("disabled"))
 }
 
 /// The token of the last request that was handled.

@@ -4,16 +4,16 @@ use jiff::tz::TimeZone;
 use kube::api::DynamicObject;
 use weir_api::FluxObject;
 use weir_api::{
-    Alert, GitRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation, Kustomization, OciRepository,
-    Provider, Receiver,
+    Alert, ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, HelmRepository,
+    ImagePolicy, ImageRepository, ImageUpdateAutomation, Kustomization, OciRepository, Provider, Receiver,
 };
 
-use super::Column::{Message, Name, Ready, Revision, Source, Suspended, Text, Time};
-use super::{Column, Group, Kind, Words, ready, revision_of, text};
+use super::Column::{MadeOf, Message, Name, Ready, Revision, Source, Suspended, Text, Time};
+use super::{Column, Group, Kind, Verbs, Words, ready, revision_of, text};
 use crate::output::rfc3339;
 
 /// The kinds, in the order in which `get all` shows them (CLI-GET06).
-pub(crate) static KINDS: [Kind; 9] = [
+pub(crate) static KINDS: [Kind; 14] = [
     Kind {
         human: "source oci",
         words: Words { group: Some(Group::Source), one: "oci", many: "oci", short: None },
@@ -23,12 +23,46 @@ pub(crate) static KINDS: [Kind; 9] = [
         ..of::<OciRepository>()
     },
     Kind {
+        human: "source bucket",
+        words: Words { group: Some(Group::Source), one: "bucket", many: "bucket", short: None },
+        columns: SOURCE_COLUMNS,
+        shortens: true,
+        success: fetched,
+        ..of::<Bucket>()
+    },
+    Kind {
         human: "source git",
         words: Words { group: Some(Group::Source), one: "git", many: "git", short: None },
         columns: SOURCE_COLUMNS,
         shortens: true,
         success: fetched,
         ..of::<GitRepository>()
+    },
+    Kind {
+        human: "source helm",
+        words: Words { group: Some(Group::Source), one: "helm", many: "helm", short: None },
+        columns: SOURCE_COLUMNS,
+        shortens: true,
+        static_message: |object| (text(object, "/spec/type") == "oci").then_some("Helm repository is Ready"),
+        success: fetched,
+        ..of::<HelmRepository>()
+    },
+    Kind {
+        human: "source chart",
+        words: Words { group: Some(Group::Source), one: "chart", many: "chart", short: None },
+        columns: SOURCE_COLUMNS,
+        shortens: true,
+        sources: &["HelmRepository", "GitRepository", "Bucket"],
+        success: fetched,
+        ..of::<HelmChart>()
+    },
+    Kind {
+        human: "source external-artifact",
+        words: Words { group: Some(Group::Source), one: "external", many: "external", short: None },
+        columns: &[Name, Revision("/status/artifact/revision"), MadeOf, Ready, Message],
+        shortens: true,
+        verbs: Verbs::Get,
+        ..of::<ExternalArtifact>()
     },
     Kind {
         human: "image repository",
@@ -62,7 +96,7 @@ pub(crate) static KINDS: [Kind; 9] = [
         words: Words { group: None, one: "kustomization", many: "kustomizations", short: Some("ks") },
         columns: &[Name, Source, Revision("/status/lastAppliedRevision"), Suspended, Ready, Message],
         shortens: true,
-        sources: &["OCIRepository", "GitRepository"],
+        sources: &["OCIRepository", "GitRepository", "Bucket"],
         success: applied,
         ..of::<Kustomization>()
     },
@@ -77,7 +111,8 @@ pub(crate) static KINDS: [Kind; 9] = [
         human: "alert provider",
         words: Words { group: None, one: "alert-provider", many: "alert-providers", short: None },
         columns: &[Name, Ready, Message],
-        is_static: true,
+        static_message: |_| Some("Provider is Ready"),
+        verbs: Verbs::AllButReconcile,
         success: |_| "Provider reconciliation completed".to_owned(),
         ..of::<Provider>()
     },
@@ -85,9 +120,17 @@ pub(crate) static KINDS: [Kind; 9] = [
         human: "alert",
         words: Words { group: None, one: "alert", many: "alerts", short: None },
         columns: &[Name, Suspended, Ready, Message],
-        is_static: true,
+        static_message: |_| Some("Alert is Ready"),
+        verbs: Verbs::AllButReconcile,
         success: |_| "Alert reconciliation completed".to_owned(),
         ..of::<Alert>()
+    },
+    Kind {
+        human: "artifactgenerator",
+        words: Words { group: Some(Group::Artifact), one: "generator", many: "generators", short: None },
+        columns: &[Name, Suspended, Ready, Message],
+        verbs: Verbs::Get,
+        ..of::<ArtifactGenerator>()
     },
 ];
 
@@ -104,7 +147,8 @@ const fn of<K: FluxObject>() -> Kind {
         words: Words { group: None, one: "", many: "", short: None },
         columns: &[],
         shortens: false,
-        is_static: false,
+        static_message: |_| None,
+        verbs: Verbs::All,
         sources: &[],
         success: |_| String::new(),
     }

@@ -1,5 +1,6 @@
 //! Tables, selectors and the errors of `weir get` (CLI-GET01 to CLI-GET07).
 
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use weir_testkit::ControlPlane;
@@ -22,6 +23,27 @@ async fn fleet(namespace: &str) -> World {
         artifact(&digest),
     );
     world.status("OCIRepository", "podinfo", status).await;
+
+    for (kind, revision, message) in [
+        ("Bucket", format!("sha256:{}", "c".repeat(64)), "stored artifact: revision 'x'"),
+        ("HelmRepository", format!("sha256:{}", "d".repeat(64)), "stored artifact: revision 'x'"),
+        ("HelmChart", "6.0.3+1".to_owned(), "pulled 'podinfo' chart with version '6.0.3'"),
+        ("ExternalArtifact", format!("latest@sha256:{}", "e".repeat(64)), "Artifact is ready"),
+    ] {
+        world.object(kind, "podinfo").await;
+        let mut status = with(ready(1, "True", "Succeeded", message), artifact(&revision));
+        if kind == "ExternalArtifact" {
+            status.as_object_mut().unwrap().remove("observedGeneration");
+        }
+        world.status(kind, "podinfo", status).await;
+    }
+    let spec = json!({ "url": "oci://ghcr.io/stefanprodan/charts", "type": "oci" });
+    world.object_with("HelmRepository", "static", spec).await;
+    world.object_with("ExternalArtifact", "unknown-origin", json!({})).await;
+    world.object("ArtifactGenerator", "podinfo").await;
+    let pause = Patch::Merge(json!({ "metadata": {
+        "annotations": { "source.extensions.fluxcd.io/reconcile": "Disabled" } } }));
+    world.api("ArtifactGenerator").await.patch("podinfo", &PatchParams::default(), &pause).await.unwrap();
 
     world.object("Kustomization", "podinfo").await;
     let applied = format!("Applied revision: {revision}");
@@ -64,6 +86,12 @@ async fn every_kind_has_its_table() {
     let commands = [
         "get sources git",
         "get sources oci",
+        "get sources bucket",
+        "get sources helm",
+        "get sources chart",
+        "get sources external",
+        "get artifacts generators",
+        "get artifact generator podinfo",
         "get kustomizations",
         "get ks podinfo --show-source",
         "get kustomizations --show-source",

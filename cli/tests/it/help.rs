@@ -9,6 +9,7 @@ async fn every_command_explains_itself() {
         "get -h",
         "get sources -h",
         "get sources git -h",
+        "get artifacts -h",
         "get kustomizations -h",
         "get all -h",
         "reconcile -h",

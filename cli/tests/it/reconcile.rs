@@ -31,6 +31,9 @@ async fn a_kustomization_after_its_source() {
 
 #[rstest::rstest]
 #[case::oci("OCIRepository", "source oci", artifact("v1@sha256:0123"))]
+#[case::bucket("Bucket", "source bucket", artifact("sha256:0123"))]
+#[case::helm("HelmRepository", "source helm", artifact("sha256:0123"))]
+#[case::chart("HelmChart", "source chart", artifact("6.0.3+1"))]
 #[case::repository("ImageRepository", "image repository", json!({ "lastScanResult": { "revision": "r", "tagCount": 3, "scanTime": "2022-02-03T01:45:54Z" } }))]
 #[case::policy("ImagePolicy", "image policy", json!({ "latestRef": { "name": "ghcr.io/x/podinfo", "tag": "6.0.1", "digest": "sha256:01" } }))]
 #[case::update("ImageUpdateAutomation", "image update", json!({ "lastAutomationRunTime": "2022-02-03T01:46:59Z" }))]
@@ -96,14 +99,19 @@ async fn what_cannot_be_reconciled_is_told() {
     let suspended = json!({ "interval": "1m", "prune": true, "suspend": true, "sourceRef": source });
     world.object_with("Kustomization", "suspended", suspended).await;
     world.object("Kustomization", "nobody-listens").await;
-    let source = json!({ "kind": "Bucket", "name": "podinfo" });
+    let source = json!({ "kind": "ExternalArtifact", "name": "podinfo" });
     world
         .object_with(
             "Kustomization",
-            "bucket",
+            "external",
             json!({ "interval": "1m", "prune": true, "sourceRef": source }),
         )
         .await;
+    let spec = json!({ "url": "oci://ghcr.io/stefanprodan/charts", "type": "oci" });
+    world.object_with("HelmRepository", "static", spec).await;
+    let source = json!({ "kind": "HelmRepository", "name": "static" });
+    let chart = json!({ "chart": "podinfo", "interval": "1m", "sourceRef": source });
+    world.object_with("HelmChart", "static", chart).await;
     let commands = [
         "reconcile kustomization",
         "reconcile source git",
@@ -112,7 +120,12 @@ async fn what_cannot_be_reconciled_is_told() {
         "reconcile kustomization suspended --with-source",
         "reconcile kustomization nobody-listens --timeout 3s",
         "reconcile kustomization nobody-listens --with-source",
-        "reconcile kustomization bucket --with-source",
+        "reconcile kustomization external --with-source",
+        "reconcile source helm static",
+        "reconcile source chart static --with-source --timeout 1s",
+        "reconcile source external podinfo",
+        "reconcile artifact generator podinfo",
+        "suspend source external podinfo",
         "reconcile alert slack",
     ];
     insta::assert_snapshot!(world.weir().transcript(&commands).await);

@@ -101,7 +101,9 @@ pub(crate) fn artifact(revision: &str) -> Value {
 
 pub(crate) fn api_version(kind: &str) -> &'static str {
     match kind {
-        "GitRepository" | "OCIRepository" => "source.toolkit.fluxcd.io/v1",
+        "GitRepository" | "OCIRepository" | "Bucket" | "HelmRepository" | "HelmChart"
+        | "ExternalArtifact" => "source.toolkit.fluxcd.io/v1",
+        "ArtifactGenerator" => "source.extensions.fluxcd.io/v1beta1",
         "Kustomization" => "kustomize.toolkit.fluxcd.io/v1",
         "Receiver" => "notification.toolkit.fluxcd.io/v1",
         "Alert" | "Provider" => "notification.toolkit.fluxcd.io/v1beta3",
@@ -113,6 +115,18 @@ fn spec(kind: &str) -> Value {
     match kind {
         "GitRepository" => json!({ "url": "https://github.com/stefanprodan/podinfo", "interval": "1m" }),
         "OCIRepository" => json!({ "url": "oci://ghcr.io/stefanprodan/manifests/podinfo", "interval": "1m" }),
+        "Bucket" => json!({ "bucketName": "podinfo", "endpoint": "s3.amazonaws.com", "interval": "1m" }),
+        "HelmRepository" => json!({ "url": "https://stefanprodan.github.io/podinfo", "interval": "1m" }),
+        "HelmChart" => json!({
+            "chart": "podinfo",
+            "interval": "1m",
+            "sourceRef": { "kind": "HelmRepository", "name": "podinfo" },
+        }),
+        "ExternalArtifact" => json!({ "sourceRef": { "kind": "ArtifactGenerator", "name": "podinfo" } }),
+        "ArtifactGenerator" => json!({
+            "sources": [{ "alias": "git", "kind": "GitRepository", "name": "podinfo" }],
+            "artifacts": [{ "name": "podinfo", "copy": [{ "from": "@git/**", "to": "@artifact/" }] }],
+        }),
         "Kustomization" => json!({
             "interval": "10m",
             "prune": true,

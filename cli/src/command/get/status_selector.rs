@@ -28,7 +28,7 @@ impl StatusSelector {
     /// Whether an object has the condition, or for `!=` has it not. A static object is ready, and nothing else.
     pub(super) fn matches(&self, kind: &Kind, object: &DynamicObject) -> bool {
         let has_it = match condition(object, &self.type_) {
-            _ if kind.is_static => {
+            _ if (kind.static_message)(object).is_some() => {
                 self.type_.eq_ignore_ascii_case("ready") && self.status.eq_ignore_ascii_case("true")
             }
             Some((status, _)) => status.eq_ignore_ascii_case(&self.status),
