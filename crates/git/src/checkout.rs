@@ -1,9 +1,8 @@
 //! A fetched commit, read object by object: no work tree, no filters, no hooks (DEP-GIT-6).
 
 use crate::error::Error;
-use git2::{ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
-use std::sync::Arc;
-use tempfile::TempDir;
+use crate::store::Directory;
+use git2::{Blob, Oid, Repository};
 
 const EXECUTABLE: i32 = 0o100_755;
 const SYMLINK: i32 = 0o120_000;
@@ -26,29 +25,6 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits { files: 500_000, blob: 256 << 20, depth: 128 }
-    }
-}
-
-/// The bare repository of a checkout; removed with the last value that shares it.
-#[derive(Debug, Clone)]
-pub(crate) struct Directory {
-    path: Arc<TempDir>,
-}
-
-impl Directory {
-    pub(crate) fn create() -> Result<Directory, Error> {
-        let path = tempfile::Builder::new().prefix("weir-git-").tempdir();
-        let path = path.map_err(|source| Error::WorkDirectory { source })?;
-        let mut options = RepositoryInitOptions::new();
-        options.bare(true).external_template(false);
-        Repository::init_opts(path.path(), &options)?;
-        Ok(Directory { path: Arc::new(path) })
-    }
-
-    pub(crate) fn open(&self) -> Result<Repository, Error> {
-        // Not `open_bare`: it does not read which commits are shallow roots, and walks then miss their parents.
-        let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH;
-        Ok(Repository::open_ext(self.path.path(), flags, std::iter::empty::<&std::ffi::OsStr>())?)
     }
 }
 
@@ -179,6 +155,14 @@ impl Checkout {
         self.object
     }
 
+    /// Says that something of the checkout cannot be read: a kept repository is removed, so that the next fetch starts
+    /// afresh. Blocks.
+    pub fn distrust(&self) {
+        if let Err(error) = self.directory.discard() {
+            tracing::warn!(%error, "a Git repository that cannot be read cannot be removed either");
+        }
+    }
+
     /// A reader that keeps the repository open.
     ///
     /// # Errors
@@ -268,16 +252,19 @@ impl Reader {
     /// # Errors
     /// When it cannot be read or is beyond the limits.
     pub fn read(&self, blob: Oid) -> Result<Vec<u8>, Error> {
-        let odb = self.repository.odb()?;
-        let (size, _) = odb.read_header(blob)?;
+        Ok(self.blob(blob)?.as_ref().to_vec())
+    }
+
+    /// The content of a blob without a copy.
+    ///
+    /// # Errors
+    /// When it cannot be read or is beyond the limits.
+    pub fn blob(&self, blob: Oid) -> Result<BlobContent<'_>, Error> {
+        let (size, _) = self.repository.odb()?.read_header(blob)?;
         if size as u64 > self.limits.blob {
             return Err(Error::Limit { what: format!("size of blob {blob}"), limit: self.limits.blob });
         }
-        let object = odb.read(blob)?;
-        if object.kind() != ObjectType::Blob {
-            return Err(Error::Path { path: blob.to_string() });
-        }
-        Ok(object.data().to_vec())
+        Ok(BlobContent(self.repository.find_blob(blob)?))
     }
 
     /// The tree at a path below `root`; nothing when there is none.
@@ -295,5 +282,14 @@ impl Reader {
             }
         }
         Ok(Some(at))
+    }
+}
+
+/// The bytes of a file in the object database.
+pub struct BlobContent<'a>(Blob<'a>);
+
+impl AsRef<[u8]> for BlobContent<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self.0.content()
     }
 }

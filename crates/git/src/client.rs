@@ -70,8 +70,8 @@ impl Git {
         {
             return Ok(Fetched::Unchanged { revision });
         }
-        let (reference, known) = (reference.clone(), known.map(str::to_owned));
-        self.run(remote, move |operation| fetch::fetch(operation, &reference, known.as_deref())).await
+        let (reference, known, place) = (reference.clone(), known.map(str::to_owned), remote.place().await?);
+        self.run(remote, move |operation| fetch::fetch(operation, place, &reference, known.as_deref())).await
     }
 
     /// A shallow clone of a branch.

@@ -31,9 +31,10 @@ mod reference;
 mod remote;
 mod signed;
 mod ssh_key;
+mod store;
 mod transport;
 
-pub use checkout::{Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
+pub use checkout::{BlobContent, Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
 pub use client::{Git, GitConfig};
 pub use commit::{CommitRequest, Signature, Signer};
 pub use credentials::{AuthOptionError, Credentials, SshAuth};
@@ -46,4 +47,5 @@ pub use reference::{Reference, RemoteRef};
 pub use remote::Remote;
 pub use signed::{Signed, TagObject};
 pub use ssh_key::{IdentityError, identity_is_encrypted};
+pub use store::{Store, Stores};
 pub use weir_http::{Profile, Proxy};

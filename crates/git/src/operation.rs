@@ -96,6 +96,11 @@ impl Operation {
         !self.cancel.is_cancelled() && Instant::now() < self.deadline
     }
 
+    /// Whether a transport has said why the operation failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.lock().is_some()
+    }
+
     /// Remembers why the operation failed; libgit2 is told something shorter. The first reason stays.
     pub(crate) fn fail(&self, error: Error) -> io::Error {
         let shown = io::Error::other(error.to_string());

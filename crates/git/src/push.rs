@@ -1,8 +1,8 @@
 //! Pushing by compare-and-swap: no commit of anyone is ever lost (DEP-GIT-4, DESIGN §6).
 
-use crate::checkout::Directory;
 use crate::error::Error;
 use crate::operation::Registered;
+use crate::store::Directory;
 use git2::{ErrorClass, ErrorCode, Oid, PushOptions, RemoteCallbacks};
 use std::cell::RefCell;
 

@@ -69,8 +69,13 @@ pub(crate) struct Candidate {
 pub(crate) enum Depth {
     /// The commit alone.
     Shallow,
-    /// All history of these references, to look for the candidate's commit in it.
-    Full(Vec<String>),
+    /// History, to look for the candidate's commit in it.
+    History {
+        /// The references to which it belongs.
+        of: Vec<String>,
+        /// The tip of the one branch on which the commit has to be, if it has to be on one.
+        within: Option<Oid>,
+    },
 }
 
 impl Plan {
@@ -170,7 +175,10 @@ fn by_commit(refs: &[RemoteRef], id: &str, branch: Option<&str>, name: Option<&s
     let tip = refs.iter().find(is_tip).filter(|_| on_branch.as_ref().is_none_or(|tip| tip.commit == commit));
     let (name, depth) = match tip {
         Some(tip) => (tip.name.trim_end_matches(PEELED).to_owned(), Depth::Shallow),
-        None => (id.to_owned(), Depth::Full(histories(refs, on_branch))),
+        None => {
+            let within = on_branch.as_ref().map(|tip| tip.commit);
+            (id.to_owned(), Depth::History { of: histories(refs, on_branch), within })
+        }
     };
     Ok(Plan { candidates: vec![Candidate { name, object: commit, commit, pointer }], depth })
 }

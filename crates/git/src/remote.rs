@@ -1,6 +1,8 @@
 //! A repository somewhere else and everything needed to talk to it.
 
 use crate::credentials::Credentials;
+use crate::error::Error;
+use crate::store::{Place, Store};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -18,6 +20,8 @@ pub struct Remote {
     pub credentials: Credentials,
     /// Certificates and proxy for HTTP(S).
     pub http: Profile,
+    /// Where fetched objects are kept for the next fetch; nothing for a folder that goes with the checkout.
+    pub store: Option<Store>,
     /// Time for each operation, from connect to the last byte.
     pub timeout: Duration,
     /// Ends the operation early.
@@ -32,8 +36,18 @@ impl Remote {
             url,
             credentials: Credentials::None,
             http: Profile::default(),
+            store: None,
             timeout: DEFAULT_TIMEOUT,
             cancel: CancellationToken::new(),
+        }
+    }
+
+    /// Where an operation may work, as soon as nobody else works there.
+    pub(crate) async fn place(&self) -> Result<Place, Error> {
+        let Some(store) = &self.store else { return Ok(Place::Own) };
+        tokio::select! {
+            () = self.cancel.cancelled() => Err(Error::Cancelled),
+            place = tokio::time::timeout(self.timeout, store.turn(&self.url)) => place.map_err(|_| Error::Deadline),
         }
     }
 }

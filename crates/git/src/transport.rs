@@ -22,8 +22,14 @@ pub(crate) fn initialise() -> Result<(), Error> {
         .map_err(|(_, message)| git2::Error::new(ErrorCode::GenericError, ErrorClass::None, message).into())
 }
 
-/// The only `unsafe` of this workspace. `set_search_path`, `set_verify_owner_validation` and `register` change process
-/// globals of libgit2 without a lock; the `OnceLock` around this function is the lock, and no repository or remote is
+/// Bytes of one mapping of a pack, and of all mappings of the process. The library's defaults are 1 GiB and all the address
+/// space, and what is mapped counts as memory of the process.
+const WINDOW_BYTES: usize = 1 << 20;
+const MAPPED_BYTES: usize = 16 << 20;
+/// Bytes of commits and trees that are kept unpacked.
+const CACHE_BYTES: isize = 8 << 20;
+
+/// The only `unsafe` of this workspace. These functions change process globals of libgit2 without a lock; the `OnceLock` around this function is the lock, and no repository or remote is
 /// opened by this crate before it has returned.
 #[allow(unsafe_code)]
 fn register() -> Result<(), git2::Error> {
@@ -32,6 +38,9 @@ fn register() -> Result<(), git2::Error> {
             git2::opts::set_search_path(level, "")?;
         }
         git2::opts::set_verify_owner_validation(false)?;
+        git2::opts::set_mwindow_size(WINDOW_BYTES)?;
+        git2::opts::set_mwindow_mapped_limit(MAPPED_BYTES)?;
+        git2::opts::set_cache_max_size(CACHE_BYTES)?;
         git2::transport::register(HTTP_SCHEME, |remote| smart(remote, true, http::HttpTransport::new))?;
         git2::transport::register(SSH_SCHEME, |remote| smart(remote, false, ssh::SshTransport::new))
     }

@@ -6,6 +6,7 @@ mod pushing;
 mod refusals;
 mod signed;
 mod ssh;
+mod store;
 
 use weir_git::{Checkout, Error, Fetched, Git, GitConfig, Reference, Remote};
 

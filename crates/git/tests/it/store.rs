@@ -1,0 +1,217 @@
+//! Repositories that are kept: only what is new is moved, and what is broken is fetched anew.
+
+use crate::{branch, files, git, remote};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use weir_git::{Checkout, Fetched, Reference, Remote, Stores};
+use weir_testkit::{Folder, GitRepo, GitServer};
+
+const OWNER: &str = "5a2f9c1e-0000-4000-8000-000000000001";
+/// Bytes that no compression makes small.
+const NOISE_BYTES: usize = 200_000;
+
+struct Kept {
+    server: GitServer,
+    repository: GitRepo,
+    folder: Folder,
+    remote: Remote,
+}
+
+impl Kept {
+    async fn start() -> Kept {
+        let server = GitServer::start().await.unwrap();
+        let repository = server.repo("app").unwrap();
+        let folder = Folder::new("store").unwrap();
+        let mut remote = remote(&server.url("app"));
+        remote.store = Stores::new(folder.path().to_owned()).of(OWNER);
+        Kept { server, repository, folder, remote }
+    }
+
+    /// A commit with a file of noise, so that a download of everything is seen.
+    fn noise(&self) -> String {
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b' ' + (state >> 58) as u8)
+        };
+        let text: String = (0..NOISE_BYTES).map(|_| next()).collect();
+        self.repository.commit("main", "noise", &[("noise", &text), ("a.yaml", "a: 0\n")]).unwrap()
+    }
+
+    async fn fetch(&self, reference: &Reference) -> Checkout {
+        match git().fetch(&self.remote, reference, None).await.unwrap() {
+            Fetched::New(checkout) => checkout,
+            Fetched::Unchanged { .. } => panic!("nothing was known"),
+        }
+    }
+
+    /// The packs of the only kept repository, the largest first.
+    fn packs(&self) -> Vec<(u64, PathBuf)> {
+        let kept = only_entry(&only_entry(self.folder.path()));
+        let entries = std::fs::read_dir(kept.join("objects/pack")).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let packs = paths.filter(|path| path.extension().is_some_and(|end| end == "pack"));
+        let mut packs: Vec<_> = packs.map(|path| (path.metadata().unwrap().len(), path)).collect();
+        packs.sort_by(|a, b| b.cmp(a));
+        packs
+    }
+
+    fn posts(&self) -> usize {
+        self.server.requests().iter().filter(|request| request.method == "POST").count()
+    }
+}
+
+fn only_entry(folder: &Path) -> PathBuf {
+    let mut entries = std::fs::read_dir(folder).unwrap();
+    let only = entries.next().expect("an entry").unwrap().path();
+    assert!(entries.next().is_none(), "{folder:?} has one entry");
+    only
+}
+
+fn content(checkout: &Checkout, path: &str) -> String {
+    files(checkout).into_iter().find(|(found, _)| found == path).unwrap().1
+}
+
+#[tokio::test]
+async fn the_next_fetch_moves_only_what_is_new() {
+    let kept = Kept::start().await;
+    kept.noise();
+    drop(kept.fetch(&branch("main")).await);
+    for number in 1..4 {
+        let id =
+            kept.repository.commit("main", "one file", &[("a.yaml", &format!("a: {number}\n"))]).unwrap();
+        let checkout = kept.fetch(&branch("main")).await;
+        assert_eq!(checkout.revision(), format!("main@sha1:{id}"));
+        assert_eq!(content(&checkout, "a.yaml"), format!("a: {number}\n"));
+        assert_eq!(content(&checkout, "noise").len(), NOISE_BYTES);
+    }
+    let packs = kept.packs();
+    assert_eq!(packs.len(), 4, "{packs:?}");
+    assert!(packs[1].0 < 2000, "{packs:?}");
+}
+
+#[tokio::test]
+async fn a_restart_fetches_nothing_that_is_there() {
+    let kept = Kept::start().await;
+    let id = kept.noise();
+    drop(kept.fetch(&branch("main")).await);
+    kept.server.forget_requests();
+    let checkout = kept.fetch(&branch("main")).await;
+    assert_eq!(checkout.revision(), format!("main@sha1:{id}"));
+    assert_eq!(content(&checkout, "a.yaml"), "a: 0\n");
+    assert_eq!((kept.server.requests().len(), kept.posts()), (1, 0));
+}
+
+#[tokio::test]
+async fn history_that_was_rewritten_and_other_references() {
+    let kept = Kept::start().await;
+    let base = kept.noise();
+    kept.repository.commit("main", "will go", &[("a.yaml", "gone")]).unwrap();
+    drop(kept.fetch(&branch("main")).await);
+    kept.repository.set_branch("main", &base).unwrap();
+    let new = kept.repository.commit("main", "instead", &[("a.yaml", "new")]).unwrap();
+    kept.repository.annotated_tag("v1.0.0", &base, "tag").unwrap();
+    let checkout = kept.fetch(&branch("main")).await;
+    assert_eq!((checkout.commit().id.to_string(), content(&checkout, "a.yaml")), (new, "new".to_owned()));
+    drop(checkout);
+    let tag = kept.fetch(&Reference::Semver("1.x".into())).await;
+    assert_eq!(tag.revision(), format!("v1.0.0@sha1:{base}"));
+    assert_eq!(content(&tag, "a.yaml"), "a: 0\n");
+}
+
+#[tokio::test]
+async fn a_commit_behind_a_shallow_tip() {
+    let kept = Kept::start().await;
+    let old = kept.noise();
+    kept.repository.commit("main", "two", &[("a.yaml", "2")]).unwrap();
+    let side = kept.repository.commit("side", "side", &[("b.yaml", "side")]).unwrap();
+    drop(kept.fetch(&branch("main")).await);
+    drop(kept.fetch(&branch("side")).await);
+    let pin = |id: &str, branch: Option<&str>| Reference::Commit {
+        id: id.to_owned(),
+        branch: branch.map(str::to_owned),
+        name: None,
+    };
+    let checkout = kept.fetch(&pin(&old, Some("main"))).await;
+    assert_eq!(content(&checkout, "a.yaml"), "a: 0\n");
+    drop(checkout);
+    let wrong = git().fetch(&kept.remote, &pin(&side, Some("main")), None).await;
+    let Err(error) = wrong else { panic!("that commit is on another branch") };
+    assert!(error.to_string().contains("object not found"), "{error}");
+    drop(kept.fetch(&pin(&old, None)).await);
+}
+
+#[tokio::test]
+async fn what_is_broken_is_fetched_anew() {
+    let kept = Kept::start().await;
+    kept.noise();
+    drop(kept.fetch(&branch("main")).await);
+    let (bytes, path) = kept.packs().remove(0);
+    // The end is cut off, as a full disk or a lost write would.
+    let mut permissions = path.metadata().unwrap().permissions();
+    #[allow(clippy::permissions_set_readonly_false)]
+    permissions.set_readonly(false);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes / 2).unwrap();
+    kept.repository.commit("main", "next", &[("a.yaml", "a: 1\n")]).unwrap();
+    let checkout = kept.fetch(&branch("main")).await;
+    assert_eq!(content(&checkout, "noise").len(), NOISE_BYTES);
+    checkout.distrust();
+    drop(checkout);
+    assert_eq!(content(&kept.fetch(&branch("main")).await, "a.yaml"), "a: 1\n");
+}
+
+#[tokio::test]
+async fn leftovers_go_and_a_repository_with_too_many_packs_is_fetched_anew() {
+    let kept = Kept::start().await;
+    kept.noise();
+    drop(kept.fetch(&branch("main")).await);
+    let pack = kept.packs().remove(0).1;
+    let partial = pack.with_file_name("pack_git2_abc123");
+    std::fs::write(&partial, "half").unwrap();
+    kept.repository.commit("main", "next", &[("a.yaml", "a: 1\n")]).unwrap();
+    drop(kept.fetch(&branch("main")).await);
+    assert!(!partial.exists());
+    assert_eq!(kept.packs().len(), 2);
+    for number in 0..100 {
+        std::fs::write(pack.with_file_name(format!("pack-{number}.pack")), "").unwrap();
+    }
+    kept.repository.commit("main", "last", &[("a.yaml", "a: 2\n")]).unwrap();
+    assert_eq!(content(&kept.fetch(&branch("main")).await, "a.yaml"), "a: 2\n");
+    assert_eq!(kept.packs().len(), 1);
+}
+
+#[tokio::test]
+async fn one_user_at_a_time() {
+    let kept = Kept::start().await;
+    kept.noise();
+    let first = kept.fetch(&branch("main")).await;
+    let mut impatient = kept.remote.clone();
+    impatient.timeout = std::time::Duration::from_millis(100);
+    let Err(error) = git().fetch(&impatient, &branch("main"), None).await else { panic!("it is in use") };
+    assert!(matches!(error, weir_git::Error::Deadline), "{error}");
+    drop(first);
+    drop(kept.fetch(&branch("main")).await);
+}
+
+#[tokio::test]
+async fn what_nobody_needs_is_removed() {
+    let kept = Kept::start().await;
+    kept.noise();
+    drop(kept.fetch(&branch("main")).await);
+    let stores = Stores::new(kept.folder.path().to_owned());
+    let store = stores.of(OWNER).unwrap();
+    assert_eq!(store.keep_only([("", &kept.remote.url)]).unwrap(), 0);
+    assert_eq!(stores.sweep(&BTreeSet::from([OWNER.to_owned()])).unwrap(), 0);
+    assert_eq!(
+        store.keep_only([("role", &kept.remote.url)]).unwrap(),
+        1,
+        "another role is another repository"
+    );
+    drop(kept.fetch(&branch("main")).await);
+    assert_eq!(stores.sweep(&BTreeSet::new()).unwrap(), 1);
+    assert!(!store.remove().unwrap());
+    for name in ["", "..", "a/b", "a.b"] {
+        assert!(stores.of(name).is_none(), "{name}");
+    }
+}
