@@ -10,7 +10,7 @@ use weir_api::{Artifact, FluxObject};
 use weir_runtime::{Cache, Change, ObjectKey, Service, ServiceError};
 
 /// How often directories of objects that are gone are looked for, beside the start (SRC-STO-13).
-const SWEEP: Duration = Duration::from_secs(60 * 60);
+pub(crate) const SWEEP: Duration = Duration::from_secs(60 * 60);
 
 /// An object as it stands in a cache, as far as consumers of artifacts care.
 #[derive(Debug, Clone)]

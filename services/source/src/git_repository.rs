@@ -3,8 +3,11 @@
 mod act;
 mod decide;
 mod observe;
+mod stores;
 mod tree;
 mod verify;
+
+pub(crate) use stores::sweep;
 
 use crate::secrets::Secrets;
 use crate::source::{
@@ -13,12 +16,14 @@ use crate::source::{
 use crate::storage::Storage;
 use crate::verification::Verdicts;
 use weir_api::{Artifact, Duration, GitRepository};
-use weir_git::{Fetched, Git};
+use weir_git::{Fetched, Git, Stores};
 use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
 
 /// Keeps the artifacts of `GitRepository` objects equal to what their references stand for.
 pub(crate) struct GitReconciler {
     pub(crate) git: Git,
+    /// What was fetched before, by object.
+    pub(crate) stores: Stores,
     pub(crate) secrets: Secrets,
     pub(crate) storage: Storage,
     pub(crate) verdicts: Verdicts,
@@ -67,6 +72,7 @@ impl Reconciler for GitReconciler {
 
     async fn finalize(&self, run: Run<GitRepository>) -> Finalized<GitRepository> {
         self.verdicts.forget(&run.key);
+        self.drop_store(&run).await;
         finalize(&self.storage, &*run.object).await
     }
 }

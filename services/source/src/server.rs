@@ -49,7 +49,9 @@ async fn guard(State(store): State<Store>, request: Request, next: Next) -> Resp
         return StatusCode::OK.into_response();
     }
     let decoded = percent_decode_str(request.uri().path().trim_start_matches('/')).decode_utf8();
-    let Some(path) = decoded.ok().and_then(|path| RelPath::parse(&path).ok()) else {
+    let path = decoded.ok().and_then(|path| RelPath::parse(&path).ok());
+    // Kinds of objects do not begin with a dot; what else lies in the root is nobody's business.
+    let Some(path) = path.filter(|path| !path.as_str().starts_with('.')) else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let is_served = tokio::task::spawn_blocking(move || store.open_file(&path).is_ok()).await;

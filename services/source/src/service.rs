@@ -2,7 +2,7 @@
 
 use crate::args::{Args, CONCURRENT, GATES, WORKLOAD_IDENTITY};
 use crate::catalog::Catalog;
-use crate::git_repository::GitReconciler;
+use crate::git_repository::{self, GitReconciler};
 use crate::oci_repository::OciReconciler;
 use crate::secrets::Secrets;
 use crate::storage::Storage;
@@ -12,13 +12,16 @@ use tokio::net::TcpListener;
 use weir_api::FluxObject;
 use weir_artifact::{Algorithm, Store, StoreOptions};
 use weir_auth::TokenCache;
-use weir_git::{Git, GitConfig};
+use weir_git::{Git, GitConfig, Stores};
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
 use weir_runtime::{Cache, Environment, Queue, Reconciler, Service, ServiceError};
 
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
 const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
+
+/// Folder of Git repositories beside the artifacts. It starts with a dot: the artifact server gives nothing of such.
+const GIT_STORES: &str = ".git-stores";
 
 /// Runs the service until its environment is told to stop.
 ///
@@ -33,7 +36,9 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let secrets = Secrets::new(service.client().clone());
     let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);
+    let stores = Stores::new(args.storage_path.join(GIT_STORES));
     let git = GitReconciler {
+        stores: stores.clone(),
         git: Git::new(GitConfig { concurrency: concurrent })
             .map_err(|error| ServiceError::Other(error.to_string()))?,
         secrets: secrets.clone(),
@@ -51,6 +56,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         storage: storage.clone(),
         workload_identity,
     };
+    git_repository::sweep(&service, storage.clone(), stores, git_objects.clone());
     control(&service, git_objects, git, concurrent);
     control(&service, oci_objects, oci, concurrent);
     rpc::serve(&service, storage.clone(), catalog.clone());

@@ -29,8 +29,10 @@ impl GitReconciler {
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
         let new = NewArtifact { at, file: format!("{}.tar.gz", revision.hash()), link: None };
         let fill = move |out: &mut dyn io::Write| {
-            let tree = CommitTree::open(&checkout).map_err(io::Error::other)?;
-            pack(&sparse(tree, paths), ignore.as_deref(), out)
+            let packed = CommitTree::open(&checkout)
+                .map_err(io::Error::other)
+                .and_then(|tree| pack(&sparse(tree, paths), ignore.as_deref(), out));
+            packed.inspect_err(|error| distrust(&checkout, error))
         };
         let stored = self.storage.put(new, revision.to_string(), attempt.run.now, fill).await;
         let artifact = stored.map_err(|error| Failure::storage(&error))?;
@@ -81,5 +83,12 @@ impl GitReconciler {
             );
             Failure::fetch("GitOperationFailed", message)
         })
+    }
+}
+
+/// An object that cannot be read is fetched anew at the next try; a full disk is no reason for it.
+fn distrust(checkout: &Checkout, error: &io::Error) {
+    if error.get_ref().is_some_and(|inner| matches!(inner.downcast_ref(), Some(Error::Library { .. }))) {
+        checkout.distrust();
     }
 }

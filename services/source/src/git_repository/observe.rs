@@ -40,7 +40,8 @@ impl GitReconciler {
         }
         trust(&mut http, &data);
         let timeout = attempt.object.timeout();
-        Ok(Remote { credentials, http, timeout, cancel: attempt.run.cancel.clone(), ..Remote::new(url) })
+        let store = self.store_of(&attempt.object);
+        Ok(Remote { url, credentials, http, store, timeout, cancel: attempt.run.cancel.clone() })
     }
 
     async fn read(&self, key: &weir_runtime::ObjectKey, name: &str) -> Result<SecretData, Failure> {

@@ -54,7 +54,7 @@ impl Tree for CommitTree {
     }
 
     fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
-        let content = self.reader.read(self.object(path)?).map_err(io::Error::other)?;
-        Ok(OpenFile { size: content.len() as u64, reader: Box::new(Cursor::new(content)) })
+        let content = self.reader.blob(self.object(path)?).map_err(io::Error::other)?;
+        Ok(OpenFile { size: content.as_ref().len() as u64, reader: Box::new(Cursor::new(content)) })
     }
 }

@@ -109,7 +109,44 @@ async fn a_deleted_object_leaves_no_file() {
     let directory = world.folder.path().join("data/gitrepository").join(&world.namespace).join("app");
     assert!(directory.is_dir());
     let api = world.api(GIT).await;
+    let stores = world.folder.path().join("data/.git-stores");
+    assert_eq!(std::fs::read_dir(&stores).unwrap().count(), 1);
     api.delete("app", &kube::api::DeleteParams::default()).await.unwrap();
     wait_gone(&api, "app", Duration::from_secs(20)).await.unwrap();
     assert!(!directory.exists());
+    assert_eq!(std::fs::read_dir(&stores).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_restart_without_artifacts_fetches_no_object_again() {
+    let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    let before = world.ready(GIT, "app").await;
+    std::fs::remove_dir_all(world.folder.path().join("data/gitrepository")).unwrap();
+    server.forget_requests();
+    world.start_again(&[]);
+    let rebuilt = |object: &kube::core::DynamicObject| {
+        object.data["status"]["artifact"]["lastUpdateTime"] != before["artifact"]["lastUpdateTime"]
+    };
+    let after = world.until(GIT, "app", "rebuilt", rebuilt).await;
+    assert_eq!(after["artifact"]["digest"], before["artifact"]["digest"]);
+    assert_eq!(paths(&after).await, ["a.yaml"]);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1, "only a list: {requests:?}");
+}
+
+#[tokio::test]
+async fn fetched_objects_are_not_served() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    world.ready(GIT, "app").await;
+    let object = world.api(GIT).await.get("app").await.unwrap();
+    let path = format!(".git-stores/{}", object.metadata.uid.unwrap());
+    let stored = std::fs::read_dir(world.folder.path().join("data").join(&path)).unwrap();
+    let repository = stored.into_iter().next().unwrap().unwrap().file_name().into_string().unwrap();
+    assert!(world.folder.path().join("data").join(&path).join(&repository).join("HEAD").is_file());
+    let url = format!("http://127.0.0.1:{}/{path}/{repository}/HEAD", world.http);
+    assert_eq!(reqwest::get(url).await.unwrap().status(), 404);
 }

@@ -1,0 +1,48 @@
+//! What was fetched before, kept per object and removed with it.
+
+use super::GitReconciler;
+use crate::catalog::SWEEP;
+use crate::storage::Storage;
+use weir_api::GitRepository;
+use weir_git::{Store, Stores};
+use weir_runtime::{Cache, Run, Service};
+
+impl GitReconciler {
+    /// The kept repositories of an object. They go by its uid: what was fetched for one object is never used for a
+    /// later one of the same name.
+    pub(super) fn store_of(&self, object: &GitRepository) -> Option<Store> {
+        self.stores.of(object.metadata.uid.as_deref()?)
+    }
+
+    /// Removes the kept repositories of an object that goes away.
+    pub(super) async fn drop_store(&self, run: &Run<GitRepository>) {
+        let Some(store) = self.store_of(&run.object) else { return };
+        let removed = self.storage.blocking(move || store.remove()).await;
+        if let Err(error) = removed.and_then(|removed| removed) {
+            // The hourly sweep tries again.
+            tracing::warn!(object = %run.key, %error, "fetched Git objects were not removed");
+        }
+    }
+}
+
+/// Removes what was fetched for objects that are gone, now and every hour.
+pub(crate) fn sweep(service: &Service, storage: Storage, stores: Stores, objects: Cache<GitRepository>) {
+    let mut leader = service.leader();
+    service.spawn(async move {
+        if leader.wait_for(|leads| *leads).await.is_err() {
+            return;
+        }
+        let mut hours = tokio::time::interval(SWEEP);
+        loop {
+            hours.tick().await;
+            objects.synced().await;
+            let live = objects.list().iter().filter_map(|object| object.metadata.uid.clone()).collect();
+            let stores = stores.clone();
+            match storage.blocking(move || stores.sweep(&live)).await.and_then(|swept| swept) {
+                Ok(0) => {}
+                Ok(count) => tracing::info!(count, "removed Git repositories of objects that are gone"),
+                Err(error) => tracing::warn!(%error, "Git repositories were not swept"),
+            }
+        }
+    });
+}
