@@ -1,8 +1,9 @@
-//! Real servers for tests: a Kubernetes control plane, a registry, Git over HTTP and SSH, and a webhook sink.
+//! Real servers for tests: a Kubernetes control plane, a registry, buckets, Git over HTTP and SSH, and a webhook sink.
 //!
 //! ```text
 //!   test process ──owns──▶ ControlPlane ─▶ etcd, kube-apiserver, kube-controller-manager   (child processes)
 //!        │      ├────────▶ Registry ─────▶ distribution                                   (child process)
+//!        │      ├────────▶ BucketServer ─▶ moto, gofakes3, fake-gcs-server, azurite       (child process)
 //!        │      ├────────▶ SshGitServer ─▶ sshd                                           (child process)
 //!        │      └────────▶ GitServer, WebhookSink                                         (tasks of the test's runtime)
 //!        └──pipe──▶ keeper (sh): when the pipe closes, kills every child and removes every folder
@@ -15,6 +16,7 @@
 //!
 //! This is for tests, the demo and the benchmark only; services never depend on it.
 
+mod bucket_server;
 mod control_plane;
 mod error;
 mod folder;
@@ -29,6 +31,7 @@ mod tls;
 mod wait;
 mod webhook_sink;
 
+pub use bucket_server::{AZURITE_ACCOUNT, AZURITE_KEY, BucketProgram, BucketServer};
 pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions};
 pub use error::Error;
 pub use folder::{Folder, repo_path};

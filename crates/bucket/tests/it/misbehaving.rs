@@ -1,0 +1,151 @@
+//! A server that is busy, lies, cuts off, or repeats what it was told.
+
+use crate::{content, s3};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use futures::stream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use weir_bucket::{AzureAccess, AzureService, Buckets, Error, Object, Service};
+use weir_http::Profile;
+
+type Requests = Arc<AtomicUsize>;
+
+/// Serves; ends with the returned set.
+async fn serve() -> (String, Requests, JoinSet<()>) {
+    let requests = Requests::default();
+    let routes = Router::new()
+        .route("/{bucket}/", get(bucket))
+        .route("/{bucket}/{*key}", get(object))
+        .route("/{bucket}", get(container))
+        .with_state(requests.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    (address, requests, tasks)
+}
+
+async fn bucket(State(requests): State<Requests>, Path(name): Path<String>, request: Request) -> Response {
+    let count = requests.fetch_add(1, Ordering::SeqCst);
+    if request.uri().query() == Some("location=") {
+        return "<LocationConstraint/>".into_response();
+    }
+    match name.as_str() {
+        "busy" if count < 3 => (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response(),
+        "down" => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        "denied" => StatusCode::FORBIDDEN.into_response(),
+        "parrot" => {
+            let seen = format!("{:?} hunter2", request.headers().get(header::AUTHORIZATION));
+            let page = format!("<Error><Code>SignatureDoesNotMatch</Code><Message>{seen}</Message></Error>");
+            (StatusCode::FORBIDDEN, page.replace('"', "")).into_response()
+        }
+        "endless" => "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>\
+                      <Contents><Key>a</Key></Contents></ListBucketResult>".into_response(),
+        "bomb" => Body::from_stream(stream::repeat(Ok::<_, std::io::Error>("<Contents>".repeat(10_000)))).into_response(),
+        "astray" => (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "http://127.0.0.1:1/")]).into_response(),
+        _ => "<ListBucketResult/>".into_response(),
+    }
+}
+
+async fn object(Path((_, key)): Path<(String, String)>) -> Response {
+    match key.as_str() {
+        "huge" => Body::from_stream(stream::repeat(Ok::<_, std::io::Error>("x".repeat(10_000)))).into_response(),
+        "gzip" => ([(header::CONTENT_ENCODING, "gzip"), (header::ETAG, "\"e\"")], "not decoded").into_response(),
+        // As long as promised, or the connection is cut.
+        "cut" => {
+            let chunks = [Ok("half"), Err(std::io::Error::other("cut"))];
+            ([(header::CONTENT_LENGTH, "100")], Body::from_stream(stream::iter(chunks))).into_response()
+        }
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+/// Azure: says no and repeats the query.
+async fn container(request: Request) -> Response {
+    let query = request.uri().query().unwrap_or_default().replace('&', "&amp;");
+    let page = format!("<Error><Code>AuthenticationFailed</Code><Message>Bad query {query}</Message></Error>");
+    (StatusCode::FORBIDDEN, page).into_response()
+}
+
+#[tokio::test]
+async fn a_busy_server_is_left_alone_as_long_as_it_asks() {
+    let (address, requests, _tasks) = serve().await;
+    let since = Instant::now();
+    let mut bucket = s3(&address, "busy", None);
+    assert!(bucket.exists().await.unwrap());
+    assert!(since.elapsed() >= Duration::from_secs(2), "twice one second");
+    assert_eq!(requests.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test]
+async fn a_broken_server_is_not_asked_for_ever() {
+    let (address, requests, _tasks) = serve().await;
+    let error = s3(&address, "down", None).exists().await.unwrap_err();
+    assert_eq!(error.to_string(), "500 Internal Server Error");
+    assert_eq!(requests.load(Ordering::SeqCst), 1 + 4);
+}
+
+#[tokio::test]
+async fn refusals_in_the_words_of_minio() {
+    let (address, _, _tasks) = serve().await;
+    let error = s3(&address, "denied", None).exists().await.unwrap_err();
+    assert_eq!(error.to_string(), "Access Denied.");
+    let refused = s3("127.0.0.1:1", "apps", None).exists().await.unwrap_err();
+    let expected = "Get \"http://127.0.0.1:1/apps/?location=\": dial tcp 127.0.0.1:1: connect: connection refused";
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[tokio::test]
+async fn secrets_that_a_server_repeats_are_not_shown() {
+    let (address, _, _tasks) = serve().await;
+    let bucket = s3(&address, "parrot", Some(("AKID", "hunter2")));
+    let error = bucket.list("", 10).await.unwrap_err().to_string();
+    assert!(!error.contains("hunter2"), "{error}");
+    let signature = "sv=2021-12-02&sr=c&sig=c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0%3D";
+    let service = AzureService {
+        endpoint: format!("http://{address}"),
+        access: AzureAccess::Signature(format!("?{signature}").into()),
+    };
+    let mut bucket = Buckets::default().open("c", Service::Azure(service), &Profile::default()).unwrap();
+    let error = bucket.exists().await.unwrap_err().to_string();
+    assert!(error.starts_with("Bad query ") && !error.contains("c2VjcmV0"), "{error}");
+}
+
+#[tokio::test]
+async fn listings_end() {
+    let (address, _, _tasks) = serve().await;
+    // The same page for ever is read once more and no further.
+    assert_eq!(s3(&address, "endless", None).list("", 10).await.unwrap().len(), 2);
+    let error = s3(&address, "bomb", None).list("", 10).await.unwrap_err();
+    assert_eq!(error.to_string(), "listing is larger than 16777216 bytes");
+}
+
+#[tokio::test]
+async fn redirects_do_not_lead_credentials_astray() {
+    let (address, _, _tasks) = serve().await;
+    let error = s3(&address, "astray", Some(("AKID", "hunter2"))).list("", 10).await.unwrap_err();
+    assert!(matches!(error, Error::Transport { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn content_is_whole_and_capped_and_as_it_is() {
+    let (address, _, _tasks) = serve().await;
+    let bucket = s3(&address, "apps", None);
+    let read = async |key: &str| {
+        let download = bucket.get(&Object::newest(key), 1 << 20).await.unwrap().unwrap();
+        download.read().await.unwrap_err().to_string()
+    };
+    assert_eq!(read("huge").await, "object 'huge' is larger than 1048576 bytes");
+    let cut = read("cut").await;
+    assert!(cut.starts_with(&format!("Get \"http://{address}/apps/cut\": ")), "{cut}");
+    let (text, etag) = content(&bucket, &Object::newest("gzip")).await.unwrap();
+    assert_eq!((text.as_str(), etag.as_str()), ("not decoded", "e"));
+    assert_eq!(content(&bucket, &Object::newest("none")).await, None);
+}
