@@ -94,10 +94,13 @@ impl Sender {
     }
 
     fn without_secrets(&self, mut words: String) -> String {
-        for secret in &self.secrets {
-            if !secret.expose_secret().is_empty() {
-                words = words.replace(secret.expose_secret(), REDACTED);
+        for secret in self.secrets.iter().map(ExposeSecret::expose_secret) {
+            if secret.is_empty() {
+                continue;
             }
+            // As it is, and as it stands in a query or a form.
+            let escaped: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+            words = words.replace(secret, REDACTED).replace(&escaped, REDACTED);
         }
         words.chars().take(MAX_WORDS).collect()
     }
@@ -174,7 +177,8 @@ mod tests {
 
     #[test]
     fn what_a_server_repeats_is_redacted() {
-        let sender = Sender::new(Client::new(), vec!["hunter2".into(), "".into()]);
-        assert_eq!(sender.without_secrets("key hunter2 is bad".to_owned()), "key <redacted> is bad");
+        let sender = Sender::new(Client::new(), vec!["hunter=2".into(), "".into()]);
+        let words = "key hunter=2 of ?k=hunter%3D2 is bad".to_owned();
+        assert_eq!(sender.without_secrets(words), "key <redacted> of ?k=<redacted> is bad");
     }
 }

@@ -5,15 +5,21 @@ use axum::extract::{Form, Path};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use rcgen::{CertificateParams, KeyPair};
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 use weir_bucket::Buckets;
 use weir_bucket::login::{Application, Proof, ServiceAccount, ldap, web_identity};
 use weir_http::Profile;
 
-const KEY: &str = include_str!("testdata/key.pem");
-const CERTIFICATE: &str = include_str!("testdata/certificate.pem");
+/// A key with its certificate.
+static IDENTITY: LazyLock<(KeyPair, String)> = LazyLock::new(|| {
+    let key = KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, rcgen::RsaKeySize::_2048).unwrap();
+    let certificate = CertificateParams::new(vec!["weir".to_owned()]).unwrap().self_signed(&key).unwrap();
+    (key, certificate.pem())
+});
 
 async fn serve() -> (String, JoinSet<()>) {
     let routes = Router::new()
@@ -35,7 +41,9 @@ async fn sts(Form(form): Fields) -> Response {
         _ => ("AssumeRoleWithWebIdentity", &form["WebIdentityToken"]),
     };
     if who != "hunter2" || form["Version"] != "2011-06-15" {
-        let page = format!("<ErrorResponse><Error><Code>AccessDenied</Code><Message>no {who}</Message></Error></ErrorResponse>");
+        let page = format!(
+            "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no {who}</Message></Error></ErrorResponse>"
+        );
         return (StatusCode::FORBIDDEN, page).into_response();
     }
     format!(
@@ -48,7 +56,7 @@ async fn sts(Form(form): Fields) -> Response {
 }
 
 fn claims(jwt: &str) -> serde_json::Value {
-    let key = jsonwebtoken::DecodingKey::from_rsa_pem(include_bytes!("testdata/public.pem")).unwrap();
+    let key = jsonwebtoken::DecodingKey::from_rsa_pem(IDENTITY.0.public_key_pem().as_bytes()).unwrap();
     let header = jsonwebtoken::decode_header(jwt).unwrap();
     let mut validation = jsonwebtoken::Validation::new(header.alg);
     validation.validate_aud = false;
@@ -85,7 +93,10 @@ async fn security_token_services() {
     let sts = format!("{base}/sts").parse().unwrap();
     let keys = ldap(&http(), &sts, "user", &"hunter2".into()).await.unwrap();
     assert_eq!(keys.credential.id, "AKID");
-    assert!(keys.credential.session_token.is_some() && keys.expires > SystemTime::now() + Duration::from_secs(3600));
+    assert!(
+        keys.credential.session_token.is_some()
+            && keys.expires > SystemTime::now() + Duration::from_secs(3600)
+    );
     let role = "arn:aws:iam::1:role/x";
     assert!(web_identity(&http(), &sts, role, "weir", &"hunter2".into()).await.is_ok());
     let error = ldap(&http(), &sts, "user", &"hunter3".into()).await.unwrap_err().to_string();
@@ -97,7 +108,7 @@ async fn google_service_accounts() {
     let (base, _tasks) = serve().await;
     let key = serde_json::json!({
         "type": "service_account", "client_email": "flux@project.iam.gserviceaccount.com", "private_key_id": "k",
-        "private_key": KEY, "token_uri": format!("{base}/google"),
+        "private_key": IDENTITY.0.serialize_pem(), "token_uri": format!("{base}/google"),
     });
     let account = ServiceAccount::parse(key.to_string().as_bytes()).unwrap();
     assert!(!format!("{account:?}").contains("PRIVATE"));
@@ -107,6 +118,7 @@ async fn google_service_accounts() {
 
 #[tokio::test]
 async fn azure_applications() {
+    let (key, certificate) = &*IDENTITY;
     let (base, _tasks) = serve().await;
     let application = |proof| Application {
         tenant: "tenant".to_owned(),
@@ -114,12 +126,13 @@ async fn azure_applications() {
         authority: Some(base.clone()),
         proof,
     };
-    let certificate = Proof::Certificate { pem: format!("{CERTIFICATE}{KEY}").into(), send_chain: true };
-    assert!(application(certificate).token(&http()).await.is_ok());
+    let proof =
+        Proof::Certificate { pem: format!("{certificate}{}", key.serialize_pem()).into(), send_chain: true };
+    assert!(application(proof).token(&http()).await.is_ok());
     assert!(application(Proof::Secret("hunter2".into())).token(&http()).await.is_ok());
     let error = application(Proof::Secret("hunter3".into())).token(&http()).await.unwrap_err();
     assert_eq!(error.to_string(), "invalid_client");
-    let keyless = Proof::Certificate { pem: CERTIFICATE.into(), send_chain: false };
+    let keyless = Proof::Certificate { pem: certificate.clone().into(), send_chain: false };
     let error = application(keyless).token(&http()).await.unwrap_err().to_string();
     assert_eq!(error, "'clientCertificate': it holds no private key, or an encrypted one");
 }

@@ -11,11 +11,8 @@ use weir_http::Profile;
 
 /// An S3 bucket behind `endpoint`.
 fn s3(endpoint: &str, bucket: &str, keys: Option<(&str, &str)>) -> Bucket {
-    let keys = keys.map(|(id, secret)| AccessKeys {
-        id: id.to_owned(),
-        secret: secret.into(),
-        session_token: None,
-    });
+    let keys =
+        keys.map(|(id, secret)| AccessKeys { id: id.to_owned(), secret: secret.into(), session_token: None });
     let service = S3Service { endpoint: endpoint.to_owned(), region: None, insecure: true, keys };
     Buckets::default().open(bucket, Service::S3(service), &Profile::default()).unwrap()
 }
