@@ -83,7 +83,7 @@ impl Fetcher {
     /// # Errors
     /// When no HTTP client can be made.
     pub fn new(limits: Limits, host: Option<String>) -> Result<Fetcher, FetchError> {
-        let client = reqwest::Client::builder()
+        let client = weir_http::client_builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(limits.timeout)
             .redirect(redirect::Policy::limited(MAX_REDIRECTS))

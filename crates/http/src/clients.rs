@@ -1,10 +1,11 @@
 //! The bounded set of clients.
 
-use crate::Profile;
+use crate::{Profile, tls};
 use moka::sync::Cache;
-use reqwest::{Certificate, Client, Identity, redirect};
+use reqwest::{Client, ClientBuilder, redirect};
 use secrecy::ExposeSecret;
 use std::time::Duration;
+use url::Url;
 
 /// Clients kept at a time; each holds a connection pool and a TLS configuration of some 100 KiB.
 const MAX_CLIENTS: u64 = 64;
@@ -26,11 +27,17 @@ pub enum ClientError {
     #[error("failed to parse CA certificate")]
     Ca,
     /// Certificate and key cannot be used.
-    #[error("failed to parse TLS certificate and key: {source}")]
+    #[error("failed to parse TLS certificate and key: {reason}")]
     Identity {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// TLS could not be set up.
+    #[error("failed to set up TLS: {source}")]
+    Tls {
         /// What the library said.
         #[source]
-        source: reqwest::Error,
+        source: rustls::Error,
     },
     /// The proxy cannot be used.
     #[error("invalid proxy address: {source}")]
@@ -81,27 +88,20 @@ impl Clients {
     }
 
     fn build(&self, profile: &Profile) -> Result<Client, ClientError> {
-        let mut builder = Client::builder()
+        let mut builder: ClientBuilder = Client::builder()
             .user_agent(self.user_agent)
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
             .pool_idle_timeout(POOL_IDLE)
-            .redirect(redirect::Policy::custom(follow))
             .gzip(!profile.keep_encoding)
-            .tls_danger_accept_invalid_certs(profile.accept_invalid_certificates);
-        if let Some(ca) = &profile.ca {
-            let certificates = Certificate::from_pem_bundle(ca).map_err(|_| ClientError::Ca)?;
-            if certificates.is_empty() {
-                return Err(ClientError::Ca);
-            }
-            builder = builder.tls_certs_merge(certificates);
-        }
-        if let Some(identity) = &profile.identity {
-            let identity = Identity::from_pem(identity.expose_secret().as_bytes());
-            builder = builder.identity(identity.map_err(|source| ClientError::Identity { source })?);
-        }
+            .redirect(redirect::Policy::custom(follow));
+        builder = if profile.accept_invalid_certificates {
+            builder.tls_danger_accept_invalid_certs(true)
+        } else {
+            builder.tls_backend_preconfigured(tls::client_config(profile)?)
+        };
         if let Some(proxy) = &profile.proxy {
-            let all = reqwest::Proxy::all(proxy.address.as_str())
+            let all = reqwest::Proxy::all(reachable(&proxy.address))
                 .map_err(|source| ClientError::Proxy { source })?;
             builder = builder.proxy(match &proxy.credentials {
                 Some((user, password)) => all.basic_auth(user, password.expose_secret()),
@@ -109,6 +109,25 @@ impl Clients {
             });
         }
         builder.build().map_err(|source| ClientError::Build { source })
+    }
+}
+
+/// A builder of clients with a purpose of their own that believe whom the other clients believe, without another copy of
+/// the system's certificates.
+#[must_use]
+pub fn client_builder() -> ClientBuilder {
+    match tls::client_config(&Profile::default()) {
+        Ok(config) => Client::builder().tls_backend_preconfigured(config),
+        // Without our TLS the library's own does as well.
+        Err(_) => Client::builder(),
+    }
+}
+
+/// Names are the proxy's to resolve, as with Go's `socks5`: from here they may have no address.
+fn reachable(proxy: &Url) -> String {
+    match proxy.as_str().strip_prefix("socks5://") {
+        Some(rest) => format!("socks5h://{rest}"),
+        None => proxy.to_string(),
     }
 }
 

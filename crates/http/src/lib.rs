@@ -1,14 +1,18 @@
 //! HTTP clients for what the protocol crates have in common (DEP-HTTP-1…3).
 //!
 //! Certificate authorities, client certificates and proxies belong to objects of tenants, so there is no global client:
-//! [`Clients`] keeps a bounded number of them, one per [`Profile`], because making one reads all system certificates.
+//! [`Clients`] keeps a bounded number of them, one per [`Profile`]. What does not differ is shared: the system's
+//! certificate authorities are read once per process, when the first server must be checked.
 
 mod body;
 mod clients;
 mod profile;
+mod secret;
+mod tls;
 mod words;
 
 pub use body::{BodyError, read_capped};
-pub use clients::{ClientError, Clients};
+pub use clients::{ClientError, Clients, client_builder};
 pub use profile::{Profile, Proxy};
+pub use secret::{SecretData, SecretError, text};
 pub use words::reason;

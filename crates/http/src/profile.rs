@@ -29,8 +29,9 @@ pub struct Proxy {
 }
 
 impl Profile {
-    /// A key that is equal exactly for profiles that may share a client. It does not give its secrets away.
-    pub(crate) fn key(&self) -> [u8; 32] {
+    /// A key that is equal exactly for profiles that may share clients and tokens. It does not give its secrets away.
+    #[must_use]
+    pub fn key(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         let mut part = |bytes: Option<&[u8]>| {
             // Length and presence go in too, so that no two profiles run together.

@@ -1,5 +1,6 @@
 //! Transport errors in the words of Go's standard library, which users of Flux know and search for.
 
+use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use std::error::Error;
 use std::io::ErrorKind;
 use url::Url;
@@ -17,6 +18,12 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
         let host = url.host_str().unwrap_or_default();
         url.port_or_known_default().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     };
+    if let Some(words) = causes()
+        .find_map(|cause| tls_error(cause))
+        .and_then(|error| tls_reason(error, url.host_str().unwrap_or_default()))
+    {
+        return words;
+    }
     match io.map(std::io::Error::kind) {
         Some(ErrorKind::ConnectionRefused) => format!("dial tcp {}: connect: connection refused", place()),
         Some(ErrorKind::NetworkUnreachable) => {
@@ -31,6 +38,50 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
         // The last cause is the one that says something; those above it only say that something failed.
         _ => causes().last().map_or_else(|| error.to_string(), ToString::to_string),
     }
+}
+
+/// The TLS error in a cause; I/O errors hide theirs, sometimes twice.
+fn tls_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let hidden = || tls_error(cause.downcast_ref::<std::io::Error>()?.get_ref()?);
+    cause.downcast_ref::<rustls::Error>().or_else(hidden)
+}
+
+/// Why a TLS handshake failed.
+fn tls_reason(error: &rustls::Error, host: &str) -> Option<String> {
+    let unverified = |why: String| Some(format!("tls: failed to verify certificate: x509: {why}"));
+    let alert = |what: &str| Some(format!("remote error: tls: {what}"));
+    match error {
+        rustls::Error::InvalidCertificate(error) => match error {
+            CertificateError::UnknownIssuer => {
+                unverified("certificate signed by unknown authority".to_owned())
+            }
+            CertificateError::NotValidForName => unverified(format!("certificate is not valid for {host}")),
+            CertificateError::NotValidForNameContext { presented, .. } => {
+                let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
+                unverified(format!("certificate is valid for {}, not {host}", names.join(", ")))
+            }
+            CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. } => {
+                unverified("certificate has expired or is not yet valid".to_owned())
+            }
+            _ => None,
+        },
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            Some("http: server gave HTTP response to HTTPS client".to_owned())
+        }
+        rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => alert("certificate required"),
+        rustls::Error::AlertReceived(AlertDescription::BadCertificate) => alert("bad certificate"),
+        rustls::Error::AlertReceived(AlertDescription::UnknownCA) => alert("unknown certificate authority"),
+        rustls::Error::AlertReceived(AlertDescription::HandshakeFailure) => alert("handshake failure"),
+        _ => None,
+    }
+}
+
+/// `example.com` of `DnsName("example.com")`.
+fn bare(name: &str) -> &str {
+    name.split_once('(').map_or(name, |(_, rest)| rest.trim_end_matches(')').trim_matches('"'))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //!        │      ├────────▶ Registry ─────▶ distribution                                   (child process)
 //!        │      ├────────▶ BucketServer ─▶ moto, gofakes3, fake-gcs-server, azurite       (child process)
 //!        │      ├────────▶ SshGitServer ─▶ sshd                                           (child process)
-//!        │      └────────▶ GitServer, WebhookSink                                         (tasks of the test's runtime)
+//!        │      └────────▶ GitServer, WebhookSink, Proxy, Server                          (tasks of the test's runtime)
 //!        └──pipe──▶ keeper (sh): when the pipe closes, kills every child and removes every folder
 //! ```
 //!
@@ -25,6 +25,7 @@ mod keeper;
 pub mod object;
 mod port;
 mod process;
+mod proxy;
 mod registry;
 mod server;
 mod tls;
@@ -39,7 +40,10 @@ pub use git::{Change, CommitInfo, GitRepo, GitRequest, GitServer, GitSigner, Gpg
 pub use keeper::watched_processes;
 pub use port::free_port;
 pub use process::Process;
+pub use proxy::{Proxied, Proxy};
 pub use registry::{Artifact, Registry};
+pub use server::Server;
+pub use tls::Identity;
 pub use wait::{
     Condition, condition, eventually, touch_requested_at, wait_condition, wait_for, wait_gone,
     wait_not_ready, wait_ready,

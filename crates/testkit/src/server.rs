@@ -9,14 +9,17 @@ use crate::tls::{Identity, TlsListener};
 
 /// An HTTP server of this process on a free loopback port; dropping it ends it.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub struct Server {
     pub(crate) address: SocketAddr,
     _task: JoinSet<()>,
 }
 
 impl Server {
     /// Serves over HTTPS when an identity is given, else over plain HTTP.
-    pub(crate) async fn start(app: Router, identity: Option<&Identity>) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// When no port is free or the identity is of no use.
+    pub async fn start(app: Router, identity: Option<&Identity>) -> Result<Self, Error> {
         let failed = |source| Error::Listen { address: "127.0.0.1:0".into(), source };
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
@@ -30,5 +33,11 @@ impl Server {
             };
         });
         Ok(Self { address, _task: task })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 }

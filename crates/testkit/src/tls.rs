@@ -13,14 +13,26 @@ use crate::Error;
 
 /// A server certificate for the loopback address, and the CA that vouches for it; all in PEM.
 #[derive(Debug, Clone)]
-pub(crate) struct Identity {
-    pub(crate) ca_pem: String,
-    pub(crate) certificate_pem: String,
-    pub(crate) key_pem: String,
+pub struct Identity {
+    /// The CA.
+    pub ca_pem: String,
+    /// The server's certificate.
+    pub certificate_pem: String,
+    /// Its key.
+    pub key_pem: String,
 }
 
 impl Identity {
     pub(crate) fn for_loopback() -> Result<Self, Error> {
+        Self::for_names(&["kubernetes.default.svc"])
+    }
+
+    /// A certificate for the loopback address and further host names, such as those of a cloud that a
+    /// [`Proxy`](crate::Proxy) leads to the test's own server.
+    ///
+    /// # Errors
+    /// When no certificate can be made.
+    pub fn for_names(names: &[&str]) -> Result<Self, Error> {
         let ca_key = KeyPair::generate()?;
         let mut ca = CertificateParams::new(Vec::<String>::new())?;
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -28,8 +40,8 @@ impl Identity {
         let ca_pem = ca.self_signed(&ca_key)?.pem();
 
         let key = KeyPair::generate()?;
-        let names = ["localhost", "kubernetes.default.svc"].map(str::to_owned);
-        let mut server = CertificateParams::new(names)?;
+        let names = ["localhost"].iter().chain(names).map(|name| (*name).to_owned());
+        let mut server = CertificateParams::new(names.collect::<Vec<_>>())?;
         server.subject_alt_names.push(SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)));
         let certificate_pem = server.signed_by(&key, &Issuer::new(ca, ca_key))?.pem();
         Ok(Self { ca_pem, certificate_pem, key_pem: key.serialize_pem() })

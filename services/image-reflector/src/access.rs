@@ -1,24 +1,17 @@
 //! How a registry is reached: credentials, certificates and proxy of an ImageRepository (IR-19 to IR-25).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::Api;
-use url::Url;
 use weir_api::ImageRepository;
 use weir_auth::{DockerConfig, DockerConfigError, Keyring, RegistryCredentials, TokenCache, ecr};
-use weir_oci::{Profile, Proxy, RegistryOptions, Repository};
+use weir_http::{Profile, Proxy, SecretData, SecretError};
+use weir_oci::{RegistryOptions, Repository};
 
 /// Shortest deadline of a scan (image spec 2.1).
 const MIN_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Longest address of a proxy (IR-23).
-const MAX_PROXY_ADDRESS: usize = 2048;
-
-/// Schemes of proxies (IR-23).
-const PROXY_SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 
 /// Secret types with pull credentials, and the key that holds them.
 const PULL_SECRETS: [(&str, &str); 2] =
@@ -42,15 +35,9 @@ pub(crate) enum AccessError {
     /// A pull Secret holds no docker configuration.
     #[error("secret '{secret}': {source}")]
     DockerConfig { secret: String, source: DockerConfigError },
-    /// One half of a client certificate is missing.
-    #[error("secret '{secret}' contains '{has}' but missing '{missing}'")]
-    HalfCertificate { secret: String, has: &'static str, missing: &'static str },
-    /// The TLS Secret holds nothing.
-    #[error("secret '{0}' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
-    NoCertificate(String),
-    /// The proxy's Secret is not usable.
-    #[error("secret '{secret}': {reason}")]
-    Proxy { secret: String, reason: String },
+    /// A Secret with certificates or a proxy is not usable.
+    #[error(transparent)]
+    Transport(#[from] SecretError),
     /// The cloud's login is not there yet.
     #[error("provider '{0}' is not supported yet")]
     Provider(String),
@@ -64,9 +51,6 @@ pub(crate) struct Accesses {
     /// there were providers.
     logs_in_to_ecr: bool,
 }
-
-/// The data of a Secret of any type.
-type SecretData = BTreeMap<String, Vec<u8>>;
 
 impl Accesses {
     pub(crate) fn new(client: kube::Client, tokens: TokenCache, logs_in_to_ecr: bool) -> Self {
@@ -153,12 +137,12 @@ impl Accesses {
         let mut profile = Profile::default();
         if let Some(reference) = &object.spec.cert_secret_ref {
             let secret = self.secret(namespace, &reference.name).await.map_err(AccessError::Secret)?;
-            let name = format!("{namespace}/{}", reference.name);
-            (profile.ca, profile.identity) = certificates(&name, &data(&secret))?;
+            profile = Profile::from_secret(&format!("{namespace}/{}", reference.name), &data(&secret))?;
         }
         if let Some(reference) = &object.spec.proxy_secret_ref {
             let secret = self.secret(namespace, &reference.name).await.map_err(AccessError::Secret)?;
-            profile.proxy = Some(proxy(&format!("{namespace}/{}", reference.name), &data(&secret))?);
+            let proxy = Proxy::from_secret(&format!("{namespace}/{}", reference.name), &data(&secret))?;
+            profile.proxy = Some(proxy);
         }
         Ok(profile)
     }
@@ -192,75 +176,4 @@ fn add(keyring: &mut Keyring, namespace: &str, secret: &Secret) -> Result<(), Ac
             .map_err(|source| AccessError::DockerConfig { secret: format!("{namespace}/{name}"), source })?,
     );
     Ok(())
-}
-
-type Certificates = (Option<Vec<u8>>, Option<secrecy::SecretString>);
-
-/// A certificate authority and a client certificate; the older key names are taken too (AV-3).
-fn certificates(secret: &str, data: &SecretData) -> Result<Certificates, AccessError> {
-    let key = |names: [&str; 2]| {
-        names.into_iter().find_map(|name| data.get(name)).filter(|value| !value.is_empty())
-    };
-    let ca = key(["ca.crt", "caFile"]).cloned();
-    let half = |has, missing| AccessError::HalfCertificate { secret: secret.to_owned(), has, missing };
-    let identity = match (key(["tls.crt", "certFile"]), key(["tls.key", "keyFile"])) {
-        (Some(certificate), Some(key)) => {
-            let pem = [certificate.as_slice(), b"\n", key.as_slice()].concat();
-            Some(String::from_utf8_lossy(&pem).into_owned().into())
-        }
-        (Some(_), None) => return Err(half("tls.crt", "tls.key")),
-        (None, Some(_)) => return Err(half("tls.key", "tls.crt")),
-        (None, None) if ca.is_none() => return Err(AccessError::NoCertificate(secret.to_owned())),
-        (None, None) => None,
-    };
-    Ok((ca, identity))
-}
-
-fn proxy(secret: &str, data: &SecretData) -> Result<Proxy, AccessError> {
-    let refused = |reason: String| AccessError::Proxy { secret: secret.to_owned(), reason };
-    let text = |key: &str| data.get(key).map(|value| String::from_utf8_lossy(value).trim().to_owned());
-    let address = text("address").ok_or_else(|| refused("key 'address' not found".to_owned()))?;
-    if address.is_empty() {
-        return Err(refused("proxy address is empty".to_owned()));
-    }
-    if address.len() > MAX_PROXY_ADDRESS {
-        return Err(refused(format!("proxy URL exceeds maximum length of {MAX_PROXY_ADDRESS} characters")));
-    }
-    let address =
-        Url::parse(&address).map_err(|error| refused(format!("failed to parse proxy URL: {error}")))?;
-    if !PROXY_SCHEMES.contains(&address.scheme()) {
-        let schemes = PROXY_SCHEMES.join(", ");
-        let scheme = address.scheme();
-        let text = format!("proxy URL must use one of the supported schemes ({schemes}), got '{scheme}'");
-        return Err(refused(text));
-    }
-    let user = text("username").filter(|user| !user.is_empty());
-    Ok(Proxy { address, credentials: user.map(|user| (user, text("password").unwrap_or_default().into())) })
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::{SecretData, certificates, proxy};
-
-    fn data(entries: &[(&str, &str)]) -> SecretData {
-        entries.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()
-    }
-
-    #[rstest]
-    #[case(&[("tls.crt", "x")], "secret 'ns/s' contains 'tls.crt' but missing 'tls.key'")]
-    #[case(&[("keyFile", "x")], "secret 'ns/s' contains 'tls.key' but missing 'tls.crt'")]
-    #[case(&[], "secret 'ns/s' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
-    fn half_a_certificate_is_refused(#[case] entries: &[(&str, &str)], #[case] text: &str) {
-        assert_eq!(certificates("ns/s", &data(entries)).unwrap_err().to_string(), text);
-    }
-
-    #[rstest]
-    #[case(&[], "secret 'ns/s': key 'address' not found")]
-    #[case(&[("address", "")], "secret 'ns/s': proxy address is empty")]
-    #[case(&[("address", "ftp://h")], "secret 'ns/s': proxy URL must use one of the supported schemes (http, https, socks5), got 'ftp'")]
-    fn bad_proxies_are_named(#[case] entries: &[(&str, &str)], #[case] text: &str) {
-        assert_eq!(proxy("ns/s", &data(entries)).unwrap_err().to_string(), text);
-    }
 }

@@ -6,14 +6,11 @@ mod transport;
 
 pub(crate) use registry::keyring;
 pub(crate) use transport::{proxy, tls};
+pub(crate) use weir_http::{SecretData, text};
 
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::{Api, Client};
-use std::collections::BTreeMap;
 use weir_runtime::ObjectKey;
-
-/// The data of a Secret.
-pub(crate) type SecretData = BTreeMap<String, Vec<u8>>;
 
 /// Why something that an object refers to cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -74,12 +71,6 @@ impl Secrets {
         let account = api.get(name).await?;
         Ok(account.image_pull_secrets.unwrap_or_default().into_iter().map(|secret| secret.name).collect())
     }
-}
-
-/// A key of a Secret as text.
-pub(crate) fn text(data: &SecretData, key: &str) -> Option<String> {
-    let value = data.get(key).filter(|value| !value.is_empty())?;
-    String::from_utf8(value.clone()).ok()
 }
 
 /// How a Secret is named in messages.

@@ -35,7 +35,9 @@ enum Route {
 impl Delivery {
     pub(super) fn new(peer: Peer) -> Self {
         let route = match peer {
-            Peer::Http(url) => Route::Http { client: reqwest::Client::new(), url },
+            Peer::Http(url) => {
+                Route::Http { client: weir_http::client_builder().build().unwrap_or_default(), url }
+            }
             Peer::Grpc(channel, token) => Route::Grpc(EventsPeer::new(channel, token)),
         };
         Self { route }

@@ -55,7 +55,10 @@ impl Transport {
 
     fn client(&self) -> Result<Client, ClientError> {
         let tls = |error: reqwest::Error| ClientError::Tls(innermost(&error));
-        let mut builder = Client::builder()
+        // Those without certificates of their own share the system's authorities with the rest of the process.
+        let is_plain = self.authorities.is_none() && self.identity.is_none();
+        let builder = if is_plain { weir_http::client_builder() } else { Client::builder() };
+        let mut builder = builder
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE_TIMEOUT)

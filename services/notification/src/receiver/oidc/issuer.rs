@@ -101,7 +101,7 @@ impl Issuers {
     /// Nothing known yet.
     pub fn new() -> Result<Self, reqwest::Error> {
         let redirects = reqwest::redirect::Policy::limited(MAX_REDIRECTS);
-        let http = reqwest::Client::builder().redirect(redirects).timeout(TIMEOUT).build()?;
+        let http = weir_http::client_builder().redirect(redirects).timeout(TIMEOUT).build()?;
         Ok(Self { http, known: Cache::builder().max_capacity(MAX_ISSUERS).expire_after(Ages).build() })
     }
 

@@ -1,0 +1,212 @@
+//! Secrets with TLS material and proxies, in the formats and words that Flux documents (SRC 12.1, 12.4).
+
+use crate::profile::{Profile, Proxy};
+use secrecy::SecretString;
+use std::collections::BTreeMap;
+use url::Url;
+
+/// Longest proxy address.
+const MAX_PROXY_ADDRESS: usize = 2048;
+const PROXY_SCHEMES: [&str; 3] = ["http", "https", "socks5"];
+
+/// The data of a Secret.
+pub type SecretData = BTreeMap<String, Vec<u8>>;
+
+/// Why a Secret cannot be used. `place` is its `namespace/name`; nothing that it holds is repeated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    /// A TLS Secret without any certificate.
+    #[error("secret '{place}' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
+    NoCertificate {
+        /// The Secret.
+        place: String,
+    },
+    /// One half of a client certificate.
+    #[error("secret '{place}' contains '{present}' but missing '{missing}'")]
+    HalfCertificate {
+        /// The Secret.
+        place: String,
+        /// The key that it has.
+        present: &'static str,
+        /// The key that it has not.
+        missing: &'static str,
+    },
+    /// A key that must be there.
+    #[error("secret '{place}': key '{key}' not found")]
+    NoKey {
+        /// The Secret.
+        place: String,
+        /// The key.
+        key: &'static str,
+    },
+    /// An address of nothing.
+    #[error("secret '{place}': proxy address is empty")]
+    EmptyProxy {
+        /// The Secret.
+        place: String,
+    },
+    /// An address beyond its cap.
+    #[error("secret '{place}': proxy URL exceeds maximum length of {MAX_PROXY_ADDRESS} characters")]
+    LongProxy {
+        /// The Secret.
+        place: String,
+    },
+    /// An address that is no URL. It may hold a password and is not shown.
+    #[error("secret '{place}': failed to parse proxy address: {source}")]
+    ProxyAddress {
+        /// The Secret.
+        place: String,
+        /// What is wrong with it.
+        #[source]
+        source: url::ParseError,
+    },
+    /// A kind of proxy that we do not speak to.
+    #[error(
+        "secret '{place}': proxy URL must use one of the supported schemes ({}), got '{scheme}'",
+        PROXY_SCHEMES.join(", ")
+    )]
+    ProxyScheme {
+        /// The Secret.
+        place: String,
+        /// The scheme.
+        scheme: String,
+    },
+}
+
+impl Profile {
+    /// The TLS material of a `certSecretRef`: an authority, a client certificate with its key, or both. The keys of old
+    /// versions (`caFile`, `certFile`, `keyFile`) are read where the new ones are missing.
+    ///
+    /// # Errors
+    /// When there is neither, or half of a client certificate.
+    pub fn from_secret(place: &str, data: &SecretData) -> Result<Profile, SecretError> {
+        let mut profile = Profile::default();
+        profile.add_tls(place, data)?;
+        if profile.ca.is_none() && profile.identity.is_none() {
+            return Err(SecretError::NoCertificate { place: place.to_owned() });
+        }
+        Ok(profile)
+    }
+
+    /// Adds the TLS material that a Secret has beside other things, if any.
+    ///
+    /// # Errors
+    /// When it has half of a client certificate.
+    pub fn add_tls(&mut self, place: &str, data: &SecretData) -> Result<(), SecretError> {
+        let half =
+            |present, missing| SecretError::HalfCertificate { place: place.to_owned(), present, missing };
+        let key = |name, old| text(data, name).or_else(|| text(data, old));
+        self.ca = key("ca.crt", "caFile").map(String::into_bytes);
+        self.identity = match (key("tls.crt", "certFile"), key("tls.key", "keyFile")) {
+            (Some(certificate), Some(key)) => Some(SecretString::from(format!("{certificate}\n{key}"))),
+            (Some(_), None) => return Err(half("tls.crt", "tls.key")),
+            (None, Some(_)) => return Err(half("tls.key", "tls.crt")),
+            (None, None) => None,
+        };
+        Ok(())
+    }
+}
+
+impl Proxy {
+    /// The proxy of a `proxySecretRef`: `address`, and `username` with `password` unless the address holds them.
+    ///
+    /// # Errors
+    /// When the address is missing, empty, too long, no URL, or of another scheme.
+    pub fn from_secret(place: &str, data: &SecretData) -> Result<Proxy, SecretError> {
+        let place = || place.to_owned();
+        if !data.contains_key("address") {
+            return Err(SecretError::NoKey { place: place(), key: "address" });
+        }
+        let address = text(data, "address").ok_or_else(|| SecretError::EmptyProxy { place: place() })?;
+        if address.len() > MAX_PROXY_ADDRESS {
+            return Err(SecretError::LongProxy { place: place() });
+        }
+        let url = Url::parse(address.trim());
+        let mut url = url.map_err(|source| SecretError::ProxyAddress { place: place(), source })?;
+        if !PROXY_SCHEMES.contains(&url.scheme()) {
+            return Err(SecretError::ProxyScheme { place: place(), scheme: url.scheme().to_owned() });
+        }
+        // User info is a secret and belongs to the credentials, not to an address that is logged.
+        let inline = (!url.username().is_empty())
+            .then(|| (decoded(url.username()), decoded(url.password().unwrap_or_default())));
+        let _ = url.set_password(None);
+        let _ = url.set_username("");
+        let given = text(data, "username").map(|user| (user, text(data, "password").unwrap_or_default()));
+        let credentials = given.or(inline).map(|(user, password)| (user, password.into()));
+        Ok(Proxy { address: url, credentials })
+    }
+}
+
+/// A key of a Secret as text; nothing when it is missing, empty or no text.
+#[must_use]
+pub fn text(data: &SecretData, key: &str) -> Option<String> {
+    let value = data.get(key).filter(|value| !value.is_empty())?;
+    String::from_utf8(value.clone()).ok()
+}
+
+/// User info as it was before it was written into a URL.
+fn decoded(part: &str) -> String {
+    percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use secrecy::ExposeSecret;
+
+    fn data(pairs: &[(&str, &str)]) -> SecretData {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()
+    }
+
+    #[rstest]
+    #[case(&[("other", "x")], "secret 'ns/p': key 'address' not found")]
+    #[case(&[("address", "")], "secret 'ns/p': proxy address is empty")]
+    #[case(&[("address", "ftp://p")], "secret 'ns/p': proxy URL must use one of the supported schemes (http, https, socks5), got 'ftp'")]
+    #[case(&[("address", "http://u:hunter2@p:port")], "secret 'ns/p': failed to parse proxy address: invalid port number")]
+    fn refused_proxies(#[case] pairs: &[(&str, &str)], #[case] message: &str) {
+        assert_eq!(Proxy::from_secret("ns/p", &data(pairs)).unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn long_proxies() {
+        let address = format!("http://{}", "p".repeat(MAX_PROXY_ADDRESS));
+        let error = Proxy::from_secret("ns/p", &data(&[("address", &address)])).unwrap_err();
+        assert_eq!(error.to_string(), "secret 'ns/p': proxy URL exceeds maximum length of 2048 characters");
+    }
+
+    #[rstest]
+    #[case(&[("address", "http://u:hunter%202@p:3128")], "http://p:3128/", Some(("u", "hunter 2")))]
+    #[case(&[("address", "socks5://p:1080"), ("username", "u"), ("password", "hunter2")], "socks5://p:1080", Some(("u", "hunter2")))]
+    #[case(&[("address", "https://a:b@p"), ("username", "u")], "https://p/", Some(("u", "")))]
+    #[case(&[("address", "http://p")], "http://p/", None)]
+    fn proxies(
+        #[case] pairs: &[(&str, &str)],
+        #[case] address: &str,
+        #[case] credentials: Option<(&str, &str)>,
+    ) {
+        let proxy = Proxy::from_secret("ns/p", &data(pairs)).unwrap();
+        assert_eq!(proxy.address.as_str(), address);
+        let found = proxy.credentials.as_ref().map(|(user, word)| (user.as_str(), word.expose_secret()));
+        assert_eq!(found, credentials);
+        assert!(!format!("{proxy:?}").contains("hunter"));
+    }
+
+    #[rstest]
+    #[case(&[("tls.crt", "x")], "secret 'ns/s' contains 'tls.crt' but missing 'tls.key'")]
+    #[case(&[("keyFile", "x")], "secret 'ns/s' contains 'tls.key' but missing 'tls.crt'")]
+    #[case(&[("username", "x")], "secret 'ns/s' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
+    #[case(&[("ca.crt", "")], "secret 'ns/s' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
+    fn refused_certificates(#[case] pairs: &[(&str, &str)], #[case] message: &str) {
+        assert_eq!(Profile::from_secret("ns/s", &data(pairs)).unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn new_keys_win_over_old_ones() {
+        let pairs = [("ca.crt", "new"), ("caFile", "old"), ("certFile", "c"), ("keyFile", "k")];
+        let profile = Profile::from_secret("ns/s", &data(&pairs)).unwrap();
+        assert_eq!(profile.ca.as_deref(), Some(b"new".as_slice()));
+        assert_eq!(profile.identity.unwrap().expose_secret(), "c\nk");
+    }
+}

@@ -1,0 +1,137 @@
+//! Who is believed over TLS: the system's certificate authorities, which the process reads once and only when a server
+//! must be checked, and beside them those of an object (SRC-TLS-1).
+
+use crate::clients::ClientError;
+use crate::profile::Profile;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use secrecy::ExposeSecret;
+use std::sync::{Arc, LazyLock};
+
+/// Protocols that are offered, the better one first.
+const ALPN: [&[u8]; 2] = [b"h2", b"http/1.1"];
+/// Certificates of one Secret that are read; a bundle of the whole public web has 150.
+const MAX_CERTIFICATES: usize = 1000;
+
+static PROVIDER: LazyLock<Arc<CryptoProvider>> =
+    LazyLock::new(|| Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
+
+/// The system's authorities, shared by all clients of the process: each copy costs some 300 KiB, reading them more. None
+/// on a system without any.
+static SYSTEM: LazyLock<Option<Arc<WebPkiServerVerifier>>> = LazyLock::new(|| {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    verifier(roots)
+});
+
+/// The configuration of clients without certificates of their own; they share its resumable sessions too.
+static DEFAULT: LazyLock<Result<ClientConfig, Error>> = LazyLock::new(|| config(Trust { own: None }, None));
+
+/// A certificate with its chain, and its key.
+type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+/// The configuration for a profile. Invalid certificates are reqwest's own business (SRC-OCI-20).
+pub(crate) fn client_config(profile: &Profile) -> Result<ClientConfig, ClientError> {
+    if profile.ca.is_none() && profile.identity.is_none() {
+        return DEFAULT.clone().map_err(|source| ClientError::Tls { source });
+    }
+    let own = profile.ca.as_deref().map(authorities).transpose()?;
+    let identity =
+        profile.identity.as_ref().map(|pem| identity(pem.expose_secret().as_bytes())).transpose()?;
+    config(Trust { own }, identity).map_err(|source| match profile.identity {
+        Some(_) => ClientError::Identity { reason: format!("tls: {source}") },
+        None => ClientError::Tls { source },
+    })
+}
+
+fn config(trust: Trust, identity: Option<Identity>) -> Result<ClientConfig, Error> {
+    let builder = ClientConfig::builder_with_provider(PROVIDER.clone())
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(trust));
+    let mut config = match identity {
+        Some((chain, key)) => builder.with_client_auth_cert(chain, key)?,
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = ALPN.map(<[u8]>::to_vec).to_vec();
+    Ok(config)
+}
+
+fn authorities(pem: &[u8]) -> Result<Arc<WebPkiServerVerifier>, ClientError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem).take(MAX_CERTIFICATES) {
+        roots.add(certificate.map_err(|_| ClientError::Ca)?).map_err(|_| ClientError::Ca)?;
+    }
+    verifier(roots).ok_or(ClientError::Ca)
+}
+
+fn identity(pem: &[u8]) -> Result<Identity, ClientError> {
+    let refuse = |reason: &str| ClientError::Identity { reason: format!("tls: {reason}") };
+    let chain = CertificateDer::pem_slice_iter(pem).take(MAX_CERTIFICATES).collect::<Result<Vec<_>, _>>();
+    let chain = chain.map_err(|_| refuse("failed to parse certificate PEM data"))?;
+    if chain.is_empty() {
+        return Err(refuse("failed to find any PEM data in certificate input"));
+    }
+    let key = PrivateKeyDer::from_pem_slice(pem);
+    Ok((chain, key.map_err(|_| refuse("failed to find any PEM data in key input"))?))
+}
+
+fn verifier(roots: RootCertStore) -> Option<Arc<WebPkiServerVerifier>> {
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), PROVIDER.clone()).build().ok()
+}
+
+/// Believes the object's own authorities and those of the system.
+#[derive(Debug)]
+struct Trust {
+    own: Option<Arc<WebPkiServerVerifier>>,
+}
+
+impl ServerCertVerifier for Trust {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let by = |verifier: &Arc<WebPkiServerVerifier>| {
+            verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        };
+        let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        let own = self.own.as_ref().map_or_else(|| Err(unknown.clone()), by);
+        // Of two refusals the one that says more is told.
+        own.or_else(|refusal| match SYSTEM.as_ref().map_or_else(|| Err(unknown.clone()), by) {
+            Err(_) if refusal != unknown => Err(refusal),
+            decided => decided,
+        })
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &PROVIDER.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, cert, dss, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &PROVIDER.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, cert, dss, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        PROVIDER.signature_verification_algorithms.supported_schemes()
+    }
+}

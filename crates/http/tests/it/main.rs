@@ -1,0 +1,117 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+//! Clients against real servers and proxies.
+
+use axum::Router;
+use axum::routing::get;
+use rstest::rstest;
+use weir_http::{Clients, Profile, Proxy};
+use weir_testkit::{Identity, Server};
+
+const HOST: &str = "registry.example.com";
+
+async fn server(identity: Option<&Identity>) -> Server {
+    Server::start(Router::new().route("/", get(async || "hello")), identity).await.unwrap()
+}
+
+async fn ask(profile: &Profile, url: &str) -> Result<String, String> {
+    let client = Clients::new("test").get(profile).unwrap();
+    match client.get(url).send().await {
+        Ok(response) => Ok(response.text().await.unwrap()),
+        Err(error) => Err(weir_http::reason(&error, &url::Url::parse(url).unwrap())),
+    }
+}
+
+fn through(address: &str, credentials: Option<(&str, &str)>) -> Option<Proxy> {
+    let credentials = credentials.map(|(user, password)| (user.to_owned(), password.to_owned().into()));
+    Some(Proxy { address: url::Url::parse(address).unwrap(), credentials })
+}
+
+#[tokio::test]
+async fn authorities_of_an_object() {
+    let identity = Identity::for_names(&[HOST]).unwrap();
+    let server = server(Some(&identity)).await;
+    let url = format!("https://{}/", server.address());
+    let known = Profile { ca: Some(identity.ca_pem.clone().into()), ..Profile::default() };
+    assert_eq!(ask(&known, &url).await.unwrap(), "hello");
+    let unknown = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+    assert_eq!(ask(&Profile::default(), &url).await.unwrap_err(), unknown);
+    let other = Identity::for_names(&[HOST]).unwrap();
+    let other = Profile { ca: Some(other.ca_pem.into()), ..Profile::default() };
+    assert!(ask(&other, &url).await.is_err());
+    let anyone = Profile { accept_invalid_certificates: true, ..Profile::default() };
+    assert_eq!(ask(&anyone, &url).await.unwrap(), "hello");
+}
+
+#[tokio::test]
+async fn names_must_fit() {
+    let identity = Identity::for_names(&[HOST]).unwrap();
+    let server = server(Some(&identity)).await;
+    let proxy = weir_testkit::Proxy::start(&[("other.example.com:443", server.address())]).await.unwrap();
+    let profile = Profile {
+        ca: Some(identity.ca_pem.into()),
+        proxy: through(&format!("http://{}", proxy.address()), None),
+        ..Profile::default()
+    };
+    let error = ask(&profile, "https://other.example.com/").await.unwrap_err();
+    let expected = "tls: failed to verify certificate: x509: certificate is valid for localhost, \
+                    registry.example.com, 127.0.0.1, not other.example.com";
+    assert_eq!(error, expected);
+}
+
+#[tokio::test]
+async fn plain_answers_to_tls_clients() {
+    let server = server(None).await;
+    let error = ask(&Profile::default(), &format!("https://{}/", server.address())).await.unwrap_err();
+    assert_eq!(error, "http: server gave HTTP response to HTTPS client");
+}
+
+#[rstest]
+#[case("http", "https", "CONNECT registry.example.com:443")]
+#[case("http", "http", "GET registry.example.com:80")]
+#[case("socks5", "https", "SOCKS5 registry.example.com:443")]
+#[case("socks5", "http", "SOCKS5 registry.example.com:80")]
+#[tokio::test]
+async fn proxies(#[case] proxy_scheme: &str, #[case] scheme: &str, #[case] expected: &str) {
+    let identity = Identity::for_names(&[HOST]).unwrap();
+    let (plain, tls) = (server(None).await, server(Some(&identity)).await);
+    let routes = [("registry.example.com:443", tls.address()), ("registry.example.com:80", plain.address())];
+    let proxy = weir_testkit::Proxy::start_with_password(&routes, "user", "hunter2").await.unwrap();
+    let address = format!("{proxy_scheme}://{}", proxy.address());
+    let profile = |credentials| Profile {
+        ca: Some(identity.ca_pem.clone().into()),
+        proxy: through(&address, credentials),
+        ..Profile::default()
+    };
+    let url = format!("{scheme}://{HOST}/");
+    assert_eq!(ask(&profile(Some(("user", "hunter2"))), &url).await.unwrap(), "hello");
+    let request = &proxy.requests()[0];
+    assert_eq!(format!("{} {}", request.method, request.target), expected);
+    // A plain request gets the proxy's own answer; a tunnel is not opened.
+    let refused = ask(&profile(Some(("user", "wrong"))), &url).await;
+    assert!(refused.as_deref().is_ok_and(str::is_empty) || refused.is_err(), "{refused:?}");
+}
+
+#[rstest]
+#[case(Some("no PEM"), None, "failed to parse CA certificate")]
+#[case(
+    None,
+    Some("no PEM"),
+    "failed to parse TLS certificate and key: tls: failed to find any PEM data in certificate input"
+)]
+fn unusable_certificates(#[case] ca: Option<&str>, #[case] identity: Option<&str>, #[case] message: &str) {
+    let profile = Profile {
+        ca: ca.map(|ca| ca.as_bytes().to_vec()),
+        identity: identity.map(Into::into),
+        ..Profile::default()
+    };
+    assert_eq!(Clients::new("test").get(&profile).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn keys_of_other_certificates() {
+    let (one, two) = (Identity::for_names(&[]).unwrap(), Identity::for_names(&[]).unwrap());
+    let pem = format!("{}\n{}", one.certificate_pem, two.key_pem);
+    let error = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
+    let message = error.unwrap_err().to_string();
+    assert!(message.starts_with("failed to parse TLS certificate and key: tls: "), "{message}");
+}
