@@ -1,6 +1,8 @@
 //! The plain HTTP endpoints that Kubernetes and Prometheus ask: `/healthz`, `/readyz` and `/metrics` (MAN-12).
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::http::{StatusCode, header};
@@ -13,9 +15,31 @@ use crate::metrics::Metrics;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Routes of the probes: the process answers as long as it runs (MAN-11).
-pub(crate) fn probes() -> Router {
-    Router::new().route("/healthz", get(|| async { "ok" })).route("/readyz", get(|| async { "ok" }))
+/// Whether a process can serve: false until its caches are complete and its ports are open. A standby is ready as well,
+/// so that a rollout does not wait for the Lease.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Readiness(Arc<AtomicBool>);
+
+impl Readiness {
+    /// From now on the process is ready.
+    pub(crate) fn declare(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn answer(&self) -> (StatusCode, &'static str) {
+        if self.0.load(Ordering::Acquire) {
+            (StatusCode::OK, "ok")
+        } else {
+            (StatusCode::SERVICE_UNAVAILABLE, "starting: caches are not complete yet")
+        }
+    }
+}
+
+/// Routes of the probes: the process is alive as long as it runs (MAN-11), and ready when it can serve (NTF-24).
+pub(crate) fn probes(readiness: Readiness) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok" }))
+        .route("/readyz", get(move || async move { readiness.answer() }))
 }
 
 /// Route of the metrics.
@@ -36,4 +60,17 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
     axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(stop.cancelled_owned())
         .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ready_is_said_once_it_is_true() {
+        let readiness = Readiness::default();
+        assert_eq!(readiness.clone().answer().0, StatusCode::SERVICE_UNAVAILABLE);
+        readiness.declare();
+        assert_eq!(readiness.answer(), (StatusCode::OK, "ok"));
+    }
 }

@@ -24,7 +24,7 @@ use crate::gate::Gates;
 use crate::grpc::{Authorizer, GrpcError, GrpcServer, StatusRegistry, TlsFiles, peer_channel};
 use crate::leader::Election;
 use crate::metrics::Metrics;
-use crate::probe;
+use crate::probe::{self, Readiness};
 use crate::queue::Queue;
 
 pub use main::{cancel_at_signal, install_crypto, service_main, tokio_runtime};
@@ -107,6 +107,7 @@ pub struct Service {
     status: StatusRegistry,
     authorizer: Authorizer,
     leader: watch::Sender<bool>,
+    readiness: Readiness,
 }
 
 impl Service {
@@ -139,6 +140,7 @@ impl Service {
             status: env.shared.as_ref().map(SharedServers::status).unwrap_or_default(),
             authorizer,
             leader: watch::Sender::new(false),
+            readiness: Readiness::default(),
             env,
         };
         if service.env.shared.is_none() {
@@ -297,6 +299,7 @@ impl Service {
                     self.status.clone().into_service(self.authorizer.clone(), self.env.shutdown.clone()),
                 );
                 serve_grpc(grpc, &self.args, &self.tasks, tell_stop.clone()).await?;
+                self.readiness.declare();
             }
         }
         let controllers = std::mem::take(&mut *self.controllers.lock());
@@ -315,7 +318,7 @@ impl Service {
         let stop = self.env.shutdown.clone();
         let routers = [
             (&self.args.metrics_addr, probe::metrics(self.env.metrics.clone())),
-            (&self.args.health_addr, probe::probes()),
+            (&self.args.health_addr, probe::probes(self.readiness.clone())),
         ];
         for (addr, router) in routers {
             if let Some(listener) = listen("metrics and probes", addr).await? {

@@ -10,6 +10,9 @@ use crate::{Usage, World};
 /// Ten times what Flux needs for its slowest phase at N = 1000.
 const DEADLINE: Duration = Duration::from_secs(30 * 60);
 
+/// No request for this long means that the outboxes of events are empty: Weir sends several a second while it has any.
+const DRAINED: Duration = Duration::from_secs(1);
+
 /// The user of [`weir_testkit::ControlPlane::weir_kubeconfig_path`].
 const USER: &str = "weir";
 
@@ -20,7 +23,7 @@ pub struct Phase {
     pub name: &'static str,
     /// From the first request of the user until the last object is as wanted.
     pub seconds: f64,
-    /// Requests of Weir by verb.
+    /// Requests of Weir by verb, events that it sent a moment later among them.
     pub requests: BTreeMap<String, u64>,
     /// CPU time of Weir in seconds.
     pub cpu_seconds: f64,
@@ -61,8 +64,8 @@ impl<'a> Meter<'a> {
         let start = Instant::now();
         tokio::time::timeout(DEADLINE, phase).await.with_context(|| format!("{name} took too long"))??;
         let seconds = start.elapsed().as_secs_f64();
+        let counts = self.drained().await?.since(&counts);
         let after = Usage::of(pid)?;
-        let counts = self.world.plane.audit_counts()?.since(&counts);
         let phase = Phase {
             name,
             seconds,
@@ -73,6 +76,19 @@ impl<'a> Meter<'a> {
         self.show(&phase, &counts);
         self.phases.push(phase);
         Ok(())
+    }
+
+    /// The counts when Weir has sent what the phase left to be sent, so that it does not count in the next one.
+    async fn drained(&self) -> Result<AuditCounts> {
+        let mut counts = self.world.plane.audit_counts()?;
+        loop {
+            tokio::time::sleep(DRAINED).await;
+            let newer = self.world.plane.audit_counts()?;
+            if by_verb(&newer) == by_verb(&counts) {
+                return Ok(newer);
+            }
+            counts = newer;
+        }
     }
 
     pub(super) fn into_phases(self) -> Vec<Phase> {

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, listen, serve_grpc, stopped_is_ok};
 use crate::environment::Environment;
 use crate::grpc::{Authorizer, GrpcServer, StatusRegistry};
-use crate::probe;
+use crate::probe::{self, Readiness};
 
 /// Servers that the services of one process share.
 #[derive(Clone)]
@@ -62,7 +62,8 @@ pub async fn run_together(
     // Outlives the services, so that what they tell each other while they stop still arrives.
     let stop_serving = CancellationToken::new();
     let tasks = TaskTracker::new();
-    let probes = probe::probes().merge(probe::metrics(env.metrics.clone()));
+    let readiness = Readiness::default();
+    let probes = probe::probes(readiness.clone()).merge(probe::metrics(env.metrics.clone()));
     for addr in [&args.metrics_addr, &args.health_addr] {
         if let Some(listener) = listen("metrics and probes", addr).await? {
             let (probes, stop) = (probes.clone(), stop.clone());
@@ -80,7 +81,9 @@ pub async fn run_together(
         let mut grpc = std::mem::take(&mut *shared.grpc.lock());
         let authorizer = Authorizer::new(env.client.clone(), env.peer_token.clone());
         grpc.add(shared.status().into_service(authorizer, stop.clone()));
-        serve_grpc(grpc, args, &tasks, stop_serving.clone()).await
+        serve_grpc(grpc, args, &tasks, stop_serving.clone()).await?;
+        readiness.declare();
+        Ok(())
     };
     let running = services.into_iter().map(|start| {
         let (stop, running) = (stop.clone(), start(env.clone()));

@@ -15,7 +15,7 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// How long a wait may take before the status says so: most objects are ready within it, and each write costs the API
 /// server as much as an apply does.
-const QUIET: Duration = Duration::from_millis(500);
+const QUIET: Duration = Duration::from_secs(2);
 
 /// Objects whose health is awaited, since when, and until when.
 #[derive(Clone, Debug)]
