@@ -19,6 +19,7 @@
 mod bucket_server;
 mod control_plane;
 mod error;
+mod fault_proxy;
 mod folder;
 mod git;
 mod keeper;
@@ -35,6 +36,7 @@ mod webhook_sink;
 pub use bucket_server::{AZURITE_ACCOUNT, AZURITE_KEY, BucketProgram, BucketServer};
 pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions};
 pub use error::Error;
+pub use fault_proxy::{Fault, FaultProxy};
 pub use folder::{Folder, repo_path};
 pub use git::{Change, CommitInfo, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshGitServer, SshKey};
 pub use keeper::watched_processes;
