@@ -28,9 +28,13 @@ pub struct WatchRequest {
     /// Namespace; empty for all of them.
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
+    /// Largest resource version among the responses that were seen: what has not changed since is not sent again. Sources
+    /// that went meanwhile are not told of.
+    #[prost(string, tag = "2")]
+    pub resource_version: ::prost::alloc::string::String,
 }
-/// An artifact that can be fetched.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+/// A source that advertises an artifact, or the end of one.
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WatchResponse {
     /// Kind of the source.
     #[prost(string, tag = "1")]
@@ -50,6 +54,50 @@ pub struct WatchResponse {
     /// Where it can be fetched over HTTP.
     #[prost(string, tag = "6")]
     pub url: ::prost::alloc::string::String,
+    /// Bytes of the archive.
+    #[prost(uint64, tag = "7")]
+    pub size: u64,
+    /// What the source says of the artifact's origin, such as OCI annotations.
+    #[prost(map = "string, string", tag = "8")]
+    pub metadata: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// Whether the source is Ready.
+    #[prost(bool, tag = "9")]
+    pub ready: bool,
+    /// Whether the source is gone, or has lost its artifact; the rest is as it was last.
+    #[prost(bool, tag = "10")]
+    pub deleted: bool,
+    /// Version of the object, to resume a watch from.
+    #[prost(string, tag = "11")]
+    pub resource_version: ::prost::alloc::string::String,
+}
+/// Names a source.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReconcileRequest {
+    /// Kind of the source.
+    #[prost(string, tag = "1")]
+    pub kind: ::prost::alloc::string::String,
+    /// Namespace of the source.
+    #[prost(string, tag = "2")]
+    pub namespace: ::prost::alloc::string::String,
+    /// Name of the source.
+    #[prost(string, tag = "3")]
+    pub name: ::prost::alloc::string::String,
+}
+/// What the reconcile came to.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReconcileResponse {
+    /// Whether the source is Ready.
+    #[prost(bool, tag = "1")]
+    pub ready: bool,
+    /// Revision of the artifact; empty when there is none.
+    #[prost(string, tag = "2")]
+    pub revision: ::prost::alloc::string::String,
+    /// Digest of the artifact; empty when there is none.
+    #[prost(string, tag = "3")]
+    pub digest: ::prost::alloc::string::String,
 }
 /// Generated client implementations.
 pub mod artifacts_client {
@@ -168,7 +216,9 @@ pub mod artifacts_client {
                 .insert(GrpcMethod::new("weir.source.v1.Artifacts", "Fetch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Streams the artifacts that are there, then every new one, after it can be fetched.
+        /// Streams the artifacts that are there, then every new one after it can be fetched, and every source that becomes or
+        /// ceases to be Ready or goes. The stream ends with RESOURCE_EXHAUSTED when the caller reads too slowly, and may then be
+        /// resumed.
         pub async fn watch(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchRequest>,
@@ -192,6 +242,32 @@ pub mod artifacts_client {
             req.extensions_mut()
                 .insert(GrpcMethod::new("weir.source.v1.Artifacts", "Watch"));
             self.inner.server_streaming(req, path, codec).await
+        }
+        /// Has a source looked at now, as the annotation `reconcile.fluxcd.io/requestedAt` does, and returns when that has been
+        /// done. Callers need the RBAC verb `patch` on the object.
+        pub async fn reconcile(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ReconcileRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ReconcileResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/weir.source.v1.Artifacts/Reconcile",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("weir.source.v1.Artifacts", "Reconcile"));
+            self.inner.unary(req, path, codec).await
         }
     }
 }
@@ -225,11 +301,22 @@ pub mod artifacts_server {
             >
             + std::marker::Send
             + 'static;
-        /// Streams the artifacts that are there, then every new one, after it can be fetched.
+        /// Streams the artifacts that are there, then every new one after it can be fetched, and every source that becomes or
+        /// ceases to be Ready or goes. The stream ends with RESOURCE_EXHAUSTED when the caller reads too slowly, and may then be
+        /// resumed.
         async fn watch(
             &self,
             request: tonic::Request<super::WatchRequest>,
         ) -> std::result::Result<tonic::Response<Self::WatchStream>, tonic::Status>;
+        /// Has a source looked at now, as the annotation `reconcile.fluxcd.io/requestedAt` does, and returns when that has been
+        /// done. Callers need the RBAC verb `patch` on the object.
+        async fn reconcile(
+            &self,
+            request: tonic::Request<super::ReconcileRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ReconcileResponse>,
+            tonic::Status,
+        >;
     }
     /// Callers need the RBAC verb `get` on the object whose artifact they fetch, and `watch` on the kinds they watch.
     #[derive(Debug)]
@@ -396,6 +483,51 @@ pub mod artifacts_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/weir.source.v1.Artifacts/Reconcile" => {
+                    #[allow(non_camel_case_types)]
+                    struct ReconcileSvc<T: Artifacts>(pub Arc<T>);
+                    impl<
+                        T: Artifacts,
+                    > tonic::server::UnaryService<super::ReconcileRequest>
+                    for ReconcileSvc<T> {
+                        type Response = super::ReconcileResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ReconcileRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Artifacts>::reconcile(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ReconcileSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

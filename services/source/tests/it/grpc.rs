@@ -8,8 +8,8 @@ use tonic::transport::Channel;
 use tonic::{Code, Request};
 use weir_artifact::{Algorithm, Digest};
 use weir_proto::source::v1::artifacts_client::ArtifactsClient;
-use weir_proto::source::v1::{FetchRequest, WatchRequest};
-use weir_testkit::{Registry, touch_requested_at};
+use weir_proto::source::v1::{FetchRequest, ReconcileRequest, WatchRequest, WatchResponse};
+use weir_testkit::Registry;
 
 use crate::world::World;
 
@@ -42,6 +42,10 @@ fn named(world: &World, digest: &str) -> FetchRequest {
     FetchRequest { kind, namespace: world.namespace.clone(), name, digest: digest.to_owned() }
 }
 
+fn reconcile(world: &World, name: &str) -> ReconcileRequest {
+    ReconcileRequest { kind: "OCIRepository".into(), namespace: world.namespace.clone(), name: name.into() }
+}
+
 #[tokio::test]
 async fn artifacts_are_streamed_by_digest_and_watched() {
     let (world, registry) = (World::start().await, Registry::start().await.unwrap());
@@ -51,12 +55,16 @@ async fn artifacts_are_streamed_by_digest_and_watched() {
     world.oci("app", &registry.url("app"), json!({})).await;
     world.ready("OCIRepository", "app").await;
     world.until_served().await;
-    let (token, mut client) = (token(&world, "reader", &["get", "watch"]).await, client(&world));
+    let (token, mut client) = (token(&world, "reader", &["get", "watch", "patch"]).await, client(&world));
 
-    let request = WatchRequest { namespace: world.namespace.clone() };
-    let mut news = client.watch(authorized(&token, request)).await.unwrap().into_inner();
+    let request = |version: &str| WatchRequest {
+        namespace: world.namespace.clone(),
+        resource_version: version.to_owned(),
+    };
+    let mut news = client.watch(authorized(&token, request(""))).await.unwrap().into_inner();
     let known = news.next().await.unwrap().unwrap();
-    assert_eq!((known.kind.as_str(), known.name.as_str()), ("OCIRepository", "app"));
+    assert_eq!((known.kind.as_str(), known.name.as_str(), known.ready), ("OCIRepository", "app", true));
+    assert!(known.size > 0 && known.metadata.contains_key("org.opencontainers.image.revision"), "{known:?}");
 
     let stream = client.fetch(authorized(&token, named(&world, &known.digest))).await.unwrap().into_inner();
     let chunks: Vec<_> = stream.map_ok(|message| message.chunk).try_collect().await.unwrap();
@@ -64,9 +72,26 @@ async fn artifacts_are_streamed_by_digest_and_watched() {
     assert_eq!(Digest::of(Algorithm::Sha256, &chunks.concat()).to_string(), known.digest);
 
     let pushed = registry.push_artifact("app", "latest", &[("a.yaml", "a")]).await.unwrap();
-    touch_requested_at(&world.api("OCIRepository").await, "app").await.unwrap();
-    let new = news.next().await.unwrap().unwrap();
+    let asked = authorized(&token, reconcile(&world, "app"));
+    let done = client.reconcile(asked).await.unwrap().into_inner();
+    assert_eq!((done.revision, done.ready), (format!("latest@{pushed}"), true));
+    let told = async |news: &mut tonic::Streaming<WatchResponse>| loop {
+        let told = news.next().await.unwrap().unwrap();
+        if told.digest == done.digest && told.ready {
+            break told;
+        }
+    };
+    let new = told(&mut news).await;
     assert_eq!(new.revision, format!("latest@{pushed}"));
+    // A watch that resumes tells only what came after.
+    let mut resumed =
+        client.watch(authorized(&token, request(&known.resource_version))).await.unwrap().into_inner();
+    assert_eq!(told(&mut resumed).await, new);
+    let mut resumed =
+        client.watch(authorized(&token, request(&new.resource_version))).await.unwrap().into_inner();
+    world.api("OCIRepository").await.delete("app", &Default::default()).await.unwrap();
+    let gone = resumed.next().await.unwrap().unwrap();
+    assert_eq!((gone.deleted, gone.digest), (true, done.digest.clone()));
     let gone = client.fetch(authorized(&token, named(&world, &known.digest))).await.unwrap_err();
     assert_eq!(gone.code(), Code::NotFound);
 }
@@ -81,6 +106,8 @@ async fn callers_without_the_right_are_refused() {
     let status = client.fetch(authorized(&token, named(&world, "sha256:x"))).await.unwrap_err();
     assert_eq!(status.code(), Code::PermissionDenied);
     let status = client.watch(authorized(&token, WatchRequest::default())).await.unwrap_err();
+    assert_eq!(status.code(), Code::PermissionDenied);
+    let status = client.reconcile(authorized(&token, reconcile(&world, "app"))).await.unwrap_err();
     assert_eq!(status.code(), Code::PermissionDenied);
     let other = FetchRequest { kind: "Secret".into(), ..named(&world, "sha256:x") };
     assert_eq!(client.fetch(authorized(&token, other)).await.unwrap_err().code(), Code::InvalidArgument);

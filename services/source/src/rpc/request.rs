@@ -1,0 +1,63 @@
+//! A reconcile that a caller asks for and waits for.
+
+use super::feed::News;
+use crate::catalog::{Entry, Kind};
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use serde_json::json;
+use std::time::Duration;
+use tonic::Status;
+use weir_runtime::ObjectKey;
+
+/// How long a caller is kept waiting at most; callers set shorter deadlines themselves.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// Asks for a reconcile by the annotation that everyone uses, and waits until the status says that it was handled.
+pub(super) async fn handled(
+    client: &kube::Client,
+    kind: &dyn Kind,
+    key: &ObjectKey,
+    news: &News,
+) -> Result<Entry, Status> {
+    let mut changes = news.subscribe();
+    let token = jiff::Timestamp::now().to_string();
+    annotate(client, kind, key, &token).await?;
+    let wait = async {
+        loop {
+            match kind.get(key) {
+                Some(entry) if entry.handled.as_deref() == Some(&token) => return Ok(entry),
+                Some(_) => {}
+                None => return Err(Status::not_found(format!("{} {key} is gone", kind.name()))),
+            }
+            // Whatever has changed, and however much of it was missed: the cache is asked again.
+            if let Err(tokio::sync::broadcast::error::RecvError::Closed) = changes.recv().await {
+                return Err(Status::unavailable("the service stops"));
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait)
+        .await
+        .map_err(|_| Status::deadline_exceeded(format!("{} {key} was not reconciled in time", kind.name())))?
+}
+
+async fn annotate(
+    client: &kube::Client,
+    kind: &dyn Kind,
+    key: &ObjectKey,
+    token: &str,
+) -> Result<(), Status> {
+    let resource = ApiResource {
+        group: kind.group().to_owned(),
+        version: kind.version().to_owned(),
+        api_version: format!("{}/{}", kind.group(), kind.version()),
+        kind: kind.name().to_owned(),
+        plural: kind.plural().to_owned(),
+    };
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &key.namespace, &resource);
+    let patch = json!({ "metadata": { "annotations": { weir_api::REQUESTED_AT_ANNOTATION: token } } });
+    match api.patch_metadata(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Err(Status::not_found(status.message)),
+        Err(error) => Err(Status::unavailable(format!("{} {key} cannot be annotated: {error}", kind.name()))),
+    }
+}
