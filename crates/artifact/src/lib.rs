@@ -23,5 +23,5 @@ pub use directory::DirectoryTree;
 pub use limits::Limits;
 pub use path::{RelPath, RelPathError};
 pub use revision::Revision;
-pub use store::{Location, Lock, Store, StoreError, StoreOptions, Stored, VerifyError};
+pub use store::{Location, Lock, STEPS, Store, StoreError, StoreOptions, Stored, VerifyError};
 pub use untar::{FileEntry, FileMap, Symlinks, Untar, UntarError};

@@ -45,3 +45,26 @@ impl Default for Limits {
         }
     }
 }
+
+impl Limits {
+    /// The same limits with another cap on what is unpacked, whether in one file or in many; 0 is no cap, the disk decides.
+    #[must_use]
+    pub fn unpacking(self, unpacked: u64) -> Limits {
+        let unpacked = if unpacked == 0 { u64::MAX } else { unpacked };
+        Limits { unpacked, file: if unpacked > self.unpacked { unpacked } else { self.file }, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(0, u64::MAX, u64::MAX)]
+    #[case(4 << 30, 4 << 30, 4 << 30)]
+    #[case(1 << 20, 1 << 20, FILE)]
+    fn a_wider_cap_is_one_for_single_files_too(#[case] asked: u64, #[case] unpacked: u64, #[case] file: u64) {
+        let limits = Limits::default().unpacking(asked);
+        assert_eq!((limits.unpacked, limits.file), (unpacked, file));
+    }
+}

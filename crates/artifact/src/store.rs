@@ -30,7 +30,7 @@ const DIRECTORY_MODE: u32 = 0o700;
 const READ_BUFFER: usize = 64 * 1024;
 
 /// How a store is set up.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct StoreOptions {
     /// `host[:port]` or a URL prefix under which consumers reach the files (SRC-STO-2).
     pub advertised: String,
@@ -38,7 +38,13 @@ pub struct StoreOptions {
     pub algorithm: Algorithm,
     /// How many files an object keeps, the current one included (SRC-STO-11).
     pub records: usize,
+    /// Called with the name of each step of a write that is done; tests end the process there.
+    pub step: fn(&'static str),
 }
+
+/// Steps of a write, in their order: what [`StoreOptions::step`] is called with.
+pub const STEPS: [&str; 6] =
+    ["store-opened", "store-filled", "store-synced", "store-renamed", "store-durable", "store-linked"];
 
 /// A failure of the store, named after what was being done.
 #[derive(Debug, thiserror::Error)]
@@ -183,7 +189,9 @@ impl Store {
         let partial = format!("{path}.{}-{number}{PARTIAL_SUFFIX}", std::process::id());
         let result = self.write_partial(&partial, fill).and_then(|(digest, size)| {
             self.root.rename(&partial, &self.root, &path)?;
+            (self.options.step)("store-renamed");
             self.sync_directory(at)?;
+            (self.options.step)("store-durable");
             Ok(Stored { path, digest, size })
         });
         if result.is_err() {
@@ -202,9 +210,12 @@ impl Store {
         options.write(true).create_new(true).mode(FILE_MODE);
         let file = self.root.open_with(partial, &options)?;
         let mut out = HashingFile { file, hasher: Hasher::new(self.options.algorithm), size: 0 };
+        (self.options.step)("store-opened");
         fill(&mut out)?;
+        (self.options.step)("store-filled");
         out.file.set_permissions(Permissions::from_mode(FILE_MODE))?;
         out.file.sync_all()?;
+        (self.options.step)("store-synced");
         Ok((out.hasher.finish(), out.size))
     }
 
@@ -235,6 +246,7 @@ impl Store {
         let _ = self.root.remove_file(&temporary);
         self.root.symlink(file, &temporary).map_err(failed)?;
         self.root.rename(&temporary, &self.root, &path).map_err(failed)?;
+        (self.options.step)("store-linked");
         Ok(path)
     }
 

@@ -37,7 +37,8 @@ pub struct Args {
     /// Address, or URL prefix, under which consumers reach the artifact server; derived from `--storage-addr` if empty.
     #[arg(long, default_value = "", env = "STORAGE_ADV_ADDR")]
     pub storage_adv_addr: String,
-    /// Age of old artifacts. Kept for compatibility: the newest ones are kept whatever their age.
+    /// Age of old artifacts. Without effect, since the newest `--artifact-retention-records` are kept whatever their age
+    /// and the others go at once, as in Flux.
     #[arg(long, default_value = "1m")]
     pub artifact_retention_ttl: Duration,
     /// Artifacts kept per object, the current one included.
@@ -46,6 +47,9 @@ pub struct Args {
     /// Algorithm of artifact digests: sha256, sha384, sha512, blake3 or sha1.
     #[arg(long, default_value = "sha256")]
     pub artifact_digest_algo: String,
+    /// Bytes that layers, charts and included artifacts may have once unpacked; 0 leaves it to the disk.
+    #[arg(long, default_value_t = 1 << 30)]
+    pub untar_max_size: u64,
     /// Key exchange algorithms offered to SSH servers. Accepted for compatibility.
     #[arg(long, value_delimiter = ',')]
     pub ssh_kex_algos: Vec<String>,

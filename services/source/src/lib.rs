@@ -22,6 +22,7 @@ mod secrets;
 mod server;
 mod service;
 mod source;
+mod standby;
 mod storage;
 mod verification;
 

@@ -6,11 +6,11 @@ mod request;
 
 use crate::catalog::{Catalog, Kind};
 use crate::storage::Storage;
-use feed::News;
+use feed::{News, Selection};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 use weir_artifact::RelPath;
 use weir_proto::source::v1::artifacts_server::{Artifacts, ArtifactsServer};
 use weir_proto::source::v1::{
@@ -64,6 +64,23 @@ impl Doorman {
         };
         self.authorizer.allow(request, access).await.map(drop)
     }
+
+    /// The kinds that the caller may watch.
+    async fn watched<T>(&self, request: &Request<T>, namespace: &str) -> Result<Vec<&'static str>, Status> {
+        let mut allowed = Vec::new();
+        let mut refused = None;
+        for kind in self.catalog.kinds() {
+            match self.allow(request, "watch", &**kind, ObjectKey::new(namespace, "")).await {
+                Ok(()) => allowed.push(kind.name()),
+                Err(status) if status.code() == Code::PermissionDenied => refused = Some(status),
+                Err(status) => return Err(status),
+            }
+        }
+        match refused {
+            Some(refused) if allowed.is_empty() => Err(refused),
+            _ => Ok(allowed),
+        }
+    }
 }
 
 #[tonic::async_trait]
@@ -90,14 +107,13 @@ impl Artifacts for Doorman {
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
         let WatchRequest { namespace, resource_version } = request.get_ref();
-        for kind in self.catalog.kinds() {
-            self.allow(&request, "watch", &**kind, ObjectKey::new(namespace, "")).await?;
-        }
+        let kinds = self.watched(&request, namespace).await?;
         let since = match resource_version.as_str() {
             "" => 0,
             text => text.parse().map_err(|_| Status::invalid_argument("resource_version is not a number"))?,
         };
-        let told = self.news.stream(&self.catalog, namespace.clone(), since);
+        let selection = Selection { kinds, namespace: namespace.clone(), since };
+        let told = self.news.stream(&self.catalog, selection);
         Ok(Response::new(told.take_until(self.stop.clone().cancelled_owned()).boxed()))
     }
 

@@ -1,5 +1,7 @@
 //! The artifact server: Flux's contract, files by path over HTTP (SRC-STO-14…17).
 
+mod connection;
+
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
@@ -9,54 +11,82 @@ use percent_encoding::percent_decode_str;
 use std::path::Path;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::services::ServeDir;
 use weir_artifact::{RelPath, Store};
 
-/// Time that running downloads have after the stop.
-const GRACE: Duration = Duration::from_secs(5);
+/// Time for the head of a request: longer only for clients that want to hold connections (SRC-SCK-13).
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Components of an artifact's path: kind, namespace, name, file.
+const DEPTH: usize = 4;
 
-/// Serves the store below `root` until `stop`.
-pub(crate) async fn serve(listener: TcpListener, root: &Path, store: Store, stop: CancellationToken) {
+/// Decides what is served.
+#[derive(Clone)]
+struct Guard {
+    store: Store,
+    leader: watch::Receiver<bool>,
+}
+
+/// Serves the store below `root` until `stop`. A replica that does not lead answers its probe and has no artifacts: only
+/// the leader's files are current.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    root: &Path,
+    store: Store,
+    leader: watch::Receiver<bool>,
+    stop: CancellationToken,
+) {
     let files = ServeDir::new(root).append_index_html_on_directories(false);
     let routes = Router::new()
         .fallback_service(files)
-        .layer(middleware::from_fn_with_state(store, guard))
+        .layer(middleware::from_fn_with_state(Guard { store, leader }, guard))
         .layer(CatchPanicLayer::new());
-    let graceful = axum::serve(listener, routes).with_graceful_shutdown(stop.clone().cancelled_owned());
-    let late = async {
-        stop.cancelled().await;
-        tokio::time::sleep(GRACE).await;
-    };
-    tokio::select! {
-        result = graceful.into_future() => {
-            if let Err(error) = result {
-                tracing::error!(%error, "artifact server ended");
-            }
-        }
-        () = late => {}
-    }
+    connection::serve(listener, routes, HEAD_TIMEOUT, stop).await;
 }
 
 /// Lets only finished artifacts through: no directory, no lock, nothing outside the root. The root itself answers 200,
 /// which is the stock readiness probe.
-async fn guard(State(store): State<Store>, request: Request, next: Next) -> Response {
+async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     if request.uri().path() == "/" {
         return StatusCode::OK.into_response();
     }
-    let decoded = percent_decode_str(request.uri().path().trim_start_matches('/')).decode_utf8();
-    let path = decoded.ok().and_then(|path| RelPath::parse(&path).ok());
-    // Kinds of objects do not begin with a dot; what else lies in the root is nobody's business.
-    let Some(path) = path.filter(|path| !path.as_str().starts_with('.')) else {
+    let Some(path) = artifact_path(request.uri().path()).filter(|_| *guard.leader.borrow()) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let is_served = tokio::task::spawn_blocking(move || store.open_file(&path).is_ok()).await;
+    let is_served = tokio::task::spawn_blocking(move || guard.store.open_file(&path).is_ok()).await;
     if !is_served.unwrap_or(false) {
         return StatusCode::NOT_FOUND.into_response();
     }
     next.run(request).await
+}
+
+/// The path of an artifact; what else lies in the root (Git objects, files being written) is nobody's business.
+fn artifact_path(uri: &str) -> Option<RelPath> {
+    let decoded = percent_decode_str(uri.trim_start_matches('/')).decode_utf8().ok()?;
+    let path = RelPath::parse(&decoded).ok()?;
+    (path.depth() == DEPTH && !path.as_str().starts_with('.')).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("/gitrepository/ns/app/abc.tar.gz", true)]
+    #[case("/gitrepository/ns/app/a%62c.tar.gz", true)]
+    #[case("/gitrepository/ns/app", false)]
+    #[case("/gitrepository/ns/app/deeper/file", false)]
+    #[case("/.git-stores/ns/app/HEAD", false)]
+    #[case("/%2egit-stores/ns/app/HEAD", false)]
+    #[case("/gitrepository/ns/app/%2e%2e", false)]
+    #[case("/gitrepository/ns/app/%ff", false)]
+    fn artifacts_have_four_components(#[case] uri: &str, #[case] is_one: bool) {
+        assert_eq!(artifact_path(uri).is_some(), is_one);
+    }
 }

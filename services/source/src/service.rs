@@ -7,10 +7,10 @@ use crate::oci_repository::OciReconciler;
 use crate::secrets::Secrets;
 use crate::storage::Storage;
 use crate::verification::Verdicts;
-use crate::{catalog, rpc, server};
+use crate::{catalog, rpc, server, standby};
 use tokio::net::TcpListener;
 use weir_api::FluxObject;
-use weir_artifact::{Algorithm, Store, StoreOptions};
+use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
 use weir_auth::TokenCache;
 use weir_git::{Git, GitConfig, Stores};
 use weir_oci::Registries;
@@ -85,23 +85,31 @@ fn open_storage(args: &Args) -> Result<Storage, ServiceError> {
         advertised: args.advertised(&hostname),
         algorithm,
         records: args.artifact_retention_records,
+        step: weir_runtime::killpoint::hit,
     };
     let store = Store::open(&args.storage_path, options).map_err(|error| other(error.to_string()))?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Storage::new(store, processors * STORAGE_THREADS_PER_PROCESSOR))
+    let limits = Limits::default().unpacking(args.untar_max_size);
+    Ok(Storage::new(store, limits, processors * STORAGE_THREADS_PER_PROCESSOR))
 }
 
-/// Serves artifacts from the moment this replica leads: only the leader's files are current (SRC-STO-14).
+/// Serves artifacts from the moment this replica leads: only the leader's files are current (SRC-STO-14). A replica that
+/// is known as standby listens at once, so that it is Ready (SRC-OPS-6).
 fn serve_artifacts(service: &Service, args: &Args, storage: &Storage) {
+    let pod = standby::pod(args.runtime.enable_leader_election);
+    let is_known = pod.is_some();
+    if let Some(pod) = pod {
+        standby::label(service, pod);
+    }
     let (mut leader, stop) = (service.leader(), service.shutdown());
     let (addr, root, store) = (args.storage_addr.clone(), args.storage_path.clone(), storage.store().clone());
     service.spawn_graceful(async move {
-        let leads = async { leader.wait_for(|leads| *leads).await.is_ok() };
+        let leads = async { is_known || leader.wait_for(|leads| *leads).await.is_ok() };
         if stop.run_until_cancelled(leads).await != Some(true) {
             return;
         }
         match listen(&addr).await {
-            Ok(Some(listener)) => server::serve(listener, &root, store, stop).await,
+            Ok(Some(listener)) => server::serve(listener, &root, store, leader, stop).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::error!(%error, addr, "artifacts cannot be served");

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use weir_api::{Artifact, condition_time};
-use weir_artifact::{Location, Lock, RelPath, Store, StoreError, Stored, VerifyError};
+use weir_artifact::{Limits, Location, Lock, RelPath, Store, StoreError, Stored, VerifyError};
 
 /// What is known of the artifact that a status advertises.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,7 @@ pub(crate) enum Found {
 #[derive(Clone)]
 pub(crate) struct Storage {
     store: Store,
+    limits: Limits,
     permits: Arc<Semaphore>,
 }
 
@@ -41,12 +42,17 @@ pub(crate) struct NewArtifact {
 
 impl Storage {
     /// `parallel` blocking operations at a time.
-    pub(crate) fn new(store: Store, parallel: usize) -> Storage {
-        Storage { store, permits: Arc::new(Semaphore::new(parallel.max(1))) }
+    pub(crate) fn new(store: Store, limits: Limits, parallel: usize) -> Storage {
+        Storage { store, limits, permits: Arc::new(Semaphore::new(parallel.max(1))) }
     }
 
     pub(crate) fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Caps on what is downloaded and unpacked (SRC 14.6).
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Removes old files of the object, then looks whether the advertised artifact is there and whole; one that is not

@@ -4,10 +4,12 @@ use super::{LOCK_SUFFIX, Location, PARTIAL_SUFFIX, Store, StoreError};
 use crate::path::RelPath;
 use cap_std::fs::Dir;
 use std::io;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Files of one object that are looked at in one run.
 const MAX_FILES: usize = 1000;
+/// Time for the garbage of one object: a slow disk holds up no reconcile for long, the next run goes on.
+const MAX_TIME: Duration = Duration::from_secs(5);
 /// Age after which a partial file belongs to no write that is still going on.
 const PARTIAL_TTL: Duration = Duration::from_secs(60 * 60);
 
@@ -29,8 +31,11 @@ impl Store {
         files.retain(|(_, name)| Some(name.as_str()) != current);
         files.sort_by(|a, b| b.cmp(a));
         let kept = self.options.records.saturating_sub(usize::from(current.is_some()));
-        let mut removed = 0;
+        let (mut removed, start) = (0, Instant::now());
         for (_, name) in files.iter().skip(kept) {
+            if start.elapsed() > MAX_TIME {
+                break;
+            }
             if directory.remove_file(name).is_ok() {
                 let _ = directory.remove_file(format!("{name}{LOCK_SUFFIX}"));
                 removed += 1;

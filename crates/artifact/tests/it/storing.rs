@@ -8,7 +8,11 @@ use weir_artifact::{Algorithm, Digest, Location, RelPath, Store, StoreError, Sto
 
 fn store(root: &Path) -> Store {
     let advertised = "source-controller.flux-system.svc.cluster.local.".to_owned();
-    Store::open(root, StoreOptions { advertised, algorithm: Algorithm::Sha256, records: 2 }).unwrap()
+    Store::open(root, options(advertised, Algorithm::Sha256)).unwrap()
+}
+
+fn options(advertised: String, algorithm: Algorithm) -> StoreOptions {
+    StoreOptions { advertised, algorithm, records: 2, step: |_| {} }
 }
 
 fn location() -> Location {
@@ -171,8 +175,68 @@ fn objects_that_are_gone_leave_nothing() {
 
 #[test]
 fn the_storage_path_must_be_a_directory() {
-    let options = StoreOptions { advertised: "x".into(), algorithm: Algorithm::Sha256, records: 2 };
-    let error = Store::open(Path::new("/nowhere/at/all"), options).err().unwrap();
+    let error =
+        Store::open(Path::new("/nowhere/at/all"), options("x".into(), Algorithm::Sha256)).err().unwrap();
     assert!(matches!(error, StoreError::Root { .. }));
     assert_eq!(error.to_string(), "invalid dir path: /nowhere/at/all");
+}
+
+#[rstest::rstest]
+#[case(Algorithm::Sha1, 40)]
+#[case(Algorithm::Sha256, 64)]
+#[case(Algorithm::Sha384, 96)]
+#[case(Algorithm::Sha512, 128)]
+#[case(Algorithm::Blake3, 64)]
+fn old_digests_stay_good_when_the_algorithm_changes(#[case] algorithm: Algorithm, #[case] length: usize) {
+    let root = tempfile::tempdir().unwrap();
+    let old = Store::open(root.path(), options("x".into(), algorithm)).unwrap();
+    let stored = put(&old, "a.tar.gz", "content");
+    let digest = stored.digest.to_string();
+    assert_eq!(digest.split_once(':').map(|(name, hex)| (name, hex.len())), Some((algorithm.name(), length)));
+    let new = store(root.path());
+    new.verify(&location(), stored.path.as_str(), &digest).unwrap();
+    std::fs::write(root.path().join(stored.path.as_str()), "CONTENT").unwrap();
+    assert!(new.verify(&location(), stored.path.as_str(), &digest).is_err());
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file_and_no_partial_one() {
+    let root = tempfile::tempdir().unwrap();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"])
+        .arg(root.path())
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: a small file system cannot be mounted here");
+        return;
+    }
+    let _unmount = Unmount(root.path().to_owned());
+    let store = store(root.path());
+    let old = put(&store, "a.tar.gz", "old");
+    let error = store.write(&location(), "b.tar.gz", |out| out.write_all(&[7; 1 << 20])).unwrap_err();
+    assert!(error.to_string().contains("No space left on device"), "{error}");
+    assert_eq!(names(root.path()), ["a.tar.gz"]);
+    store.verify(&location(), old.path.as_str(), &old.digest.to_string()).unwrap();
+    put(&store, "c.tar.gz", "small");
+}
+
+struct Unmount(std::path::PathBuf);
+
+impl Drop for Unmount {
+    fn drop(&mut self) {
+        // Lazily: the store still holds its directory.
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn every_step_of_a_write_is_told_in_order() {
+    static SEEN: std::sync::Mutex<Vec<&str>> = std::sync::Mutex::new(Vec::new());
+    let root = tempfile::tempdir().unwrap();
+    let step = |name| SEEN.lock().unwrap().push(name);
+    let store =
+        Store::open(root.path(), StoreOptions { step, ..options("x".into(), Algorithm::Sha256) }).unwrap();
+    put(&store, "a.tar.gz", "a");
+    store.link(&location(), "latest.tar.gz", "a.tar.gz").unwrap();
+    assert_eq!(*SEEN.lock().unwrap(), weir_artifact::STEPS);
 }

@@ -110,7 +110,7 @@ pub mod artifacts_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Callers need the RBAC verb `get` on the object whose artifact they fetch, and `watch` on the kinds they watch.
+    /// Callers need the RBAC verb `get` on the object whose artifact they fetch, and `watch` on the kinds they are to be told of.
     #[derive(Debug, Clone)]
     pub struct ArtifactsClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -318,7 +318,7 @@ pub mod artifacts_server {
             tonic::Status,
         >;
     }
-    /// Callers need the RBAC verb `get` on the object whose artifact they fetch, and `watch` on the kinds they watch.
+    /// Callers need the RBAC verb `get` on the object whose artifact they fetch, and `watch` on the kinds they are to be told of.
     #[derive(Debug)]
     pub struct ArtifactsServer<T> {
         inner: Arc<T>,

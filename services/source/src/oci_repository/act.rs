@@ -69,7 +69,8 @@ impl OciReconciler {
                 self.storage.put(new, revision, now, copy).await
             }
             Operation::Extract => {
-                let directory = self.storage.blocking(move || extract(content)).await;
+                let limits = self.storage.limits();
+                let directory = self.storage.blocking(move || extract(content, limits)).await;
                 let directory = directory.map_err(|error| decide::layer_failure(error.to_string()))??;
                 let pack = move |out: &mut dyn Write| {
                     pack(&DirectoryTree::open_path(directory.path())?, ignore.as_deref(), out)
@@ -100,13 +101,13 @@ async fn pull(registry: &mut Registry, layer: &Descriptor) -> Result<SpooledTemp
 }
 
 /// Unpacks a layer into a fresh directory, without its symlinks.
-fn extract(content: SpooledTempFile) -> Result<tempfile::TempDir, Failure> {
+fn extract(content: SpooledTempFile, limits: Limits) -> Result<tempfile::TempDir, Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         decide::layer_failure(format!("failed to extract layer contents from artifact: {error}"))
     };
     let directory = tempfile::tempdir().map_err(|error| failed(&error))?;
     let root = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority());
     let root = root.map_err(|error| failed(&error))?;
-    Untar::new(Limits::default()).to_directory(content, &root).map_err(|error: UntarError| failed(&error))?;
+    Untar::new(limits).to_directory(content, &root).map_err(|error: UntarError| failed(&error))?;
     Ok(directory)
 }

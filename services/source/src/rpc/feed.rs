@@ -19,6 +19,22 @@ pub(super) struct News {
     changes: broadcast::Sender<Arc<Entry>>,
 }
 
+/// What one watcher asked for.
+pub(super) struct Selection {
+    pub(super) kinds: Vec<&'static str>,
+    /// Empty for all.
+    pub(super) namespace: String,
+    /// Resource version up to which the watcher has seen everything.
+    pub(super) since: u64,
+}
+
+impl Selection {
+    fn wants(&self, entry: &Entry) -> bool {
+        let is_there = self.namespace.is_empty() || entry.key.namespace == self.namespace;
+        is_there && self.kinds.contains(&entry.kind)
+    }
+}
+
 /// What a watcher knows of a source: digest, revision, readiness.
 type Known = (String, String, bool);
 
@@ -38,26 +54,24 @@ impl News {
         self.changes.subscribe()
     }
 
-    /// What is there and newer than `since`, then what is new.
+    /// What is there and has not been seen, then what is new.
     pub(super) fn stream(
         &self,
         catalog: &Catalog,
-        namespace: String,
-        since: u64,
+        selection: Selection,
     ) -> impl Stream<Item = Result<WatchResponse, Status>> + Send + 'static {
         // Subscribed before the list is made: a change in between is told twice rather than never.
         let changes = BroadcastStream::new(self.changes.subscribe());
         let listed: Vec<Entry> = catalog.kinds().flat_map(|kind| kind.list()).collect();
-        let wanted = move |entry: &Entry| namespace.is_empty() || entry.key.namespace == namespace;
         let mut told = Told::default();
         let mut there = Vec::new();
-        for entry in listed.iter().filter(|entry| wanted(entry)) {
+        for entry in listed.iter().filter(|entry| selection.wants(entry)) {
             // What the watcher has seen already is known to it, but not sent again.
-            there.extend(told.news(entry).filter(|_| entry.version > since).map(Ok));
+            there.extend(told.news(entry).filter(|_| entry.version > selection.since).map(Ok));
         }
         let news = changes.filter_map(move |change| {
             let item = match change {
-                Ok(entry) => wanted(&entry).then(|| told.news(&entry)).flatten().map(Ok),
+                Ok(entry) => selection.wants(&entry).then(|| told.news(&entry)).flatten().map(Ok),
                 Err(_) => Some(Err(Status::resource_exhausted(
                     "changes were missed: watch again from the last resource version",
                 ))),

@@ -91,7 +91,7 @@ async fn what_cannot_be_fetched_says_why() {
         ("secret", "AuthenticationFailed", "secrets \"nope\" not found"),
         ("password", "GitOperationFailed", "authentication required"),
         ("url", "URLInvalid", "invalid port \":port\" after host"),
-        ("verify", "VerificationError", "not supported"),
+        ("verify", "VerificationError", "public keys secret error: secrets \"k\" not found"),
     ] {
         let (found, message) = world.failure(GIT, name).await;
         assert_eq!(found, reason, "{name}: {message}");
@@ -127,7 +127,8 @@ async fn a_restart_without_artifacts_fetches_no_object_again() {
     server.forget_requests();
     world.start_again(&[]);
     let rebuilt = |object: &kube::core::DynamicObject| {
-        object.data["status"]["artifact"]["lastUpdateTime"] != before["artifact"]["lastUpdateTime"]
+        let artifact = &object.data["status"]["artifact"];
+        !artifact.is_null() && artifact["lastUpdateTime"] != before["artifact"]["lastUpdateTime"]
     };
     let after = world.until(GIT, "app", "rebuilt", rebuilt).await;
     assert_eq!(after["artifact"]["digest"], before["artifact"]["digest"]);

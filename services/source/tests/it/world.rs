@@ -1,5 +1,6 @@
 //! One controller process over a namespace of its own.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -7,7 +8,9 @@ use kube::{Api, core::DynamicObject};
 use serde_json::{Value, json};
 use weir_artifact::fetch::Fetcher;
 use weir_artifact::{FileMap, Limits};
-use weir_testkit::{ControlPlane, Folder, Process, condition, eventually, free_port, repo_path, wait_for};
+use weir_testkit::{
+    ControlPlane, Folder, Process, condition, eventually, free_port, repo_path, touch_requested_at, wait_for,
+};
 
 pub const DEADLINE: Duration = Duration::from_secs(30);
 pub const SOURCE: &str = "source.toolkit.fluxcd.io/v1";
@@ -17,36 +20,64 @@ pub struct World {
     pub namespace: String,
     pub grpc: u16,
     pub http: u16,
+    pub metrics: u16,
     pub controller: Process,
     pub folder: Folder,
+    setup: Setup,
+}
+
+/// How a controller is started, where it is not as always.
+#[derive(Default)]
+pub struct Setup {
+    /// Variables of its environment.
+    pub environment: Vec<(&'static str, String)>,
+    /// Further flags.
+    pub arguments: Vec<String>,
+    /// Another way to the control plane.
+    pub kubeconfig: Option<PathBuf>,
+    /// What is done to the storage folder before.
+    pub prepare: Option<fn(&Path)>,
 }
 
 impl World {
     pub async fn start() -> Self {
-        Self::start_with(&[]).await
+        Self::start_as(Setup::default()).await
     }
 
-    /// Starts with variables in the controller's environment.
-    pub async fn start_with(environment: &[(&str, &str)]) -> Self {
-        Self::start_on(ControlPlane::shared().await.unwrap(), environment).await
+    /// Starts with flags and surroundings of its own.
+    pub async fn start_as(setup: Setup) -> Self {
+        Self::start_on(ControlPlane::shared().await.unwrap(), setup).await
     }
 
     /// Starts on a given control plane.
-    pub async fn start_on(plane: &'static ControlPlane, environment: &[(&str, &str)]) -> Self {
+    pub async fn start_on(plane: &'static ControlPlane, setup: Setup) -> Self {
         plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
         let namespace = plane.unique_namespace("source").await.unwrap();
         let folder = Folder::new("source").unwrap();
-        std::fs::create_dir(folder.path().join("data")).unwrap();
-        let (grpc, http) = (free_port().unwrap(), free_port().unwrap());
-        let controller = launch(plane, &folder, &namespace, grpc, http, environment);
-        Self { plane, namespace, grpc, http, controller, folder }
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        if let Some(prepare) = setup.prepare {
+            prepare(&data);
+        }
+        let (grpc, http, metrics) = (free_port().unwrap(), free_port().unwrap(), free_port().unwrap());
+        let controller = launch(plane, &folder, &namespace, [grpc, http, metrics], &setup);
+        Self { plane, namespace, grpc, http, metrics, controller, folder, setup }
     }
 
-    /// Starts the controller again, after it was killed.
-    pub fn start_again(&mut self, environment: &[(&str, &str)]) {
+    /// Starts the controller again, after it was killed, with these variables in its environment.
+    pub fn start_again(&mut self, environment: &[(&'static str, &str)]) {
         self.controller.kill();
-        self.controller =
-            launch(self.plane, &self.folder, &self.namespace, self.grpc, self.http, environment);
+        self.setup.environment =
+            environment.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let ports = [self.grpc, self.http, self.metrics];
+        self.controller = launch(self.plane, &self.folder, &self.namespace, ports, &self.setup);
+    }
+
+    /// Asks for a reconcile and waits until it is handled; returns the status.
+    pub async fn reconciled(&self, kind: &str, name: &str) -> Value {
+        let token = touch_requested_at(&self.api(kind).await, name).await.unwrap();
+        let handled = |object: &DynamicObject| object.data["status"]["lastHandledReconcileAt"] == token;
+        self.until(kind, name, "request handled", handled).await
     }
 
     /// Applies an object of this world's namespace.
@@ -150,23 +181,20 @@ fn launch(
     plane: &ControlPlane,
     folder: &Folder,
     namespace: &str,
-    grpc: u16,
-    http: u16,
-    environment: &[(&str, &str)],
+    [grpc, http, metrics]: [u16; 3],
+    setup: &Setup,
 ) -> Process {
+    let kubeconfig = setup.kubeconfig.as_deref().unwrap_or(plane.weir_kubeconfig_path());
     let mut command = Command::new(env!("CARGO_BIN_EXE_source-controller"));
     command
-        .env("KUBECONFIG", plane.weir_kubeconfig_path())
+        .env("KUBECONFIG", kubeconfig)
         .env("RUNTIME_NAMESPACE", namespace)
-        .envs(environment.iter().copied())
+        .envs(setup.environment.iter().map(|(name, value)| (name, value)))
         .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
         .arg(format!("--storage-addr=127.0.0.1:{http}"))
+        .arg(format!("--metrics-addr=127.0.0.1:{metrics}"))
         .arg(format!("--storage-path={}", folder.path().join("data").display()))
-        .args([
-            "--watch-all-namespaces=false",
-            "--metrics-addr=0",
-            "--health-addr=0",
-            "--log-encoding=console",
-        ]);
+        .args(["--watch-all-namespaces=false", "--health-addr=0", "--log-encoding=console"])
+        .args(&setup.arguments);
     Process::start("source-controller", &mut command, &folder.path().join("log")).unwrap()
 }
