@@ -29,6 +29,7 @@ mod process;
 mod proxy;
 mod registry;
 mod server;
+mod sigstore;
 mod tls;
 mod wait;
 mod webhook_sink;
@@ -46,6 +47,7 @@ pub use proxy::{Proxied, Proxy};
 pub use registry::{Artifact, Registry};
 pub use server::Server;
 pub use tls::Identity;
+pub use sigstore::{CosignAlgorithm, CosignKey, CosignSignature, Sigstore};
 pub use wait::{
     Condition, condition, eventually, touch_requested_at, wait_condition, wait_for, wait_gone,
     wait_not_ready, wait_ready,

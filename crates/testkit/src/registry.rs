@@ -1,5 +1,6 @@
 //! A real container registry (distribution) on loopback, over plain HTTP.
 
+mod attach;
 mod push;
 
 use std::time::Duration;

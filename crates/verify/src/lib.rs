@@ -4,4 +4,5 @@
 //! depends on nothing but what it was asked about and the time. The sentences of the errors are those that users of
 //! Flux know from conditions.
 
+pub mod cosign;
 pub mod git;

@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 use super::{PASSWORD, Registry, USER};
 use crate::Error;
 
-const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(super) const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(super) const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const FLUX_CONFIG: &str = "application/vnd.cncf.flux.config.v1+json";
 const FLUX_CONTENT: &str = "application/vnd.cncf.flux.content.v1.tar+gzip";
 const IMAGE_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
@@ -158,7 +159,12 @@ impl Registry {
         accepted(&what, request.send().await.map_err(Error::http(&what))?).await.map(drop)
     }
 
-    async fn push_blob(&self, repository: &str, media_type: &str, content: Vec<u8>) -> Result<Value, Error> {
+    pub(super) async fn push_blob(
+        &self,
+        repository: &str,
+        media_type: &str,
+        content: Vec<u8>,
+    ) -> Result<Value, Error> {
         let what = format!("push a blob to {repository}");
         let digest = digest(&content);
         let size = content.len();
@@ -185,15 +191,42 @@ impl Registry {
         tag: &str,
         manifest: &Value,
     ) -> Result<String, Error> {
+        self.push_manifest_as(repository, tag, OCI_MANIFEST, manifest).await
+    }
+
+    pub(super) async fn push_manifest_as(
+        &self,
+        repository: &str,
+        tag: &str,
+        media_type: &str,
+        manifest: &Value,
+    ) -> Result<String, Error> {
         let what = format!("push {repository}:{tag}");
         let body = manifest.to_string();
         let digest = digest(body.as_bytes());
         let request = self
             .request(Method::PUT, &format!("/v2/{repository}/manifests/{tag}"))
-            .header(http::header::CONTENT_TYPE, OCI_MANIFEST)
+            .header(http::header::CONTENT_TYPE, media_type)
             .body(body);
         accepted(&what, request.send().await.map_err(Error::http(&what))?).await?;
         Ok(digest)
+    }
+
+    /// A manifest as it was pushed; nothing when there is none.
+    pub(super) async fn manifest(
+        &self,
+        repository: &str,
+        tag: &str,
+        media_type: &str,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let what = format!("read {repository}:{tag}");
+        let request = self.request(Method::GET, &format!("/v2/{repository}/manifests/{tag}"));
+        let request = request.header(http::header::ACCEPT, media_type);
+        let response = request.send().await.map_err(Error::http(&what))?;
+        if response.status() == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        read(accepted(&what, response).await?).await.map(Some).map_err(Error::http(&what))
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -217,7 +250,7 @@ fn pack(files: &[(&str, &str)]) -> Result<Vec<u8>, Error> {
     tar.into_inner().and_then(GzEncoder::finish).map_err(Error::file("artifact.tar.gz"))
 }
 
-fn digest(content: &[u8]) -> String {
+pub(super) fn digest(content: &[u8]) -> String {
     format!("sha256:{}", hex::encode(Sha256::digest(content)))
 }
 

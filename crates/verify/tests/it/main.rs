@@ -1,6 +1,7 @@
 //! Signatures made by the programs that people sign with, and by hand where those refuse.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod cosign;
 mod git_openpgp;
 mod git_ssh;
 

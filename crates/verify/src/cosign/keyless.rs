@@ -1,0 +1,102 @@
+//! Signatures made with a certificate that lived for minutes: who got it, from whom, and that a log saw it.
+
+use super::{Signature, Subject, TrustError, bundle};
+use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
+use sigstore_verify::types::{Artifact, Sha256Hash};
+use sigstore_verify::{VerificationPolicy, VerificationResult, Verifier};
+use weir_policy::go_regex;
+
+/// An identity that may sign: its certificate's subject and the issuer of its token. Go's regular expressions, not
+/// anchored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Who vouched for it.
+    pub issuer: String,
+    /// Who it is.
+    pub subject: String,
+}
+
+/// A Sigstore instance and the identities that may sign.
+pub struct Keyless {
+    verifier: Verifier,
+    matchers: Vec<Matcher>,
+}
+
+struct Matcher {
+    issuer: regex::Regex,
+    subject: regex::Regex,
+}
+
+impl Keyless {
+    /// Trusts a Sigstore instance, the public one unless `root` is its `trusted_root.json`, and of its signers those
+    /// with one of the identities; any when there are none.
+    ///
+    /// # Errors
+    /// When root or identities cannot be read.
+    pub fn new(root: Option<&[u8]>, identities: &[Identity]) -> Result<Keyless, TrustError> {
+        let malformed = |error: &dyn std::fmt::Display| TrustError::Root { reason: error.to_string() };
+        let root = match root {
+            Some(json) => std::str::from_utf8(json).map_err(|error| malformed(&error))?,
+            None => SIGSTORE_PRODUCTION_TRUSTED_ROOT,
+        };
+        let root = TrustedRoot::from_json(root).map_err(|error| malformed(&error))?;
+        if root.tlogs.is_empty() {
+            return Err(TrustError::NoLog);
+        }
+        if root.tlogs.iter().all(|log| log.base_url.is_empty()) {
+            return Err(TrustError::NoLogUrl);
+        }
+        let verifier = Verifier::new(&root).map_err(|error| malformed(&error))?;
+        let matchers = identities.iter().map(Matcher::new).collect::<Result<_, _>>()?;
+        Ok(Keyless { verifier, matchers })
+    }
+
+    /// Whether one of the identities made the signature, for this artifact, while its certificate was valid.
+    pub(super) fn verify(&self, subject: Subject<'_>, signature: &Signature) -> Result<(), String> {
+        let anyone = VerificationPolicy::any_identity();
+        let verified = match signature {
+            Signature::Bundle(json) => {
+                let digest =
+                    subject.digest.strip_prefix("sha256:").and_then(|hex| Sha256Hash::from_hex(hex).ok());
+                let digest =
+                    digest.ok_or_else(|| format!("digest '{}' is not of SHA-256", subject.digest))?;
+                self.verifier.verify(Artifact::from_digest(digest), &bundle(json)?, &anyone)
+            }
+            Signature::Simple(simple) => {
+                let bundle = simple.to_bundle(simple.signature_for(subject)?)?;
+                // The log's promise stands for a proof of inclusion, which signatures of this kind do not have. The
+                // promise itself is verified, for it is the only source of the time of signing.
+                self.verifier.verify(simple.payload.as_slice(), &bundle, &anyone.skip_tlog_unsafe())
+            }
+        };
+        self.is_wanted(&verified.map_err(|error| error.to_string())?)
+    }
+
+    fn is_wanted(&self, verified: &VerificationResult) -> Result<(), String> {
+        let subject = verified.identity().map(ToString::to_string).unwrap_or_default();
+        let issuer = verified.issuer().unwrap_or_default();
+        let mut matchers = self.matchers.iter();
+        let fits = |matcher: &Matcher| matcher.issuer.is_match(issuer) && matcher.subject.is_match(&subject);
+        if self.matchers.is_empty() || matchers.any(fits) {
+            return Ok(());
+        }
+        Err(format!(
+            "none of the expected identities matched what was in the certificate, got subjects [{subject}] with issuer {issuer}"
+        ))
+    }
+}
+
+impl Matcher {
+    fn new(identity: &Identity) -> Result<Matcher, TrustError> {
+        let compile = |what, pattern: &String| {
+            go_regex::compile(pattern).map_err(|error| TrustError::Pattern {
+                what,
+                pattern: pattern.clone(),
+                reason: error.to_string(),
+            })
+        };
+        let (issuer, subject) =
+            (compile("issuer", &identity.issuer)?, compile("subject", &identity.subject)?);
+        Ok(Matcher { issuer, subject })
+    }
+}

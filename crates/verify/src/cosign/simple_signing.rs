@@ -1,0 +1,158 @@
+//! Signatures of cosign before its third version: a payload that names a digest, with everything else in annotations.
+
+use super::{MAX_SIGNATURE_BYTES, Subject};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use sigstore_verify::types::bundle::{
+    InclusionPromise, LogId, MessageSignature, Rfc3161Timestamp, TimestampVerificationData,
+    VerificationMaterial, VerificationMaterialContent, X509Certificate,
+};
+use sigstore_verify::types::{
+    Bundle, CanonicalizedBody, DerCertificate, KindVersion, LogIndex, LogKeyId, MediaType, SignatureBytes,
+    SignatureContent, SignedTimestamp, TimestampToken, TransparencyLogEntry,
+};
+use std::collections::BTreeMap;
+
+const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
+const CHAIN: &str = "dev.sigstore.cosign/chain";
+const LOG: &str = "dev.sigstore.cosign/bundle";
+const TIMESTAMP: &str = "dev.sigstore.cosign/rfc3161timestamp";
+/// How a certificate begins.
+const PEM: &str = "-----BEGIN CERTIFICATE-----";
+/// Certificates of a chain. Sigstore's have three.
+const MAX_CHAIN: usize = 10;
+
+/// A layer of a signature image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SimpleSigning {
+    /// What is signed.
+    pub payload: Vec<u8>,
+    /// The layer's annotations: signature, certificate, log entry.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// What is signed: that an image with a digest is somebody's.
+#[derive(Deserialize)]
+struct Payload {
+    critical: Critical,
+}
+
+#[derive(Deserialize)]
+struct Critical {
+    image: Image,
+}
+
+#[derive(Deserialize)]
+struct Image {
+    #[serde(rename = "docker-manifest-digest")]
+    digest: String,
+}
+
+/// The log's word that it has the signature.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct LogBundle {
+    signed_entry_timestamp: String,
+    payload: LogPayload,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LogPayload {
+    body: String,
+    integrated_time: i64,
+    log_index: u64,
+    #[serde(rename = "logID")]
+    log_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Timestamp {
+    #[serde(rename = "SignedRFC3161Timestamp")]
+    signed: String,
+}
+
+impl SimpleSigning {
+    /// The signature, if the payload is about the artifact; a good signature over another digest proves nothing.
+    pub(super) fn signature_for(&self, subject: Subject<'_>) -> Result<SignatureBytes, String> {
+        if self.payload.len() > MAX_SIGNATURE_BYTES {
+            return Err(format!("payload is larger than {MAX_SIGNATURE_BYTES} bytes"));
+        }
+        let payload: Payload = serde_json::from_slice(&self.payload)
+            .map_err(|error| format!("payload is no simple signing: {error}"))?;
+        let found = payload.critical.image.digest;
+        if found != subject.digest {
+            return Err(format!("signature is for '{found}', not for '{}'", subject.digest));
+        }
+        let text = self.annotations.get(SIGNATURE).ok_or("signature annotation is missing")?;
+        SignatureBytes::from_base64(text).map_err(|error| format!("signature is malformed: {error}"))
+    }
+
+    /// The same signature as a bundle of today, so that one verifier judges both.
+    pub(super) fn to_bundle(&self, signature: SignatureBytes) -> Result<Bundle, String> {
+        let mut certificates = certificates(self.annotations.get(CERTIFICATE).map_or("", String::as_str))?;
+        if certificates.is_empty() {
+            return Err("signature has no certificate".to_owned());
+        }
+        certificates.extend(certificates_of_chain(self.annotations.get(CHAIN).map_or("", String::as_str))?);
+        let material = VerificationMaterialContent::X509CertificateChain { certificates };
+        let mut material = VerificationMaterial::new(material);
+        if let Some(log) = self.annotations.get(LOG) {
+            material = material.with_tlog_entries(vec![log_entry(log)?]);
+        }
+        if let Some(text) = self.annotations.get(TIMESTAMP) {
+            let stamp: Timestamp = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            let token = TimestampToken::from_base64(&stamp.signed).map_err(|error| error.to_string())?;
+            let stamps = TimestampVerificationData::new(vec![Rfc3161Timestamp::new(token)]);
+            material = material.with_timestamp_verification_data(stamps);
+        }
+        let content = SignatureContent::MessageSignature(MessageSignature::new(signature));
+        Ok(Bundle::new(MediaType::Bundle0_1, material, content))
+    }
+}
+
+/// The certificates of a PEM text, in their order.
+fn certificates(pem: &str) -> Result<Vec<X509Certificate>, String> {
+    let blocks = pem.split(PEM).skip(1).take(MAX_CHAIN);
+    let parse = |block: &str| DerCertificate::from_pem(&format!("{PEM}{block}")).map(X509Certificate::new);
+    blocks.map(|block| parse(block).map_err(|error| error.to_string())).collect()
+}
+
+/// The certificates between the signer's and the root, which is trusted or not whatever a signature brings along.
+fn certificates_of_chain(pem: &str) -> Result<Vec<X509Certificate>, String> {
+    let mut chain = certificates(pem)?;
+    chain.pop();
+    Ok(chain)
+}
+
+fn log_entry(text: &str) -> Result<TransparencyLogEntry, String> {
+    let malformed = |error: &dyn std::fmt::Display| format!("log entry is malformed: {error}");
+    let log: LogBundle = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+    let LogPayload { body, integrated_time, log_index, log_id } = log.payload;
+    let body = STANDARD.decode(body).map_err(|error| malformed(&error))?;
+    let kind = kind(&body).map_err(|error| malformed(&error))?;
+    let log_id = sigstore_verify::types::Sha256Hash::from_hex(&log_id).map_err(|error| malformed(&error))?;
+    let log_id = LogKeyId::from_bytes(log_id.as_slice());
+    let promise =
+        SignedTimestamp::from_base64(&log.signed_entry_timestamp).map_err(|error| malformed(&error))?;
+    let time = jiff::Timestamp::from_second(integrated_time).map_err(|error| malformed(&error))?;
+    let index = LogIndex::new(log_index).map_err(|error| malformed(&error))?;
+    Ok(TransparencyLogEntry::new(index, LogId::new(log_id), kind, CanonicalizedBody::new(body))
+        .with_integrated_time(time)
+        .with_inclusion_promise(InclusionPromise::new(promise)))
+}
+
+/// What kind of entry a body says that it is.
+fn kind(body: &[u8]) -> serde_json::Result<KindVersion> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Head {
+        kind: String,
+        api_version: String,
+    }
+    let Head { kind, api_version } = serde_json::from_slice(body)?;
+    serde_json::from_value(serde_json::json!({ "kind": kind, "version": api_version }))
+}
