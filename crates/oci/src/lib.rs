@@ -13,6 +13,6 @@ mod repository;
 
 pub use error::Error;
 pub use manifest::{Descriptor, Manifest};
-pub use registry::{Blob, Registries, Registry, RegistryOptions};
+pub use registry::{Attachment, Blob, Referrer, Registries, Registry, RegistryOptions};
 pub use repository::{Repository, RepositoryError};
 pub use weir_http::{Profile, Proxy};

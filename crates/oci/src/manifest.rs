@@ -64,7 +64,7 @@ impl Manifest {
     }
 }
 
-fn descriptor(layer: &OciDescriptor) -> Result<Descriptor, String> {
+pub(crate) fn descriptor(layer: &OciDescriptor) -> Result<Descriptor, String> {
     Ok(Descriptor {
         media_type: layer.media_type.clone(),
         digest: Digest::parse(&layer.digest).map_err(|error| error.to_string())?,

@@ -1,10 +1,12 @@
 //! One handle per object and reconciliation: its repository, its credentials, its deadline.
 
+mod attached;
 mod blob;
 mod connect;
 mod send;
 mod tags;
 
+pub use attached::{Attachment, Referrer};
 pub use blob::Blob;
 
 use crate::access::Pass;
@@ -14,6 +16,7 @@ use crate::repository::Repository;
 use connect::{Endpoint, Endpoints};
 use reqwest::{Client, Method, Response, header};
 use std::time::Duration;
+use tags::next_page;
 use tokio::time::Instant;
 use url::Url;
 use weir_artifact::{Algorithm, Digest};
@@ -107,6 +110,12 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// The repository that is read.
+    #[must_use]
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
     /// The digest that a tag stands for. HEAD, and GET where HEAD does not tell (SRC-OCI-4).
     ///
     /// # Errors
@@ -143,13 +152,19 @@ impl Registry {
     }
 
     async fn one_manifest(&mut self, digest: &Digest) -> Result<Manifest, Error> {
+        let (url, body) = self.manifest_bytes(digest).await?;
+        Manifest::parse(digest.clone(), &body, url.as_str())
+    }
+
+    /// The bytes of a manifest, which are what the digest says.
+    async fn manifest_bytes(&mut self, digest: &Digest) -> Result<(Url, bytes::Bytes), Error> {
         let response = self.request(Method::GET, &format!("manifests/{digest}")).await?;
         let (url, body) = self.manifest_body(response).await?;
         let actual = Digest::of(digest.algorithm(), &body);
         if actual != *digest {
             return Err(mismatch(&url, digest, &actual));
         }
-        Manifest::parse(actual, &body, url.as_str())
+        Ok((url, body))
     }
 
     async fn manifest_body(&self, response: Response) -> Result<(Url, bytes::Bytes), Error> {

@@ -3,12 +3,14 @@
 mod act;
 mod decide;
 mod observe;
+mod verify;
 
 use crate::secrets::Secrets;
 use crate::source::{
     Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
 };
 use crate::storage::Storage;
+use crate::verification::Verdicts;
 use weir_api::{Artifact, Duration, OciRepository};
 use weir_auth::TokenCache;
 use weir_oci::Registries;
@@ -20,6 +22,7 @@ pub(crate) struct OciReconciler {
     pub(crate) logins: TokenCache,
     pub(crate) secrets: Secrets,
     pub(crate) storage: Storage,
+    pub(crate) verdicts: Verdicts,
     /// Whether objects may act with an identity of their own.
     pub(crate) workload_identity: bool,
 }
@@ -64,16 +67,17 @@ impl Reconciler for OciReconciler {
     }
 
     async fn finalize(&self, run: Run<OciRepository>) -> Finalized<OciRepository> {
+        self.verdicts.forget(&run.key);
         finalize(&self.storage, &*run.object).await
     }
 }
 
 impl OciReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, OciRepository>) -> Result<Success, Failure> {
-        decide::refuse_unsupported(&attempt.object.spec)?;
         let mut registry = self.observe(attempt).await?;
         let wanted = decide::wanted(attempt.object.spec.reference.as_ref());
         let target = observe::resolve(&mut registry, &wanted, &attempt.object.spec).await?;
+        self.verify(attempt, &mut registry, &target).await?;
         match decide::reusable(&attempt.object, attempt.known.as_ref(), &target.revision()) {
             Some(known) => Ok(unchanged(known.clone(), &attempt.object.spec.url)),
             None => self.act(attempt, &mut registry, target).await,

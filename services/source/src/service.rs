@@ -54,6 +54,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         ),
         secrets,
         storage: storage.clone(),
+        verdicts: Verdicts::default(),
         workload_identity,
     };
     git_repository::sweep(&service, storage.clone(), stores, git_objects.clone());

@@ -1,5 +1,9 @@
 //! What artifacts were verified with, for all kinds whose signatures are checked.
 
+mod oci;
+
+pub(crate) use oci::{OciTrust, Verdict};
+
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;

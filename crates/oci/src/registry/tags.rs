@@ -67,7 +67,7 @@ impl Registry {
 
 /// The page that `Link: <…>; rel="next"` names, if it is on the same registry: the header must not send us, and our
 /// credentials, anywhere else.
-fn next_page(response: &Response) -> Option<Url> {
+pub(super) fn next_page(response: &Response) -> Option<Url> {
     let links = response.headers().get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
     let next = links.flat_map(|value| value.split(',')).find_map(|link| {
         let (target, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;

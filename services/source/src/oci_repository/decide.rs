@@ -2,7 +2,7 @@
 
 use crate::source::Failure;
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
-use weir_api::source::{OciLayerSelector, OciRepositoryRef, OciRepositorySpec};
+use weir_api::source::{OciLayerSelector, OciRepositoryRef};
 use weir_api::{Artifact, OciRepository};
 use weir_oci::{Descriptor, Manifest};
 use weir_policy::go_regex;
@@ -50,18 +50,6 @@ pub(super) fn wanted(reference: Option<&OciRepositoryRef>) -> Wanted {
         Some(range) => Wanted::Range { range, filter: given(|it| it.semver_filter.as_ref()) },
         None => Wanted::Tag(given(|it| it.tag.as_ref()).unwrap_or_else(|| DEFAULT_TAG.to_owned())),
     }
-}
-
-/// What this version does not do is refused, never half done: a signature that is not checked must not pass.
-pub(super) fn refuse_unsupported(spec: &OciRepositorySpec) -> Result<(), Failure> {
-    if let Some(verify) = &spec.verify {
-        let provider = &verify.provider;
-        let message = format!(
-            "failed to verify the signature using provider '{provider}': verification is not supported by this version"
-        );
-        return Err(Failure::verification("VerificationError", message).stalled());
-    }
-    Ok(())
 }
 
 /// The tag of a range among those of a registry.
@@ -213,11 +201,5 @@ mod tests {
     fn reuse(#[case] spec: Value, #[case] status: Value, #[case] revision: &str, #[case] expected: bool) {
         let known = Artifact { revision: "v1@sha256:a".into(), ..Artifact::default() };
         assert_eq!(reusable(&object(spec, status), Some(&known), revision).is_some(), expected);
-    }
-
-    #[test]
-    fn unverified_content_is_never_fetched() {
-        let spec = object(json!({ "verify": { "provider": "cosign" } }), json!({})).spec;
-        assert_eq!(refuse_unsupported(&spec).unwrap_err().reason, "VerificationError");
     }
 }

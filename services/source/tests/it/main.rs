@@ -16,4 +16,5 @@ mod grpc;
 mod oci;
 mod server;
 mod verify_git;
+mod verify_oci;
 mod world;

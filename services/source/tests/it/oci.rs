@@ -60,12 +60,10 @@ async fn what_cannot_be_fetched_says_why() {
     world.oci("norepo", &registry.url("nothing"), json!({})).await;
     world.oci("tag", &registry.url("app"), json!({"ref": {"tag": "v9"}})).await;
     world.oci("url", &format!("{}:v1", registry.url("app")), json!({})).await;
-    world.oci("verify", &registry.url("app"), json!({"verify": {"provider": "cosign"}})).await;
     for (name, reason, part) in [
         ("norepo", "OCIArtifactPullFailed", "failed to determine artifact digest: GET "),
         ("tag", "OCIArtifactPullFailed", "MANIFEST_UNKNOWN"),
         ("url", "URLInvalid", "repository can only contain the characters"),
-        ("verify", "VerificationError", "not supported"),
     ] {
         let (found, message) = world.failure(OCI, name).await;
         assert_eq!(found, reason, "{name}: {message}");

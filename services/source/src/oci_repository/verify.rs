@@ -1,0 +1,55 @@
+//! Whether the artifact is signed by someone who is trusted (SRC-OCI-22).
+
+use super::OciReconciler;
+use super::observe::Target;
+use crate::source::{Attempt, Failure};
+use crate::verification::{OciTrust, VERIFICATION_ERROR, Verdict};
+use weir_api::OciRepository;
+use weir_api::condition_type::SOURCE_VERIFIED;
+use weir_oci::Registry;
+use weir_runtime::{EventDraft, condition};
+
+/// Signatures of anyone are taken.
+const ANYONE: &str = "AnyIdentityTrusted";
+
+impl OciReconciler {
+    /// Checks what the reference stands for, before anything of it is pulled, if it was not checked with the same keys
+    /// before. Nothing is said of signatures that do not matter.
+    pub(super) async fn verify(
+        &self,
+        attempt: &mut Attempt<'_, OciRepository>,
+        registry: &mut Registry,
+        target: &Target,
+    ) -> Result<(), Failure> {
+        let Some(spec) = attempt.object.spec.verify.clone() else {
+            attempt.not_verified();
+            self.verdicts.forget(attempt.key());
+            return Ok(());
+        };
+        let failed = |message: String| Failure::verification(VERIFICATION_ERROR, message);
+        let trust = OciTrust::read(&self.secrets, attempt.key(), &spec).await.map_err(failed)?;
+        let revision = target.revision();
+        let generation = attempt.object.metadata.generation.unwrap_or_default();
+        let evidence = trust.evidence(&revision, generation);
+        if self.verdicts.hold(attempt.key(), &evidence) && !has_failed(&attempt.object) {
+            return Ok(());
+        }
+        if trust.takes_anyone() {
+            let message =
+                "spec.verify names no key and no matchOIDCIdentity: a signature of any identity is accepted";
+            attempt.remark(EventDraft::error(ANYONE, message));
+        }
+        let verdict = trust.verify(registry, &target.digest, &self.storage).await.map_err(failed)?;
+        match verdict {
+            Verdict::Verified => attempt.verified(&format!("verified signature of revision {revision}")),
+        }
+        self.verdicts.note(attempt.key(), evidence);
+        Ok(())
+    }
+}
+
+/// Whether the last verification failed: it is done again although nothing changed, for the signature may be there now.
+fn has_failed(object: &OciRepository) -> bool {
+    let conditions = object.status.as_ref().map_or(&[][..], |status| status.conditions.as_slice());
+    condition::find(conditions, SOURCE_VERIFIED).is_some_and(|found| found.status == "False")
+}
