@@ -23,6 +23,7 @@ mod fault_proxy;
 mod folder;
 mod git;
 mod keeper;
+mod notation;
 pub mod object;
 mod port;
 mod process;
@@ -41,13 +42,14 @@ pub use fault_proxy::{Fault, FaultProxy};
 pub use folder::{Folder, repo_path};
 pub use git::{Change, CommitInfo, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshGitServer, SshKey};
 pub use keeper::watched_processes;
+pub use notation::{NotationCertificate, NotationSigner};
 pub use port::free_port;
 pub use process::Process;
 pub use proxy::{Proxied, Proxy};
 pub use registry::{Artifact, Registry};
 pub use server::Server;
-pub use tls::Identity;
 pub use sigstore::{CosignAlgorithm, CosignKey, CosignSignature, Sigstore};
+pub use tls::Identity;
 pub use wait::{
     Condition, condition, eventually, touch_requested_at, wait_condition, wait_for, wait_gone,
     wait_not_ready, wait_ready,

@@ -6,3 +6,4 @@
 
 pub mod cosign;
 pub mod git;
+pub mod notation;

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 //! Tests of weir-oci against a real registry, and against one that misbehaves.
 
+mod attached;
 mod misbehaving;
 mod pulling;
 

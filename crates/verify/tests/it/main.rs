@@ -4,6 +4,7 @@
 mod cosign;
 mod git_openpgp;
 mod git_ssh;
+mod notation;
 
 use std::collections::BTreeMap;
 

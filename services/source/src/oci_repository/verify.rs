@@ -39,9 +39,11 @@ impl OciReconciler {
                 "spec.verify names no key and no matchOIDCIdentity: a signature of any identity is accepted";
             attempt.remark(EventDraft::error(ANYONE, message));
         }
-        let verdict = trust.verify(registry, &target.digest, &self.storage).await.map_err(failed)?;
+        let now = attempt.run.now;
+        let verdict = trust.verify(registry, &target.digest, &self.storage, now).await.map_err(failed)?;
         match verdict {
             Verdict::Verified => attempt.verified(&format!("verified signature of revision {revision}")),
+            Verdict::Ignored => attempt.not_verified(),
         }
         self.verdicts.note(attempt.key(), evidence);
         Ok(())

@@ -16,5 +16,6 @@ mod grpc;
 mod oci;
 mod server;
 mod verify_git;
+mod verify_notation;
 mod verify_oci;
 mod world;

@@ -1,0 +1,141 @@
+//! Notation's signatures, made here from the documented format.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, CrlDistributionPoint, DnType, ExtendedKeyUsagePurpose,
+    IsCa, Issuer, KeyPair, KeyUsagePurpose, SigningKey, date_time_ymd,
+};
+use serde_json::{Value, json};
+
+use crate::Error;
+
+/// What is signed.
+const PAYLOAD: &str = "application/vnd.cncf.notary.payload.v1+json";
+
+/// Someone who signs, with a certificate of an authority.
+#[derive(Debug)]
+pub struct NotationSigner {
+    key: KeyPair,
+    /// The signer's certificate and that of its authority.
+    chain: Vec<Certificate>,
+}
+
+/// How a signer's certificate is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotationCertificate {
+    /// By an authority, for years.
+    Good,
+    /// By an authority, and over since 2022.
+    Expired,
+    /// By an authority that publishes what it takes back.
+    Revocable,
+    /// By an authority, for servers.
+    ForServers,
+    /// By the signer.
+    SelfSigned,
+}
+
+impl NotationSigner {
+    /// Makes a signer called `C=US, ST=WA, O=weir, CN=signer`.
+    ///
+    /// # Errors
+    /// When keys cannot be made.
+    pub fn create(kind: NotationCertificate) -> Result<Self, Error> {
+        let mut params = CertificateParams::default();
+        params.not_before = date_time_ymd(2020, 1, 1);
+        let last_year = if kind == NotationCertificate::Expired { 2022 } else { 2040 };
+        params.not_after = date_time_ymd(last_year, 1, 1);
+        for (part, value) in [
+            (DnType::CountryName, "US"),
+            (DnType::StateOrProvinceName, "WA"),
+            (DnType::OrganizationName, "weir"),
+            (DnType::CommonName, "signer"),
+        ] {
+            params.distinguished_name.push(part, value);
+        }
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![match kind {
+            NotationCertificate::ForServers => ExtendedKeyUsagePurpose::ServerAuth,
+            _ => ExtendedKeyUsagePurpose::CodeSigning,
+        }];
+        if kind == NotationCertificate::Revocable {
+            let uris = vec!["http://crl.test/list".to_owned()];
+            params.crl_distribution_points = vec![CrlDistributionPoint { uris }];
+        }
+        let key = KeyPair::generate()?;
+        if kind == NotationCertificate::SelfSigned {
+            let chain = vec![params.self_signed(&key)?];
+            return Ok(Self { key, chain });
+        }
+        let (issuer, authority) = authority()?;
+        let chain = vec![params.signed_by(&key, &issuer)?, authority];
+        Ok(Self { key, chain })
+    }
+
+    /// The certificate to trust: the authority's, or the signer's own.
+    #[must_use]
+    pub fn trusted_pem(&self) -> String {
+        self.chain.last().map(Certificate::pem).unwrap_or_default()
+    }
+
+    /// The signer's certificate.
+    #[must_use]
+    pub fn own_pem(&self) -> String {
+        self.chain.first().map(Certificate::pem).unwrap_or_default()
+    }
+
+    /// A signature of the manifest with a digest, made in 2021. `more` replaces or adds to what it says of itself.
+    ///
+    /// # Errors
+    /// When the key cannot sign.
+    pub fn sign(&self, digest: &str, more: &Value) -> Result<Vec<u8>, Error> {
+        let mut protected = json!({
+            "alg": "ES256", "cty": PAYLOAD, "crit": ["io.cncf.notary.signingScheme"],
+            "io.cncf.notary.signingScheme": "notary.x509",
+            "io.cncf.notary.signingTime": "2021-06-01T00:00:00Z",
+        });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            protected[key] = value.clone();
+        }
+        let payload = json!({"targetArtifact": {
+            "mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1,
+        }});
+        let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let (protected, payload) = (encode(&protected), encode(&payload));
+        let signature = self.key.sign(format!("{protected}.{payload}").as_bytes())?;
+        let chain: Vec<String> = self.chain.iter().map(|one| STANDARD.encode(one.der())).collect();
+        let envelope = json!({
+            "payload": payload, "protected": protected,
+            "header": {"x5c": chain, "io.cncf.notary.signingAgent": "weir-testkit"},
+            "signature": URL_SAFE_NO_PAD.encode(numbers(&signature)),
+        });
+        Ok(envelope.to_string().into_bytes())
+    }
+}
+
+fn authority() -> Result<(Issuer<'static, KeyPair>, Certificate), Error> {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    params.not_before = date_time_ymd(2020, 1, 1);
+    params.not_after = date_time_ymd(2050, 1, 1);
+    params.distinguished_name.push(DnType::CommonName, "notation authority");
+    let key = KeyPair::generate()?;
+    let certificate = params.self_signed(&key)?;
+    Ok((Issuer::new(params, key), certificate))
+}
+
+/// The two numbers of a signature on P-256, 32 bytes each: a sequence of two integers says them otherwise.
+fn numbers(sequence: &[u8]) -> Vec<u8> {
+    let mut rest = sequence.get(2..).unwrap_or_default();
+    let mut numbers = Vec::new();
+    while let [_, length, content @ ..] = rest {
+        let (number, more) = content.split_at(usize::from(*length).min(content.len()));
+        let number: Vec<u8> = number.iter().copied().skip_while(|byte| *byte == 0).collect();
+        numbers.extend(std::iter::repeat_n(0, 32_usize.saturating_sub(number.len())));
+        numbers.extend(number);
+        rest = more;
+    }
+    numbers
+}

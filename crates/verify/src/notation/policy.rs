@@ -1,0 +1,286 @@
+//! Trust policies (`trustpolicy.json`), by the rules and in the words of the Notary Project's specification.
+
+use super::identity;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The one version that there is.
+const VERSION: &str = "1.0";
+const ANY: &str = "*";
+const STORES: [&str; 3] = ["ca", "signingAuthority", "tsa"];
+
+/// Why a trust policy cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// It is no JSON of this form.
+    #[error("error occurred while parsing trustpolicy.json: {reason}")]
+    Malformed {
+        /// What is wrong.
+        reason: String,
+    },
+    /// It breaks a rule.
+    #[error("{0}")]
+    Invalid(String),
+    /// None of its statements is about the artifact.
+    #[error(
+        "artifact \"{reference}\" has no applicable oci trust policy statement. Trust policy applicability for a given \
+         artifact is determined by registryScopes. To create a trust policy, see: \
+         https://notaryproject.dev/docs/quickstart/#create-a-trust-policy"
+    )]
+    NotApplicable {
+        /// The artifact.
+        reference: String,
+    },
+}
+
+/// What is done about a check that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// The signature is refused.
+    Enforce,
+    /// It is told.
+    Log,
+    /// The check is not made.
+    Skip,
+}
+
+/// What is done about each check. Integrity, that the signature is over the artifact, is always enforced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Actions {
+    pub(super) authenticity: Action,
+    pub(super) authentic_timestamp: Action,
+    pub(super) expiry: Action,
+    pub(super) revocation: Action,
+}
+
+/// A trust policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustPolicy {
+    statements: Vec<Statement>,
+    /// What the user should know, such as settings that have no effect.
+    pub warnings: Vec<String>,
+}
+
+/// What counts for some repositories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    scopes: Vec<String>,
+    /// Nothing when signatures are not looked at.
+    actions: Option<Actions>,
+    stores: Vec<String>,
+    identities: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenPolicy {
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    trust_policies: Vec<WrittenStatement>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenStatement {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    registry_scopes: Vec<String>,
+    #[serde(default)]
+    signature_verification: Verification,
+    #[serde(default)]
+    trust_stores: Vec<String>,
+    #[serde(default)]
+    trusted_identities: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct Verification {
+    #[serde(default)]
+    level: String,
+    #[serde(default, rename = "override")]
+    overrides: BTreeMap<String, Action>,
+}
+
+impl TrustPolicy {
+    /// Reads a policy. Stores and identities of a statement that skips verification have no effect and are told of.
+    ///
+    /// # Errors
+    /// When it is malformed or breaks a rule.
+    pub fn parse(json: &[u8]) -> Result<TrustPolicy, PolicyError> {
+        let written: WrittenPolicy = serde_json::from_slice(json)
+            .map_err(|error| PolicyError::Malformed { reason: error.to_string() })?;
+        let invalid = |message: String| Err(PolicyError::Invalid(message));
+        match written.version.as_str() {
+            VERSION => {}
+            "" => {
+                return invalid("trust policy document has empty version, version must be specified".into());
+            }
+            other => return invalid(format!("trust policy document uses unsupported version \"{other}\"")),
+        }
+        if written.trust_policies.is_empty() {
+            return invalid("trust policy document can not have zero trust policy statements".into());
+        }
+        let (mut names, mut scopes) = (BTreeSet::new(), BTreeSet::new());
+        let mut policy = TrustPolicy { statements: Vec::new(), warnings: Vec::new() };
+        for written in written.trust_policies {
+            if written.name.is_empty() {
+                return invalid(
+                    "a trust policy statement is missing a name, every statement requires a name".into(),
+                );
+            }
+            if !names.insert(written.name.clone()) {
+                let name = written.name;
+                return invalid(format!(
+                    "multiple trust policy statements use the same name \"{name}\", statement names must be unique"
+                ));
+            }
+            for scope in &written.registry_scopes {
+                if !scopes.insert(scope.clone()) {
+                    return invalid(format!(
+                        "registry scope \"{scope}\" is present in multiple trust policy statements, one registry scope \
+                         value can only be associated with one statement"
+                    ));
+                }
+            }
+            policy.statements.push(Statement::new(written, &mut policy.warnings)?);
+        }
+        Ok(policy)
+    }
+
+    /// The statement for an artifact: that of its repository (`host/path`), else the one for all.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn statement(&self, repository: &str, reference: &str) -> Result<&Statement, PolicyError> {
+        let has = |wanted: &str| {
+            self.statements.iter().find(|statement| statement.scopes.iter().any(|scope| scope == wanted))
+        };
+        let statement = has(repository).or_else(|| has(ANY));
+        statement.ok_or_else(|| PolicyError::NotApplicable { reference: reference.to_owned() })
+    }
+}
+
+impl Statement {
+    fn new(written: WrittenStatement, warnings: &mut Vec<String>) -> Result<Statement, PolicyError> {
+        let WrittenStatement { name, registry_scopes: scopes, trust_stores, trusted_identities, .. } =
+            written;
+        let invalid =
+            |message: String| PolicyError::Invalid(format!("trust policy statement \"{name}\" {message}"));
+        if scopes.is_empty() {
+            return Err(invalid(
+                "has zero registry scopes, it must specify registry scopes with at least one value".into(),
+            ));
+        }
+        if scopes.len() > 1 && scopes.iter().any(|scope| scope == ANY) {
+            let message = "uses wildcard registry scope '*', a wildcard scope cannot be used in conjunction with other \
+                           scope values";
+            return Err(invalid(message.into()));
+        }
+        let actions = written.signature_verification.actions();
+        let actions =
+            actions.map_err(|error| invalid(format!("has invalid signatureVerification: {error}")))?;
+        if actions.is_none() {
+            if !trust_stores.is_empty() || !trusted_identities.is_empty() {
+                warnings.push(format!(
+                    "trust policy statement '{name}' is set to skip signature verification but configured with trust stores \
+                     and/or trusted identities. Ignoring trust stores and trusted identities"
+                ));
+            }
+            return Ok(Statement { scopes, actions, stores: Vec::new(), identities: Vec::new() });
+        }
+        if trust_stores.is_empty() || trusted_identities.is_empty() {
+            return Err(invalid(
+                "is either missing trust stores or trusted identities, both must be specified".into(),
+            ));
+        }
+        for store in &trust_stores {
+            let known =
+                store.split_once(':').is_some_and(|(kind, name)| STORES.contains(&kind) && !name.is_empty());
+            if !known {
+                return Err(invalid(format!("uses an unsupported trust store \"{store}\"")));
+            }
+        }
+        for written in &trusted_identities {
+            identity::check(written)
+                .map_err(|error| invalid(format!("has trusted identity \"{written}\" {error}")))?;
+        }
+        Ok(Statement { scopes, actions, stores: trust_stores, identities: trusted_identities })
+    }
+
+    /// Whether signatures are not looked at.
+    #[must_use]
+    pub fn skips(&self) -> bool {
+        self.actions.is_none()
+    }
+
+    pub(super) fn actions(&self) -> Actions {
+        self.actions.unwrap_or(STRICT)
+    }
+
+    pub(super) fn has_store(&self, kind: &str) -> bool {
+        self.stores.iter().any(|store| store.split_once(':').is_some_and(|(found, _)| found == kind))
+    }
+
+    pub(super) fn identities(&self) -> &[String] {
+        &self.identities
+    }
+}
+
+const STRICT: Actions = all(Action::Enforce);
+
+const fn all(action: Action) -> Actions {
+    Actions { authenticity: action, authentic_timestamp: action, expiry: action, revocation: action }
+}
+
+impl Verification {
+    /// What the level, with its exceptions, does about each check; nothing when it skips all of them.
+    fn actions(&self) -> Result<Option<Actions>, String> {
+        let mut actions = match self.level.as_str() {
+            "strict" => STRICT,
+            "permissive" => Actions { authenticity: Action::Enforce, ..all(Action::Log) },
+            "audit" => all(Action::Log),
+            "skip" if self.overrides.is_empty() => return Ok(None),
+            "skip" => {
+                return Err(
+                    "signature verification level \"skip\" can't be used to customize signature verification"
+                        .into(),
+                );
+            }
+            "" => {
+                return Err(
+                    "signature verification level is empty or missing in the trust policy statement".into()
+                );
+            }
+            other => return Err(format!("invalid signature verification level \"{other}\"")),
+        };
+        for (check, action) in &self.overrides {
+            let place = match check.as_str() {
+                "authenticity" => &mut actions.authenticity,
+                "authenticTimestamp" => &mut actions.authentic_timestamp,
+                "expiry" => &mut actions.expiry,
+                "revocation" => &mut actions.revocation,
+                "integrity" => {
+                    return Err(
+                        "\"integrity\" verification can not be overridden in custom signature verification"
+                            .into(),
+                    );
+                }
+                other => {
+                    return Err(format!(
+                        "verification type \"{other}\" in custom signature verification is not supported"
+                    ));
+                }
+            };
+            if *action == Action::Skip && check != "revocation" {
+                return Err(format!(
+                    "\"{check}\" verification can not be skipped in custom signature verification"
+                ));
+            }
+            *place = *action;
+        }
+        Ok(Some(actions))
+    }
+}

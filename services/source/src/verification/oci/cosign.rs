@@ -1,0 +1,118 @@
+//! Cosign: bundles that refer to the artifact, else the signatures that versions before 3 put beside it (SRC-OCI-25).
+
+use super::{NamedSecret, OciTrust, Verdict};
+use crate::storage::Storage;
+use std::sync::Arc;
+use weir_artifact::Digest;
+use weir_oci::{Error, Registry};
+use weir_verify::cosign::{
+    BUNDLE_TYPE, CosignError, Identity, Keyless, MAX_SIGNATURE_BYTES, PublicKeys, SIMPLE_SIGNING_TYPE,
+    Signature, SimpleSigning, Subject, Trust, TrustError,
+};
+
+const TRUSTED_ROOT_KEY: &str = "trusted_root.json";
+/// Bundles of one artifact that are looked at; each is fetched on its own. Builds attach a handful.
+const MAX_BUNDLES: usize = 50;
+
+/// Looks for a good signature. Only one bundle at a time is in memory.
+pub(super) async fn verify(
+    trust: &OciTrust,
+    registry: &mut Registry,
+    reference: &str,
+    digest: &Digest,
+    storage: &Storage,
+) -> Result<Verdict, String> {
+    let judge = Judge { trust: Arc::new(read(trust)?), digest: digest.to_string(), storage };
+    let mut causes = Vec::new();
+    let (bundles, unlisted) = bundles(registry, digest).await;
+    for manifest in &bundles {
+        let found = registry.attachments(manifest, MAX_SIGNATURE_BYTES as u64).await;
+        let found = found.map_err(|error| error.to_string())?;
+        let bundle = found.into_iter().take(1).map(|layer| Signature::Bundle(layer.content.to_vec()));
+        if judge.is_good(bundle.collect(), &mut causes).await? {
+            return Ok(Verdict::Verified);
+        }
+    }
+    if bundles.is_empty() {
+        let signatures = simple(registry, digest).await.map_err(|error| error.to_string())?;
+        if let (true, Some(error)) = (signatures.is_empty(), unlisted) {
+            return Err(error.to_string());
+        }
+        if judge.is_good(signatures, &mut causes).await? {
+            return Ok(Verdict::Verified);
+        }
+    }
+    tracing::info!(artifact = reference, ?causes, "no signature is good");
+    if !trust.is_keyless() {
+        return Err(format!("no matching signatures were found for '{reference}'"));
+    }
+    let error = if causes.is_empty() { CosignError::NoSignatures } else { CosignError::NoMatch { causes } };
+    Err(error.to_string())
+}
+
+struct Judge<'a> {
+    trust: Arc<Trust>,
+    digest: String,
+    storage: &'a Storage,
+}
+
+impl Judge<'_> {
+    /// Judges signatures where computing does not keep others waiting, and notes what is wrong with them.
+    async fn is_good(&self, signatures: Vec<Signature>, causes: &mut Vec<String>) -> Result<bool, String> {
+        let (trust, digest) = (self.trust.clone(), self.digest.clone());
+        let judge = move || trust.verify(Subject { digest: &digest }, &signatures);
+        match self.storage.blocking(judge).await.map_err(|error| error.to_string())? {
+            Ok(()) => return Ok(true),
+            Err(CosignError::NoSignatures) => {}
+            Err(CosignError::NoMatch { causes: more }) => {
+                let new: Vec<String> = more.into_iter().filter(|cause| !causes.contains(cause)).collect();
+                causes.extend(new);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Keys if there is a Secret of keys, else a Sigstore instance and identities.
+fn read(trust: &OciTrust) -> Result<Trust, String> {
+    if let Some(NamedSecret { place, data }) = &trust.secret {
+        return match PublicKeys::from_secret(data) {
+            Ok(keys) => Ok(Trust::Keys(keys)),
+            Err(TrustError::NoKeys) => Err(format!("no public keys found in secret '{place}'")),
+            Err(error) => Err(error.to_string()),
+        };
+    }
+    let root = match &trust.root {
+        Some(NamedSecret { place, data }) => Some(data.get(TRUSTED_ROOT_KEY).ok_or_else(|| {
+            format!("failed to read trusted root from secret '{place}': key '{TRUSTED_ROOT_KEY}' not found")
+        })?),
+        None => None,
+    };
+    let identities = trust.spec.match_oidc_identity.iter();
+    let identities: Vec<Identity> =
+        identities.map(|it| Identity { issuer: it.issuer.clone(), subject: it.subject.clone() }).collect();
+    let keyless = Keyless::new(root.map(Vec::as_slice), &identities).map_err(|error| error.to_string())?;
+    Ok(Trust::Keyless(Box::new(keyless)))
+}
+
+/// The manifests of a digest's bundles, or why the registry does not list them.
+async fn bundles(registry: &mut Registry, digest: &Digest) -> (Vec<Digest>, Option<Error>) {
+    match registry.referrers(digest).await {
+        Ok(found) => {
+            let bundles = found.into_iter().filter(|found| found.artifact_type.starts_with(BUNDLE_TYPE));
+            (bundles.take(MAX_BUNDLES).map(|found| found.digest).collect(), None)
+        }
+        Err(error) => (Vec::new(), Some(error)),
+    }
+}
+
+/// The signatures that cosign before its third version put beside a digest.
+async fn simple(registry: &mut Registry, digest: &Digest) -> Result<Vec<Signature>, Error> {
+    let Some(manifest) = registry.cosign_signatures(digest).await? else { return Ok(Vec::new()) };
+    let layers = registry.attachments(&manifest, MAX_SIGNATURE_BYTES as u64).await?;
+    let layers = layers.into_iter().filter(|layer| layer.media_type == SIMPLE_SIGNING_TYPE);
+    Ok(layers
+        .map(|layer| SimpleSigning { payload: layer.content.to_vec(), annotations: layer.annotations })
+        .map(Signature::Simple)
+        .collect())
+}
