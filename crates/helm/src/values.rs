@@ -1,6 +1,6 @@
 //! Values files and how several become one (SRC-CHT-15).
 
-use weir_yaml::{Limits, Map, Node, Source, YamlError, emit, parse_first_document};
+use weir_yaml::{Limits, Map, Node, Source, YamlError, emit, parse_documents, parse_first_document};
 
 /// Why a values file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,16 +51,35 @@ pub fn parse(file: &str, content: &[u8]) -> Result<Values, ValuesError> {
     let syntax = |source| ValuesError::Syntax { file: file.to_owned(), source };
     let source = Source::read(file, content.to_vec(), &limits).map_err(syntax)?;
     let node = parse_first_document(&source, &limits).map_err(syntax)?;
+    node.map_or_else(|| Ok(Values::default()), |node| of_document(file, node))
+}
+
+/// Reads all documents of a file, later ones on top of earlier ones.
+///
+/// # Errors
+/// When it is not YAML, or one of the documents is no mapping.
+pub fn parse_all(file: &str, content: &[u8]) -> Result<Values, ValuesError> {
+    let limits = Limits::default();
+    let syntax = |source| ValuesError::Syntax { file: file.to_owned(), source };
+    let source = Source::read(file, content.to_vec(), &limits).map_err(syntax)?;
+    let mut values = Values::default();
+    for node in parse_documents(&source, &limits).map_err(syntax)? {
+        values.merge(of_document(file, node)?);
+    }
+    Ok(values)
+}
+
+fn of_document(file: &str, node: Node) -> Result<Values, ValuesError> {
     match node {
-        None => Ok(Values::default()),
-        Some(node) if node.is_null() => Ok(Values::default()),
-        Some(Node::Map(map)) => {
+        node if node.is_null() => Ok(Values::default()),
+        Node::Map(map) => {
             let values = Values(map);
             // Keys that stand twice are found when values are rendered.
+            let syntax = |source| ValuesError::Syntax { file: file.to_owned(), source };
             values.to_yaml().map_err(syntax)?;
             Ok(values)
         }
-        Some(other) => Err(ValuesError::Shape { file: file.to_owned(), kind: other.kind_name() }),
+        other => Err(ValuesError::Shape { file: file.to_owned(), kind: other.kind_name() }),
     }
 }
 
@@ -115,6 +134,13 @@ mod tests {
     #[case(&["", "# nothing\n"], "")]
     fn merging(#[case] files: &[&str], #[case] expected: &str) {
         assert_eq!(merged(files), expected);
+    }
+
+    #[test]
+    fn documents_of_a_file_are_merged_in_order() {
+        let values = parse_all("v", b"a: {b: 1, c: 2}\n---\na: {c: 3}\n---\n# nothing\n").unwrap();
+        assert_eq!(values.to_yaml().unwrap(), "a:\n  b: 1\n  c: 3\n");
+        assert!(parse_all("v", b"a: 1\n---\n- b\n").is_err());
     }
 
     #[rstest]

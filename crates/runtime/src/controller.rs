@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use weir_api::FluxObject;
 
 use crate::cache::{Cache, Change, ObjectKey};
+use crate::event::EventDraft;
 use crate::queue::{Cause, Queue, Ticket};
 
 pub use run::{Finalized, Next, Outcome, Run};
@@ -39,8 +40,11 @@ pub trait Reconciler: Send + Sync + 'static {
     /// The kind.
     type Object: FluxObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>;
 
-    /// Whether objects carry `finalizers.fluxcd.io`, so that [`Reconciler::finalize`] runs before they go.
+    /// Whether objects carry a finalizer, so that [`Reconciler::finalize`] runs before they go.
     const FINALIZER: bool = true;
+
+    /// That finalizer.
+    const FINALIZER_NAME: &'static str = weir_api::FINALIZER;
 
     /// Whether the status has `lastHandledReconcileAt`.
     const RECORDS_REQUESTS: bool = true;
@@ -49,6 +53,11 @@ pub trait Reconciler: Send + Sync + 'static {
     fn suspended(&self, object: &Self::Object) -> impl Future<Output = Option<Self::Object>> + Send {
         let _ = object;
         async { None }
+    }
+
+    /// What is told each time a suspended object is looked at; by default nothing.
+    fn suspended_event() -> Option<EventDraft> {
+        None
     }
 
     /// Brings the world in line with the object.
@@ -168,13 +177,13 @@ impl<R: Reconciler> Controller<R> {
     }
 
     async fn finalize(&self, object: Arc<R::Object>, ticket: Ticket) -> Option<Next> {
-        if !report::has_finalizer(&*object) {
+        if !report::has_finalizer(&*object, R::FINALIZER_NAME) {
             return None;
         }
         let run = Run::new(object.clone(), ticket, Phases::default(), self.reporter.now());
         let (key, started) = (run.key.clone(), run.started);
         match AssertUnwindSafe(self.reconciler.finalize(run)).catch_unwind().await {
-            Ok(finalized) => Some(self.reporter.finalized(&object, finalized).await),
+            Ok(finalized) => Some(self.reporter.finalized::<R>(&object, finalized).await),
             Err(panic) => Some(self.reporter.panicked(&key, &*panic, started.elapsed())),
         }
     }
@@ -198,6 +207,8 @@ fn cause_of<K: FluxObject>(change: &Change<K>) -> Option<(ObjectKey, Cause)> {
         Some(old) if requested_at(&**old) != requested_at(&**new) => Cause::Requested,
         Some(old) if old.meta().generation != new.meta().generation => Cause::Spec,
         Some(old) if old.meta().uid != new.meta().uid => Cause::Spec,
+        // Where that is an annotation, it does not show in the generation.
+        Some(old) if old.is_suspended() != new.is_suspended() => Cause::Spec,
         Some(_) => return None,
     };
     Some((key, cause))

@@ -10,12 +10,13 @@ pub(crate) const CONCURRENT: usize = 2;
 /// Gate of workload identity per object.
 pub(crate) const WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";
 /// Feature gates of the service; retired ones are accepted without effect (SRC-OPS-2).
-pub const GATES: [(&str, bool); 5] = [
+pub const GATES: [(&str, bool); 6] = [
     ("CacheSecretsAndConfigMaps", false),
     (WORKLOAD_IDENTITY, false),
     ("OptimizedGitClones", true),
     ("ForceGoGitImplementation", true),
     ("GitManagedTransport", false),
+    ("DirectSourceFetch", false),
 ];
 
 /// Fetches remote content and advertises it as artifacts.
@@ -74,6 +75,28 @@ pub struct Args {
     /// Interval at which old Helm indexes are dropped. Accepted for compatibility.
     #[arg(long, default_value = "1m")]
     pub helm_cache_purge_interval: Duration,
+    /// How ArtifactGenerators are treated.
+    #[command(flatten)]
+    pub generator: GeneratorArgs,
+}
+
+/// Flags of Flux's controller of ArtifactGenerators, with a prefix where this service has one of its own with another
+/// default (SRC-OPS-3).
+#[derive(clap::Args, Debug, Clone)]
+pub struct GeneratorArgs {
+    /// How many ArtifactGenerators are reconciled at once.
+    #[arg(long, default_value_t = 10)]
+    pub generator_concurrent: usize,
+    /// How long to wait before the sources of an ArtifactGenerator are looked for again.
+    #[arg(long, default_value = "5s")]
+    pub generator_requeue_dependency: Duration,
+    /// Time for one reconciliation of an ArtifactGenerator.
+    #[arg(long, default_value = "10m")]
+    pub reconciliation_timeout: Duration,
+    /// Retries of downloads. Accepted for compatibility: what is not there is looked for again after
+    /// --generator-requeue-dependency.
+    #[arg(long, default_value_t = 9)]
+    pub http_retry: u32,
 }
 
 impl Args {

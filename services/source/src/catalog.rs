@@ -118,6 +118,16 @@ impl Catalog {
         Ok(objects)
     }
 
+    /// Watches all objects of a kind that is made here and carries no label of a shard, and adds the kind.
+    pub(crate) async fn add_unsharded<S: Published>(
+        &mut self,
+        service: &Service,
+    ) -> Result<Cache<S>, ServiceError> {
+        let objects: Cache<S> = service.cache().await?;
+        self.kinds.push(Arc::new(objects.clone()));
+        Ok(objects)
+    }
+
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<dyn Kind>> {
         self.kinds.iter()
     }

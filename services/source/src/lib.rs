@@ -13,7 +13,9 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod args;
+mod artifact_generator;
 mod catalog;
+mod external_artifact;
 mod git_repository;
 mod go_url;
 mod oci_repository;

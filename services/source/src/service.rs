@@ -7,7 +7,7 @@ use crate::oci_repository::OciReconciler;
 use crate::secrets::Secrets;
 use crate::storage::Storage;
 use crate::verification::Verdicts;
-use crate::{catalog, rpc, server, standby};
+use crate::{artifact_generator, catalog, rpc, server, standby};
 use tokio::net::TcpListener;
 use weir_api::FluxObject;
 use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
@@ -60,6 +60,8 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     git_repository::sweep(&service, storage.clone(), stores, git_objects.clone());
     control(&service, git_objects, git, concurrent);
     control(&service, oci_objects, oci, concurrent);
+    let external = catalog.add_unsharded(&service).await?;
+    artifact_generator::start(&service, &args, external, storage.clone()).await?;
     rpc::serve(&service, storage.clone(), catalog.clone());
     serve_artifacts(&service, &args, &storage);
     catalog::sweep(&service, storage, catalog);

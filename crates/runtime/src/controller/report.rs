@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
 use serde_json::{Value, json};
-use weir_api::{FINALIZER, FluxObject};
+use weir_api::FluxObject;
 
 use super::backoff::RetryDelays;
 use super::patch::merge_diff;
@@ -38,8 +38,8 @@ pub(super) struct Reporter<K> {
     cache: Cache<K>,
 }
 
-pub(super) fn has_finalizer(object: &impl kube::Resource) -> bool {
-    object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
+pub(super) fn has_finalizer(object: &impl kube::Resource, name: &str) -> bool {
+    object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == name)
 }
 
 impl<K> Reporter<K>
@@ -65,11 +65,11 @@ where
 
     /// Puts the finalizer on, before anything is done that would have to be undone.
     pub(super) async fn ensure_finalizer<R: Reconciler>(&self, object: Arc<K>) -> Result<Arc<K>, Next> {
-        if !R::FINALIZER || has_finalizer(&*object) {
+        if !R::FINALIZER || has_finalizer(&*object, R::FINALIZER_NAME) {
             return Ok(object);
         }
         let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
-        finalizers.push(FINALIZER.to_owned());
+        finalizers.push(R::FINALIZER_NAME.to_owned());
         let object = self.set_finalizers(&object, finalizers).await?;
         self.cache.insert(object.clone());
         Ok(Arc::new(object))
@@ -77,6 +77,7 @@ where
 
     /// A suspended object is left alone; only the request is noted, so that nobody waits for it.
     pub(super) async fn suspended<R: Reconciler<Object = K>>(&self, reconciler: &R, object: &K) -> Next {
+        self.tell(object, R::suspended_event().into_iter().collect());
         let shown = reconciler.suspended(object).await;
         let shown = shown.and_then(|shown| merge_diff(&status_of(object), &status_of(&shown)));
         let mut status = shown.unwrap_or_else(|| json!({}));
@@ -134,12 +135,12 @@ where
     }
 
     /// Takes the finalizer off, or keeps the object until it can go.
-    pub(super) async fn finalized(&self, object: &K, finalized: Finalized<K>) -> Next {
+    pub(super) async fn finalized<R: Reconciler>(&self, object: &K, finalized: Finalized<K>) -> Next {
         match finalized {
             Finalized::Done { events } => {
                 self.tell(object, events);
                 let others = object.meta().finalizers.iter().flatten();
-                let others = others.filter(|finalizer| *finalizer != FINALIZER).cloned().collect();
+                let others = others.filter(|finalizer| *finalizer != R::FINALIZER_NAME).cloned().collect();
                 self.set_finalizers(object, others).await.err().unwrap_or(Next::Stop)
             }
             Finalized::Retry { object: desired, events } => {

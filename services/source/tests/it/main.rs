@@ -11,6 +11,7 @@
 mod budget;
 mod bytes;
 mod durability;
+mod generator;
 mod git;
 mod grpc;
 mod oci;

@@ -1,0 +1,101 @@
+//! The sources of a generator, and who is woken when they change (SRC-AGN-2, SRC-AGN-4).
+
+use super::decide::{Input, key_of};
+use super::failure::Failure;
+use std::sync::Arc;
+use weir_api::source::SourceReference;
+use weir_api::{
+    Artifact, ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, OciRepository,
+    SourceObject,
+};
+use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, Service, ServiceError};
+
+/// The kinds that a generator can be made of.
+#[derive(Clone)]
+pub(super) struct SourceCaches {
+    git: Cache<GitRepository>,
+    oci: Cache<OciRepository>,
+    buckets: Cache<Bucket>,
+    charts: Cache<HelmChart>,
+    external: Cache<ExternalArtifact>,
+}
+
+impl SourceCaches {
+    /// Watches the kinds. All shards: a generator may use the sources of any.
+    pub(super) async fn watch(
+        service: &Service,
+        external: Cache<ExternalArtifact>,
+    ) -> Result<SourceCaches, ServiceError> {
+        Ok(SourceCaches {
+            git: service.cache().await?,
+            oci: service.cache().await?,
+            buckets: service.cache().await?,
+            charts: service.cache().await?,
+            external,
+        })
+    }
+
+    /// The artifacts of all sources of a generator.
+    pub(super) fn find(&self, generator: &ArtifactGenerator) -> Result<Vec<Input>, Failure> {
+        let failed = |error: String| Failure::waiting(format!("get sources failed: {error}"));
+        let find = |source: &SourceReference| {
+            let key = key_of(source, generator);
+            let SourceReference { kind, name, alias, .. } = source;
+            match self.artifact(kind, &key) {
+                None => Err(failed(format!("{kind}.source.toolkit.fluxcd.io \"{name}\" not found"))),
+                Some(None) => Err(failed(format!("source '{kind}/{key}' is not ready"))),
+                Some(Some(artifact)) => Ok(Input { alias: alias.clone(), artifact }),
+            }
+        };
+        generator.spec.sources.iter().map(find).collect()
+    }
+
+    /// The artifact of an object, if there is such an object.
+    fn artifact(&self, kind: &str, key: &ObjectKey) -> Option<Option<Artifact>> {
+        match kind {
+            "GitRepository" => artifact_of(&self.git, key),
+            "OCIRepository" => artifact_of(&self.oci, key),
+            "Bucket" => artifact_of(&self.buckets, key),
+            "HelmChart" => artifact_of(&self.charts, key),
+            "ExternalArtifact" => artifact_of(&self.external, key),
+            _ => None,
+        }
+    }
+
+    /// Lets new artifacts wake the generators that are made of them, in any namespace.
+    pub(super) fn wake(&self, generators: &Cache<ArtifactGenerator>, queue: &Queue) {
+        wake_by(&self.git, generators, queue);
+        wake_by(&self.oci, generators, queue);
+        wake_by(&self.buckets, generators, queue);
+        wake_by(&self.charts, generators, queue);
+        wake_by(&self.external, generators, queue);
+    }
+}
+
+fn artifact_of<S>(objects: &Cache<S>, key: &ObjectKey) -> Option<Option<Artifact>>
+where
+    S: SourceObject + kube::Resource<DynamicType = ()>,
+{
+    objects.get(key).map(|found| found.artifact().cloned())
+}
+
+fn wake_by<S>(sources: &Cache<S>, generators: &Cache<ArtifactGenerator>, queue: &Queue)
+where
+    S: SourceObject + kube::Resource<DynamicType = ()>,
+{
+    let (generators, queue) = (generators.clone(), queue.clone());
+    sources.on_change(move |change: &Change<S>| {
+        let revision = |object: &Option<Arc<S>>| Some(object.as_ref()?.artifact()?.revision.clone());
+        let (Some(latest), Some(new)) = (change.latest(), revision(&change.new)) else { return };
+        if revision(&change.old).is_some_and(|old| old == new) {
+            return;
+        }
+        let key = ObjectKey::of(&**latest);
+        for generator in generators.list() {
+            let is_it = |it: &SourceReference| it.kind == S::KIND && key_of(it, &generator) == key;
+            if generator.spec.sources.iter().any(is_it) {
+                queue.enqueue(ObjectKey::of(&*generator), Cause::Revision);
+            }
+        }
+    });
+}

@@ -1,0 +1,144 @@
+//! What a run came to, in conditions, status and events (SRC-AGN-1, SRC-AGN-5, SRC-AGN-10, SRC-AGN-11).
+
+use super::failure::{Failure, Severity};
+use std::time::Duration;
+use weir_api::condition_type::{READY, RECONCILING, STALLED};
+use weir_api::source::ExternalArtifactReference;
+use weir_api::{ArtifactGenerator, FluxObject, reason};
+use weir_runtime::condition::{self, Status};
+use weir_runtime::{EventDraft, Next, Outcome, Run};
+
+/// How often the artifacts are looked at when nothing changes.
+const INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// What a run is doing.
+pub(super) const IN_PROGRESS: &str = "Reconciliation in progress";
+const DISABLED: &str = "ReconciliationDisabled";
+
+/// A run that brought, or found, all as it should be.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// Nothing had changed.
+    Unchanged,
+    /// All artifacts were built.
+    Built { inventory: Vec<ExternalArtifactReference>, sources_digest: String },
+}
+
+/// The outcome of a run. `waiting` is the time after which sources that are not there are looked for again.
+pub(super) fn outcome(
+    run: &Run<ArtifactGenerator>,
+    result: Result<Done, Failure>,
+    waiting: Duration,
+) -> Outcome<ArtifactGenerator> {
+    match result {
+        Ok(done) => succeeded(run, done),
+        Err(failure) => failed(run, failure, waiting),
+    }
+}
+
+fn succeeded(run: &Run<ArtifactGenerator>, done: Done) -> Outcome<ArtifactGenerator> {
+    let mut object = ArtifactGenerator::clone(&run.object);
+    let before = object.status.clone().unwrap_or_default().inventory;
+    let status = object.status.get_or_insert_default();
+    let mut events = Vec::new();
+    match done {
+        Done::Unchanged => {
+            let message = format!("No drift detected, {} artifact(s) up to date", before.len());
+            events.push(EventDraft::trace(READY, message));
+        }
+        Done::Built { inventory, sources_digest } => {
+            events.extend(unmatched(run, &inventory));
+            events.extend(news(&before, &inventory));
+            status.inventory = inventory;
+            status.observed_sources_digest = Some(sources_digest);
+        }
+    }
+    let message = format!("reconciliation succeeded, generated {} artifact(s)", status.inventory.len());
+    let generation = run.object.metadata.generation.unwrap_or_default();
+    condition::remove(&mut status.conditions, RECONCILING);
+    condition::remove(&mut status.conditions, STALLED);
+    let (ok, why) = (Status::True, reason::SUCCEEDED);
+    condition::set(&mut status.conditions, READY, ok, why, &message, generation, run.now);
+    let mut outcome = Outcome::new(object, Next::Interval(INTERVAL));
+    let line = events.last().map_or(message, |event| event.message.clone());
+    outcome.events = events;
+    outcome.info(line)
+}
+
+/// Tells of the artifacts that are new or changed.
+fn news(before: &[ExternalArtifactReference], now: &[ExternalArtifactReference]) -> Option<EventDraft> {
+    let is_known = |entry: &&ExternalArtifactReference| {
+        let same = |it: &ExternalArtifactReference| {
+            it.namespace == entry.namespace && it.name == entry.name && it.digest == entry.digest
+        };
+        before.iter().any(same)
+    };
+    let changed: Vec<String> = now
+        .iter()
+        .filter(|entry| !is_known(entry))
+        .map(|ExternalArtifactReference { namespace, name, digest, .. }| {
+            format!("{namespace}/{name} ({digest})")
+        })
+        .collect();
+    let told = || EventDraft::info(READY, format!("external artifacts reconciled: {}", changed.join("\n")));
+    (!changed.is_empty()).then(told)
+}
+
+/// A pattern that matches nothing removes all artifacts, which is not to happen in silence (deviation 26).
+fn unmatched(run: &Run<ArtifactGenerator>, inventory: &[ExternalArtifactReference]) -> Option<EventDraft> {
+    let pattern = run.object.spec.path_pattern.as_deref().filter(|pattern| !pattern.is_empty())?;
+    let message = format!("pathPattern {pattern:?} matches no directory: there are no artifacts");
+    inventory.is_empty().then(|| EventDraft::error("NoMatch", message))
+}
+
+fn failed(run: &Run<ArtifactGenerator>, failure: Failure, waiting: Duration) -> Outcome<ArtifactGenerator> {
+    let mut object = ArtifactGenerator::clone(&run.object);
+    let is_news = condition::find(object.conditions(), READY)
+        .is_none_or(|ready| ready.status != "False" || ready.message != failure.message);
+    let generation = run.object.metadata.generation.unwrap_or_default();
+    let status = object.status.get_or_insert_default();
+    for made in failure.made {
+        status.inventory.retain(|known| (&known.namespace, &known.name) != (&made.namespace, &made.name));
+        status.inventory.push(made);
+    }
+    condition::remove(&mut status.conditions, RECONCILING);
+    condition::remove(&mut status.conditions, STALLED);
+    let mut set = |type_, status_is, why: &str, message: &str| {
+        condition::set(&mut status.conditions, type_, status_is, why, message, generation, run.now);
+    };
+    set(READY, Status::False, failure.reason, &failure.message);
+    let next = match failure.severity {
+        Severity::Stalled => {
+            set(STALLED, Status::True, failure.reason, &failure.message);
+            Next::Stop
+        }
+        Severity::Waiting => Next::After(waiting),
+        Severity::Retried => Next::Backoff,
+    };
+    if failure.severity != Severity::Stalled {
+        set(RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, IN_PROGRESS);
+    }
+    let mut outcome = Outcome::new(object, next);
+    // What is looked at every few seconds is told once.
+    if is_news || failure.severity != Severity::Waiting {
+        outcome.events.push(EventDraft::error(failure.reason, &failure.message));
+    }
+    outcome.error(failure.message)
+}
+
+/// A generator that is paused before anything was made of it says so; any other stays as it is (SRC-AGN-1).
+pub(super) fn paused(object: &ArtifactGenerator, now: jiff::Timestamp) -> Option<ArtifactGenerator> {
+    if condition::find(object.conditions(), READY).is_some() {
+        return None;
+    }
+    let mut object = object.clone();
+    let generation = object.metadata.generation.unwrap_or_default();
+    let message = "Initialized with reconciliation suspended";
+    let conditions = object.conditions_mut()?;
+    condition::set(conditions, READY, Status::True, DISABLED, message, generation, now);
+    Some(object)
+}
+
+/// What is told of a generator that is paused.
+pub(super) fn paused_event() -> EventDraft {
+    EventDraft::trace(DISABLED, "Reconciliation is disabled")
+}

@@ -1,0 +1,183 @@
+//! Which entries of a source a copy operation is about (SRC-AGN-13, SRC-AGN-14).
+
+use globset::{GlobBuilder, GlobMatcher};
+use weir_artifact::RelPath;
+
+/// A pattern that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum SelectionError {
+    /// In `from`.
+    #[error("invalid glob pattern '{pattern}': {message}")]
+    Pattern { pattern: String, message: String },
+    /// In `exclude`.
+    #[error("invalid exclude pattern '{0}'")]
+    Exclude(String),
+}
+
+/// Whether a path is a pattern.
+pub(super) fn is_glob(path: &str) -> bool {
+    path.contains(['*', '?', '[', ']'])
+}
+
+/// The directories in front of the first component that is a pattern.
+pub(super) fn literal_prefix(pattern: &str) -> Option<RelPath> {
+    let literal: Vec<&str> = pattern.split('/').take_while(|part| !is_glob(part)).collect();
+    RelPath::parse(&literal.join("/")).ok()
+}
+
+/// How far a pattern reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// `**` is `*`: as many components as the pattern has. Braces stand for themselves.
+    Flat,
+    /// `**` is any number of components; `{a,b}` is one of the texts.
+    Deep,
+}
+
+/// Entries by pattern.
+#[derive(Debug)]
+pub(super) struct Selection {
+    matcher: GlobMatcher,
+}
+
+impl Selection {
+    pub(super) fn parse(pattern: &str, reach: Reach) -> Result<Selection, SelectionError> {
+        let text = pattern.trim_start_matches("./");
+        let matcher = match reach {
+            Reach::Deep => compiled(text),
+            Reach::Flat => compiled(&flattened(text)),
+        };
+        let failed = |message| SelectionError::Pattern { pattern: pattern.to_owned(), message };
+        Ok(Selection { matcher: matcher.map_err(failed)? })
+    }
+
+    pub(super) fn takes(&self, path: &RelPath) -> bool {
+        self.matcher.is_match(path.as_str())
+    }
+}
+
+/// The same pattern without what only deep ones know.
+fn flattened(pattern: &str) -> String {
+    let mut text = String::with_capacity(pattern.len());
+    for character in pattern.chars() {
+        match character {
+            '*' if text.ends_with('*') => {}
+            '{' => text.push_str("[{]"),
+            '}' => text.push_str("[}]"),
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+fn compiled(pattern: &str) -> Result<GlobMatcher, String> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
+    glob.map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
+}
+
+/// What is left out.
+#[derive(Debug, Default)]
+pub(super) struct Excludes {
+    patterns: Vec<Exclude>,
+}
+
+#[derive(Debug)]
+struct Exclude {
+    matcher: GlobMatcher,
+    /// `x/**` is about the directory `x` too.
+    directory: Option<GlobMatcher>,
+    /// A pattern without a slash is about names in any directory.
+    is_name: bool,
+}
+
+impl Excludes {
+    pub(super) fn parse(patterns: &[String]) -> Result<Excludes, SelectionError> {
+        let parse = |pattern: &String| {
+            let refused = |_| SelectionError::Exclude(pattern.clone());
+            let directory = pattern.strip_suffix("/**").map(compiled).transpose().map_err(refused)?;
+            let matcher = compiled(pattern).map_err(refused)?;
+            Ok(Exclude { matcher, directory, is_name: !pattern.contains('/') })
+        };
+        Ok(Excludes { patterns: patterns.iter().map(parse).collect::<Result<_, _>>()? })
+    }
+
+    /// Whether an entry stays out: by its path in the source, by its path below `base`, or by its name.
+    pub(super) fn leave_out(&self, path: &RelPath, base: Option<&RelPath>) -> bool {
+        let below = base.and_then(|base| path.as_str().strip_prefix(base.as_str())?.strip_prefix('/'));
+        self.patterns.iter().any(|exclude| {
+            exclude.is_match(path.as_str())
+                || below.is_some_and(|below| exclude.is_match(below))
+                || (exclude.is_name && exclude.matcher.is_match(path.file_name()))
+        })
+    }
+}
+
+impl Exclude {
+    fn is_match(&self, path: &str) -> bool {
+        self.matcher.is_match(path) || self.directory.as_ref().is_some_and(|it| it.is_match(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).unwrap()
+    }
+
+    #[rstest]
+    #[case("*", Reach::Flat, &["a", ".b"])]
+    #[case("**", Reach::Flat, &["a", ".b"])]
+    #[case("a/*", Reach::Flat, &["a/b.yaml", "a/c"])]
+    #[case("a/**", Reach::Flat, &["a/b.yaml", "a/c"])]
+    #[case("*/*.yaml", Reach::Flat, &["a/b.yaml"])]
+    #[case("?/[b-d]*", Reach::Flat, &["a/b.yaml", "a/c"])]
+    #[case("a/{b,c}*", Reach::Flat, &[])]
+    #[case("a/**", Reach::Deep, &["a/b.yaml", "a/c", "a/c/d.tgz"])]
+    #[case("**/*.tgz", Reach::Deep, &["a/c/d.tgz"])]
+    #[case("a/{b,c}*", Reach::Deep, &["a/b.yaml", "a/c"])]
+    fn selected(#[case] pattern: &str, #[case] reach: Reach, #[case] expected: &[&str]) {
+        let all = ["a", ".b", "a/b.yaml", "a/c", "a/c/d.tgz"];
+        let selection = Selection::parse(pattern, reach).unwrap();
+        let taken: Vec<_> = all.into_iter().filter(|entry| selection.takes(&path(entry))).collect();
+        assert_eq!(taken, expected);
+    }
+
+    #[rstest]
+    #[case("*.md", "docs/deep/x.md", None, true)]
+    #[case("docs/*.md", "docs/x.md", None, true)]
+    #[case("docs/*.md", "docs/deep/x.md", None, false)]
+    #[case("docs/**", "docs", None, true)]
+    #[case("docs/**", "docs/deep/x.md", None, true)]
+    #[case("**/deep", "docs/deep", None, true)]
+    #[case("deep/x.md", "docs/deep/x.md", Some("docs"), true)]
+    #[case("deep/x.md", "docs/deep/x.md", None, false)]
+    #[case("docs", "documents", None, false)]
+    fn left_out(
+        #[case] pattern: &str,
+        #[case] entry: &str,
+        #[case] base: Option<&str>,
+        #[case] expected: bool,
+    ) {
+        let excludes = Excludes::parse(&[pattern.to_owned()]).unwrap();
+        assert_eq!(excludes.leave_out(&path(entry), base.map(path).as_ref()), expected);
+    }
+
+    #[test]
+    fn patterns_that_cannot_be_read_are_named() {
+        let error = Excludes::parse(&["a".to_owned(), "[".to_owned()]).unwrap_err();
+        assert_eq!(error.to_string(), "invalid exclude pattern '['");
+        let error = Selection::parse("a/[", Reach::Flat).unwrap_err().to_string();
+        assert!(error.starts_with("invalid glob pattern 'a/[': "), "{error}");
+    }
+
+    #[rstest]
+    #[case("a/b/*.yaml", Some("a/b"))]
+    #[case("*.yaml", None)]
+    #[case("a/b*/c", Some("a"))]
+    fn prefixes(#[case] pattern: &str, #[case] expected: Option<&str>) {
+        assert_eq!(literal_prefix(pattern), expected.map(path));
+    }
+}

@@ -1,0 +1,132 @@
+//! The directory in which an artifact is put together. Nothing outside it is written, and it does not grow without end.
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use weir_artifact::{Limits, RelPath};
+use weir_helm::values::{ValuesError, parse_all};
+
+/// Bytes of a file that is merged; it is held in memory with its parse. Values files have a few hundred KiB at most.
+const MAX_MERGED: u64 = 4 << 20;
+const FILE_MODE: u32 = 0o644;
+const EXECUTABLE_MODE: u32 = 0o755;
+
+/// Why the artifact does not take something.
+#[derive(Debug, thiserror::Error)]
+pub(in super::super) enum TargetError {
+    /// The file system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The operations together copy too much; the caps are those for unpacking an artifact, so that whatever is built can
+    /// be consumed.
+    #[error("artifact is larger than {0} bytes")]
+    TooBig(u64),
+    /// The operations together make too many files.
+    #[error("artifact has more than {0} entries")]
+    TooMany(usize),
+    /// A file that is to be merged is too large to be held in memory.
+    #[error("'{0}' is larger than the {MAX_MERGED} bytes that can be merged")]
+    Merge(String),
+    /// A file that is to be merged is not YAML, or no mapping.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
+    /// Merged values cannot be written.
+    #[error("cannot write merged values: {0}")]
+    Emit(String),
+}
+
+/// The directory of one artifact.
+pub(super) struct Target {
+    root: Dir,
+    limits: Limits,
+    bytes: u64,
+    entries: usize,
+}
+
+impl Target {
+    /// Opens an empty directory.
+    pub(super) fn open(path: &Path) -> Result<Target, TargetError> {
+        let root = Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Target { root, limits: Limits::default(), bytes: 0, entries: 0 })
+    }
+
+    pub(super) fn is_directory(&self, path: &RelPath) -> bool {
+        self.root.metadata(path).is_ok_and(|metadata| metadata.is_dir())
+    }
+
+    pub(super) fn is_file(&self, path: &RelPath) -> bool {
+        self.root.metadata(path).is_ok_and(|metadata| metadata.is_file())
+    }
+
+    /// Makes a directory and those above it; one that exists is fine.
+    pub(super) fn make_directory(&mut self, path: &RelPath) -> Result<(), TargetError> {
+        self.take(0)?;
+        Ok(self.root.create_dir_all(path)?)
+    }
+
+    /// Writes a file, in place of one that is there.
+    pub(super) fn write(
+        &mut self,
+        to: &RelPath,
+        executable: bool,
+        open: impl FnOnce() -> io::Result<File>,
+    ) -> Result<(), TargetError> {
+        let from = open()?;
+        let size = from.metadata()?.len();
+        self.take(size)?;
+        let mut out = self.create(to, executable)?;
+        io::copy(&mut from.take(size), &mut out)?;
+        Ok(())
+    }
+
+    /// Merges a YAML file into the one that is there: mappings run together, all else is replaced (SRC-AGN-15).
+    pub(super) fn merge(
+        &mut self,
+        to: &RelPath,
+        from: &RelPath,
+        open: impl FnOnce() -> io::Result<File>,
+    ) -> Result<(), TargetError> {
+        let mut values = parse_all(to.as_str(), &small(self.root.open(to)?, to)?)?;
+        values.merge(parse_all(from.as_str(), &small(open()?, from)?)?);
+        let text = values.to_yaml().map_err(|error| TargetError::Emit(error.to_string()))?;
+        self.take(text.len() as u64)?;
+        self.create(to, false)?.write_all(text.as_bytes())?;
+        Ok(())
+    }
+
+    fn create(&self, to: &RelPath, executable: bool) -> io::Result<File> {
+        if let Some(parent) = to.parent() {
+            self.root.create_dir_all(&parent)?;
+        }
+        match self.root.remove_file(to) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mode = if executable { EXECUTABLE_MODE } else { FILE_MODE };
+        self.root.open_with(to, OpenOptions::new().write(true).create_new(true).mode(mode))
+    }
+
+    /// Counts one more entry of `size` bytes.
+    fn take(&mut self, size: u64) -> Result<(), TargetError> {
+        self.bytes = self.bytes.saturating_add(size);
+        self.entries += 1;
+        if self.bytes > self.limits.unpacked {
+            return Err(TargetError::TooBig(self.limits.unpacked));
+        }
+        if self.entries > self.limits.entries {
+            return Err(TargetError::TooMany(self.limits.entries));
+        }
+        Ok(())
+    }
+}
+
+/// The content of a file that is small enough to be held.
+fn small(file: File, path: &RelPath) -> Result<Vec<u8>, TargetError> {
+    let mut content = Vec::new();
+    file.take(MAX_MERGED + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > MAX_MERGED {
+        return Err(TargetError::Merge(path.to_string()));
+    }
+    Ok(content)
+}

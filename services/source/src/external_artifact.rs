@@ -1,0 +1,117 @@
+//! `ExternalArtifact` objects that this service makes for generators (SRC-AGN-8, SRC-AGN-9). Those of others are
+//! nobody's business here (SRC-EXT-1).
+
+use crate::source::Published;
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
+use std::sync::Arc;
+use weir_api::{
+    ARTIFACT_GENERATOR_LABEL, Artifact, Condition, ExternalArtifact, FluxObject, condition_type, reason,
+};
+use weir_runtime::{Cache, ObjectKey, condition};
+
+/// Who writes the objects; the name of Flux's controller, so that either can take over from the other.
+const FIELD_MANAGER: &str = "source-watcher";
+
+impl Published for ExternalArtifact {
+    fn artifact(&self) -> Option<&Artifact> {
+        self.status.as_ref()?.artifact.as_ref()
+    }
+}
+
+/// The objects of all generators. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct ExternalArtifacts {
+    client: Client,
+    known: Cache<ExternalArtifact>,
+}
+
+impl ExternalArtifacts {
+    pub(crate) fn new(client: Client, known: Cache<ExternalArtifact>) -> ExternalArtifacts {
+        ExternalArtifacts { client, known }
+    }
+
+    /// The objects that are known.
+    pub(crate) fn known(&self) -> &Cache<ExternalArtifact> {
+        &self.known
+    }
+
+    /// The objects in a namespace that carry the label of the generator.
+    pub(crate) fn of(&self, namespace: &str, generator: &str) -> Vec<Arc<ExternalArtifact>> {
+        let mut objects = self.known.list();
+        objects.retain(|object| object.namespace().as_deref() == Some(namespace) && is_of(object, generator));
+        objects
+    }
+
+    /// Makes the object be as it should; nothing is asked of the API server when it is so already and `is_settled`, that
+    /// is, when the generator has not changed since.
+    pub(crate) async fn apply(
+        &self,
+        mut wanted: ExternalArtifact,
+        is_settled: bool,
+        now: jiff::Timestamp,
+    ) -> Result<(), kube::Error> {
+        let key = ObjectKey::of(&wanted);
+        let known = self.known.get(&key);
+        if is_settled && known.as_ref().is_some_and(|known| is_as(known, &wanted)) {
+            return Ok(());
+        }
+        let status = wanted.status.take().unwrap_or_default();
+        let api: Api<ExternalArtifact> = Api::namespaced(self.client.clone(), &key.namespace);
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let applied = api.patch(&key.name, &params, &Patch::Apply(&wanted)).await?;
+        let conditions = ready(&applied, now);
+        let status = json!({
+            "apiVersion": format!("{}/{}", ExternalArtifact::GROUP, ExternalArtifact::VERSION),
+            "kind": ExternalArtifact::KIND,
+            "metadata": { "name": key.name },
+            "status": { "artifact": status.artifact, "conditions": conditions },
+        });
+        let applied = api.patch_status(&key.name, &params, &Patch::Apply(status)).await?;
+        self.known.insert(applied);
+        Ok(())
+    }
+
+    /// Deletes the object, unless it belongs to another generator by now. Says whether it is gone.
+    pub(crate) async fn delete(&self, key: &ObjectKey, generator: &str) -> Result<bool, kube::Error> {
+        let api: Api<ExternalArtifact> = Api::namespaced(self.client.clone(), &key.namespace);
+        let Some(object) = api.get_opt(&key.name).await? else { return Ok(true) };
+        if !is_of(&object, generator) {
+            return Ok(false);
+        }
+        let preconditions = Preconditions { uid: object.uid(), resource_version: object.resource_version() };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        match api.delete(&key.name, &params).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(true),
+            other => other.map(|_| true),
+        }
+    }
+}
+
+/// The condition of an object whose artifact is there.
+fn ready(object: &ExternalArtifact, now: jiff::Timestamp) -> Vec<Condition> {
+    let mut conditions = object.conditions().to_vec();
+    conditions.retain(|condition| condition.type_ == condition_type::READY);
+    let generation = object.metadata.generation.unwrap_or_default();
+    let status = condition::Status::True;
+    let (type_, message) = (condition_type::READY, "Artifact is ready");
+    condition::set(&mut conditions, type_, status, reason::SUCCEEDED, message, generation, now);
+    conditions
+}
+
+fn is_of(object: &ExternalArtifact, generator: &str) -> bool {
+    object.labels().get(ARTIFACT_GENERATOR_LABEL).is_some_and(|uid| uid == generator)
+}
+
+/// Whether all that is wanted of an object is there.
+fn is_as(known: &ExternalArtifact, wanted: &ExternalArtifact) -> bool {
+    let has_labels = wanted.labels().iter().all(|(key, value)| known.labels().get(key) == Some(value));
+    let annotations = known.annotations();
+    let has_annotations = wanted.annotations().iter().all(|(key, value)| annotations.get(key) == Some(value));
+    has_labels
+        && has_annotations
+        && known.spec == wanted.spec
+        && known.artifact() == wanted.artifact()
+        && condition::is_ready(known.conditions())
+}
