@@ -1,0 +1,21 @@
+//! Trust policies, certificates and envelopes from anybody: no panic.
+#![no_main]
+
+use jiff::Timestamp;
+use libfuzzer_sys::fuzz_target;
+use std::collections::BTreeMap;
+use weir_verify::notation::{Certificates, JWS_TYPE, SignatureEnvelope, TrustPolicy};
+
+const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+const POLICY: &str = r#"{"version":"1.0","trustPolicies":[{"name":"a","registryScopes":["*"],
+    "signatureVerification":{"level":"strict"},"trustStores":["ca:a"],"trustedIdentities":["*"]}]}"#;
+
+fuzz_target!(|parts: (Vec<u8>, Vec<u8>, Vec<u8>)| {
+    let (policy, certificate, content) = parts;
+    let _ = TrustPolicy::parse(&policy);
+    let certificates = Certificates::from_secret(&BTreeMap::from([("a.crt".to_owned(), certificate)]));
+    let (Ok(policy), Ok(Some(certificates))) = (TrustPolicy::parse(POLICY.as_bytes()), certificates) else { return };
+    let Ok(statement) = policy.statement("r/a", "r/a") else { return };
+    let signature = SignatureEnvelope { media_type: JWS_TYPE.to_owned(), content };
+    let _ = statement.verify(&certificates, &signature, DIGEST, Timestamp::UNIX_EPOCH);
+});
