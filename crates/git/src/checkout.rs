@@ -267,6 +267,16 @@ impl Reader {
         Ok(BlobContent(self.repository.find_blob(blob)?))
     }
 
+    /// The entry at a path below `root`; nothing when there is none.
+    ///
+    /// # Errors
+    /// When a tree on the way cannot be read.
+    pub fn find(&self, root: Oid, path: &str) -> Result<Option<TreeNode>, Error> {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let Some(directory) = self.find_directory(root, directory)? else { return Ok(None) };
+        Ok(self.list(directory)?.into_iter().find(|node| node.name == name))
+    }
+
     /// The tree at a path below `root`; nothing when there is none.
     ///
     /// # Errors

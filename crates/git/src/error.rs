@@ -2,6 +2,7 @@
 
 use crate::known_hosts::KnownHostsError;
 use crate::ssh_key::IdentityError;
+use crate::submodule::{ModulesError, PlaceError};
 use std::io;
 
 /// A failed Git operation. [`Error::clone_message`] gives the text for a condition.
@@ -127,6 +128,21 @@ pub enum Error {
     Path {
         /// The path.
         path: String,
+    },
+    /// `.gitmodules` cannot be read.
+    #[error(transparent)]
+    Modules(#[from] ModulesError),
+    /// A submodule is at a place that is not asked.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// A submodule cannot be fetched.
+    #[error("submodule '{path}': {source}")]
+    Submodule {
+        /// Where it is in the tree.
+        path: String,
+        /// Why.
+        #[source]
+        source: Box<Error>,
     },
     /// A quantity in the repository is beyond its cap.
     #[error("{what} exceeds {limit}")]

@@ -32,6 +32,7 @@ mod remote;
 mod signed;
 mod ssh_key;
 mod store;
+mod submodule;
 mod transport;
 
 pub use checkout::{BlobContent, Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
@@ -48,4 +49,5 @@ pub use remote::Remote;
 pub use signed::{Signed, TagObject};
 pub use ssh_key::{IdentityError, identity_is_encrypted};
 pub use store::{Store, Stores};
+pub use submodule::{Module, ModulesError, PlaceError, Submodule, parse_modules};
 pub use weir_http::{Profile, Proxy};

@@ -55,11 +55,11 @@ impl Stores {
         is_name.then(|| Store { stores: self.clone(), folder: self.root.join(owner), role: String::new() })
     }
 
-    /// Removes the repositories of all owners that `live` does not hold; returns how many owners went. Blocks.
+    /// Removes the repositories of all owners that are not `live`; returns how many owners went. Blocks.
     ///
     /// # Errors
     /// When the folder cannot be read or a repository cannot be removed.
-    pub fn sweep(&self, live: &BTreeSet<String>) -> io::Result<usize> {
+    pub fn sweep(&self, live: &dyn Fn(&str) -> bool) -> io::Result<usize> {
         remove_others(&self.root, live)
     }
 }
@@ -97,8 +97,8 @@ impl Store {
     /// # Errors
     /// When the folder cannot be read or a repository cannot be removed.
     pub fn keep_only<'a>(&self, used: impl IntoIterator<Item = (&'a str, &'a Url)>) -> io::Result<usize> {
-        let names = used.into_iter().map(|(role, url)| folder_name(role, url)).collect();
-        remove_others(&self.folder, &names)
+        let names: BTreeSet<_> = used.into_iter().map(|(role, url)| folder_name(role, url)).collect();
+        remove_others(&self.folder, &|name| names.contains(name))
     }
 
     /// Waits until nobody else uses the repository of `url`.
@@ -220,7 +220,7 @@ fn folder_name(role: &str, url: &Url) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn remove_others(folder: &Path, kept: &BTreeSet<String>) -> io::Result<usize> {
+fn remove_others(folder: &Path, is_kept: &dyn Fn(&str) -> bool) -> io::Result<usize> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -229,7 +229,7 @@ fn remove_others(folder: &Path, kept: &BTreeSet<String>) -> io::Result<usize> {
     let mut removed = 0;
     for entry in entries {
         let entry = entry?;
-        if !entry.file_name().to_str().is_some_and(|name| kept.contains(name)) {
+        if !entry.file_name().to_str().is_some_and(is_kept) {
             std::fs::remove_dir_all(entry.path())?;
             removed += 1;
         }

@@ -7,6 +7,7 @@ mod refusals;
 mod signed;
 mod ssh;
 mod store;
+mod submodules;
 
 use weir_git::{Checkout, Error, Fetched, Git, GitConfig, Reference, Remote};
 

@@ -19,6 +19,7 @@ pub struct Change<'a> {
 #[derive(Debug)]
 enum Edit {
     Write { mode: &'static str, path: String, content: Vec<u8> },
+    Submodule { path: String, commit: String },
     Delete { path: String },
 }
 
@@ -60,6 +61,13 @@ impl<'a> Change<'a> {
         self.write("120000", path, target.as_bytes())
     }
 
+    /// Adds or moves a submodule; its `.gitmodules` is a file like others.
+    #[must_use]
+    pub fn submodule(mut self, path: &str, commit: &str) -> Self {
+        self.edits.push(Edit::Submodule { path: path.into(), commit: commit.into() });
+        self
+    }
+
     /// Removes a file or folder.
     #[must_use]
     pub fn delete(mut self, path: &str) -> Self {
@@ -93,6 +101,9 @@ impl<'a> Change<'a> {
                 Edit::Write { mode, path, content } => {
                     stream.extend(format!("M {mode} inline {path}\n").bytes());
                     push_data(&mut stream, content);
+                }
+                Edit::Submodule { path, commit } => {
+                    stream.extend(format!("M 160000 {commit} {path}\n").bytes());
                 }
                 Edit::Delete { path } => stream.extend(format!("D {path}\n").bytes()),
             }

@@ -36,9 +36,12 @@ pub(crate) fn sweep(service: &Service, storage: Storage, stores: Stores, objects
         loop {
             hours.tick().await;
             objects.synced().await;
-            let live = objects.list().iter().filter_map(|object| object.metadata.uid.clone()).collect();
-            let stores = stores.clone();
-            match storage.blocking(move || stores.sweep(&live)).await.and_then(|swept| swept) {
+            let (stores, objects) = (stores.clone(), objects.clone());
+            // Asked when a folder is about to go: an object may have come since the sweep began.
+            let is_live = move |uid: &str| {
+                objects.list().iter().any(|object| object.metadata.uid.as_deref() == Some(uid))
+            };
+            match storage.blocking(move || stores.sweep(&is_live)).await.and_then(|swept| swept) {
                 Ok(0) => {}
                 Ok(count) => tracing::info!(count, "removed Git repositories of objects that are gone"),
                 Err(error) => tracing::warn!(%error, "Git repositories were not swept"),
