@@ -2,11 +2,14 @@
 
 mod act;
 mod decide;
+mod include;
 mod observe;
 mod stores;
 mod tree;
 mod verify;
+mod whole;
 
+pub(crate) use include::wake;
 pub(crate) use stores::sweep;
 
 use crate::secrets::Secrets;
@@ -17,7 +20,7 @@ use crate::storage::Storage;
 use crate::verification::Verdicts;
 use weir_api::{Artifact, Duration, GitRepository};
 use weir_git::{Fetched, Git, Stores};
-use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
+use weir_runtime::{Cache, EventDraft, Finalized, Outcome, Reconciler, Run};
 
 /// Keeps the artifacts of `GitRepository` objects equal to what their references stand for.
 pub(crate) struct GitReconciler {
@@ -27,6 +30,10 @@ pub(crate) struct GitReconciler {
     pub(crate) secrets: Secrets,
     pub(crate) storage: Storage,
     pub(crate) verdicts: Verdicts,
+    /// All repositories, to include their artifacts.
+    pub(crate) objects: Cache<GitRepository>,
+    /// How long to wait for an artifact that is to be included, when nothing tells of it.
+    pub(crate) requeue_dependency: std::time::Duration,
     /// Whether objects may act with an identity of their own.
     pub(crate) workload_identity: bool,
 }
@@ -80,12 +87,19 @@ impl Reconciler for GitReconciler {
 impl GitReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, GitRepository>) -> Result<Success, Failure> {
         decide::refuse_unsupported(&attempt.object.spec, self.workload_identity)?;
+        self.warn_of_ambiguity(attempt);
         let remote = self.observe(attempt).await?;
+        let includes = self.includes(attempt)?;
+        let included: Vec<_> = includes.iter().map(|include| &include.artifact).collect();
+        if decide::includes_differ(&attempt.object, &included) {
+            let message = "building artifact: included artifacts differ from last observed includes";
+            attempt.progress(message.to_owned());
+        }
         // That nobody can be trusted is told after a fetch that fails, as Flux does.
         let trust = self.trust(attempt).await;
         let asked = trust.as_ref().ok().and_then(Option::as_ref);
         let known = attempt.known.as_ref().filter(|known| self.is_verified(attempt, asked, &known.revision));
-        let plan = decide::plan(&attempt.object, known);
+        let plan = decide::plan(&attempt.object, known, &included);
         let fetched = self.git.fetch(&remote, &plan.reference, plan.known.as_deref()).await;
         let fetched = fetched.map_err(|error| decide::fetch_failure(&error, &attempt.object.spec.url))?;
         match (trust?, &fetched) {
@@ -96,12 +110,19 @@ impl GitReconciler {
             (Some(_), Fetched::Unchanged { .. }) => {}
         }
         match (fetched, &attempt.known) {
-            (Fetched::New(checkout), _) => self.act(attempt, checkout, plan.sparse).await,
+            (Fetched::New(checkout), _) => self.act(attempt, &remote, checkout, plan, includes).await,
             (Fetched::Unchanged { revision }, Some(known)) => Ok(unchanged(known.clone(), &revision)),
             // The remote is only told what is known if something is.
             (Fetched::Unchanged { revision }, None) => {
                 Err(Failure::fetch("GitOperationFailed", format!("nothing was fetched for '{revision}'")))
             }
+        }
+    }
+
+    fn warn_of_ambiguity(&self, attempt: &mut Attempt<'_, GitRepository>) {
+        if let Some(message) = decide::ambiguity(&attempt.object) {
+            tracing::warn!(object = %attempt.key(), message);
+            attempt.remark(EventDraft::trace("AmbiguousReference", message));
         }
     }
 }

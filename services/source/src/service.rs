@@ -44,6 +44,8 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         secrets: secrets.clone(),
         storage: storage.clone(),
         verdicts: Verdicts::default(),
+        objects: git_objects.clone(),
+        requeue_dependency: args.runtime.requeue_dependency.to_std(),
         workload_identity,
     };
     let oci = OciReconciler {
@@ -58,7 +60,8 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         workload_identity,
     };
     git_repository::sweep(&service, storage.clone(), stores, git_objects.clone());
-    control(&service, git_objects, git, concurrent);
+    let git_queue = control(&service, git_objects.clone(), git, concurrent);
+    git_repository::wake(&git_objects, &git_queue);
     control(&service, oci_objects, oci, concurrent);
     let external = catalog.add_unsharded(&service).await?;
     artifact_generator::start(&service, &args, external, storage.clone()).await?;

@@ -1,48 +1,65 @@
 //! Making the artifact of a fetched commit.
 
 use super::GitReconciler;
-use super::decide::{self, SparsePath};
+use super::decide::{self, Plan, SparsePath};
+use super::include::Include;
 use super::tree::CommitTree;
+use super::whole::{WholeTree, find};
 use crate::source::{Attempt, Failure, Published, Success, pack, sparse};
 use crate::storage::NewArtifact;
 use std::io;
 use weir_api::GitRepository;
-use weir_artifact::{RelPath, Revision};
-use weir_git::{Checkout, Error};
+use weir_artifact::{RelPath, Revision, Store};
+use weir_git::{Checkout, Error, Remote, Submodule};
 use weir_runtime::EventDraft;
+
+/// What the artifact is made of.
+struct Parts {
+    checkout: Checkout,
+    submodules: Vec<Submodule>,
+    sparse: Vec<SparsePath>,
+    includes: Vec<Include>,
+}
 
 impl GitReconciler {
     /// Packs the commit's tree, stores it, and notes with which settings (SRC-GIT-31, SRC-GIT-32).
     pub(super) async fn act(
         &self,
         attempt: &mut Attempt<'_, GitRepository>,
+        remote: &Remote,
         checkout: Checkout,
-        paths: Vec<SparsePath>,
+        plan: Plan,
+        includes: Vec<Include>,
     ) -> Result<Success, Failure> {
         let revision = Revision::normalise(checkout.revision());
         if attempt.known.as_ref().is_none_or(|known| known.revision != revision.as_str()) {
             attempt.progress(format!("building artifact: new upstream revision '{revision}'"));
         }
-        let paths = self.find(&checkout, paths, &attempt.object.spec.url).await?;
+        let submodules = self.submodules(attempt, remote, &checkout, &plan.sparse).await?;
         let summary = checkout.commit().short_summary();
+        let included: Vec<_> = includes.iter().map(|include| include.artifact.clone()).collect();
+        let used: Vec<_> =
+            submodules.iter().map(|submodule| (submodule.path.clone(), submodule.url.clone())).collect();
+        let parts = Parts { checkout: checkout.clone(), submodules, sparse: plan.sparse, includes };
+        let (store, url) = (self.storage.store().clone(), attempt.object.spec.url.clone());
+        let composed = self.storage.blocking(move || parts.compose(&store, &url)).await;
+        let whole = composed.map_err(|error| Failure::fetch("GitOperationFailed", error.to_string()))??;
         let ignore = attempt.object.spec.ignore.clone();
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
         let new = NewArtifact { at, file: format!("{}.tar.gz", revision.hash()), link: None };
         let fill = move |out: &mut dyn io::Write| {
-            let packed = CommitTree::open(&checkout)
-                .map_err(io::Error::other)
-                .and_then(|tree| pack(&sparse(tree, paths), ignore.as_deref(), out));
-            packed.inspect_err(|error| distrust(&checkout, error))
+            pack(&whole, ignore.as_deref(), out).inspect_err(|error| distrust(&checkout, error))
         };
         let stored = self.storage.put(new, revision.to_string(), attempt.run.now, fill).await;
         let artifact = stored.map_err(|error| Failure::storage(&error))?;
+        self.keep_only(remote, used).await;
         let spec = &attempt.object.spec;
         let status = attempt.object.status.get_or_insert_default();
         status.observed_ignore = spec.ignore.clone();
         status.observed_recurse_submodules = spec.recurse_submodules;
         status.observed_include = spec.include.clone();
         status.observed_sparse_checkout = spec.sparse_checkout.clone();
-        status.included_artifacts.clear();
+        status.included_artifacts = included;
         let up_to_date = format!("artifact up-to-date with remote revision: '{revision}'");
         let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
         Ok(Success {
@@ -51,38 +68,56 @@ impl GitReconciler {
         })
     }
 
-    /// The sparse paths, all of which must exist (SRC-GIT-15).
-    async fn find(
+    /// The submodules, as far as the artifact shows them (SRC-GIT-13).
+    async fn submodules(
         &self,
+        attempt: &Attempt<'_, GitRepository>,
+        remote: &Remote,
         checkout: &Checkout,
-        paths: Vec<SparsePath>,
-        url: &str,
-    ) -> Result<Vec<RelPath>, Failure> {
-        if paths.is_empty() {
+        sparse: &[SparsePath],
+    ) -> Result<Vec<Submodule>, Failure> {
+        let spec = &attempt.object.spec;
+        if !spec.recurse_submodules {
             return Ok(Vec::new());
         }
-        let checkout = checkout.clone();
-        let look = move || -> Result<Result<Vec<RelPath>, String>, Error> {
-            let tree = CommitTree::open(&checkout)?;
-            let mut found = Vec::with_capacity(paths.len());
-            for SparsePath { written, path } in paths {
-                match path {
-                    Some(path) if tree.has(&path)? => found.push(path),
-                    _ => return Ok(Err(written)),
-                }
-            }
-            Ok(Ok(found))
+        let shown: Vec<&RelPath> = sparse.iter().filter_map(|sparse| sparse.path.as_ref()).collect();
+        let is_shown = |path: &str| {
+            let Ok(path) = RelPath::parse(path) else { return true };
+            sparse.is_empty() || shown.iter().any(|shown| shown.is_below(&path) || path.is_below(shown))
         };
-        let looked = self.storage.blocking(look).await;
-        let looked = looked.map_err(|error| Failure::fetch("GitOperationFailed", error.to_string()))?;
-        looked.map_err(|error| decide::fetch_failure(&error, url))?.map_err(|missing| {
-            let message = format!(
-                "failed to sparse checkout directories : sparse checkout dir '{missing}' does not exist in repository: \
-                 lstat {}: no such file or directory",
-                missing.trim_start_matches(['.', '/'])
-            );
-            Failure::fetch("GitOperationFailed", message)
-        })
+        let found = self.git.submodules(remote, checkout, is_shown).await;
+        found.map_err(|error| decide::fetch_failure(&error, &spec.url))
+    }
+}
+
+impl Parts {
+    /// Puts everything together. Blocks.
+    fn compose(self, store: &Store, url: &str) -> Result<WholeTree, Failure> {
+        let checkout = self.checkout;
+        let unreadable = |error: io::Error| {
+            distrust(&checkout, &error);
+            Failure::fetch("GitOperationFailed", error.to_string())
+        };
+        let open = |checkout: &Checkout| {
+            CommitTree::open(checkout).map(Box::new).map_err(|error| decide::fetch_failure(&error, url))
+        };
+        let mut commit = WholeTree::new(open(&checkout)?);
+        for submodule in self.submodules {
+            let path = RelPath::parse(&submodule.path).map_err(io::Error::other).map_err(unreadable)?;
+            commit.graft(path, open(&submodule.checkout)?, None).map_err(unreadable)?;
+        }
+        let mut paths = Vec::with_capacity(self.sparse.len());
+        for SparsePath { written, path } in self.sparse {
+            match path {
+                Some(path) if find(&commit, Some(&path)).map_err(unreadable)?.is_some() => paths.push(path),
+                _ => return Err(decide::sparse_failure(&written)),
+            }
+        }
+        let mut whole = WholeTree::new(Box::new(sparse(commit, paths)));
+        for include in self.includes {
+            include.put_into(&mut whole, store)?;
+        }
+        Ok(whole)
     }
 }
 

@@ -37,23 +37,17 @@ pub(super) fn refuse_unsupported(spec: &GitRepositorySpec, workload_identity: bo
                        ObjectLevelWorkloadIdentity feature gate in the controller";
         return Err(Failure::fetch(weir_api::reason::FEATURE_GATE_DISABLED, message).stalled());
     }
-    if !spec.include.is_empty() {
-        return Err(Failure::unsupported("spec.include"));
-    }
-    if spec.recurse_submodules {
-        return Err(Failure::unsupported("spec.recurseSubmodules"));
-    }
     match spec.provider.as_deref() {
         None | Some("generic" | "github") => Ok(()),
         Some(other) => Err(Failure::unsupported(&format!("provider '{other}' of a GitRepository"))),
     }
 }
 
-/// Decides what to ask the remote for; `known` is the artifact that is whole in the store.
-pub(super) fn plan(object: &GitRepository, known: Option<&Artifact>) -> Plan {
+/// Decides what to ask the remote for; `known` is the artifact that is whole in the store, `included` what goes into it.
+pub(super) fn plan(object: &GitRepository, known: Option<&Artifact>, included: &[&Artifact]) -> Plan {
     let spec = &object.spec;
     let known = known
-        .filter(|_| may_skip(object))
+        .filter(|_| may_skip(object) && !includes_differ(object, included))
         .map(|artifact| Revision::normalise(&artifact.revision).to_string());
     let sparse = spec.sparse_checkout.iter().map(|written| {
         let path = written.trim_start_matches("./");
@@ -86,6 +80,41 @@ fn may_skip(object: &GitRepository) -> bool {
         && spec.recurse_submodules == status.observed_recurse_submodules
         && spec.include == status.observed_include
         && spec.sparse_checkout == status.observed_sparse_checkout
+}
+
+/// Whether other artifacts are to be included than those that were, by revision and content (SRC-GIT-10).
+pub(super) fn includes_differ(object: &GitRepository, included: &[&Artifact]) -> bool {
+    let content = |artifact: &Artifact| (artifact.revision.clone(), artifact.digest.clone());
+    let before = object.status.iter().flat_map(|status| &status.included_artifacts);
+    !before.map(content).eq(included.iter().map(|artifact| content(artifact)))
+}
+
+/// What to tell of a reference in which both a tag and a range are given: the documentation says that the range wins,
+/// Flux and we use the tag (DEV 1). Told once for each change of the object.
+pub(super) fn ambiguity(object: &GitRepository) -> Option<String> {
+    let reference = object.spec.reference.as_ref()?;
+    let observed = object.status.as_ref().map(|status| status.observed_generation);
+    if observed == object.metadata.generation {
+        return None;
+    }
+    let (tag, range) = (reference.tag.as_deref()?, reference.semver.as_deref()?);
+    let is_used = reference.commit.is_none() && reference.name.is_none();
+    let both = is_used && !tag.is_empty() && !range.is_empty();
+    both.then(|| {
+        format!(
+            "spec.ref has both a tag and a semver range: the tag '{tag}' is used, the range '{range}' is not"
+        )
+    })
+}
+
+/// A sparse path that is not there (SRC-GIT-15).
+pub(super) fn sparse_failure(written: &str) -> Failure {
+    let message = format!(
+        "failed to sparse checkout directories : sparse checkout dir '{written}' does not exist in repository: \
+         lstat {}: no such file or directory",
+        written.trim_start_matches(['.', '/'])
+    );
+    Failure::fetch("GitOperationFailed", message)
 }
 
 /// A failed fetch in conditions (SRC-GIT-7).

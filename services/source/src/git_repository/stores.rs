@@ -3,8 +3,9 @@
 use super::GitReconciler;
 use crate::catalog::SWEEP;
 use crate::storage::Storage;
+use url::Url;
 use weir_api::GitRepository;
-use weir_git::{Store, Stores};
+use weir_git::{Remote, Store, Stores};
 use weir_runtime::{Cache, Run, Service};
 
 impl GitReconciler {
@@ -12,6 +13,16 @@ impl GitReconciler {
     /// later one of the same name.
     pub(super) fn store_of(&self, object: &GitRepository) -> Option<Store> {
         self.stores.of(object.metadata.uid.as_deref()?)
+    }
+
+    /// Removes what an object has kept and does not use any more: another URL, a submodule that went.
+    pub(super) async fn keep_only(&self, remote: &Remote, mut used: Vec<(String, Url)>) {
+        let Some(store) = remote.store.clone() else { return };
+        used.push((String::new(), remote.url.clone()));
+        let tidy = move || store.keep_only(used.iter().map(|(role, url)| (role.as_str(), url)));
+        if let Err(error) = self.storage.blocking(tidy).await.and_then(|tidied| tidied) {
+            tracing::warn!(%error, "Git repositories that are not used any more were not removed");
+        }
     }
 
     /// Removes the kept repositories of an object that goes away.

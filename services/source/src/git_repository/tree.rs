@@ -19,14 +19,6 @@ impl CommitTree {
         Ok(CommitTree { reader: checkout.reader()?, root: checkout.commit().tree, objects: Mutex::default() })
     }
 
-    /// Whether a path is there, as file or directory.
-    pub(super) fn has(&self, path: &RelPath) -> Result<bool, Error> {
-        let parent = path.parent();
-        let directory = self.reader.find_directory(self.root, parent.as_ref().map_or("", RelPath::as_str))?;
-        let Some(directory) = directory else { return Ok(false) };
-        Ok(self.reader.list(directory)?.iter().any(|node| node.name == path.file_name()))
-    }
-
     fn object(&self, path: &RelPath) -> io::Result<Oid> {
         self.objects.lock().get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
     }

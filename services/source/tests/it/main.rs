@@ -13,6 +13,7 @@ mod bytes;
 mod durability;
 mod generator;
 mod git;
+mod git_content;
 mod grpc;
 mod oci;
 mod server;

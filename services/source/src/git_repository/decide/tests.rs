@@ -41,7 +41,7 @@ fn artifact(revision: &str) -> Artifact {
     Reference::Commit { id: "c".into(), branch: Some("main".into()), name: Some("refs/heads/x".into()) }
 )]
 fn precedence(#[case] wanted: Value, #[case] expected: Reference) {
-    assert_eq!(plan(&object(json!({ "ref": wanted }), json!({})), None).reference, expected);
+    assert_eq!(plan(&object(json!({ "ref": wanted }), json!({})), None, &[]).reference, expected);
 }
 
 #[rstest]
@@ -55,23 +55,52 @@ fn precedence(#[case] wanted: Value, #[case] expected: Reference) {
 #[case::same_sparse(json!({ "sparseCheckout": ["a"] }), with(stored(), "observedSparseCheckout", json!(["a"])), true)]
 fn no_fetch(#[case] spec: Value, #[case] status: Value, #[case] skips: bool) {
     let revision = "main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63";
-    let plan = plan(&object(spec, status), Some(&artifact(revision)));
+    let plan = plan(&object(spec, status), Some(&artifact(revision)), &[]);
     assert_eq!(plan.known.as_deref(), skips.then_some(revision));
 }
 
 #[test]
 fn old_revision_formats_are_no_change() {
     let known = artifact("main/05770d51bf5487f95e421df60813d6c8bd5c4b63");
-    let plan = plan(&object(json!({}), stored()), Some(&known));
+    let plan = plan(&object(json!({}), stored()), Some(&known), &[]);
     assert_eq!(plan.known.as_deref(), Some("main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63"));
 }
 
 #[rstest]
-#[case(json!({ "include": [{ "repository": { "name": "x" } }] }), "InvalidConfiguration")]
-#[case(json!({ "recurseSubmodules": true }), "InvalidConfiguration")]
 #[case(json!({ "provider": "azure" }), "InvalidConfiguration")]
 #[case(json!({ "provider": "azure", "serviceAccountName": "x" }), "FeatureGateDisabled")]
 fn refused(#[case] spec: Value, #[case] reason: &str) {
     let failure = refuse_unsupported(&object(spec, json!({})).spec, false).unwrap_err();
     assert_eq!((failure.reason, failure.severity), (reason, Severity::Stalled));
+}
+
+#[rstest]
+#[case::none(&[], &[], false)]
+#[case::same(&[("r", "d")], &[("r", "d")], false)]
+#[case::new(&[], &[("r", "d")], true)]
+#[case::gone(&[("r", "d")], &[], true)]
+#[case::other_revision(&[("r", "d")], &[("s", "d")], true)]
+#[case::other_content(&[("r", "d")], &[("r", "e")], true)]
+#[case::other_order(&[("r", "d"), ("s", "e")], &[("s", "e"), ("r", "d")], true)]
+fn included_artifacts(#[case] before: &[(&str, &str)], #[case] now: &[(&str, &str)], #[case] differ: bool) {
+    let all = |list: &[(&str, &str)]| -> Vec<Artifact> {
+        let digest = |digest: &str| digest.to_owned();
+        list.iter().map(|(one, two)| Artifact { digest: digest(two), ..artifact(one) }).collect()
+    };
+    let mut object = object(json!({}), stored());
+    object.status.as_mut().unwrap().included_artifacts = all(before);
+    assert_eq!(includes_differ(&object, &all(now).iter().collect::<Vec<_>>()), differ);
+}
+
+#[rstest]
+#[case(json!({ "tag": "v1", "semver": "1.x" }), true)]
+#[case(json!({ "tag": "v1" }), false)]
+#[case(json!({ "tag": "v1", "semver": "" }), false)]
+#[case(json!({ "tag": "v1", "semver": "1.x", "commit": "c" }), false)]
+fn both_tag_and_range(#[case] wanted: Value, #[case] told: bool) {
+    let mut object = object(json!({ "ref": wanted }), json!({ "observedGeneration": 1 }));
+    object.metadata.generation = Some(2);
+    assert_eq!(ambiguity(&object).is_some(), told);
+    object.metadata.generation = Some(1);
+    assert_eq!(ambiguity(&object), None, "only once");
 }

@@ -1,0 +1,131 @@
+//! Artifacts of other repositories inside this one's (SRC-GIT-17…21).
+
+use super::GitReconciler;
+use super::whole::{WholeTree, confined};
+use crate::source::{Attempt, Failure, Published};
+use std::io;
+use tempfile::TempDir;
+use weir_api::condition_type::{INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED};
+use weir_api::{Artifact, GitRepository};
+use weir_artifact::archive::OpenFile;
+use weir_artifact::{DirectoryTree, Limits, Location, RelPath, Store, Tree, TreeEntry, Untar};
+use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue};
+
+/// An include whose artifact is there.
+#[derive(Debug, Clone)]
+pub(super) struct Include {
+    name: String,
+    /// Paths as the user wrote them, or the defaults.
+    from: String,
+    to: String,
+    pub(super) artifact: Artifact,
+    at: Location,
+}
+
+impl GitReconciler {
+    /// The artifacts to include, all of them or none: an object waits until they are there (SRC-GIT-17). They are always
+    /// of its own namespace.
+    pub(super) fn includes(&self, attempt: &Attempt<'_, GitRepository>) -> Result<Vec<Include>, Failure> {
+        let wait = self.requeue_dependency;
+        let unavailable = |reason, message| Failure::new(INCLUDE_UNAVAILABLE, reason, message).waiting(wait);
+        let mut includes = Vec::with_capacity(attempt.object.spec.include.len());
+        for include in &attempt.object.spec.include {
+            let name = &include.repository.name;
+            let key = ObjectKey::new(attempt.key().namespace.clone(), name.clone());
+            let Some(object) = self.objects.get(&key) else {
+                let message = format!(
+                    "could not get resource for include '{name}': GitRepository.source.toolkit.fluxcd.io \"{name}\" not found"
+                );
+                return Err(unavailable("NotFound", message));
+            };
+            let (Some(artifact), Ok(at)) = (object.artifact().cloned(), object.location()) else {
+                return Err(unavailable("NoArtifact", format!("no artifact available for include '{name}'")));
+            };
+            let to = include.to_path.clone().filter(|path| !path.is_empty());
+            includes.push(Include {
+                name: name.clone(),
+                from: include.from_path.clone().unwrap_or_default(),
+                to: to.unwrap_or_else(|| name.clone()),
+                artifact,
+                at,
+            });
+        }
+        Ok(includes)
+    }
+}
+
+impl Include {
+    /// Puts the included files into `whole` (SRC-GIT-19). Blocks.
+    pub(super) fn put_into(self, whole: &mut WholeTree, store: &Store) -> Result<(), Failure> {
+        let Include { name, from, to, artifact, at } = self;
+        let illegal = |error| {
+            let message = format!("path calculation for include '{name}' failed: {error}");
+            Failure::new(STORAGE_OPERATION_FAILED, "IllegalPath", message)
+        };
+        let failed = |error: io::Error| {
+            let message = format!("failed to copy '{name}' include from {from} to {to}: {error}");
+            Failure::new(STORAGE_OPERATION_FAILED, "CopyFailure", message)
+        };
+        let source = confined(&from).map_err(illegal)?;
+        let target = confined(&to).map_err(illegal)?;
+        let target = target.ok_or_else(|| failed(io::Error::other("file exists")))?;
+        let unpacked = Unpacked::new(store, &at, &artifact).map_err(failed)?;
+        whole.graft(target, Box::new(unpacked), source).map_err(failed)
+    }
+}
+
+/// The files of an artifact, in a folder that goes with the value.
+struct Unpacked {
+    tree: DirectoryTree,
+    _folder: TempDir,
+}
+
+impl Unpacked {
+    fn new(store: &Store, at: &Location, artifact: &Artifact) -> io::Result<Unpacked> {
+        // The status of the other object may be forged: what is unpacked is a whole file of that object, or nothing.
+        store.verify(at, &artifact.path, &artifact.digest).map_err(io::Error::other)?;
+        let path = RelPath::parse(&artifact.path).map_err(io::Error::other)?;
+        let folder = tempfile::Builder::new().prefix("weir-include-").tempdir()?;
+        let root = cap_std::fs::Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority())?;
+        let archive = io::BufReader::new(store.open_file(&path)?);
+        Untar::new(Limits::default()).to_directory(archive, &root).map_err(io::Error::other)?;
+        Ok(Unpacked { tree: DirectoryTree::new(root), _folder: folder })
+    }
+}
+
+impl Tree for Unpacked {
+    fn list(&self, directory: Option<&RelPath>) -> io::Result<Vec<TreeEntry>> {
+        self.tree.list(directory)
+    }
+
+    fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
+        self.tree.open(path)
+    }
+}
+
+/// Lets a new artifact wake the repositories that include it (DEV 10).
+pub(crate) fn wake(objects: &Cache<GitRepository>, queue: &Queue) {
+    let (all, to) = (objects.clone(), queue.clone());
+    objects.on_change(move |change| wake_includers(change, &all, &to));
+}
+
+fn wake_includers(change: &Change<GitRepository>, all: &Cache<GitRepository>, queue: &Queue) {
+    let content = |object: Option<&std::sync::Arc<GitRepository>>| {
+        let artifact = object.and_then(|object| object.artifact());
+        artifact.map(|artifact| (artifact.revision.clone(), artifact.digest.clone()))
+    };
+    let Some(included) = &change.new else { return };
+    if content(change.old.as_ref()) == content(change.new.as_ref()) {
+        return;
+    }
+    let included = ObjectKey::of(&**included);
+    for object in all.list() {
+        let key = ObjectKey::of(&*object);
+        let mut includes = object.spec.include.iter();
+        if key.namespace == included.namespace
+            && includes.any(|include| include.repository.name == included.name)
+        {
+            queue.enqueue(key, Cause::Dependency);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The tree that becomes the artifact: the commit, its submodules and what is included, as one.
+
+use std::io;
+use weir_artifact::archive::OpenFile;
+use weir_artifact::{RelPath, RelPathError, Tree, TreeEntry, TreeKind};
+
+/// A tree with others put into it, of which later ones lie above earlier ones.
+pub(super) struct WholeTree {
+    base: Box<dyn Tree + Send>,
+    grafts: Vec<Graft>,
+}
+
+/// A part of another tree and where it is seen.
+struct Graft {
+    at: RelPath,
+    tree: Box<dyn Tree + Send>,
+    /// The part; nothing for all of it.
+    from: Option<RelPath>,
+    kind: TreeKind,
+}
+
+impl WholeTree {
+    pub(super) fn new(base: Box<dyn Tree + Send>) -> WholeTree {
+        WholeTree { base, grafts: Vec::new() }
+    }
+
+    /// Puts `from` of `tree` (all of it when there is no `from`) at a place where nothing is, or an empty directory.
+    ///
+    /// # Errors
+    /// When there is no `from`, or something is in the way; in the words of Go's functions that copy directories.
+    pub(super) fn graft(
+        &mut self,
+        at: RelPath,
+        tree: Box<dyn Tree + Send>,
+        from: Option<RelPath>,
+    ) -> io::Result<()> {
+        let shown = from.as_ref().map_or(".", RelPath::as_str);
+        let Some(kind) = find(&*tree, from.as_ref())? else {
+            return Err(io::Error::other(format!("cannot stat {shown}: no such file or directory")));
+        };
+        let refused =
+            |reason: &str| Err(io::Error::other(format!("cannot rename {shown} to {at}: {reason}")));
+        let mut above = at.parent();
+        while let Some(path) = above {
+            if matches!(find(self, Some(&path))?, Some(TreeKind::File { .. })) {
+                return refused("not a directory");
+            }
+            above = path.parent();
+        }
+        match find(self, Some(&at))? {
+            Some(TreeKind::Directory) if !self.list(Some(&at))?.is_empty() => return refused("file exists"),
+            Some(TreeKind::File { .. }) if kind == TreeKind::Directory => return refused("not a directory"),
+            _ => {}
+        }
+        self.grafts.push(Graft { at, tree, from, kind });
+        Ok(())
+    }
+
+    /// The graft that covers a path: the newest one at or above it, and its place in the order.
+    fn cover(&self, path: &RelPath) -> Option<(usize, &Graft)> {
+        self.grafts.iter().enumerate().rev().find(|(_, graft)| path.is_below(&graft.at))
+    }
+}
+
+impl Graft {
+    /// Where a path at or below this graft is in the graft's own tree; nothing for its root.
+    fn inner(&self, path: &RelPath) -> Result<Option<RelPath>, RelPathError> {
+        let rest = path.as_str().strip_prefix(self.at.as_str()).unwrap_or_default();
+        let rest = rest.trim_start_matches('/');
+        match (&self.from, rest) {
+            (from, "") => Ok(from.clone()),
+            (Some(from), rest) => from.join(rest).map(Some),
+            (None, rest) => RelPath::parse(rest).map(Some),
+        }
+    }
+}
+
+impl Tree for WholeTree {
+    fn list(&self, directory: Option<&RelPath>) -> io::Result<Vec<TreeEntry>> {
+        let cover = directory.and_then(|directory| self.cover(directory).map(|cover| (cover, directory)));
+        let (listed, above) = match cover {
+            Some(((index, graft), directory)) => {
+                let inner = graft.inner(directory).map_err(io::Error::other)?;
+                (graft.tree.list(inner.as_ref()), index + 1)
+            }
+            None => (self.base.list(directory), 0),
+        };
+        let shown = self.grafts.iter().skip(above).filter_map(|graft| graft.entry_in(directory));
+        let shown: Vec<_> = shown.collect();
+        let mut entries = match listed {
+            // A directory that is there only because something was put below it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !shown.is_empty() => Vec::new(),
+            listed => listed?,
+        };
+        for new in shown {
+            match entries.iter_mut().find(|entry| entry.name == new.name) {
+                Some(entry) if entry.kind == TreeKind::Directory => {}
+                Some(entry) => *entry = new,
+                None => entries.push(new),
+            }
+        }
+        Ok(entries)
+    }
+
+    fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
+        match self.cover(path) {
+            Some((_, graft)) => {
+                let inner = graft.inner(path).map_err(io::Error::other)?;
+                graft.tree.open(&inner.ok_or(io::ErrorKind::IsADirectory)?)
+            }
+            None => self.base.open(path),
+        }
+    }
+}
+
+impl Graft {
+    /// What of this graft is seen in a directory above it: itself, or a directory on the way to it.
+    fn entry_in(&self, directory: Option<&RelPath>) -> Option<TreeEntry> {
+        let below = match directory {
+            None => self.at.as_str(),
+            Some(directory) => self.at.as_str().strip_prefix(directory.as_str())?.strip_prefix('/')?,
+        };
+        Some(match below.split_once('/') {
+            Some((name, _)) => TreeEntry { name: name.to_owned(), kind: TreeKind::Directory },
+            None => TreeEntry { name: below.to_owned(), kind: self.kind },
+        })
+    }
+}
+
+/// What is at a path of a tree; the root is a directory. Lists every directory on the way.
+pub(super) fn find(tree: &dyn Tree, path: Option<&RelPath>) -> io::Result<Option<TreeKind>> {
+    let Some(path) = path else { return Ok(Some(TreeKind::Directory)) };
+    let parent = path.parent();
+    if find(tree, parent.as_ref())? != Some(TreeKind::Directory) {
+        return Ok(None);
+    }
+    let entries = tree.list(parent.as_ref())?;
+    Ok(entries.into_iter().find(|entry| entry.name == path.file_name()).map(|entry| entry.kind))
+}
+
+/// A path as a user writes it, confined to a tree: `..` does not lead above the root, as if the root were that of the
+/// file system. Nothing for the root itself.
+///
+/// # Errors
+/// When the path holds characters that no path may hold, or is too long.
+pub(super) fn confined(path: &str) -> Result<Option<RelPath>, RelPathError> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    if parts.is_empty() { Ok(None) } else { RelPath::parse(&parts.join("/")).map(Some) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! What goes into the artifact beside the commit's own files: submodules, included repositories, and what sparse
+//! checkout leaves of them.
+
+use crate::world::{World, paths};
+use serde_json::{Value, json};
+use weir_testkit::{GitRepo, GitServer, condition};
+
+const GIT: &str = "GitRepository";
+
+fn with_submodule(repository: &GitRepo, path: &str, url: &str, commit: &str) -> String {
+    let modules = format!("[submodule \"{path}\"]\n\tpath = {path}\n\turl = {url}\n");
+    let change = repository.change("main").file("own/a.yaml", "own").file(".gitmodules", modules);
+    change.submodule(path, commit).commit().unwrap()
+}
+
+/// Folders of kept repositories in the world; one for each remote in use.
+fn kept(world: &World) -> usize {
+    let owners = std::fs::read_dir(world.folder.path().join("data/.git-stores")).unwrap();
+    owners.map(|owner| std::fs::read_dir(owner.unwrap().path()).unwrap().count()).sum()
+}
+
+#[tokio::test]
+async fn submodules_sparse_and_whole_and_without() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let (lib, app) = (server.repo("org/lib").unwrap(), server.repo("org/app").unwrap());
+    let id = lib.commit("main", "lib", &[("x.yaml", "x"), ("d/y.yaml", "y")]).unwrap();
+    with_submodule(&app, "vendor/lib", "../lib.git", &id);
+    let url = server.url("org/app");
+    world.git("app", &url, json!({"recurseSubmodules": true})).await;
+    let status = world.ready(GIT, "app").await;
+    let whole = [".gitmodules", "own/a.yaml", "vendor/lib/d/y.yaml", "vendor/lib/x.yaml"];
+    // `.gitmodules` is left out by default, like all of version control.
+    assert_eq!(paths(&status).await, &whole[1..]);
+    assert_eq!((status["observedRecurseSubmodules"].clone(), kept(&world)), (json!(true), 2));
+    let spec = json!({"recurseSubmodules": true, "sparseCheckout": ["./vendor/lib/d"]});
+    world.git("app", &url, spec).await;
+    let status = world.ready(GIT, "app").await;
+    assert_eq!(paths(&status).await, ["vendor/lib/d/y.yaml"]);
+    assert_eq!(status["observedSparseCheckout"], json!(["./vendor/lib/d"]));
+    world.git("app", &url, json!({"recurseSubmodules": false})).await;
+    let status = world.ready(GIT, "app").await;
+    assert_eq!(paths(&status).await, ["own/a.yaml"]);
+    assert_eq!(kept(&world), 1, "what is not used goes");
+}
+
+#[tokio::test]
+async fn an_include_is_waited_for_and_its_changes_are_seen_at_once() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let (lib, app) = (server.repo("lib").unwrap(), server.repo("app").unwrap());
+    lib.commit("main", "lib", &[("d/x.yaml", "x"), ("r.yaml", "r")]).unwrap();
+    app.commit("main", "app", &[("a.yaml", "a")]).unwrap();
+    let part = json!({"repository": {"name": "lib"}, "fromPath": "./d", "toPath": "./vendor/d"});
+    let include = json!({"include": [{"repository": {"name": "lib"}}, part], "ignore": "r.yaml"});
+    world.git("app", &server.url("app"), include).await;
+    let (reason, message) = world.failure(GIT, "app").await;
+    let expected =
+        "could not get resource for include 'lib': GitRepository.source.toolkit.fluxcd.io \"lib\" not found";
+    assert_eq!((reason.as_str(), message.as_str()), ("NotFound", expected));
+    let object = world.api(GIT).await.get("app").await.unwrap();
+    assert_eq!(condition(&object, "IncludeUnavailable").unwrap().status, "True");
+    // The requeue would come after 30 s: the included object's own change must wake this one.
+    world.git("lib", &server.url("lib"), json!({})).await;
+    let status = world.ready(GIT, "app").await;
+    assert_eq!(paths(&status).await, ["a.yaml", "lib/d/x.yaml", "vendor/d/x.yaml"]);
+    assert_eq!(status["includedArtifacts"].as_array().unwrap().len(), 2);
+    assert_eq!(status["observedInclude"][1]["toPath"], "./vendor/d");
+    let next = lib.commit("main", "lib", &[("d/new.yaml", "n")]).unwrap();
+    weir_testkit::touch_requested_at(&world.api(GIT).await, "lib").await.unwrap();
+    let is_new = |object: &kube::core::DynamicObject| {
+        let revision = object.data["status"]["includedArtifacts"][0]["revision"].as_str();
+        revision.is_some_and(|revision| revision.ends_with(&next))
+    };
+    let after = world.until(GIT, "app", "the new include", is_new).await;
+    assert_eq!(after["artifact"]["revision"], status["artifact"]["revision"]);
+    assert!(paths(&after).await.contains(&"vendor/d/new.yaml".to_owned()));
+}
+
+#[tokio::test]
+async fn includes_that_cannot_be_put_where_they_should() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "app", &[("full/a.yaml", "a")]).unwrap();
+    world.git("lib", &server.url("app"), json!({})).await;
+    world.ready(GIT, "lib").await;
+    let include = |from: &str, to: &str| -> Value {
+        json!({"include": [{"repository": {"name": "lib"}, "fromPath": from, "toPath": to}]})
+    };
+    for (name, from, to, expected) in [
+        (
+            "over",
+            "full",
+            "full",
+            "failed to copy 'lib' include from full to full: cannot rename full to full: file exists",
+        ),
+        (
+            "none",
+            "nope",
+            "x",
+            "failed to copy 'lib' include from nope to x: cannot stat nope: no such file or directory",
+        ),
+        (
+            "escape",
+            "../../../etc",
+            "../../x",
+            "failed to copy 'lib' include from ../../../etc to ../../x: cannot stat etc: no such file or directory",
+        ),
+    ] {
+        world.git(name, &server.url("app"), include(from, to)).await;
+        let (reason, message) = world.failure(GIT, name).await;
+        assert_eq!((reason.as_str(), message.as_str()), ("CopyFailure", expected));
+    }
+}
