@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ciborium::Value as Cbor;
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CrlDistributionPoint, DnType, ExtendedKeyUsagePurpose,
     IsCa, Issuer, KeyPair, KeyUsagePurpose, SigningKey, date_time_ymd,
@@ -12,6 +13,8 @@ use crate::Error;
 
 /// What is signed.
 const PAYLOAD: &str = "application/vnd.cncf.notary.payload.v1+json";
+/// When: 2021-06-01, in seconds since 1970.
+const MADE: i64 = 1_622_505_600;
 
 /// Someone who signs, with a certificate of an authority.
 #[derive(Debug)]
@@ -98,11 +101,8 @@ impl NotationSigner {
         for (key, value) in more.as_object().into_iter().flatten() {
             protected[key] = value.clone();
         }
-        let payload = json!({"targetArtifact": {
-            "mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1,
-        }});
-        let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let (protected, payload) = (encode(&protected), encode(&payload));
+        let protected = URL_SAFE_NO_PAD.encode(protected.to_string());
+        let payload = URL_SAFE_NO_PAD.encode(payload(digest));
         let signature = self.key.sign(format!("{protected}.{payload}").as_bytes())?;
         let chain: Vec<String> = self.chain.iter().map(|one| STANDARD.encode(one.der())).collect();
         let envelope = json!({
@@ -112,6 +112,46 @@ impl NotationSigner {
         });
         Ok(envelope.to_string().into_bytes())
     }
+}
+
+impl NotationSigner {
+    /// As [`NotationSigner::sign`], in CBOR. `labels` are those that a verifier has to understand.
+    ///
+    /// # Errors
+    /// When the key cannot sign.
+    pub fn sign_cose(&self, digest: &str, labels: &[&str]) -> Result<Vec<u8>, Error> {
+        let text = |text: &str| Cbor::Text(text.to_owned());
+        let protected = Cbor::Map(vec![
+            (Cbor::from(1), Cbor::from(-7)),
+            (Cbor::from(2), Cbor::Array(labels.iter().map(|label| text(label)).collect())),
+            (Cbor::from(3), text(PAYLOAD)),
+            (text("io.cncf.notary.signingScheme"), text("notary.x509")),
+            (text("io.cncf.notary.signingTime"), Cbor::Tag(1, Box::new(Cbor::from(MADE)))),
+        ]);
+        let (protected, payload) = (Cbor::Bytes(cbor(&protected)?), Cbor::Bytes(payload(digest)));
+        let signed = vec![text("Signature1"), protected.clone(), Cbor::Bytes(Vec::new()), payload.clone()];
+        let signature = self.key.sign(&cbor(&Cbor::Array(signed))?)?;
+        let chain = self.chain.iter().map(|one| Cbor::Bytes(one.der().to_vec())).collect();
+        let unprotected = Cbor::Map(vec![(Cbor::from(33), Cbor::Array(chain))]);
+        let parts = vec![protected, unprotected, payload, Cbor::Bytes(numbers(&signature))];
+        cbor(&Cbor::Tag(18, Box::new(Cbor::Array(parts))))
+    }
+}
+
+/// What is signed: that there is a manifest with a digest.
+fn payload(digest: &str) -> Vec<u8> {
+    json!({"targetArtifact": {
+        "mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1,
+    }})
+    .to_string()
+    .into_bytes()
+}
+
+fn cbor(value: &Cbor) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    ciborium::into_writer(value, &mut bytes)
+        .map_err(|error| Error::file("cbor")(std::io::Error::other(error.to_string())))?;
+    Ok(bytes)
 }
 
 fn authority() -> Result<(Issuer<'static, KeyPair>, Certificate), Error> {

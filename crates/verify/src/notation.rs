@@ -2,9 +2,12 @@
 //! repository, and what of a signature must be in order.
 
 mod chain;
+mod cose;
 mod envelope;
 mod identity;
+mod jws;
 mod policy;
+mod signature;
 
 pub use chain::Certificates;
 pub use policy::{Action, PolicyError, Statement, TrustPolicy};
@@ -16,6 +19,8 @@ use jiff::Timestamp;
 pub const SIGNATURE_TYPE: &str = "application/vnd.cncf.notary.signature";
 /// The media type of an envelope of JSON.
 pub const JWS_TYPE: &str = "application/jose+json";
+/// The media type of an envelope of CBOR.
+pub const COSE_TYPE: &str = "application/cose";
 /// Signatures of one artifact that are looked at, as Flux has it.
 pub const MAX_ATTEMPTS: usize = 3;
 /// Bytes of a signature with its certificates.

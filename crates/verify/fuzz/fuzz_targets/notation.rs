@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
-use weir_verify::notation::{Certificates, JWS_TYPE, SignatureEnvelope, TrustPolicy};
+use weir_verify::notation::{COSE_TYPE, Certificates, JWS_TYPE, SignatureEnvelope, TrustPolicy};
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const POLICY: &str = r#"{"version":"1.0","trustPolicies":[{"name":"a","registryScopes":["*"],
@@ -16,6 +16,8 @@ fuzz_target!(|parts: (Vec<u8>, Vec<u8>, Vec<u8>)| {
     let certificates = Certificates::from_secret(&BTreeMap::from([("a.crt".to_owned(), certificate)]));
     let (Ok(policy), Ok(Some(certificates))) = (TrustPolicy::parse(POLICY.as_bytes()), certificates) else { return };
     let Ok(statement) = policy.statement("r/a", "r/a") else { return };
-    let signature = SignatureEnvelope { media_type: JWS_TYPE.to_owned(), content };
-    let _ = statement.verify(&certificates, &signature, DIGEST, Timestamp::UNIX_EPOCH);
+    for kind in [JWS_TYPE, COSE_TYPE] {
+        let signature = SignatureEnvelope { media_type: kind.to_owned(), content: content.clone() };
+        let _ = statement.verify(&certificates, &signature, DIGEST, Timestamp::UNIX_EPOCH);
+    }
 });

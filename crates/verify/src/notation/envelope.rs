@@ -1,12 +1,9 @@
-//! The envelope: who signed what, when, and how, all under one signature. JSON Web Signatures.
+//! The envelope: who signed what, when, and how, all under one signature.
 
-use super::{JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, chain};
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use super::{COSE_TYPE, JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, chain, cose, jws, signature};
 use jiff::Timestamp;
-use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm};
+use rustls_pki_types::CertificateDer;
 use serde::Deserialize;
-use webpki::{EndEntityCert, aws_lc_rs as algorithms};
 
 /// What is signed.
 const PAYLOAD_TYPE: &str = "application/vnd.cncf.notary.payload.v1+json";
@@ -37,33 +34,31 @@ pub(super) struct Envelope {
     digest: String,
 }
 
-#[derive(Deserialize)]
-struct Jws {
-    payload: String,
-    protected: String,
-    header: Unprotected,
-    signature: String,
+/// An envelope of either format, taken apart and not yet believed.
+pub(super) struct Sealed {
+    pub(super) chain: Vec<CertificateDer<'static>>,
+    pub(super) protected: Protected,
+    /// What the signature is over: protected headers and payload.
+    pub(super) signed: Vec<u8>,
+    pub(super) signature: Vec<u8>,
+    pub(super) payload: Vec<u8>,
 }
 
+/// The headers under the signature. Those of COSE have names like these.
 #[derive(Deserialize)]
-struct Unprotected {
-    x5c: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Protected {
-    alg: String,
-    cty: String,
+pub(super) struct Protected {
+    pub(super) alg: String,
+    pub(super) cty: String,
     #[serde(default)]
-    crit: Vec<String>,
+    pub(super) crit: Vec<String>,
     #[serde(rename = "io.cncf.notary.signingScheme")]
-    scheme: Scheme,
+    pub(super) scheme: Scheme,
     #[serde(rename = "io.cncf.notary.signingTime")]
-    signing_time: Option<Timestamp>,
+    pub(super) signing_time: Option<Timestamp>,
     #[serde(rename = "io.cncf.notary.authenticSigningTime")]
-    authentic_signing_time: Option<Timestamp>,
+    pub(super) authentic_signing_time: Option<Timestamp>,
     #[serde(rename = "io.cncf.notary.expiry")]
-    expiry: Option<Timestamp>,
+    pub(super) expiry: Option<Timestamp>,
 }
 
 #[derive(Deserialize)]
@@ -83,23 +78,24 @@ impl Envelope {
         if signature.content.len() > MAX_ENVELOPE_BYTES {
             return Err(format!("signature envelope is larger than {MAX_ENVELOPE_BYTES} bytes"));
         }
-        if signature.media_type != JWS_TYPE {
-            return Err(format!(
-                "signature envelope format with media type \"{}\" is not supported",
-                signature.media_type
-            ));
+        let malformed = |error: String| format!("signature envelope is malformed: {error}");
+        let sealed = match signature.media_type.as_str() {
+            JWS_TYPE => jws::read(&signature.content),
+            COSE_TYPE => cose::read(&signature.content),
+            other => {
+                return Err(format!(
+                    "signature envelope format with media type \"{other}\" is not supported"
+                ));
+            }
+        };
+        let Sealed { chain, protected, signed, signature, payload } = sealed.map_err(malformed)?;
+        if chain.len() > MAX_CHAIN {
+            return Err(format!("signature envelope has more than {MAX_CHAIN} certificates"));
         }
-        let malformed = |error: &dyn std::fmt::Display| format!("signature envelope is malformed: {error}");
-        let jws: Jws = serde_json::from_slice(&signature.content).map_err(|error| malformed(&error))?;
-        let chain = certificates(&jws.header.x5c)?;
-        let protected = URL_SAFE_NO_PAD.decode(&jws.protected).map_err(|error| malformed(&error))?;
-        let protected: Protected = serde_json::from_slice(&protected).map_err(|error| malformed(&error))?;
-        let bytes = URL_SAFE_NO_PAD.decode(&jws.signature).map_err(|error| malformed(&error))?;
-        let signed = format!("{}.{}", jws.protected, jws.payload);
         let leaf = chain.first().ok_or("signature envelope has no certificate")?;
-        check(leaf, &protected.alg, signed.as_bytes(), &bytes)?;
-        let payload = URL_SAFE_NO_PAD.decode(&jws.payload).map_err(|error| malformed(&error))?;
-        let payload: Payload = serde_json::from_slice(&payload).map_err(|error| malformed(&error))?;
+        signature::check(leaf, &protected.alg, &signed, &signature)?;
+        let payload: Payload =
+            serde_json::from_slice(&payload).map_err(|error| malformed(error.to_string()))?;
         protected.into_envelope(chain, payload.target_artifact.digest)
     }
 
@@ -147,6 +143,11 @@ impl Protected {
 }
 
 impl Scheme {
+    /// The scheme with a name.
+    pub(super) fn parse(name: &str) -> Option<Scheme> {
+        serde_json::from_value(name.into()).ok()
+    }
+
     /// The kind of trust store that counts.
     pub(super) fn store(self) -> &'static str {
         match self {
@@ -154,60 +155,4 @@ impl Scheme {
             Scheme::SigningAuthority => "signingAuthority",
         }
     }
-}
-
-fn certificates(x5c: &[String]) -> Result<Vec<CertificateDer<'static>>, String> {
-    if x5c.len() > MAX_CHAIN {
-        return Err(format!("signature envelope has more than {MAX_CHAIN} certificates"));
-    }
-    let decode = |text: &String| STANDARD.decode(text).map(CertificateDer::from);
-    x5c.iter()
-        .map(|text| decode(text).map_err(|error| format!("certificate is malformed: {error}")))
-        .collect()
-}
-
-/// Checks a signature with the key of a certificate.
-fn check(leaf: &CertificateDer<'_>, name: &str, signed: &[u8], signature: &[u8]) -> Result<(), String> {
-    let (algorithm, is_elliptic): (&dyn SignatureVerificationAlgorithm, bool) = match name {
-        "PS256" => (algorithms::RSA_PSS_2048_8192_SHA256_LEGACY_KEY, false),
-        "PS384" => (algorithms::RSA_PSS_2048_8192_SHA384_LEGACY_KEY, false),
-        "PS512" => (algorithms::RSA_PSS_2048_8192_SHA512_LEGACY_KEY, false),
-        "ES256" => (algorithms::ECDSA_P256_SHA256, true),
-        "ES384" => (algorithms::ECDSA_P384_SHA384, true),
-        "ES512" => (algorithms::ECDSA_P521_SHA512, true),
-        other => return Err(format!("signature algorithm \"{other}\" is not supported")),
-    };
-    let sequence = if is_elliptic { Some(sequence(signature)) } else { None };
-    let certificate = EndEntityCert::try_from(leaf).map_err(|error| error.to_string())?;
-    let bytes = sequence.as_deref().unwrap_or(signature);
-    certificate.verify_signature(algorithm, signed, bytes).map_err(|_| "signature is invalid".to_owned())
-}
-
-/// An elliptic signature, two numbers one behind the other, as certificates' algorithms have it: a sequence of integers.
-fn sequence(signature: &[u8]) -> Vec<u8> {
-    let (r, s) = signature.split_at(signature.len() / 2);
-    let content = [integer(r), integer(s)].concat();
-    element(0x30, &content)
-}
-
-fn integer(number: &[u8]) -> Vec<u8> {
-    let start = number.iter().position(|byte| *byte != 0).unwrap_or(number.len());
-    let mut content = number.get(start..).unwrap_or_default().to_vec();
-    // A first bit that is set would make it negative.
-    if content.first().is_none_or(|first| *first >= 0x80) {
-        content.insert(0, 0);
-    }
-    element(0x02, &content)
-}
-
-fn element(tag: u8, content: &[u8]) -> Vec<u8> {
-    let length = content.len().to_be_bytes();
-    let length: Vec<u8> = length.into_iter().skip_while(|byte| *byte == 0).collect();
-    let mut all = vec![tag];
-    if content.len() >= 0x80 {
-        all.push(0x80 | u8::try_from(length.len()).unwrap_or_default());
-    }
-    all.extend(if length.is_empty() { vec![0] } else { length });
-    all.extend_from_slice(content);
-    all
 }

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use weir_testkit::NotationCertificate::{Expired, ForServers, Good, Revocable, SelfSigned};
 use weir_testkit::{NotationCertificate, NotationSigner};
-use weir_verify::notation::{Certificates, JWS_TYPE, Outcome, SignatureEnvelope, TrustPolicy};
+use weir_verify::notation::{COSE_TYPE, Certificates, JWS_TYPE, Outcome, SignatureEnvelope, TrustPolicy};
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const REPOSITORY: &str = "registry.example.com/app";
@@ -21,8 +21,12 @@ fn policy(verification: Value, identities: &[&str]) -> TrustPolicy {
 }
 
 fn judge(policy: &TrustPolicy, trusted: &str, content: Vec<u8>) -> Result<Outcome, String> {
+    judge_as(JWS_TYPE, policy, trusted, content)
+}
+
+fn judge_as(kind: &str, policy: &TrustPolicy, trusted: &str, content: Vec<u8>) -> Result<Outcome, String> {
     let certificates = Certificates::from_secret(&secret(&[("ca.crt", trusted)])).unwrap().unwrap();
-    let signature = SignatureEnvelope { media_type: JWS_TYPE.into(), content };
+    let signature = SignatureEnvelope { media_type: kind.into(), content };
     let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     policy.statement(REPOSITORY, "").unwrap().verify(&certificates, &signature, DIGEST, now)
 }
@@ -43,6 +47,30 @@ fn what_a_trusted_signer_signed(#[case] kind: NotationCertificate) {
     let signature = signer.sign(DIGEST, &json!({})).unwrap();
     assert_eq!(judge(&strict(), &signer.trusted_pem(), signature.clone()), Ok(good()));
     assert_eq!(judge(&strict(), &signer.own_pem(), signature), Ok(good()), "the signer itself is trusted");
+}
+
+#[test]
+fn the_same_in_cbor() {
+    let signer = NotationSigner::create(Good).unwrap();
+    let known = ["io.cncf.notary.signingScheme"];
+    let good_one = signer.sign_cose(DIGEST, &known).unwrap();
+    assert_eq!(judge_as(COSE_TYPE, &strict(), &signer.trusted_pem(), good_one.clone()), Ok(good()));
+    for at in 0..good_one.len() {
+        let mut damaged = good_one.clone();
+        damaged[at] ^= 1;
+        judge_as(COSE_TYPE, &strict(), &signer.trusted_pem(), damaged).unwrap_err();
+    }
+    let stranger = NotationSigner::create(Good).unwrap();
+    let refused =
+        |content: Vec<u8>| judge_as(COSE_TYPE, &strict(), &signer.trusted_pem(), content).unwrap_err();
+    assert_eq!(refused(stranger.sign_cose(DIGEST, &known).unwrap()), UNTRUSTED);
+    let plugin = signer.sign_cose(DIGEST, &["io.cncf.notary.verificationPlugin"]).unwrap();
+    assert!(refused(plugin).contains("is not supported"));
+    let other = signer.sign_cose(&DIGEST.replace('a', "b"), &known).unwrap();
+    assert!(refused(other).starts_with("payload in the signature envelope is for"));
+    let more = [good_one.as_slice(), b"more"].concat();
+    assert_eq!(refused(more), "signature envelope is malformed: has bytes behind its end");
+    assert!(refused(signer.sign(DIGEST, &json!({})).unwrap()).starts_with("signature envelope is malformed"));
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! Signatures made with the key of a certificate, in the algorithms that both kinds of envelopes have.
+
+use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm};
+use webpki::{EndEntityCert, aws_lc_rs as algorithms};
+
+/// Checks a signature with the key of a certificate; `name` is that of its algorithm in JSON.
+pub(super) fn check(
+    leaf: &CertificateDer<'_>,
+    name: &str,
+    signed: &[u8],
+    signature: &[u8],
+) -> Result<(), String> {
+    let (algorithm, is_elliptic): (&dyn SignatureVerificationAlgorithm, bool) = match name {
+        "PS256" => (algorithms::RSA_PSS_2048_8192_SHA256_LEGACY_KEY, false),
+        "PS384" => (algorithms::RSA_PSS_2048_8192_SHA384_LEGACY_KEY, false),
+        "PS512" => (algorithms::RSA_PSS_2048_8192_SHA512_LEGACY_KEY, false),
+        "ES256" => (algorithms::ECDSA_P256_SHA256, true),
+        "ES384" => (algorithms::ECDSA_P384_SHA384, true),
+        "ES512" => (algorithms::ECDSA_P521_SHA512, true),
+        other => return Err(format!("signature algorithm \"{other}\" is not supported")),
+    };
+    let sequence = if is_elliptic { Some(sequence(signature)) } else { None };
+    let certificate = EndEntityCert::try_from(leaf).map_err(|error| error.to_string())?;
+    let bytes = sequence.as_deref().unwrap_or(signature);
+    certificate.verify_signature(algorithm, signed, bytes).map_err(|_| "signature is invalid".to_owned())
+}
+
+/// An elliptic signature, two numbers one behind the other, as certificates' algorithms have it: a sequence of integers.
+fn sequence(signature: &[u8]) -> Vec<u8> {
+    let (r, s) = signature.split_at(signature.len() / 2);
+    let content = [integer(r), integer(s)].concat();
+    element(0x30, &content)
+}
+
+fn integer(number: &[u8]) -> Vec<u8> {
+    let start = number.iter().position(|byte| *byte != 0).unwrap_or(number.len());
+    let mut content = number.get(start..).unwrap_or_default().to_vec();
+    // A first bit that is set would make it negative.
+    if content.first().is_none_or(|first| *first >= 0x80) {
+        content.insert(0, 0);
+    }
+    element(0x02, &content)
+}
+
+fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = content.len().to_be_bytes();
+    let length: Vec<u8> = length.into_iter().skip_while(|byte| *byte == 0).collect();
+    let mut all = vec![tag];
+    if content.len() >= 0x80 {
+        all.push(0x80 | u8::try_from(length.len()).unwrap_or_default());
+    }
+    all.extend(if length.is_empty() { vec![0] } else { length });
+    all.extend_from_slice(content);
+    all
+}
