@@ -98,7 +98,7 @@ impl Target {
         let mut resources = input::resources(documents).context(loading)?;
         if build.is_tracking {
             let origin = Origin::file(&path, &build.root);
-            resources.iter_mut().for_each(|resource| resource.origin = Some(Arc::clone(&origin)));
+            resources.iter_mut().for_each(|resource| resource.track(&origin));
         }
         for resource in resources {
             build.note_schema_use(&resource);

@@ -103,7 +103,7 @@ impl Build<'_> {
         hash::add_suffixes(&mut accumulated.resources, schema)?;
         reference::fix(&mut accumulated.resources, &accumulated.config, schema)?;
         vars::resolve(self, &mut accumulated)?;
-        finish::drop_local(&mut accumulated.resources);
+        finish::drop_local(&mut accumulated.resources)?;
         let mut resources = accumulated.resources.into_resources();
         if kustomization.sort_options.is_some() && self.options.reorder == Reorder::Legacy {
             self.warn(Warning::SortedTwice);

@@ -5,6 +5,7 @@ use weir_yaml::{Map, Node, Tag};
 use crate::origin::transformations_annotation;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
+use crate::{Error, input};
 
 /// Says that a resource is for the build only (KZ-1315).
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
@@ -38,11 +39,19 @@ const LEGACY_INTERNAL: [&str; 3] =
     ["config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id"];
 
 /// Removes resources that are for the build only.
-pub(crate) fn drop_local(resources: &mut ResMap) {
+///
+/// # Errors
+/// A resource has lost its kind or name.
+pub(crate) fn drop_local(resources: &mut ResMap) -> Result<(), Error> {
+    resources
+        .iter()
+        .filter(|resource| !resource.is_empty())
+        .try_for_each(|resource| input::validate(&resource.node))?;
     resources.retain(|resource| {
         !resource.is_empty()
             && resource.metadata_entry("annotations", LOCAL_CONFIG).is_none_or(|value| value == "false")
     });
+    Ok(())
 }
 
 /// Adds the metadata that was asked for and strips what was for the build.
@@ -90,7 +99,7 @@ fn tidy_annotations(resource: &mut Resource, origin: Option<String>, steps: Opti
         }
     }
     let Some(metadata) = resource.node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
-    if metadata.get("annotations").is_some_and(|node| node.is_null() || node.is_empty_collection()) {
+    if metadata.get("annotations").is_some_and(|node| node.as_map().is_none_or(Map::is_empty)) {
         metadata.remove("annotations");
     }
 }
@@ -99,8 +108,10 @@ fn strip(annotations: &mut Node) {
     let Some(map) = annotations.as_map_mut() else { return };
     map.entries.retain(|entry| !is_internal(&entry.key.text));
     for entry in &mut map.entries {
-        if let Node::Scalar(scalar) = &mut entry.value {
-            scalar.tag = Tag::Str;
+        match &mut entry.value {
+            Node::Scalar(scalar) => scalar.tag = Tag::Str,
+            // The reference takes the text of the node, and only scalars have one.
+            value => *value = Node::string(""),
         }
     }
 }

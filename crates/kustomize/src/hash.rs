@@ -21,7 +21,7 @@ pub(crate) fn add_suffixes(resources: &mut ResMap, schema: &Schema) -> Result<()
         })?;
         resource.store_previous_id(schema);
         let name = format!("{}-{suffix}", resource.name());
-        resource.set_metadata("name", Node::string(name));
+        resource.set_metadata("name", &name);
     }
     Ok(())
 }

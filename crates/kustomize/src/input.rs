@@ -6,12 +6,12 @@ use weir_yaml::{Node, Position};
 
 use crate::Error;
 use crate::normal::{Quotes, normalised};
-use crate::resource::Resource;
+use crate::resource::{Resource, text_at};
 
 /// Turns the documents of one file into resources.
 ///
 /// # Errors
-/// A document lacks kind or name, a list holds a null, or `items` is no list.
+/// A document lacks kind or name, or `items` is no list.
 pub(crate) fn resources(documents: Vec<Node>) -> Result<Vec<Resource>, Error> {
     let mut queue: VecDeque<Node> =
         unwrap_single_list(documents).into_iter().filter(|node| !is_nothing(node)).collect();
@@ -57,8 +57,12 @@ fn is_nothing(node: &Node) -> bool {
     node.is_null() || node.is_empty_collection()
 }
 
-fn validate(node: &Node) -> Result<(), Error> {
-    let text = |path: &[&str]| node.text_at(path).unwrap_or_default();
+/// Checks that a document has kind and name.
+///
+/// # Errors
+/// One of them is missing (KZ-607).
+pub(crate) fn validate(node: &Node) -> Result<(), Error> {
+    let text = |path: &[&str]| text_at(node, path);
     let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
     if node.as_map().is_none()
         || (api_version.is_empty() && kind.is_empty() && node.get("metadata").is_none())
@@ -74,28 +78,11 @@ fn validate(node: &Node) -> Result<(), Error> {
         let object = format!("{{{{{api_version} {kind}}} {{{{{name} {namespace}}} map[] map[]}}}}");
         return Err(invalid(format!("missing metadata.name in object {object}"), node.position()));
     }
-    if let Some(path) = null_in_list(node) {
-        let problem = format!("empty item at {path} in object {kind} {name}");
-        return Err(invalid(problem, node.position()));
-    }
     Ok(())
 }
 
 fn invalid(problem: String, position: Option<Position>) -> Error {
     Error::InvalidResource { problem, position }
-}
-
-/// The path of the first null that stands as an item of a list.
-fn null_in_list(node: &Node) -> Option<String> {
-    match node {
-        Node::Scalar(_) => None,
-        Node::Map(map) => {
-            map.iter().find_map(|(key, value)| null_in_list(value).map(|path| format!("{key}.{path}")))
-        }
-        Node::Seq(items) => items.iter().enumerate().find_map(|(index, item)| {
-            if item.is_null() { Some(format!("[{index}]")) } else { null_in_list(item) }
-        }),
-    }
 }
 
 fn go_type(node: &Node) -> &'static str {

@@ -47,6 +47,10 @@ impl<'p> Patch<'p> {
 /// # Errors
 /// The patch has another shape than the target, or an unknown `$patch` directive (KZ-820, KZ-823).
 pub(crate) fn merge(target: Node, patch: &Node, schema: &Schema) -> Result<Option<Node>, Error> {
+    // The reference makes the patch the result, and then forgets to put the result in the place of the resource.
+    if patch.text_at(&[directive::KEY]) == Some("replace") {
+        return Ok(Some(target));
+    }
     Merger { schema }.node(Some(target), Patch::Given(patch), None)
 }
 

@@ -261,14 +261,23 @@ impl PatchTransformer {
                 continue;
             };
             // The patch may name another version than its targets have (KZ-813).
-            let mut patch = patch.clone();
-            if let Some(map) = patch.node.as_map_mut() {
-                map.set("apiVersion", Node::plain(api_version));
-            }
+            let patch = copy_for(patch, api_version);
             apply_strategic_merge(&patch, position, self.options, resources, schema)?;
         }
         if self.options == PatchOptions::default() { Ok(()) } else { resources.check_unique(schema) }
     }
+}
+
+/// A copy of a patch for a target of some version. The reference writes labels and annotations of the copy anew, which
+/// makes strings of their values: `null` does not remove a label there.
+fn copy_for(patch: &Resource, api_version: String) -> Resource {
+    let mut copy = patch.clone();
+    if let Some(map) = copy.node.as_map_mut() {
+        map.set("apiVersion", Node::plain(api_version));
+    }
+    copy.stringify("labels");
+    copy.stringify("annotations");
+    copy
 }
 
 /// Positions of the resources that a target means.
@@ -303,9 +312,16 @@ fn apply_strategic_merge(
     let Some(target) = target else { return Ok(()) };
     let (name, namespace, kind) =
         (target.name().to_owned(), target.namespace().to_owned(), target.kind().to_owned());
-    if may_change_id {
+    let mut annotated;
+    let patch = if may_change_id {
         target.store_previous_id(schema);
-    }
+        // The reference notes the options in annotations of the patch.
+        annotated = patch.clone();
+        annotated.stringify("annotations");
+        &annotated
+    } else {
+        patch
+    };
     let node = std::mem::replace(&mut target.node, Node::map());
     let Some(merged) = merge::merge(node, &patch.node, schema)? else { return Ok(()) };
     target.node = merged;
@@ -315,12 +331,13 @@ fn apply_strategic_merge(
     if !options.allow_kind_change && target.kind() != kind {
         target.set_kind(&kind);
     }
-    if !options.allow_name_change && target.name() != name {
-        target.set_metadata("name", Node::plain(name));
+    if !options.allow_name_change {
+        target.set_metadata("name", &name);
     }
     if target.namespace() != namespace {
         target.set_namespace(&namespace);
     }
+    target.follow_shared();
     Ok(())
 }
 
@@ -333,10 +350,9 @@ fn apply_operations(
 ) -> Result<(), Error> {
     for position in selected(target, resources, schema) {
         let Some(resource) = resources.get_mut(position) else { continue };
+        // This leaves a mapping of annotations, so operations find one (KZ-856).
         resource.store_previous_id(schema);
-        // The reference keeps its notes in annotations, so there are always some (KZ-856).
-        resource.ensure_annotations();
-        resource.node = jsonpatch::apply(&resource.node, operations)?;
+        resource.replace_node(jsonpatch::apply(&resource.node, operations)?);
     }
     Ok(())
 }

@@ -36,9 +36,6 @@ pub enum ReferenceError {
 /// A reference is ambiguous, or a path runs into something unexpected.
 pub(crate) fn fix(resources: &mut ResMap, config: &Config, schema: &Schema) -> Result<(), Error> {
     let candidates = Candidates::new(resources, schema);
-    if candidates.is_empty() {
-        return check_subjects(resources, schema);
-    }
     let referrers = Referrers::new(config);
     for resource in resources.contents_mut() {
         let lookups = referrers.lookups_of(resource.original_id().gvk);
@@ -54,11 +51,6 @@ pub(crate) fn fix(resources: &mut ResMap, config: &Config, schema: &Schema) -> R
         }
     }
     Ok(())
-}
-
-/// Role bindings are checked even when no name has changed.
-fn check_subjects(resources: &ResMap, schema: &Schema) -> Result<(), Error> {
-    resources.iter().try_for_each(|resource| Referrer::new(resource, schema).map(drop))
 }
 
 /// Follows references of one resource.

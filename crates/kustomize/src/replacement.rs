@@ -9,13 +9,12 @@ use weir_yaml::{Node, parse_first_document};
 
 use crate::Error;
 use crate::build::Build;
-use crate::id::{Gvk, ResId};
+use crate::id::{DEFAULT_NAMESPACE, Gvk, ResId};
 use crate::kustomization::{Decoder, Replacement, ReplacementSource, Strictness};
 use crate::loader::Loader;
 use crate::path::{self, Part, PathError};
 use crate::resmap::ResMap;
 use crate::resource::Resource;
-use crate::schema::Schema;
 use crate::transform::Transformer;
 use target::CompiledTarget;
 
@@ -159,14 +158,15 @@ impl Prepared {
         Ok(Self { source, targets })
     }
 
-    fn apply(&self, resources: &mut ResMap, schema: &Schema) -> Result<(), Error> {
-        let value = self.source.value(resources, schema)?;
+    fn apply(&self, resources: &mut ResMap) -> Result<(), Error> {
+        let value = self.source.value(resources)?;
         for target in &self.targets {
             for position in 0..resources.len() {
                 if resources.get(position).is_some_and(|resource| target.selects(resource))
                     && let Some(resource) = resources.get_mut(position)
                 {
                     target.set(resource, &value)?;
+                    resource.follow_shared();
                 }
             }
         }
@@ -179,12 +179,12 @@ fn non_empty(path: &str) -> &str {
 }
 
 impl Source {
-    fn value(&self, resources: &ResMap, schema: &Schema) -> Result<Node, Error> {
+    fn value(&self, resources: &ResMap) -> Result<Node, Error> {
         let (selector, path) = match self {
             Self::Value(value) => return Ok(Node::plain(value.as_str())),
             Self::Field { selector, path } => (selector, path),
         };
-        let mut matches = resources.iter().filter(|resource| is_selected(resource, selector, schema));
+        let mut matches = resources.iter().filter(|resource| is_selected(resource, selector));
         let Some(resource) = matches.next() else {
             return Err(ReplacementError::NoSource(described(selector)).into());
         };
@@ -209,14 +209,19 @@ fn selector_id(selector: &ReplacementSource) -> ResId<'_> {
 }
 
 /// Whether any id of the resource has the parts that the selector names.
-fn is_selected(resource: &Resource, selector: &ReplacementSource, schema: &Schema) -> bool {
+fn is_selected(resource: &Resource, selector: &ReplacementSource) -> bool {
     let wanted = selector_id(selector);
     resource.any_ids().any(|id| {
         id.gvk.is_selected_by(wanted.gvk)
             && (wanted.name.is_empty() || wanted.name == id.name)
             && (wanted.namespace.is_empty()
-                || wanted.effective_namespace(schema) == id.effective_namespace(schema))
+                || named_namespace(wanted.namespace) == named_namespace(id.namespace))
     })
+}
+
+/// The reference does not ask here whether a kind is cluster-scoped.
+fn named_namespace(namespace: &str) -> &str {
+    if namespace.is_empty() { DEFAULT_NAMESPACE } else { namespace }
 }
 
 /// The part of a value that the options name (KZ-1105).
@@ -245,8 +250,8 @@ fn described(selector: &ReplacementSource) -> String {
 }
 
 impl Transformer for ReplacementTransformer {
-    fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
-        self.replacements.iter().try_for_each(|replacement| replacement.apply(resources, build.schema()))
+    fn apply(&self, _: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+        self.replacements.iter().try_for_each(|replacement| replacement.apply(resources))
     }
 }
 

@@ -1,13 +1,16 @@
 //! A resource: its node, and what the build has to remember about it (KZ-504..507).
 
+mod shared;
+
 use std::sync::Arc;
 
-use weir_yaml::{Map, Node, emit};
+use weir_yaml::{Map, Node, Scalar, Style, Tag, emit, resolve};
 
 use crate::Error;
 use crate::id::{Gvk, ResId};
 use crate::origin::Origin;
 use crate::schema::Schema;
+pub(crate) use shared::SharedValues;
 
 /// A resource of a build. In an [`crate::Output`] it is final; before, transformers change it.
 #[derive(Debug, Clone)]
@@ -25,6 +28,7 @@ pub struct Resource {
     pub(crate) transformations: Vec<Arc<Origin>>,
     /// Names of the vars that take their value from here.
     pub(crate) var_names: Vec<String>,
+    pub(crate) shared: SharedValues,
 }
 
 /// A former (namespace, name, kind) of a resource; group and version are always the current ones.
@@ -92,27 +96,28 @@ impl Resource {
             origin: None,
             transformations: Vec::new(),
             var_names: Vec::new(),
+            shared: SharedValues::default(),
         }
     }
 
     /// `apiVersion`; empty when missing.
     pub fn api_version(&self) -> &str {
-        self.node.text_at(&["apiVersion"]).unwrap_or_default()
+        text_at(&self.node, &["apiVersion"])
     }
 
     /// `kind`; empty when missing.
     pub fn kind(&self) -> &str {
-        self.node.text_at(&["kind"]).unwrap_or_default()
+        text_at(&self.node, &["kind"])
     }
 
     /// `metadata.name`; empty when missing.
     pub fn name(&self) -> &str {
-        self.node.text_at(&["metadata", "name"]).unwrap_or_default()
+        text_at(&self.node, &["metadata", "name"])
     }
 
     /// `metadata.namespace`; empty when missing.
     pub fn namespace(&self) -> &str {
-        self.node.text_at(&["metadata", "namespace"]).unwrap_or_default()
+        text_at(&self.node, &["metadata", "namespace"])
     }
 
     /// Group, version and kind.
@@ -152,6 +157,23 @@ impl Resource {
         Error::Render { id: self.id().to_string(), file, cause }
     }
 
+    /// Notes that a file or transformer made this resource what it is. The first one is its origin.
+    pub(crate) fn track(&mut self, origin: &Arc<Origin>) {
+        match &self.origin {
+            Some(_) => self.transformations.push(Arc::clone(origin)),
+            None => self.origin = Some(Arc::clone(origin)),
+        }
+        if !self.is_empty() {
+            self.stringify("annotations");
+            self.ensure_annotations();
+        }
+    }
+
+    /// Carries a change of a value that stands in several places to all of them.
+    pub(crate) fn follow_shared(&mut self) {
+        self.shared.follow(&mut self.node);
+    }
+
     /// Former ids, oldest first.
     pub(crate) fn previous_ids(&self) -> impl DoubleEndedIterator<Item = ResId<'_>> {
         let gvk = self.gvk();
@@ -181,6 +203,7 @@ impl Resource {
             kind: id.gvk.kind.into(),
         };
         self.history.push(previous);
+        self.ensure_annotations();
     }
 
     /// `metadata`, made when it is missing.
@@ -193,17 +216,48 @@ impl Resource {
         metadata.as_map_mut()
     }
 
-    /// Sets a text field of `metadata`.
-    pub(crate) fn set_metadata(&mut self, key: &str, value: Node) {
+    /// Sets a text field of `metadata`; an existing scalar keeps its style (KZ-705).
+    pub(crate) fn set_metadata(&mut self, key: &str, text: &str) {
         if let Some(metadata) = self.metadata_mut() {
-            metadata.set(key, value);
+            let style =
+                metadata.get(key).and_then(Node::as_scalar).map_or(Style::Plain, |scalar| scalar.style);
+            metadata.set(key, Node::Scalar(Scalar { text: text.into(), style, tag: Tag::Unset }));
+        }
+    }
+
+    /// Makes strings of all values of `metadata.<section>`, as the reference does whenever it writes labels or
+    /// annotations anew; a section without entries goes (KZ-1316).
+    pub(crate) fn stringify(&mut self, section: &str) {
+        self.shared.forget_mapping(&["metadata", section]);
+        let Some(metadata) = self.node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
+        match metadata.get_mut(section) {
+            None => {}
+            Some(Node::Map(map)) if !map.is_empty() => {
+                for entry in &mut map.entries {
+                    // The text of the node counts, and only scalars have one.
+                    let text = entry.value.text().unwrap_or_default();
+                    entry.value =
+                        Node::Scalar(Scalar { style: style_of_string(text), ..Scalar::string(text) });
+                }
+            }
+            Some(_) => drop(metadata.remove(section)),
+        }
+    }
+
+    /// Puts what a JSON patch made of the resource in its place.
+    pub(crate) fn replace_node(&mut self, node: Node) {
+        self.node = node;
+        self.shared.clear();
+        self.stringify("annotations");
+        if !self.history.is_empty() {
+            self.ensure_annotations();
         }
     }
 
     /// Sets or removes the namespace.
     pub(crate) fn set_namespace(&mut self, namespace: &str) {
         if !namespace.is_empty() {
-            self.set_metadata("namespace", Node::plain(namespace));
+            self.set_metadata("namespace", namespace);
         } else if let Some(metadata) = self.node.get_mut("metadata").and_then(Node::as_map_mut) {
             metadata.remove("namespace");
         }
@@ -216,7 +270,8 @@ impl Resource {
         }
     }
 
-    /// Makes sure that there is a mapping of annotations; an empty one is taken out at the end.
+    /// Makes sure that there is a mapping of annotations, where the reference keeps its notes; an empty one is taken out
+    /// at the end.
     pub(crate) fn ensure_annotations(&mut self) {
         let annotations =
             self.metadata_mut().and_then(|metadata| metadata.get_or_insert_with("annotations", Node::map));
@@ -235,5 +290,18 @@ impl Resource {
     /// Whether a patch has removed everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.node.is_null() || self.node.is_empty_collection()
+    }
+}
+
+/// The text that keys lead to; null has none.
+pub(crate) fn text_at<'n>(node: &'n Node, path: &[&str]) -> &'n str {
+    node.at(path).filter(|node| !node.is_null()).and_then(Node::text).unwrap_or_default()
+}
+
+/// The style in which the reference makes a string: quoted when YAML 1.1 would read something else (KZ-705).
+fn style_of_string(text: &str) -> Style {
+    match resolve(text, weir_yaml::Schema::Yaml11).0 {
+        Tag::Str => Style::Plain,
+        _ => Style::Double,
     }
 }

@@ -56,11 +56,7 @@ impl Step {
         self.transformer.apply(build, resources)?;
         if let Some(origin) = &self.origin {
             for resource in resources.contents_mut() {
-                match &resource.origin {
-                    Some(_) => resource.transformations.push(Arc::clone(origin)),
-                    // Whatever has no origin yet was made by this transformer.
-                    None => resource.origin = Some(Arc::clone(origin)),
-                }
+                resource.track(origin);
             }
         }
         resources.drop_empty();

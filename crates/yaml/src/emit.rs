@@ -3,7 +3,7 @@
 mod analysis;
 mod scalar;
 
-pub(crate) use analysis::{OutputStyle, style_of};
+pub(crate) use analysis::{OutputStyle, is_printable, style_of};
 pub(crate) use scalar::{write_double, write_literal, write_single};
 
 use crate::value::format_float;
@@ -26,7 +26,7 @@ pub fn emit(node: &Node, out: &mut String) -> Result<(), YamlError> {
         Node::Seq(items) if !items.is_empty() => emitter.seq(items, 0, false),
         node => {
             emitter.leaf(node, 0)?;
-            emitter.out.push('\n');
+            emitter.newline_after_block();
             Ok(())
         }
     }
@@ -42,30 +42,35 @@ impl Emitter<'_> {
     fn map(&mut self, map: &Map, indent: usize, mut inline: bool) -> Result<(), YamlError> {
         let mut sorted: Vec<&Entry> = map.entries.iter().collect();
         // Stable, so that of equal keys the first stays first and the second is the one reported.
-        sorted.sort_by(|a, b| natural::compare(&a.key.text, &b.key.text));
+        natural::sort(&mut sorted, &|entry: &Entry| entry.key.text.as_str());
         reject_duplicates(&sorted)?;
         for entry in sorted {
             if !std::mem::take(&mut inline) {
                 self.pad(indent);
             }
-            self.key(&entry.key, indent);
-            self.value(&entry.value, indent)?;
+            if self.key(&entry.key, indent) {
+                self.value(&entry.value, indent)?;
+            } else {
+                self.item(&entry.value, indent)?;
+            }
         }
         Ok(())
     }
 
-    fn key(&mut self, key: &Scalar, indent: usize) {
+    /// Writes a key and its colon; tells whether it fitted into one line (KZ-1412).
+    fn key(&mut self, key: &Scalar, indent: usize) -> bool {
         let text = key.text.as_str();
         if text.len() <= SIMPLE_KEY_BYTES && !text.contains('\n') {
             scalar::write_key(self.out, text);
             self.out.push(':');
-            return;
+            return true;
         }
         self.out.push_str("? ");
         scalar::write_string(self.out, text, indent);
         self.newline_after_block();
         self.pad(indent);
-        self.out.push(':');
+        self.out.push_str(": ");
+        false
     }
 
     /// Writes a mapping's value after its `key:`.
@@ -94,16 +99,22 @@ impl Emitter<'_> {
                 self.pad(indent);
             }
             self.out.push_str("- ");
-            match item {
-                Node::Map(map) if !map.is_empty() => self.map(map, indent + INDENT, true)?,
-                Node::Seq(items) if !items.is_empty() => self.seq(items, indent + INDENT, true)?,
-                item => {
-                    self.leaf(item, indent)?;
-                    self.newline_after_block();
-                }
-            }
+            self.item(item, indent)?;
         }
         Ok(())
+    }
+
+    /// Writes what stands behind `- `, or behind the `: ` of a long key, in the same line.
+    fn item(&mut self, item: &Node, indent: usize) -> Result<(), YamlError> {
+        match item {
+            Node::Map(map) if !map.is_empty() => self.map(map, indent + INDENT, true),
+            Node::Seq(items) if !items.is_empty() => self.seq(items, indent + INDENT, true),
+            item => {
+                self.leaf(item, indent)?;
+                self.newline_after_block();
+                Ok(())
+            }
+        }
     }
 
     /// Writes a scalar or an empty collection. `indent` is that of the containing collection.

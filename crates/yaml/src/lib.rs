@@ -26,7 +26,7 @@ pub use emit::emit;
 pub use error::YamlError;
 pub use json::{write_go_string, write_json_pretty};
 pub use limits::Limits;
-pub use natural::compare as compare_keys;
+pub use natural::sort_keys;
 pub use node::{Entry, Map, MapIndex, Node, Scalar, Style, Tag};
 pub use parse::{parse_documents, parse_first_document};
 pub use reprint::reprint;

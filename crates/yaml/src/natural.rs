@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Compares two keys so that `a2` comes before `a10`, symbols before letters, and capitals before small letters.
-pub fn compare(left: &str, right: &str) -> Ordering {
+fn compare(left: &str, right: &str) -> Ordering {
     if left.is_ascii() && right.is_ascii() {
         return compare_units(left.as_bytes(), right.as_bytes(), |byte| char::from(*byte));
     }
@@ -48,9 +48,66 @@ fn number_at<U>(units: &[U], at: usize, start: i64, as_char: impl Fn(&U) -> char
     (value, end)
 }
 
+/// Puts keys into the order of the output.
+pub fn sort_keys(keys: &mut [&str]) {
+    sort(keys, &|key| key);
+}
+
+/// Runs of this length and below are sorted in place.
+const SHORT: usize = 12;
+
+/// Sorts by [`compare`]; equal keys stay in order. The order is Go's, whose numbers overflow, so that it is no order at all
+/// for keys with very long numbers: the standard library's sorts may panic then, this one does not.
+pub(crate) fn sort<'k, T: Copy>(items: &mut [T], key: &impl Fn(T) -> &'k str) {
+    let is_less = |left: T, right: T| compare(key(left), key(right)) == Ordering::Less;
+    if items.len() <= SHORT {
+        return sort_short(items, &is_less);
+    }
+    let (left, right) = items.split_at_mut(items.len() / 2);
+    sort(left, key);
+    sort(right, key);
+    let (mut left, mut right) = (left.iter().copied().peekable(), right.iter().copied().peekable());
+    let mut merged = Vec::with_capacity(left.len() + right.len());
+    while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
+        let next = if is_less(*second, *first) { &mut right } else { &mut left };
+        merged.extend(next.next());
+    }
+    merged.extend(left.chain(right));
+    items.copy_from_slice(&merged);
+}
+
+fn sort_short<T: Copy>(items: &mut [T], is_less: &impl Fn(T, T) -> bool) {
+    for end in 1..items.len() {
+        for at in (0..end).rev() {
+            match items.get_mut(at..) {
+                Some([before, item, ..]) if is_less(*item, *before) => std::mem::swap(before, item),
+                _ => break,
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::compare;
+    use super::{compare, sort};
+
+    #[test]
+    fn regression_fuzz_numbers_that_overflow_sort_without_panic() {
+        let keys: Vec<String> = (0..200_u64)
+            .map(|n| format!("{}9{}", "7".repeat((n % 23) as usize), n * n * 0x9e37_79b9))
+            .collect();
+        let mut sorted: Vec<&str> = keys.iter().map(String::as_str).collect();
+        sort(&mut sorted, &|key| key);
+        assert_eq!(sorted.len(), keys.len());
+    }
+
+    #[test]
+    fn long_lists_of_keys_are_sorted_like_short_ones() {
+        let keys: Vec<String> = (0..100).map(|n| format!("k{}", (n * 37) % 100)).collect();
+        let mut sorted: Vec<&str> = keys.iter().map(String::as_str).collect();
+        sort(&mut sorted, &|key| key);
+        assert!(sorted.iter().copied().eq((0..100).map(|n| format!("k{n}"))));
+    }
 
     #[test]
     fn natural_order_puts_symbols_first_and_counts_digits() {

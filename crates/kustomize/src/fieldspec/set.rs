@@ -18,13 +18,19 @@ pub(crate) fn set_scalar(node: &mut Node, text: &str, tag: Tag) -> Result<(), Er
     }
 }
 
-/// Sets `key` of a mapping to a string; an existing scalar keeps its style.
+/// Sets `key` of a mapping to a string; an existing scalar keeps its style. A null that nothing has made a mapping of
+/// stays as it is. Tells whether the entry is new.
 ///
 /// # Errors
 /// The node is not a mapping.
-pub(crate) fn set_string_entry(node: &mut Node, key: &str, text: &str) -> Result<(), Error> {
+pub(crate) fn set_string_entry(node: &mut Node, key: &str, text: &str) -> Result<bool, Error> {
+    if node.is_null() {
+        return Ok(false);
+    }
     let Some(map) = node.as_map_mut() else { return Err(Error::wrong_kind("MappingNode", node)) };
-    let style = map.get(key).and_then(Node::as_scalar).map_or(Style::Plain, |scalar| scalar.style);
+    let old = map.get(key);
+    let is_new = old.is_none();
+    let style = old.and_then(Node::as_scalar).map_or(Style::Plain, |scalar| scalar.style);
     map.set(key, Node::Scalar(Scalar { text: text.into(), style, tag: Tag::Str }));
-    Ok(())
+    Ok(is_new)
 }

@@ -1,5 +1,7 @@
 //! Walking a resource along field specs (KZ-701..703).
 
+use std::sync::Arc;
+
 use weir_yaml::{Map, Node};
 
 use super::FieldSpec;
@@ -21,7 +23,7 @@ pub(crate) enum Creation {
 #[derive(Debug, Clone)]
 pub(crate) struct FieldPath {
     text: String,
-    parts: Vec<String>,
+    parts: Arc<[String]>,
 }
 
 /// Field specs with their paths split once.
@@ -67,12 +69,17 @@ enum Failure {
 
 impl FieldPath {
     pub(crate) fn new(path: &str) -> Self {
-        Self { text: path.to_owned(), parts: split_slash_path(path) }
+        Self { text: path.to_owned(), parts: split_slash_path(path).into() }
     }
 
     /// The path as it was written.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The keys of the path; one may have `[]` behind it.
+    pub(crate) fn parts(&self) -> &Arc<[String]> {
+        &self.parts
     }
 
     /// Calls `change` for every field of `resource` that the path leads to.
@@ -105,10 +112,23 @@ impl CompiledSpecs {
         creation: Creation,
         mut change: impl FnMut(&mut Node) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.apply_by_path(resource, creation, |_, node| change(node))
+    }
+
+    /// As [`CompiledSpecs::apply`], for changes that need to know where they are.
+    ///
+    /// # Errors
+    /// As [`FieldPath::apply`].
+    pub(crate) fn apply_by_path(
+        &self,
+        resource: &mut Resource,
+        creation: Creation,
+        mut change: impl FnMut(&FieldPath, &mut Node) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         for (spec, path) in &self.specs {
             if resource.gvk().is_selected_by(spec.gvk()) {
                 let creation = if spec.create { creation } else { Creation::Never };
-                path.apply(resource, creation, &mut change)?;
+                path.apply(resource, creation, &mut |node| change(path, node))?;
             }
         }
         Ok(())

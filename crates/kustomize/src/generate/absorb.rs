@@ -52,11 +52,11 @@ fn combined(old: &Resource, mut made: Resource) -> Resource {
         merge_metadata(old, &mut made, section);
     }
     let (name, namespace) = (old.name().to_owned(), old.namespace().to_owned());
-    made.set_metadata("name", Node::string(name));
+    made.set_metadata("name", &name);
     if namespace.is_empty() {
         made.metadata_mut().map(|metadata| metadata.remove("namespace"));
     } else {
-        made.set_metadata("namespace", Node::string(namespace));
+        made.set_metadata("namespace", &namespace);
     }
     if made.behavior == Behavior::Merge {
         for section in ["data", "binaryData"] {

@@ -96,6 +96,7 @@ fn finished(mut object: Map, args: &ConfigMapArgs, options: &GeneratorOptions) -
         object.set("immutable", Node::Scalar(Scalar::tagged("true", Tag::Bool)));
     }
     let mut resource = Resource::new(Node::Map(object));
+    resource.ensure_annotations();
     resource.behavior = Behavior::parse(&args.behavior);
     resource.needs_hash = !options.disable_name_suffix_hash;
     resource

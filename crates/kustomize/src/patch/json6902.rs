@@ -55,10 +55,7 @@ impl Transformer for Json6902Transformer {
     fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
         for position in selected(&self.target, resources, build.schema()) {
             let Some(resource) = resources.get_mut(position) else { continue };
-            if !resource.history.is_empty() {
-                resource.ensure_annotations();
-            }
-            resource.node = jsonpatch::apply(&resource.node, &self.operations)?;
+            resource.replace_node(jsonpatch::apply(&resource.node, &self.operations)?);
         }
         Ok(())
     }

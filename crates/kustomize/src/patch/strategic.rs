@@ -2,9 +2,7 @@
 
 use std::rc::Rc;
 
-use weir_yaml::Node;
-
-use super::{PatchError, apply_strategic_merge, find_target};
+use super::{PatchError, apply_strategic_merge, copy_for, find_target};
 use crate::Error;
 use crate::build::Build;
 use crate::input;
@@ -71,10 +69,7 @@ impl Transformer for StrategicMergeTransformer {
             else {
                 continue;
             };
-            let mut patch = patch.clone();
-            if let Some(map) = patch.node.as_map_mut() {
-                map.set("apiVersion", Node::plain(api_version));
-            }
+            let patch = copy_for(patch, api_version);
             apply_strategic_merge(&patch, position, PatchOptions::default(), resources, schema)?;
         }
         Ok(())

@@ -62,7 +62,8 @@ pub(super) fn run(build: &Build<'_>, loader: &Rc<Loader>, config: &Resource) -> 
     Ok(vec![made])
 }
 
-/// Name and namespace of the configuration count where the generator has none (KZ-1203).
+/// Name and namespace of the configuration count where the generator has none (KZ-1203). The deprecated `env` counts in
+/// kustomization files only.
 fn named_after(mut args: ConfigMapArgs, config: &Resource) -> ConfigMapArgs {
     if args.name.is_empty() {
         args.name = config.name().to_owned();
@@ -70,6 +71,7 @@ fn named_after(mut args: ConfigMapArgs, config: &Resource) -> ConfigMapArgs {
     if args.namespace.is_empty() {
         args.namespace = config.namespace().to_owned();
     }
+    args.env.clear();
     args
 }
 

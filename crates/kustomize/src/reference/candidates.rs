@@ -115,11 +115,6 @@ impl Candidates {
         candidates
     }
 
-    /// Whether no name has ever changed.
-    pub(super) fn is_empty(&self) -> bool {
-        self.by_former_name.is_empty()
-    }
-
     /// Resources that had this name, in order.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &Candidate> {
         let positions = self.by_former_name.get(name).map(Vec::as_slice).unwrap_or_default();

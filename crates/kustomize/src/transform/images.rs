@@ -28,9 +28,6 @@ impl ImageTagTransformer {
     }
 
     fn update(&self, node: &mut Node) -> Result<(), Error> {
-        if node.is_null() {
-            return Ok(());
-        }
         let Some(value) = node.text() else { return Err(Error::wrong_kind("ScalarNode", node)) };
         if !self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(value)) {
             return Ok(());

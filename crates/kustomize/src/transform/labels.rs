@@ -1,6 +1,9 @@
 //! `labels` and `commonLabels` (§7.4).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weir_yaml::Scalar;
 
 use super::Transformer;
 use crate::Error;
@@ -36,9 +39,19 @@ pub(super) fn set_pairs(
         return Ok(());
     }
     for resource in resources.contents_mut() {
-        specs.apply(resource, Creation::Mapping, |node| {
-            pairs.iter().try_for_each(|(key, value)| set_string_entry(node, key, value))
+        let mut places = vec![Vec::new(); pairs.len()];
+        specs.apply_by_path(resource, Creation::Mapping, |path, node| {
+            for ((key, value), places) in pairs.iter().zip(&mut places) {
+                if set_string_entry(node, key, value)? {
+                    places.push(Arc::clone(path.parts()));
+                }
+            }
+            Ok(())
         })?;
+        for ((key, value), places) in pairs.iter().zip(places) {
+            resource.shared.add(key, Scalar::string(value.as_str()), places);
+        }
+        resource.follow_shared();
     }
     Ok(())
 }

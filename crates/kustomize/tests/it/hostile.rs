@@ -1,22 +1,32 @@
 //! Input that is meant to hurt: each case must fail fast and say why.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rstest::rstest;
 use weir_kustomize::{MemoryFs, Options, RelPath, build};
 
 use crate::{built, config_map};
 
-/// Far above what any of these takes, far below what would hold up a worker.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// CPU time of one refusal. The goal is 100 ms; the rest is for slow machines and, without optimisation, for reading the
+/// input at all. Time on the clock says nothing on a machine that others use.
+const PATIENCE: Duration =
+    if cfg!(debug_assertions) { Duration::from_secs(4) } else { Duration::from_millis(300) };
+
+/// CPU time that this thread has used. Linux counts it in nanoseconds; elsewhere there is nothing to compare.
+fn cpu_time() -> Duration {
+    let counters = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = counters.split(' ').next().and_then(|used| used.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or_default())
+}
 
 fn fails_fast(resource: Vec<u8>) -> String {
     let mut fs = MemoryFs::new();
     fs.insert("kustomization.yaml", "resources: [r.yaml]\n").unwrap();
     fs.insert("r.yaml", resource).unwrap();
-    let start = Instant::now();
+    let before = cpu_time();
     let result = build(&fs, &RelPath::root(), &Options::gitops()).and_then(|output| output.to_yaml());
-    assert!(start.elapsed() < PATIENCE, "took {:?}", start.elapsed());
+    let used = cpu_time() - before;
+    assert!(used < PATIENCE, "took {used:?}");
     result.unwrap_err().to_string()
 }
 
@@ -71,7 +81,7 @@ fn expressions_that_backtrack_elsewhere_are_linear_here() {
     let map = config_map(&"a".repeat(5_000));
     let patch = "patches:\n- target: {name: '(a+)+b'}\n  patch: '[{\"op\": \"remove\", \"path\": \"/x\"}]'\n";
     let kustomization = format!("resources: [c.yaml]\n{patch}");
-    let start = Instant::now();
+    let before = cpu_time();
     built(&[("kustomization.yaml", &kustomization), ("c.yaml", &map)], "").unwrap();
-    assert!(start.elapsed() < PATIENCE);
+    assert!(cpu_time() - before < PATIENCE);
 }

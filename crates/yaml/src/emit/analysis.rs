@@ -142,7 +142,7 @@ fn is_blank_or_break(character: char) -> bool {
 }
 
 /// What libyaml prints as it is. Tabs and everything beyond the basic plane are not among it (KZ-1407).
-pub(super) fn is_printable(character: char) -> bool {
+pub(crate) fn is_printable(character: char) -> bool {
     matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
         && character != '\u{feff}'
 }

@@ -118,11 +118,13 @@ fn write_folded(
 pub(crate) fn write_double(out: &mut String, text: &str, fold: Option<usize>) {
     out.push('"');
     let mut folder = Folder::new(out, fold);
+    // go-yaml looks for a byte order mark at the start of the text each time it asks whether a character is one.
+    let escape_all = text.starts_with('\u{feff}');
     let mut characters = text.chars().peekable();
     let mut is_first = true;
     while let Some(character) = characters.next() {
         let next = characters.peek().copied();
-        if needs_escape(character) {
+        if escape_all || needs_escape(character) {
             let before = out.len();
             escape(out, character);
             folder.column += out.len() - before;

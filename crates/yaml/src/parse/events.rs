@@ -101,6 +101,10 @@ impl Reader<'_> {
             None if style == Style::Plain => resolve::plain_tag(&text),
             None => Tag::Str,
         };
+        // On its way through text, the reference quotes what has a colon in brackets.
+        if tag == Tag::Timestamp && self.flow_depth > 0 && text.contains(':') {
+            return Scalar { text, style: Style::Single, tag: Tag::Str };
+        }
         Scalar { text, style, tag }
     }
 

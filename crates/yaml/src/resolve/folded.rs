@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// The text of a folded scalar after that trip: breaks before indented lines, and those kept at the end, grow by one.
 pub(super) fn reprinted(text: &str) -> Cow<'_, str> {
-    if !text.trim_end_matches('\n').contains('\n') && !text.ends_with("\n\n") {
+    if !text.trim_end_matches('\n').contains('\n') && !text.ends_with("\n\n") || !fits_a_block(text) {
         return Cow::Borrowed(text);
     }
     // The printer looks at the start of the text to decide whether breaks have to be doubled.
@@ -32,6 +32,12 @@ pub(super) fn reprinted(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Whether the printer writes the text as a block; otherwise it quotes it, which keeps all breaks.
+fn fits_a_block(text: &str) -> bool {
+    let odd = |character| character != '\t' && !crate::emit::is_printable(character);
+    !text.contains(" \n") && !text.ends_with(' ') && !text.contains(odd)
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -44,6 +50,8 @@ mod tests {
     #[case("one\n  more\nfour\n", "one\n\n  more\nfour\n")]
     #[case("one\n\n  more\n", "one\n\n\n  more\n")]
     #[case("one\n\n", "one\n\n\n")]
+    #[case("one \n  more\n", "one \n  more\n")]
+    #[case("one\n  \u{1f600}\n", "one\n  \u{1f600}\n")]
     fn breaks_before_indented_lines_grow(#[case] text: &str, #[case] wanted: &str) {
         assert_eq!(reprinted(text), wanted);
     }

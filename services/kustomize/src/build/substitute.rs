@@ -4,7 +4,7 @@ use serde_json::{Map, Number, Value};
 use weir_api::kustomize::KustomizationSpec;
 use weir_envsubst::Unset;
 use weir_yaml::{
-    Limits, Node, Scalar, Schema, Source, Tag, YamlError, compare_keys, emit, parse_first_document, resolve,
+    Limits, Node, Scalar, Schema, Source, Tag, YamlError, emit, parse_first_document, resolve, sort_keys,
     yaml11_value,
 };
 
@@ -105,8 +105,8 @@ fn to_node(value: &Value) -> Node {
         Value::String(text) => Node::string(text.as_str()),
         Value::Array(items) => Node::Seq(items.iter().map(to_node).collect()),
         Value::Object(object) => {
-            let mut keys: Vec<&String> = object.keys().collect();
-            keys.sort_by(|a, b| compare_keys(a, b));
+            let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
+            sort_keys(&mut keys);
             let mut map = Node::map();
             for key in keys {
                 if let (Some(map), Some(value)) = (map.as_map_mut(), object.get(key)) {
