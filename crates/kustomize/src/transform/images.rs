@@ -44,13 +44,22 @@ impl ImageTagTransformer {
             Node::Map(map) => map.entries.iter_mut().try_for_each(|entry| {
                 self.update_containers(&mut entry.value)?;
                 match (&mut entry.value, entry.key.text.as_str()) {
-                    (Node::Seq(items), "containers" | "initContainers") => items
-                        .iter_mut()
-                        .filter_map(|item| item.get_mut("image"))
-                        .try_for_each(|node| self.update(node)),
+                    (Node::Seq(items), "containers" | "initContainers") => {
+                        items.iter_mut().try_for_each(|item| self.update_container(item))
+                    }
                     _ => Ok(()),
                 }
             }),
+        }
+    }
+}
+
+impl ImageTagTransformer {
+    fn update_container(&self, item: &mut Node) -> Result<(), Error> {
+        match item {
+            Node::Map(map) => map.get_mut("image").map_or(Ok(()), |image| self.update(image)),
+            item if item.is_null() => Ok(()),
+            item => Err(Error::wrong_kind("MappingNode", item)),
         }
     }
 }
