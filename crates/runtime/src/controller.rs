@@ -49,6 +49,13 @@ pub trait Reconciler: Send + Sync + 'static {
     /// Whether the status has `lastHandledReconcileAt`.
     const RECORDS_REQUESTS: bool = true;
 
+    /// Whether the object is only read by others (SRC-HRP-10). It is never reconciled and has neither finalizer nor status;
+    /// one that has them from another life is finalized once, and they are taken off.
+    fn is_static(object: &Self::Object) -> bool {
+        let _ = object;
+        false
+    }
+
     /// What a suspended object's status should say; by default it stays as it is.
     fn suspended(&self, object: &Self::Object) -> impl Future<Output = Option<Self::Object>> + Send {
         let _ = object;
@@ -151,6 +158,9 @@ impl<R: Reconciler> Controller<R> {
     }
 
     async fn reconcile(&self, object: Arc<R::Object>, ticket: Ticket) -> Option<Next> {
+        if R::is_static(&object) {
+            return self.release(object, ticket).await;
+        }
         let object = match self.reporter.ensure_finalizer::<R>(object).await {
             Ok(object) => object,
             Err(next) => return Some(next),
@@ -173,6 +183,20 @@ impl<R: Reconciler> Controller<R> {
             }
             Ok(outcome) => Some(self.reporter.outcome::<R>(&object, outcome, started.elapsed()).await),
             Err(panic) => Some(self.reporter.panicked(&key, &*panic, started.elapsed())),
+        }
+    }
+
+    /// Takes from a static object what it still has of another life.
+    async fn release(&self, object: Arc<R::Object>, ticket: Ticket) -> Option<Next> {
+        self.backoff.reset(&ticket.key);
+        if object.is_suspended() {
+            return Some(Next::Stop);
+        }
+        match self.finalize(object.clone(), ticket).await {
+            None | Some(Next::Stop) if report::has_status(&*object) => {
+                Some(self.reporter.clear_status(&object).await)
+            }
+            next => next,
         }
     }
 

@@ -42,6 +42,14 @@ pub(super) fn has_finalizer(object: &impl kube::Resource, name: &str) -> bool {
     object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == name)
 }
 
+/// Whether the status says anything beyond what every object has from the start.
+pub(super) fn has_status(object: &impl FluxObject) -> bool {
+    const FROM_THE_START: &str = "observedGeneration";
+    let status = status_of(object);
+    status.as_object().is_some_and(|fields| fields.keys().any(|key| key != FROM_THE_START))
+        || object.observed_generation() > 0
+}
+
 impl<K> Reporter<K>
 where
     K: FluxObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -132,6 +140,14 @@ where
         self.settings.metrics.reconciled(K::KIND, &key, took, next);
         log(&key, K::KIND, took, outcome.object.revision(), outcome.log);
         next
+    }
+
+    /// Takes everything out of the status.
+    pub(super) async fn clear_status(&self, object: &K) -> Next {
+        match merge_diff(&status_of(object), &json!({})) {
+            Some(patch) => self.write_status(object, patch).await.err().unwrap_or(Next::Stop),
+            None => Next::Stop,
+        }
     }
 
     /// Takes the finalizer off, or keeps the object until it can go.
