@@ -1,0 +1,52 @@
+//! Storing what was built (SRC-CHT-17, SRC-CHT-19).
+
+use super::HelmChartReconciler;
+use super::build::Build;
+use crate::source::{Attempt, Failure, Published, Success};
+use crate::storage::NewArtifact;
+use std::io::Write;
+use weir_api::HelmChart;
+use weir_runtime::EventDraft;
+
+/// The link that always points at the newest package.
+const LINK: &str = "latest.tar.gz";
+
+impl HelmChartReconciler {
+    pub(super) async fn act(
+        &self,
+        attempt: &mut Attempt<'_, HelmChart>,
+        build: Build,
+    ) -> Result<Success, Failure> {
+        if build.resolved > 0 {
+            let told = format!("resolved {} chart dependencies", build.resolved);
+            attempt.remark(EventDraft::trace("ResolvedDependencies", told));
+        }
+        let (message, reason) = (build.summary(), Some(build.reason()));
+        let Build { name, version, values_files, package, .. } = build;
+        let artifact = match (package, attempt.known.clone()) {
+            (None, Some(known)) => {
+                let told = format!("artifact up-to-date with remote revision: '{}'", known.revision);
+                let unchanged = Some(EventDraft::trace("ArtifactUpToDate", told));
+                return Ok(Success { unchanged, reason, ..Success::new(known, message) });
+            }
+            (package, _) => {
+                attempt.progress(format!("building artifact: {message}"));
+                let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
+                let link = self.storage.url(&at, LINK);
+                // The names of charts may have slashes, those of files may not.
+                let file = format!("{}-{version}.tgz", name.replace('/', "-"));
+                let new = NewArtifact { at, file, link: Some(LINK) };
+                let package = package.unwrap_or_default();
+                let write = move |out: &mut dyn Write| out.write_all(&package);
+                let stored = self.storage.put(new, version, attempt.run.now, write).await;
+                attempt.object.status.get_or_insert_default().url = link;
+                stored.map_err(|error| Failure::storage(&error))?
+            }
+        };
+        let ignores_missing = attempt.object.spec.ignore_missing_values_files;
+        let status = attempt.object.status.get_or_insert_default();
+        status.observed_chart_name = Some(name);
+        status.observed_values_files = if ignores_missing { values_files } else { Vec::new() };
+        Ok(Success { reason, ..Success::new(artifact, message) })
+    }
+}

@@ -1,0 +1,126 @@
+//! What is built, and why a build fails (SRC-CHT-16, SRC-CHT-17).
+
+use super::HelmChartReconciler;
+use super::decide::Order;
+use super::observe::Origin;
+use crate::source::{Attempt, Failure};
+use bytes::Bytes;
+use std::fmt::Display;
+use weir_api::HelmChart;
+use weir_api::condition_type::{BUILD_FAILED, FETCH_FAILED};
+
+/// A chart, ready to be stored.
+pub(super) struct Build {
+    /// Its name, as it is referred to.
+    pub(super) name: String,
+    /// Its version, with the metadata that the object asks for.
+    pub(super) version: String,
+    /// The values files that were merged.
+    pub(super) values_files: Vec<String>,
+    /// Whether it was packaged here; otherwise its bytes are the origin's.
+    pub(super) is_packaged: bool,
+    /// The package; nothing when the stored one is still right.
+    pub(super) package: Option<Bytes>,
+    /// Dependencies that were fetched.
+    pub(super) resolved: usize,
+}
+
+impl Build {
+    /// The sentence about it.
+    pub(super) fn summary(&self) -> String {
+        let Build { name, version, values_files, .. } = self;
+        let action = if self.is_packaged { "packaged" } else { "pulled" };
+        let summary = format!("{action} '{name}' chart with version '{version}'");
+        if values_files.is_empty() {
+            return summary;
+        }
+        format!("{summary} and merged values files [{}]", values_files.join(" "))
+    }
+
+    pub(super) fn reason(&self) -> &'static str {
+        if self.is_packaged { "ChartPackageSucceeded" } else { "ChartPullSucceeded" }
+    }
+}
+
+/// The part of a build that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Reference,
+    Pull,
+    Metadata,
+    Values,
+    Dependencies,
+    Package,
+    Unknown,
+}
+
+impl Step {
+    /// The failure of this step. Those that only a change of the object or of its source can mend stall.
+    pub(super) fn failed(self, error: impl Display) -> Failure {
+        let (condition, reason, summary, is_final) = match self {
+            Step::Reference => (FETCH_FAILED, "InvalidChartReference", "invalid chart reference", true),
+            Step::Pull => (FETCH_FAILED, "ChartPullError", "chart pull error", false),
+            Step::Metadata => (BUILD_FAILED, "MetadataPatchError", "chart metadata patch error", true),
+            Step::Values => (BUILD_FAILED, "ValuesFilesError", "values files merge error", true),
+            Step::Dependencies => (BUILD_FAILED, "DependencyBuildError", "dependency build error", false),
+            Step::Package => (BUILD_FAILED, "ChartPackageError", "chart package error", false),
+            Step::Unknown => (FETCH_FAILED, "Unknown", "unknown build error", false),
+        };
+        let failure = Failure::new(condition, reason, format!("{summary}: {error}"));
+        if is_final { failure.stalled() } else { failure }
+    }
+}
+
+/// Words of servers that do not let us in (SRC-CHT-9).
+const NOT_LET_IN: [&str; 5] =
+    ["401", "unauthorized", "authentication required", "tls", "unknown certificate authority"];
+
+/// A download that failed. `said` is what the server said, without addresses, which may contain anything.
+pub(super) fn pull_failure(said: &str, error: impl Display) -> Failure {
+    let said = said.to_lowercase();
+    if NOT_LET_IN.iter().any(|words| said.contains(words)) {
+        let message = format!("failed to authenticate with the Helm repository: {error}");
+        return Failure::fetch("AuthenticationFailed", message);
+    }
+    Step::Pull.failed(error)
+}
+
+impl HelmChartReconciler {
+    /// Makes the chart from its origin.
+    pub(super) async fn build(
+        &self,
+        attempt: &Attempt<'_, HelmChart>,
+        origin: &Origin,
+        order: &Order,
+    ) -> Result<Build, Failure> {
+        match origin {
+            Origin::Index { repository, index } => self.from_index(attempt.key(), repository, index, order).await,
+            Origin::Registry { repository } => self.from_registry(attempt.key(), repository, order).await,
+            Origin::Tree { artifact } => self.from_tree(attempt.key(), artifact, order).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(false, &[], "pulled 'app' chart with version '1.0.0'")]
+    #[case(true, &["a", "b"], "packaged 'app' chart with version '1.0.0' and merged values files [a b]")]
+    fn summaries(#[case] is_packaged: bool, #[case] files: &[&str], #[case] expected: &str) {
+        let values_files = files.iter().map(|file| (*file).to_owned()).collect();
+        let (name, version) = ("app".to_owned(), "1.0.0".to_owned());
+        let build = Build { name, version, values_files, is_packaged, package: None, resolved: 0 };
+        assert_eq!(build.summary(), expected);
+    }
+
+    #[rstest]
+    #[case("401 Unauthorized", "AuthenticationFailed")]
+    #[case("tls: unknown certificate authority", "AuthenticationFailed")]
+    #[case("404 Not Found", "ChartPullError")]
+    fn who_is_not_let_in(#[case] said: &str, #[case] reason: &str) {
+        assert_eq!(pull_failure(said, "x").reason, reason);
+    }
+}

@@ -1,0 +1,154 @@
+//! What is to be built, from what is known. Pure.
+
+use weir_api::{Artifact, HelmChart};
+use weir_artifact::Revision;
+use weir_helm::chart::VALUES_FILE;
+use weir_helm::dependency::confined;
+use weir_helm::version::{self, VersionMetadataError};
+
+/// Characters of a revision that go into a version. Labels, into which charts like to write it, have 63.
+const REVISION_CHARACTERS: usize = 12;
+
+/// What an object asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Order {
+    /// Name or path of the chart.
+    pub(super) chart: String,
+    /// Version or range; empty for the newest.
+    pub(super) version: String,
+    /// Values files to merge; none when the chart's own values are all that is asked for.
+    pub(super) values_files: Vec<String>,
+    pub(super) ignores_missing: bool,
+    /// Build metadata of the version; empty for none.
+    pub(super) metadata: String,
+    /// What is stored, if it was built from the same settings.
+    pub(super) stored: Option<Stored>,
+}
+
+/// A chart in the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Stored {
+    pub(super) name: String,
+    pub(super) version: String,
+    /// The values files that were found when it was built, if that was noted.
+    pub(super) values_files: Option<Vec<String>>,
+}
+
+/// Reads the order off an object. `revision` is that of the source's files, when the chart is one of them.
+pub(super) fn order(object: &HelmChart, known: Option<&Artifact>, revision: Option<&str>) -> Order {
+    let spec = &object.spec;
+    let values_files = values_files(spec.all_values_files());
+    let by_revision = spec.reconcile_strategy.as_deref() == Some("Revision");
+    let mut metadata = revision.filter(|_| by_revision).map(short_revision).unwrap_or_default();
+    let generation = object.metadata.generation.unwrap_or_default();
+    // So that consumers notice other values of the same chart.
+    if !values_files.is_empty() {
+        let dot = if metadata.is_empty() { "" } else { "." };
+        metadata = format!("{metadata}{dot}{generation}");
+    }
+    Order {
+        chart: spec.chart.clone(),
+        version: spec.version.clone().unwrap_or_default(),
+        values_files,
+        ignores_missing: spec.ignore_missing_values_files,
+        metadata,
+        stored: stored(object, known).filter(|_| object.status.as_ref().is_some_and(|status| {
+            status.observed_generation == generation
+        })),
+    }
+}
+
+/// The values files; `values.yaml` alone is what the chart has anyway.
+fn values_files<'a>(files: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let files: Vec<String> = files.map(str::to_owned).collect();
+    match files.as_slice() {
+        [only] if is_default(only) => Vec::new(),
+        _ => files,
+    }
+}
+
+/// Whether a path is that of a chart's own values.
+pub(super) fn is_default(path: &str) -> bool {
+    matches!(confined(path), Some(Some(path)) if path.as_str() == VALUES_FILE)
+}
+
+fn stored(object: &HelmChart, known: Option<&Artifact>) -> Option<Stored> {
+    let status = object.status.as_ref()?;
+    let noted = &status.observed_values_files;
+    Some(Stored {
+        name: status.observed_chart_name.clone()?,
+        version: known?.revision.clone(),
+        values_files: (!noted.is_empty()).then(|| noted.clone()),
+    })
+}
+
+/// The start of a revision's hash: as much as there is (source.md 20, line 16).
+fn short_revision(revision: &str) -> String {
+    Revision::normalise(revision).hash().chars().take(REVISION_CHARACTERS).collect()
+}
+
+impl Order {
+    /// The version that the chart gets.
+    pub(super) fn version_of(&self, version: &str) -> Result<String, VersionMetadataError> {
+        if self.metadata.is_empty() { Ok(version.to_owned()) } else { version::with_metadata(version, &self.metadata) }
+    }
+
+    /// Whether a package as it is found is what is asked for.
+    pub(super) fn is_plain(&self) -> bool {
+        self.values_files.is_empty() && self.metadata.is_empty()
+    }
+
+    /// The values files of the stored chart, if it is the one that is asked for (SRC-CHT-7).
+    pub(super) fn reusable(&self, name: &str, version: &str) -> Option<Vec<String>> {
+        let stored = self.stored.as_ref().filter(|stored| stored.name == name && stored.version == version)?;
+        Some(stored.values_files.clone().unwrap_or_else(|| self.values_files.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    fn object(spec: Value) -> HelmChart {
+        let mut whole = json!({"chart": "app", "interval": "1m", "sourceRef": {"kind": "GitRepository", "name": "a"}});
+        whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        let status = json!({"observedGeneration": 2, "observedChartName": "app"});
+        serde_json::from_value(json!({"metadata": {"generation": 2}, "spec": whole, "status": status})).unwrap()
+    }
+
+    #[rstest]
+    #[case(json!({}), "")]
+    #[case(json!({"reconcileStrategy": "Revision"}), "4e5cbb7b97d0")]
+    #[case(json!({"valuesFiles": ["values.yaml"]}), "")]
+    #[case(json!({"valuesFiles": ["./values.yaml"]}), "")]
+    #[case(json!({"valuesFiles": ["a.yaml"]}), "2")]
+    #[case(json!({"valuesFile": "a.yaml"}), "2")]
+    #[case(json!({"valuesFile": "a.yaml", "reconcileStrategy": "Revision"}), "4e5cbb7b97d0.2")]
+    fn metadata(#[case] spec: Value, #[case] expected: &str) {
+        let revision = "main@sha1:4e5cbb7b97d0aaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+        assert_eq!(order(&object(spec), None, Some(revision)).metadata, expected);
+    }
+
+    #[rstest]
+    #[case("sha1:abc", "abc")]
+    #[case("sha256:0123456789abcdef", "0123456789ab")]
+    #[case("short", "short")]
+    fn revisions_of_any_length(#[case] revision: &str, #[case] expected: &str) {
+        assert_eq!(short_revision(revision), expected);
+    }
+
+    #[test]
+    fn what_is_stored_counts_for_the_same_settings_only() {
+        let known = Artifact { revision: "1.0.0".into(), ..Artifact::default() };
+        let mut object = object(json!({}));
+        let order_ = order(&object, Some(&known), None);
+        assert_eq!(order_.reusable("app", "1.0.0"), Some(Vec::new()));
+        assert_eq!(order_.reusable("app", "1.0.1"), None);
+        assert_eq!(order_.reusable("other", "1.0.0"), None);
+        assert_eq!(order(&object, None, None).reusable("app", "1.0.0"), None);
+        object.metadata.generation = Some(3);
+        assert_eq!(order(&object, Some(&known), None).reusable("app", "1.0.0"), None);
+    }
+}

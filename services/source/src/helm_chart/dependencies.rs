@@ -1,0 +1,148 @@
+//! What a chart in a source's files still needs (SRC-CHT-13): charts of the same source, of repositories and registries.
+//! Credentials are those of a `HelmRepository` of the chart's namespace with the same address, or none.
+
+use super::HelmChartReconciler;
+use super::build::Step;
+use super::indexed::said;
+use super::tree::Files;
+use crate::helm_repository::is_oci;
+use crate::source::Failure;
+use std::fmt::Display;
+use std::sync::Arc;
+use url::Url;
+use weir_api::HelmRepository;
+use weir_artifact::{RelPath, TreeKind};
+use weir_helm::dependency::{self, DependencyError, Origin};
+use weir_helm::index::{self, IndexError};
+use weir_helm::repository::normalized;
+use weir_helm::version::{self, SelectError};
+use weir_helm::{Chart, Dependency, Fetched, Limits};
+use weir_runtime::ObjectKey;
+
+impl HelmChartReconciler {
+    /// Adds what is missing; says how many charts that were.
+    pub(super) async fn add_dependencies(
+        &self,
+        owner: &ObjectKey,
+        chart: &mut Chart,
+        files: &Files,
+        directory: Option<&RelPath>,
+    ) -> Result<usize, Failure> {
+        let missing = dependency::missing(chart);
+        for needed in &missing {
+            let origin = dependency::origin(needed, directory).map_err(|error| failed("", needed, error))?;
+            let subchart = match origin {
+                Origin::Local(path) => {
+                    let (files, needed, limits) = (files.clone(), needed.clone(), self.limits);
+                    self.blocking(move || local(&files, path.as_ref(), &needed, &limits)).await?
+                }
+                Origin::Remote(repository) => self.remote(owner, needed, &repository).await?,
+            };
+            chart.add(subchart);
+        }
+        Ok(missing.len())
+    }
+
+    async fn remote(&self, owner: &ObjectKey, needed: &Dependency, url: &str) -> Result<Chart, Failure> {
+        let refuse = |error: &dyn Display| failed("remote ", needed, error);
+        let invalid = || refuse(&DependencyError::Repository { repository: url.to_owned() });
+        let url = normalized(Url::parse(url).map_err(|_| invalid())?);
+        let known = self.described(owner, &url).await;
+        let package = if url.scheme() == "oci" {
+            self.from_registry_of(needed, &url, known).await?
+        } else {
+            let server = match known {
+                Some(repository) => self.connector.open(&ObjectKey::of(&*repository), &repository).await?,
+                None => self.connector.anonymous(url).map_err(|error| refuse(&error))?,
+            };
+            let index = server.index(self.limits.index).await.map_err(|error| refuse(&error))?;
+            let name = needed.name.clone();
+            let releases = self.blocking_index(move || releases(index, &name)).await;
+            let releases = releases.map_err(|error| refuse(&error))?.ok_or_else(|| refuse(&SelectError::NoChart))?;
+            let release = version::select(&needed.name, &releases, &needed.version).map_err(|error| refuse(&error))?;
+            let fetched = server.chart(&needed.name, release, self.limits.chart).await.map_err(|error| {
+                tracing::debug!(said = said(&error), "chart of a dependency was not downloaded");
+                refuse(&format!("chart download of version '{}' failed: {error}", release.version))
+            })?;
+            fetched.into_bytes().await.map_err(|error| refuse(&error))?
+        };
+        let limits = self.limits;
+        let load = move || Chart::from_archive(&package, &limits);
+        let loaded = self.storage.blocking(load).await.map_err(|error| refuse(&error))?;
+        loaded.map_err(|error| refuse(&format!("failed to load downloaded archive: {error}")))
+    }
+
+    /// The `HelmRepository` of the namespace that describes a server: never one of another namespace (SRC-SCK-6).
+    async fn described(&self, owner: &ObjectKey, url: &Url) -> Option<Arc<HelmRepository>> {
+        self.repositories.synced().await;
+        let mut found: Vec<_> = self.repositories.list();
+        found.retain(|repository| {
+            repository.metadata.namespace.as_deref() == Some(&owner.namespace)
+                && is_oci(repository) == (url.scheme() == "oci")
+                && Url::parse(&repository.spec.url).is_ok_and(|described| normalized(described) == *url)
+        });
+        // The same one each time, should several describe it.
+        found.into_iter().min_by_key(|repository| repository.metadata.name.clone())
+    }
+
+    async fn from_registry_of(
+        &self,
+        needed: &Dependency,
+        url: &Url,
+        known: Option<Arc<HelmRepository>>,
+    ) -> Result<bytes::Bytes, Failure> {
+        let described = known.unwrap_or_else(|| {
+            let mut anonymous = HelmRepository::default();
+            anonymous.spec.url = url.to_string();
+            anonymous.spec.type_ = Some("oci".to_owned());
+            Arc::new(anonymous)
+        });
+        let pulled = self.pull_version(&described, &needed.name, &needed.version).await;
+        pulled.map_err(|failure| failed("remote ", needed, failure.message))
+    }
+
+    async fn blocking_index<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, IndexError> {
+        self.storage.blocking(work).await.unwrap_or_else(|source| Err(IndexError::Io { source }))
+    }
+}
+
+fn failed(kind: &str, needed: &Dependency, error: impl Display) -> Failure {
+    Step::Dependencies.failed(format!("failed to add {kind}dependency '{}': {error}", needed.name))
+}
+
+/// The versions of one chart in an index as it is served.
+fn releases(raw: Fetched, name: &str) -> Result<Option<Vec<index::Release>>, IndexError> {
+    let io = |source| IndexError::Io { source };
+    let mut stored = tempfile::tempfile().map_err(io)?;
+    index::convert(raw.file, &mut stored)?;
+    std::io::Seek::rewind(&mut stored).map_err(io)?;
+    index::releases(stored, name)
+}
+
+/// A chart of the same source.
+fn local(files: &Files, path: Option<&RelPath>, needed: &Dependency, limits: &Limits) -> Result<Chart, Failure> {
+    let refuse = |error: &dyn Display| failed("local ", needed, error);
+    let tree = files.tree().map_err(|error| refuse(&error))?;
+    let not_found = || {
+        let path = path.map(ToString::to_string).unwrap_or_default();
+        refuse(&DependencyError::NotFound { path, repository: needed.repository.clone() })
+    };
+    let load_failure = |error: &dyn Display| {
+        let path = path.map(ToString::to_string).unwrap_or_default();
+        refuse(&format!("failed to load chart from '/{path}' (reference '{}'): {error}", needed.repository))
+    };
+    let chart = match weir_helm::chart::find(&tree, path).map_err(|error| refuse(&error))? {
+        Some(TreeKind::Directory) => Chart::from_tree(&tree, path, limits).map_err(|error| load_failure(&error))?,
+        Some(TreeKind::File { .. }) => {
+            let read = weir_helm::chart::read(&tree, path.ok_or_else(not_found)?, limits.chart);
+            let package = read.map_err(|error| load_failure(&error))?.ok_or_else(not_found)?;
+            Chart::from_archive(&package, limits).map_err(|error| load_failure(&error))?
+        }
+        Some(TreeKind::Other) | None => return Err(not_found()),
+    };
+    dependency::check_version(needed, &chart).map_err(|error| refuse(&error))?;
+    Ok(chart)
+}

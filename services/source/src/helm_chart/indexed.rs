@@ -1,0 +1,211 @@
+//! Charts of repositories with an index (SRC-CHT-4, SRC-CHT-5, SRC-CHT-8).
+
+use super::HelmChartReconciler;
+use super::build::{Build, Step, pull_failure};
+use super::decide::{Order, is_default};
+use crate::source::Failure;
+use bytes::Bytes;
+use moka::sync::Cache;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+use weir_api::{Artifact, HelmRepository};
+use weir_artifact::RelPath;
+use weir_helm::chart::VALUES_FILE;
+use weir_helm::dependency::confined;
+use weir_helm::index::{self, Release};
+use weir_helm::values::{self, Values, ValuesError};
+use weir_helm::version::{self, SelectError};
+use weir_helm::{Chart, FetchError, Limits};
+use weir_runtime::ObjectKey;
+
+/// Versions of charts that were read out of stored indexes (SRC-HRP-9). Keyed by the index's path in the store, which names
+/// its owner and its content, so that nobody is given another tenant's.
+#[derive(Clone)]
+pub(crate) struct IndexCache {
+    charts: Option<Cache<(String, String), Arc<Vec<Release>>>>,
+    events: Family<EventLabels, Counter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EventLabels {
+    event_type: &'static str,
+    name: String,
+    namespace: String,
+}
+
+impl IndexCache {
+    /// Keeps the versions of at most `capacity` charts, each until it was not used for `life`; none is kept for 0.
+    pub(crate) fn new(capacity: usize, life: Duration) -> IndexCache {
+        let charts = (capacity > 0)
+            .then(|| Cache::builder().max_capacity(capacity as u64).time_to_idle(life).build());
+        IndexCache { charts, events: Family::default() }
+    }
+
+    /// Adds the metric of the cache (SRC-MET-1).
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        let help = "Total number of cache retrieval events for a Gitops Toolkit resource reconciliation.";
+        registry.register("gotk_cache_events", help, self.events.clone());
+    }
+
+    fn get(&self, owner: &ObjectKey, path: &str, chart: &str) -> Option<Arc<Vec<Release>>> {
+        let found = self.charts.as_ref()?.get(&(path.to_owned(), chart.to_owned()));
+        let event_type = if found.is_some() { "cache_hit" } else { "cache_miss" };
+        let labels = EventLabels { event_type, name: owner.name.clone(), namespace: owner.namespace.clone() };
+        self.events.get_or_create(&labels).inc();
+        found
+    }
+
+    fn put(&self, path: &str, chart: &str, releases: &Arc<Vec<Release>>) {
+        if let Some(charts) = &self.charts {
+            charts.insert((path.to_owned(), chart.to_owned()), releases.clone());
+        }
+    }
+}
+
+/// Refuses what is no name of a chart.
+pub(super) fn check_name(name: &str) -> Result<(), Failure> {
+    if version::is_chart_name(name) {
+        return Ok(());
+    }
+    Err(Step::Reference.failed(format!(
+        "invalid chart name '{name}': a valid name must be lower case letters and numbers and MAY be separated with \
+         dashes (-), slashes (/) or periods (.)"
+    )))
+}
+
+impl HelmChartReconciler {
+    /// The chart of a repository that has an index.
+    pub(super) async fn from_index(
+        &self,
+        owner: &ObjectKey,
+        repository: &HelmRepository,
+        index: &Artifact,
+        order: &Order,
+    ) -> Result<Build, Failure> {
+        check_name(&order.chart)?;
+        let place = ObjectKey::of(repository);
+        let server = self.connector.open(&place, repository).await?;
+        let releases = self.releases(owner, index, &order.chart).await?;
+        let selected = match &releases {
+            Some(releases) => version::select(&order.chart, releases, &order.version),
+            None => Err(SelectError::NoChart),
+        };
+        let release = selected.map_err(|error| {
+            Step::Reference.failed(format!("failed to get chart version for remote reference: {error}"))
+        })?;
+        let version = order.version_of(&release.version).map_err(|error| Step::Metadata.failed(error))?;
+        if let Some(values_files) = order.reusable(&order.chart, &version) {
+            return Ok(stored(order, version, values_files));
+        }
+        let fetched = server.chart(&order.chart, release, self.limits.chart).await.map_err(|error| {
+            pull_failure(&said(&error), format!("failed to download chart for remote reference: {error}"))
+        })?;
+        let package = self.storage.blocking(move || whole(fetched.file)).await.and_then(|package| package);
+        self.finished(order, version, package.map_err(|error| Step::Pull.failed(error))?).await
+    }
+
+    /// The versions of a chart in a stored index.
+    async fn releases(
+        &self,
+        owner: &ObjectKey,
+        index: &Artifact,
+        chart: &str,
+    ) -> Result<Option<Arc<Vec<Release>>>, Failure> {
+        if let Some(known) = self.indexes.get(owner, &index.path, chart) {
+            return Ok(Some(known));
+        }
+        let failed = |error: String| Step::Unknown.failed(format!("failed to load stored index: {error}"));
+        let file = self.open(index).map_err(|error| failed(error.to_string()))?;
+        let name = chart.to_owned();
+        let read = self.storage.blocking(move || index::releases(file, &name)).await;
+        let read = read.map_err(|error| failed(error.to_string()))?;
+        let releases = read.map_err(|error| failed(error.to_string()))?.map(Arc::new);
+        if let Some(releases) = &releases {
+            self.indexes.put(&index.path, chart, releases);
+        }
+        Ok(releases)
+    }
+
+    /// Makes of a package as it came what the object asks for.
+    pub(super) async fn finished(&self, order: &Order, version: String, package: Bytes) -> Result<Build, Failure> {
+        let (limits, order) = (self.limits, order.clone());
+        let work = move || finish(&order, version, package, &limits);
+        self.storage.blocking(work).await.map_err(|error| Step::Package.failed(error))?
+    }
+}
+
+/// The result when the stored chart is still right.
+pub(super) fn stored(order: &Order, version: String, values_files: Vec<String>) -> Build {
+    let is_packaged = !order.is_plain();
+    Build { name: order.chart.clone(), version, values_files, is_packaged, package: None, resolved: 0 }
+}
+
+fn finish(order: &Order, version: String, package: Bytes, limits: &Limits) -> Result<Build, Failure> {
+    let name = order.chart.clone();
+    let chart = Chart::from_archive(&package, limits);
+    if order.is_plain() {
+        chart.map_err(|error| Step::Pull.failed(error))?;
+        let package = Some(package);
+        return Ok(Build { name, version, values_files: Vec::new(), is_packaged: false, package, resolved: 0 });
+    }
+    let mut chart = chart.map_err(|error| Step::Package.failed(format!("failed to load downloaded chart: {error}")))?;
+    let failed = |error: ValuesError| Step::Values.failed(format!("failed to merge chart values: {error}"));
+    let (merged, values_files) = merged(&chart, order).map_err(failed)?;
+    replace_values(&mut chart, &merged)?;
+    chart.metadata.version.clone_from(&version);
+    let mut written = Vec::new();
+    chart.package(&mut written).map_err(|error| Step::Package.failed(error))?;
+    Ok(Build { name, version, values_files, is_packaged: true, package: Some(written.into()), resolved: 0 })
+}
+
+/// Merges values files of the chart itself (SRC-CHT-15).
+fn merged(chart: &Chart, order: &Order) -> Result<(Values, Vec<String>), ValuesError> {
+    let (mut all, mut used) = (Values::default(), Vec::new());
+    for file in &order.values_files {
+        let found = file_at(file).and_then(|path| chart.file(&path).cloned());
+        // A chart without values has none to merge; that none can be replaced is found later.
+        let found = found.or_else(|| is_default(file).then(Bytes::new));
+        match found {
+            Some(content) => all.merge(values::parse(file, &content)?),
+            None if order.ignores_missing => continue,
+            None => return Err(ValuesError::Missing { path: file.clone() }),
+        }
+        used.push(file.clone());
+    }
+    Ok((all, used))
+}
+
+/// Puts merged values in the place of the chart's own.
+pub(super) fn replace_values(chart: &mut Chart, merged: &Values) -> Result<(), Failure> {
+    let text = merged.to_yaml().map_err(|error| Step::Values.failed(error))?;
+    if chart.replace_values(text) {
+        return Ok(());
+    }
+    Err(Step::Values.failed(format!("failed to locate values file: {VALUES_FILE}")))
+}
+
+fn whole(mut file: File) -> std::io::Result<Bytes> {
+    let mut package = Vec::new();
+    file.read_to_end(&mut package)?;
+    Ok(package.into())
+}
+
+/// What the server said, without addresses.
+pub(super) fn said(error: &FetchError) -> String {
+    match error {
+        FetchError::Status { status, .. } => status.to_string(),
+        FetchError::Transport { reason, .. } => reason.clone(),
+        _ => String::new(),
+    }
+}
+
+/// A path below a chart or source; `None` when it is the root or no path.
+pub(super) fn file_at(path: &str) -> Option<RelPath> {
+    confined(path).flatten()
+}

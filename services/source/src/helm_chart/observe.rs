@@ -1,0 +1,93 @@
+//! Where the chart comes from (SRC-CHT-2, SRC-CHT-3).
+
+use super::HelmChartReconciler;
+use crate::helm_repository::is_oci;
+use crate::source::{Attempt, Failure, Published};
+use std::sync::Arc;
+use weir_api::{Artifact, FluxObject, HelmChart, HelmRepository};
+use weir_artifact::{Location, RelPath, VerifyError};
+use weir_runtime::ObjectKey;
+
+/// What a chart is made from.
+#[derive(Clone)]
+pub(super) enum Origin {
+    /// A repository with its stored index.
+    Index { repository: Arc<HelmRepository>, index: Artifact },
+    /// A part of a registry.
+    Registry { repository: Arc<HelmRepository> },
+    /// The artifact of a `GitRepository` or `Bucket`.
+    Tree { artifact: Artifact },
+}
+
+impl Origin {
+    /// The revision of the files that a chart is packaged from.
+    pub(super) fn revision(&self) -> Option<&str> {
+        match self {
+            Origin::Tree { artifact } => Some(&artifact.revision),
+            Origin::Index { .. } | Origin::Registry { .. } => None,
+        }
+    }
+}
+
+impl HelmChartReconciler {
+    /// Finds the source, in the chart's namespace only (SRC-SCK-6), and notes its revision.
+    pub(super) async fn observe(&self, attempt: &mut Attempt<'_, HelmChart>) -> Result<Origin, Failure> {
+        let reference = attempt.object.spec.source_ref.clone();
+        let key = ObjectKey::new(&attempt.key().namespace, &reference.name);
+        let missing = || {
+            let message = format!(
+                "failed to get source: {}.{} \"{}\" not found",
+                reference.kind,
+                HelmChart::GROUP,
+                reference.name
+            );
+            Failure::fetch("SourceUnavailable", message)
+        };
+        let kind = self.catalog.kind(&reference.kind).filter(|kind| kind.group() == HelmChart::GROUP);
+        let Some(kind) = kind else { return Err(missing()) };
+        kind.synced().await;
+        if reference.kind == HelmRepository::KIND {
+            let repository = self.repositories.get(&key).ok_or_else(missing)?;
+            if is_oci(&repository) {
+                return Ok(Origin::Registry { repository });
+            }
+            let artifact = repository.artifact().cloned();
+            let index = self.whole(attempt, &key, artifact).await?;
+            return Ok(Origin::Index { repository, index });
+        }
+        let artifact = kind.get(&key).ok_or_else(missing)?.artifact;
+        Ok(Origin::Tree { artifact: self.whole(attempt, &key, artifact).await? })
+    }
+
+    /// The source's artifact, if its file is there and is what the source says.
+    async fn whole(
+        &self,
+        attempt: &mut Attempt<'_, HelmChart>,
+        key: &ObjectKey,
+        artifact: Option<Artifact>,
+    ) -> Result<Artifact, Failure> {
+        let kind = attempt.object.spec.source_ref.kind.clone();
+        let none = || {
+            let message = format!("no artifact available for {kind} source '{}'", key.name);
+            Failure::fetch("NoSourceArtifact", message).waiting(self.requeue)
+        };
+        let artifact = artifact.ok_or_else(none)?;
+        let at = Location::new(&kind, &key.namespace, &key.name).map_err(|_| none())?;
+        let (store, path, digest) = (self.storage.store().clone(), artifact.path.clone(), artifact.digest.clone());
+        let verified = self.storage.blocking(move || store.verify(&at, &path, &digest)).await;
+        match verified.unwrap_or(Err(VerifyError::Missing)) {
+            Ok(()) => {
+                let status = attempt.object.status.get_or_insert_default();
+                status.observed_source_artifact_revision = Some(artifact.revision.clone());
+                Ok(artifact)
+            }
+            Err(_) => Err(none()),
+        }
+    }
+
+    /// Opens the file of a source's artifact.
+    pub(super) fn open(&self, artifact: &Artifact) -> std::io::Result<std::fs::File> {
+        let path = RelPath::parse(&artifact.path).map_err(std::io::Error::other)?;
+        self.storage.store().open_file(&path)
+    }
+}

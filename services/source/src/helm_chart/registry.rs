@@ -1,0 +1,222 @@
+//! Charts in registries (SRC-CHT-6, SRC-CHT-10). What is pulled is asked for by digest: a tag that moves meanwhile has no
+//! effect.
+
+use super::HelmChartReconciler;
+use super::build::{Build, Step, pull_failure};
+use super::decide::Order;
+use super::indexed::{check_name, stored};
+use crate::go_url;
+use crate::secrets::SecretData;
+use crate::source::{Failure, Source};
+use bytes::{Bytes, BytesMut};
+use weir_api::HelmRepository;
+use weir_auth::{DockerConfig, Keyring, RegistryCredentials};
+use weir_helm::version;
+use weir_oci::{Descriptor, Error, Manifest, Registry, RegistryOptions, Repository};
+use weir_runtime::ObjectKey;
+
+const SCHEME: &str = "oci://";
+/// Layers that hold a chart; the second one is what Helm wrote before version 3.7.
+const CHART_LAYERS: [&str; 2] =
+    ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
+/// Tags of a repository that are looked through.
+const MAX_TAGS: usize = 100_000;
+const DOCKER_CONFIG: &str = ".dockerconfigjson";
+const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
+
+impl HelmChartReconciler {
+    /// The chart of a registry.
+    pub(super) async fn from_registry(
+        &self,
+        _owner: &ObjectKey,
+        repository: &HelmRepository,
+        order: &Order,
+    ) -> Result<Build, Failure> {
+        check_name(&order.chart)?;
+        let (mut registry, place) = self.registry(repository, &order.chart).await?;
+        let tag = wanted_version(&mut registry, order, &place).await?;
+        let version = order.version_of(&tag).map_err(|error| Step::Metadata.failed(error))?;
+        if let Some(values_files) = order.reusable(&order.chart, &version) {
+            return Ok(stored(order, version, values_files));
+        }
+        let reference = format!("{place}:{}", version::tag_of(&tag));
+        let package = pull(&mut registry, &version::tag_of(&tag), self.limits.chart).await;
+        let package = package.map_err(|error| error.failure(&reference))?;
+        self.finished(order, version, package).await
+    }
+
+    /// The registry's repository of a chart, and its name for messages.
+    async fn registry(&self, object: &HelmRepository, chart: &str) -> Result<(Registry, String), Failure> {
+        let key = ObjectKey::of(object);
+        let shown = go_url::without_user_info(&object.spec.url);
+        let invalid = |why: String| {
+            Failure::fetch("Failed", format!("failed to construct Helm client: {why}")).stalled()
+        };
+        let url = object.spec.url.strip_prefix(SCHEME).map(|rest| rest.trim_end_matches('/'));
+        let url = url.ok_or_else(|| invalid(format!("invalid OCI registry URL: {shown}")))?;
+        let place = format!("{url}/{chart}");
+        let repository = Repository::parse(&place)
+            .map_err(|error| invalid(format!("invalid OCI registry URL: {shown}: {error}")))?;
+        let access = self.connector.access(&key, object).await?;
+        let credentials = self.credentials(object, access.credentials.as_ref(), &repository)?;
+        let options = RegistryOptions {
+            insecure: object.spec.insecure,
+            credentials,
+            http: access.http,
+            timeout: object.timeout(),
+        };
+        let registry = self.registries.open(&repository, options);
+        let registry = registry.map_err(|error| invalid(error.to_string()))?;
+        Ok((registry, place))
+    }
+
+    /// Who we are to the registry: by Secret, otherwise by the cloud that the service runs in.
+    fn credentials(
+        &self,
+        object: &HelmRepository,
+        data: Option<&SecretData>,
+        repository: &Repository,
+    ) -> Result<RegistryCredentials, Failure> {
+        let name = object.spec.secret_ref.as_ref().map(|reference| reference.name.as_str()).unwrap_or_default();
+        if let Some(data) = data {
+            return registry_credentials(name, data, repository).map_err(|why| {
+                Failure::fetch(AUTHENTICATION_FAILED, format!("failed to configure login options: {why}"))
+            });
+        }
+        match object.spec.provider.as_deref() {
+            None | Some("" | "generic") => Ok(RegistryCredentials::Anonymous),
+            Some(provider) => Err(Failure::unsupported(&format!("login with provider '{provider}'"))),
+        }
+    }
+}
+
+/// The credentials that a Secret has for a repository (SRC 12.1).
+fn registry_credentials(
+    name: &str,
+    data: &SecretData,
+    repository: &Repository,
+) -> Result<RegistryCredentials, String> {
+    if let Some(config) = data.get(DOCKER_CONFIG) {
+        let mut ring = Keyring::default();
+        let config = DockerConfig::parse(config)
+            .map_err(|error| format!("unable to load Docker config from Secret '{name}': {error}"))?;
+        ring.add(config);
+        let found = ring.lookup(repository.host(), repository.path()).into_iter().next();
+        return found
+            .ok_or_else(|| format!("no auth config for '{}' in the docker-registry Secret '{name}'", repository.host()));
+    }
+    let text = |key: &str| data.get(key).map(|value| String::from_utf8_lossy(value).into_owned());
+    match (text("username").unwrap_or_default(), text("password").unwrap_or_default()) {
+        (user, password) if user.is_empty() && password.is_empty() => Ok(RegistryCredentials::Anonymous),
+        (user, password) if user.is_empty() || password.is_empty() => {
+            Err(format!("invalid '{name}' secret data: required fields 'username' and 'password'"))
+        }
+        (username, password) => Ok(RegistryCredentials::Basic { username, password: password.into() }),
+    }
+}
+
+/// The version that is meant; a whole version is taken at its word.
+async fn wanted_version(registry: &mut Registry, order: &Order, place: &str) -> Result<String, Failure> {
+    if version::is_exact(&order.version) {
+        return Ok(order.version.clone());
+    }
+    let failed = |error: String| format!("failed to get chart version for remote reference: {error}");
+    let tags = registry.tags(MAX_TAGS).await.map_err(|error| {
+        let said = error.to_string();
+        pull_failure(&without_address(&said), failed(format!("could not get tags for {:?}: {error}", format!("{SCHEME}{place}"))))
+    })?;
+    version::select_tag(&tags, &order.version).map_err(|error| Step::Pull.failed(failed(error.to_string())))
+}
+
+/// Why a chart was not pulled.
+enum PullError {
+    NotFound,
+    Registry(Error),
+    NoChart,
+    TooLarge { limit: u64 },
+}
+
+impl PullError {
+    fn failure(self, reference: &str) -> Failure {
+        let failed = |why: String| {
+            format!("failed to download chart for remote reference: failed to get '{SCHEME}{reference}': {why}")
+        };
+        match self {
+            PullError::NotFound => {
+                let why = format!("failed to perform \"FetchReference\" on source: {reference}: not found");
+                Step::Pull.failed(failed(why))
+            }
+            PullError::NoChart => {
+                let layer = CHART_LAYERS.first().copied().unwrap_or_default();
+                Step::Pull.failed(failed(format!("manifest does not contain a layer with mediatype {layer}")))
+            }
+            PullError::TooLarge { limit } => {
+                Step::Pull.failed(failed(format!("size of chart exceeds '{limit}' bytes limit")))
+            }
+            PullError::Registry(error) => {
+                pull_failure(&without_address(&error.to_string()), failed(error.to_string()))
+            }
+        }
+    }
+}
+
+impl From<Error> for PullError {
+    fn from(error: Error) -> Self {
+        if error.is_not_found() { PullError::NotFound } else { PullError::Registry(error) }
+    }
+}
+
+/// The chart's layer, verified, of at most `limit` bytes.
+async fn pull(registry: &mut Registry, tag: &str, limit: u64) -> Result<Bytes, PullError> {
+    let digest = registry.resolve(tag).await?;
+    let manifest = registry.manifest(&digest).await?;
+    let layer = chart_layer(&manifest).ok_or(PullError::NoChart)?;
+    if layer.size > limit {
+        return Err(PullError::TooLarge { limit });
+    }
+    let mut blob = registry.blob(layer).await?;
+    let mut package = BytesMut::new();
+    while let Some(chunk) = blob.next().await? {
+        package.extend_from_slice(&chunk);
+    }
+    Ok(package.freeze())
+}
+
+fn chart_layer(manifest: &Manifest) -> Option<&Descriptor> {
+    manifest.layers.iter().find(|layer| CHART_LAYERS.contains(&layer.media_type.as_str()))
+}
+
+/// What a registry said, without the address that stands in front of it.
+fn without_address(said: &str) -> String {
+    said.rsplit_once(": ").map_or(said, |(before, _)| {
+        let start = before.find(": ").map_or(0, |at| at + 2);
+        said.get(start..).unwrap_or(said)
+    }).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn data(pairs: &[(&str, &str)]) -> SecretData {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()
+    }
+
+    #[rstest]
+    #[case(&[("username", "u")], "invalid 's' secret data: required fields 'username' and 'password'")]
+    #[case(&[(".dockerconfigjson", r#"{"auths":{"other.example.com":{"username":"u","password":"p"}}}"#)], "no auth config for 'r.example.com' in the docker-registry Secret 's'")]
+    fn refused_secrets(#[case] pairs: &[(&str, &str)], #[case] expected: &str) {
+        let repository = Repository::parse("r.example.com/charts/app").unwrap();
+        let refused = registry_credentials("s", &data(pairs), &repository);
+        assert_eq!(refused.err().as_deref(), Some(expected));
+    }
+
+    #[rstest]
+    #[case("GET https://r/v2/tls/manifests/1: UNAUTHORIZED: authentication required", "UNAUTHORIZED: authentication required")]
+    #[case("Get \"https://r/v2/tls/\": dial tcp: refused", "dial tcp: refused")]
+    #[case("context deadline exceeded", "context deadline exceeded")]
+    fn words_without_addresses(#[case] said: &str, #[case] expected: &str) {
+        assert_eq!(without_address(said), expected);
+    }
+}

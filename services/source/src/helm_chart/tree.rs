@@ -1,0 +1,192 @@
+//! Charts in the files of a `GitRepository` or `Bucket` (SRC-CHT-11, SRC-CHT-12, SRC-CHT-14).
+
+use super::HelmChartReconciler;
+use super::build::{Build, Step};
+use super::decide::Order;
+use super::indexed::{file_at, replace_values};
+use crate::source::Failure;
+use bytes::Bytes;
+use std::fmt::Display;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use tempfile::TempDir;
+use weir_api::Artifact;
+use weir_artifact::{DirectoryTree, RelPath, TreeKind, Untar};
+use weir_helm::chart::{self, CHART_FILE};
+use weir_helm::dependency::confined;
+use weir_helm::values::{self, Values, ValuesError};
+use weir_helm::{Chart, ChartError, Limits, Metadata};
+use weir_runtime::ObjectKey;
+
+/// The unpacked files of a source; they go away with the last handle.
+#[derive(Clone)]
+pub(super) struct Files {
+    directory: Arc<TempDir>,
+}
+
+/// What the path of a chart leads to, with what the chart says of itself.
+enum Found {
+    Directory { metadata: Metadata },
+    Package { metadata: Metadata, bytes: Bytes },
+}
+
+impl Files {
+    fn unpack(archive: File) -> io::Result<Files> {
+        let directory = tempfile::tempdir()?;
+        let root = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority())?;
+        let untar = Untar::new(weir_artifact::Limits::default());
+        untar.to_directory(archive, &root).map_err(io::Error::other)?;
+        Ok(Files { directory: Arc::new(directory) })
+    }
+
+    pub(super) fn tree(&self) -> io::Result<DirectoryTree> {
+        DirectoryTree::open_path(self.directory.path())
+    }
+}
+
+impl HelmChartReconciler {
+    /// The chart in a source's files.
+    pub(super) async fn from_tree(
+        &self,
+        owner: &ObjectKey,
+        artifact: &Artifact,
+        order: &Order,
+    ) -> Result<Build, Failure> {
+        if order.chart.starts_with('/') {
+            return Err(Step::Reference.failed("local chart reference path is expected to be relative"));
+        }
+        let place = confined(&order.chart)
+            .ok_or_else(|| Step::Reference.failed(format!("invalid chart path '{}'", order.chart)))?;
+        let archive = self.open(artifact).map_err(read_failure)?;
+        let files = self.storage.blocking(move || Files::unpack(archive)).await;
+        let files = files.and_then(|files| files).map_err(read_failure)?;
+        let (limits, look) = (self.limits, (files.clone(), place.clone()));
+        let found = self.blocking(move || find(&look.0, look.1.as_ref(), &limits)).await?;
+        let (Found::Directory { metadata } | Found::Package { metadata, .. }) = &found;
+        let (name, version) = (metadata.name.clone(), order.version_of(&metadata.version));
+        let version = version.map_err(|error| Step::Metadata.failed(error))?;
+        let is_directory = matches!(found, Found::Directory { .. });
+        let is_packaged = is_directory || !order.is_plain();
+        if let Some(values_files) = order.reusable(&name, &version) {
+            return Ok(Build { name, version, values_files, is_packaged, package: None, resolved: 0 });
+        }
+        let bytes = match found {
+            Found::Package { bytes, .. } if !is_packaged => {
+                let package = Some(bytes);
+                return Ok(Build { name, version, values_files: Vec::new(), is_packaged, package, resolved: 0 });
+            }
+            Found::Package { bytes, .. } => Some(bytes),
+            Found::Directory { .. } => None,
+        };
+        let (load, limits) = ((files.clone(), place.clone(), order.clone(), version.clone()), self.limits);
+        let loaded = self.blocking(move || {
+            let (files, place, order, version) = load;
+            loaded(&files, place.as_ref(), bytes.as_deref(), &order, version, &limits)
+        });
+        let (mut chart, values_files) = loaded.await?;
+        let mut resolved = 0;
+        if is_directory {
+            resolved = self.add_dependencies(owner, &mut chart, &files, place.as_ref()).await?;
+        }
+        let package = self.blocking(move || package(&chart)).await?;
+        Ok(Build { name, version, values_files, is_packaged, package: Some(package), resolved })
+    }
+
+    /// Runs a part of a build off the reactor.
+    pub(super) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.storage.blocking(work).await.map_err(|error| Step::Package.failed(error))?
+    }
+}
+
+/// What lies at the chart's path.
+fn find(files: &Files, place: Option<&RelPath>, limits: &Limits) -> Result<Found, Failure> {
+    let refuse = |error: &dyn Display| Step::Reference.failed(error);
+    let tree = files.tree().map_err(|error| refuse(&error))?;
+    let shown = || place.map_or_else(|| ".".to_owned(), ToString::to_string);
+    match chart::find(&tree, place).map_err(|error| refuse(&error))? {
+        Some(TreeKind::Directory) => {
+            let path = format!("{}/{CHART_FILE}", shown());
+            let missing = || refuse(&ChartError::NoChartFile { path: path.clone() });
+            let file = file_at(&path).ok_or_else(missing)?;
+            let description = chart::read(&tree, &file, limits.file).map_err(|error| refuse(&error))?;
+            let metadata = Metadata::parse(&description.ok_or_else(missing)?).map_err(|error| refuse(&error))?;
+            metadata.validate().map_err(|error| refuse(&error))?;
+            Ok(Found::Directory { metadata })
+        }
+        Some(TreeKind::File { .. }) => {
+            let missing = || refuse(&ChartError::NotFound { path: shown() });
+            let read = chart::read(&tree, place.ok_or_else(missing)?, limits.chart);
+            let bytes = read.map_err(|error| match error {
+                ChartError::FileTooLarge { path, limit, .. } => refuse(&ChartError::TooLarge { name: path, limit }),
+                error => refuse(&error),
+            });
+            let bytes = bytes?.ok_or_else(missing)?;
+            let metadata = Chart::from_archive(&bytes, limits).map_err(|error| refuse(&error))?.metadata;
+            Ok(Found::Package { metadata, bytes })
+        }
+        Some(TreeKind::Other) | None => Err(refuse(&ChartError::NotFound { path: shown() })),
+    }
+}
+
+/// The chart with its version and values as asked for, without what it still needs.
+fn loaded(
+    files: &Files,
+    place: Option<&RelPath>,
+    package: Option<&[u8]>,
+    order: &Order,
+    version: String,
+    limits: &Limits,
+) -> Result<(Chart, Vec<String>), Failure> {
+    let tree = files.tree().map_err(|error| Step::Package.failed(error))?;
+    let merged = merged(&tree, order, limits)?;
+    let chart = match package {
+        Some(package) => Chart::from_archive(package, limits),
+        None => Chart::from_tree(&tree, place, limits),
+    };
+    let mut chart = chart.map_err(|error| Step::Package.failed(error))?;
+    chart.metadata.version = version;
+    let Some((merged, used)) = merged else { return Ok((chart, Vec::new())) };
+    replace_values(&mut chart, &merged)?;
+    Ok((chart, used))
+}
+
+/// Merges values files of the source (SRC-CHT-15).
+fn merged(tree: &DirectoryTree, order: &Order, limits: &Limits) -> Result<Option<(Values, Vec<String>)>, Failure> {
+    if order.values_files.is_empty() {
+        return Ok(None);
+    }
+    let (mut all, mut used) = (Values::default(), Vec::new());
+    for file in &order.values_files {
+        let path = file_at(file);
+        let content = match &path {
+            Some(path) => chart::read(tree, path, limits.file).map_err(|error| Step::Values.failed(error))?,
+            None => None,
+        };
+        match content {
+            Some(content) => {
+                all.merge(values::parse(file, &content).map_err(|error| Step::Values.failed(error))?);
+            }
+            None if order.ignores_missing => continue,
+            None => {
+                let path = path.map(|path| path.to_string()).unwrap_or_default();
+                return Err(Step::Values.failed(ValuesError::MissingInSource { path, reference: file.clone() }));
+            }
+        }
+        used.push(file.clone());
+    }
+    Ok(Some((all, used)))
+}
+
+fn package(chart: &Chart) -> Result<Bytes, Failure> {
+    let mut package = Vec::new();
+    chart.package(&mut package).map_err(|error| Step::Package.failed(error))?;
+    Ok(package.into())
+}
+
+fn read_failure(error: io::Error) -> Failure {
+    Failure::fetch("ReadOperationFailed", format!("failed to unpack source artifact: {error}"))
+}

@@ -1,0 +1,67 @@
+//! Which charts a change of a source concerns (SRC-CHT-1). Only those of its own namespace: a source of the same name
+//! elsewhere is another one (source.md 20, line 7).
+
+use crate::catalog::{Catalog, Entry};
+use weir_api::{FluxObject, HelmChart};
+use weir_runtime::{Cache, Cause, ObjectKey, Queue};
+
+/// Lets new artifacts of sources wake the charts that are made of them.
+pub(crate) fn wake(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) {
+    for kind in catalog.kinds().filter(|kind| kind.group() == HelmChart::GROUP && kind.name() != HelmChart::KIND) {
+        let (charts, queue) = (charts.clone(), queue.clone());
+        kind.follow(Box::new(move |source| {
+            for chart in charts.list().iter().filter(|chart| concerns(&source, chart)) {
+                queue.enqueue(ObjectKey::of(&**chart), Cause::Revision);
+            }
+        }));
+    }
+}
+
+/// Whether a source has something that a chart has not seen.
+fn concerns(source: &Entry, chart: &HelmChart) -> bool {
+    let Some(artifact) = source.artifact.as_ref().filter(|_| !source.deleted) else { return false };
+    let reference = &chart.spec.source_ref;
+    let seen = chart.status.as_ref().and_then(|status| status.observed_source_artifact_revision.as_deref());
+    reference.kind == source.kind
+        && reference.name == source.key.name
+        && chart.metadata.namespace.as_deref() == Some(&source.key.namespace)
+        && seen != Some(artifact.revision.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+    use weir_api::Artifact;
+
+    #[rstest]
+    #[case("GitRepository", "ns", "a", "main@sha1:b", true)]
+    #[case("GitRepository", "ns", "a", "main@sha1:a", false)]
+    #[case("GitRepository", "other", "a", "main@sha1:b", false)]
+    #[case("GitRepository", "ns", "b", "main@sha1:b", false)]
+    #[case("Bucket", "ns", "a", "main@sha1:b", false)]
+    fn concerned(
+        #[case] kind: &'static str,
+        #[case] namespace: &str,
+        #[case] name: &str,
+        #[case] revision: &str,
+        #[case] expected: bool,
+    ) {
+        let chart = serde_json::from_value(json!({
+            "metadata": {"namespace": "ns", "name": "chart"},
+            "spec": {"chart": "app", "interval": "1m", "sourceRef": {"kind": "GitRepository", "name": "a"}},
+            "status": {"observedSourceArtifactRevision": "main@sha1:a"},
+        }));
+        let source = Entry {
+            kind,
+            key: ObjectKey::new(namespace, name),
+            version: 1,
+            artifact: Some(Artifact { revision: revision.to_owned(), ..Artifact::default() }),
+            ready: true,
+            deleted: false,
+            handled: None,
+        };
+        assert_eq!(concerns(&source, &chart.unwrap()), expected);
+    }
+}

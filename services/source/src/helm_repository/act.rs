@@ -1,0 +1,58 @@
+//! Making the artifact of a fetched index.
+
+use super::{HelmRepositoryReconciler, decide};
+use crate::source::{Attempt, Failure, Published, Success};
+use crate::storage::NewArtifact;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use weir_api::HelmRepository;
+use weir_helm::Fetched;
+use weir_helm::index::{self, IndexError};
+use weir_runtime::EventDraft;
+
+/// The link that always points at the newest index (SRC-HRP-6).
+const LINK: &str = "index.yaml";
+
+impl HelmRepositoryReconciler {
+    /// Turns the index into the form that is stored, and stores it (SRC-HRP-5, SRC-HRP-6).
+    pub(super) async fn act(
+        &self,
+        attempt: &mut Attempt<'_, HelmRepository>,
+        fetched: Fetched,
+        revision: String,
+    ) -> Result<Success, Failure> {
+        attempt.progress(format!("building artifact: new index revision '{revision}'"));
+        let file = format!("index-{}.yaml", fetched.sha256());
+        let converted = self.storage.blocking(move || converted(fetched.file)).await;
+        let mut index = converted
+            .unwrap_or_else(|source| Err(IndexError::Io { source }))
+            .map_err(|error| index_failure(&error))?;
+        let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
+        let link = self.storage.url(&at, LINK);
+        let new = NewArtifact { at, file, link: Some(LINK) };
+        let copy = move |out: &mut dyn Write| io::copy(&mut index, out).map(drop);
+        let artifact = self.storage.put(new, revision, attempt.run.now, copy).await;
+        let artifact = artifact.map_err(|error| Failure::storage(&error))?;
+        attempt.object.status.get_or_insert_default().url = link;
+        let message = decide::stored_event(&artifact, &attempt.object.spec.url);
+        let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
+        let up_to_date = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
+        let unchanged = is_same.then(|| EventDraft::trace("ArtifactUpToDate", up_to_date));
+        Ok(Success { unchanged, ..Success::new(artifact, message) })
+    }
+}
+
+/// The stored form of an index, at its start.
+fn converted(raw: File) -> Result<File, IndexError> {
+    let failed = |source| IndexError::Io { source };
+    let mut stored = tempfile::tempfile().map_err(failed)?;
+    let counts = index::convert(raw, &mut stored)?;
+    tracing::debug!(?counts, "index converted");
+    stored.rewind().map_err(failed)?;
+    Ok(stored)
+}
+
+fn index_failure(error: &IndexError) -> Failure {
+    let message = format!("failed to load Helm repository from index YAML: failed to load index: {error}");
+    Failure::fetch("IndexationFailed", message)
+}

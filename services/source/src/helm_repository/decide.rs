@@ -1,0 +1,115 @@
+//! What is to be done, and what is said of it. Pure.
+
+use crate::go_url;
+use crate::source::{Failure, Success};
+use std::time::Duration;
+use url::Url;
+use weir_api::{Artifact, HelmRepository};
+use weir_helm::FetchError;
+use weir_runtime::{EventDraft, Next, Outcome};
+
+/// Time between looks at a repository that does not say (SRC-REC-2).
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
+/// Steps between the units of sizes.
+const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+const UNIT: f64 = 1000.0;
+/// Digits of a size that are shown.
+const DIGITS: usize = 4;
+
+/// Whether an object stands for a part of a registry and not for an index (SRC-HRP-10).
+pub(crate) fn is_oci(object: &HelmRepository) -> bool {
+    object.spec.type_.as_deref() == Some("oci")
+}
+
+/// The address of an index, or why it is none (SRC-HRP-1). Nothing else than a change of the object can help.
+pub(super) fn address(url: &str) -> Result<Url, Failure> {
+    let invalid = |why: &str| {
+        Failure::fetch("URLInvalid", format!("invalid Helm repository URL: {why}")).stalled()
+    };
+    if url.starts_with("oci://") {
+        return Err(invalid("'oci' URL scheme cannot be used with 'default' HelmRepository type"));
+    }
+    go_url::parse(&go_url::without_user_info(url)).map_err(|why| invalid(&why))?;
+    let parsed = go_url::parse(url).map_err(|_| invalid("user info cannot be read"))?;
+    match parsed.scheme() {
+        "http" | "https" => Ok(parsed),
+        scheme => {
+            let message = format!("failed to construct Helm client: scheme \"{scheme}\" not supported");
+            Err(Failure::fetch("Failed", message).stalled())
+        }
+    }
+}
+
+/// An index that was not fetched (SRC-HRP-3).
+pub(super) fn fetch_failure(error: &FetchError) -> Failure {
+    let message = format!("failed to fetch Helm repository index: failed to cache index to temporary file: {error}");
+    Failure::fetch("Failed", message)
+}
+
+/// The result when the server has nothing new (SRC-HRP-4).
+pub(super) fn unchanged(artifact: Artifact, url: &str) -> Success {
+    let told = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
+    let message = stored_event(&artifact, url);
+    Success { unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)), ..Success::new(artifact, message) }
+}
+
+/// What is told of a stored index.
+pub(super) fn stored_event(artifact: &Artifact, url: &str) -> String {
+    let size = artifact.size.map_or_else(|| "unknown size".to_owned(), |size| format!("size {}", human_size(size)));
+    format!("stored fetched index of {size} from '{}'", go_url::without_user_info(url))
+}
+
+/// A size as Docker's tools write it: four digits, decimal units.
+fn human_size(bytes: i64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "four digits are shown")]
+    let mut size = bytes as f64;
+    let mut units = UNITS.iter();
+    let mut unit = units.next();
+    while size >= UNIT {
+        let Some(larger) = units.next() else { break };
+        size /= UNIT;
+        unit = Some(larger);
+    }
+    let before_point = format!("{size:.0}").len();
+    let mut text = format!("{size:.*}", DIGITS.saturating_sub(before_point));
+    if text.contains('.') {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    text + unit.copied().unwrap_or_default()
+}
+
+/// A repository without interval is looked at every minute.
+pub(super) fn with_interval(mut outcome: Outcome<HelmRepository>) -> Outcome<HelmRepository> {
+    if outcome.next == Next::Interval(Duration::ZERO) {
+        outcome.next = Next::Interval(DEFAULT_INTERVAL);
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Severity;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(0, "0B")]
+    #[case(954, "954B")]
+    #[case(2124, "2.124kB")]
+    #[case(30_880, "30.88kB")]
+    #[case(1_000_000, "1MB")]
+    #[case(52_428_800, "52.43MB")]
+    fn sizes(#[case] bytes: i64, #[case] expected: &str) {
+        assert_eq!(human_size(bytes), expected);
+    }
+
+    #[rstest]
+    #[case("oci://r/charts", "invalid Helm repository URL: 'oci' URL scheme cannot be used with 'default' HelmRepository type")]
+    #[case("ftp://h/charts", "failed to construct Helm client: scheme \"ftp\" not supported")]
+    #[case("http://u:hunter2@h:port/", "invalid Helm repository URL: parse \"http://h:port/\": invalid port \":port\" after host")]
+    fn no_address(#[case] url: &str, #[case] expected: &str) {
+        let failure = address(url).unwrap_err();
+        assert_eq!(failure.message, expected);
+        assert_eq!(failure.severity, Severity::Stalled);
+    }
+}
