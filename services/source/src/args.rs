@@ -57,22 +57,22 @@ pub struct Args {
     /// Host key algorithms asked of SSH servers. Accepted for compatibility: the known keys decide.
     #[arg(long, value_delimiter = ',')]
     pub ssh_hostkey_algos: Vec<String>,
-    /// Largest Helm index in bytes. Accepted for compatibility.
+    /// Largest Helm index in bytes.
     #[arg(long, default_value_t = 52_428_800)]
     pub helm_index_max_size: u64,
-    /// Largest packaged chart in bytes. Accepted for compatibility.
+    /// Largest packaged chart in bytes.
     #[arg(long, default_value_t = 10_485_760)]
     pub helm_chart_max_size: u64,
-    /// Largest file of a chart in bytes. Accepted for compatibility.
+    /// Largest file of a chart in bytes.
     #[arg(long, default_value_t = 5_242_880)]
     pub helm_chart_file_max_size: u64,
-    /// Helm indexes kept in memory. Accepted for compatibility.
+    /// Charts whose versions, read out of an index, are kept in memory; 0 keeps none.
     #[arg(long, default_value_t = 0)]
     pub helm_cache_max_size: usize,
-    /// Life of a kept Helm index. Accepted for compatibility.
+    /// Time after the last use for which they are kept.
     #[arg(long, default_value = "15m")]
     pub helm_cache_ttl: Duration,
-    /// Interval at which old Helm indexes are dropped. Accepted for compatibility.
+    /// Interval at which they are dropped. Accepted for compatibility: they are when their time is over.
     #[arg(long, default_value = "1m")]
     pub helm_cache_purge_interval: Duration,
     /// How ArtifactGenerators are treated.
@@ -100,6 +100,16 @@ pub struct GeneratorArgs {
 }
 
 impl Args {
+    /// The caps on indexes and charts.
+    pub(crate) fn helm_limits(&self) -> weir_helm::Limits {
+        weir_helm::Limits {
+            index: self.helm_index_max_size,
+            chart: self.helm_chart_max_size,
+            file: self.helm_chart_file_max_size,
+            ..weir_helm::Limits::default()
+        }
+    }
+
     /// The address that artifact URLs start with (SRC-STO-2). `hostname` stands in for an address of all interfaces.
     pub(crate) fn advertised(&self, hostname: &str) -> String {
         if !self.storage_adv_addr.is_empty() {

@@ -4,14 +4,12 @@ mod act;
 mod connect;
 mod decide;
 
-use crate::secrets::Secrets;
 use crate::source::{
     Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
 };
 use crate::storage::Storage;
 use weir_api::{Artifact, Duration, HelmRepository};
 use weir_helm::Limits;
-use weir_http::Clients;
 use weir_runtime::{Finalized, Outcome, Reconciler, Run};
 
 pub(crate) use connect::Connector;
@@ -75,7 +73,8 @@ impl Reconciler for HelmRepositoryReconciler {
 impl HelmRepositoryReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, HelmRepository>) -> Result<Success, Failure> {
         let repository = self.connector.open(attempt.key(), &attempt.object).await?;
-        let fetched = repository.index(self.limits.index).await.map_err(|error| decide::fetch_failure(&error))?;
+        let fetched =
+            repository.index(self.limits.index).await.map_err(|error| decide::fetch_failure(&error))?;
         let revision = format!("sha256:{}", fetched.sha256());
         match attempt.known.clone().filter(|known| known.revision == revision) {
             Some(known) => Ok(decide::unchanged(known, &attempt.object.spec.url)),

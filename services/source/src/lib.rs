@@ -1,4 +1,4 @@
-//! The source service: resolves what a `GitRepository` or `OCIRepository` points at, fetches it when it is new, and
+//! The source service: resolves what a `GitRepository`, `OCIRepository`, `HelmRepository` or `HelmChart` points at, fetches it when it is new, and
 //! advertises it as an immutable artifact over HTTP and gRPC.
 //!
 //! ```text
@@ -18,6 +18,8 @@ mod catalog;
 mod external_artifact;
 mod git_repository;
 mod go_url;
+mod helm_chart;
+mod helm_repository;
 mod oci_repository;
 mod rpc;
 mod secrets;

@@ -3,16 +3,19 @@
 use crate::args::{Args, CONCURRENT, GATES, WORKLOAD_IDENTITY};
 use crate::catalog::Catalog;
 use crate::git_repository::{self, GitReconciler};
+use crate::helm_chart::{self, HelmChartReconciler, IndexCache};
+use crate::helm_repository::{Connector, HelmRepositoryReconciler};
 use crate::oci_repository::OciReconciler;
 use crate::secrets::Secrets;
 use crate::storage::Storage;
 use crate::verification::Verdicts;
 use crate::{artifact_generator, catalog, rpc, server, standby};
 use tokio::net::TcpListener;
-use weir_api::FluxObject;
+use weir_api::{FluxObject, HelmChart, HelmRepository};
 use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
 use weir_auth::TokenCache;
 use weir_git::{Git, GitConfig, Stores};
+use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
 use weir_runtime::{Cache, Environment, Queue, Reconciler, Service, ServiceError};
@@ -22,6 +25,9 @@ const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
 
 /// Folder of Git repositories beside the artifacts. It starts with a dot: the artifact server gives nothing of such.
 const GIT_STORES: &str = ".git-stores";
+
+/// Name of this client to chart repositories, which keep statistics by it.
+const USER_AGENT: &str = "flux/v2";
 
 /// Runs the service until its environment is told to stop.
 ///
@@ -33,6 +39,8 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let mut catalog = Catalog::default();
     let git_objects = catalog.add(&service).await?;
     let oci_objects = catalog.add(&service).await?;
+    let repositories: Cache<HelmRepository> = catalog.add(&service).await?;
+    let charts: Cache<HelmChart> = catalog.add(&service).await?;
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let secrets = Secrets::new(service.client().clone());
     let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);
@@ -48,8 +56,11 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         requeue_dependency: args.runtime.requeue_dependency.to_std(),
         workload_identity,
     };
+    let registries = Registries::new();
+    let connector = Connector { clients: Clients::new(USER_AGENT), secrets: secrets.clone() };
+    let helm = (connector, storage.clone(), registries.clone());
     let oci = OciReconciler {
-        registries: Registries::new(),
+        registries,
         logins: TokenCache::new(
             args.runtime.token_cache_max_size.into(),
             args.runtime.token_cache_max_duration.to_std(),
@@ -65,10 +76,37 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     control(&service, oci_objects, oci, concurrent);
     let external = catalog.add_unsharded(&service).await?;
     artifact_generator::start(&service, &args, external, storage.clone()).await?;
+    start_helm(&service, &args, helm, &catalog, (repositories, charts));
     rpc::serve(&service, storage.clone(), catalog.clone());
     serve_artifacts(&service, &args, &storage);
     catalog::sweep(&service, storage, catalog);
     service.run_until_shutdown().await
+}
+
+/// Adds the loops of chart repositories and charts. The catalog is complete: charts come from several kinds.
+fn start_helm(
+    service: &Service,
+    args: &Args,
+    (connector, storage, registries): (Connector, Storage, Registries),
+    catalog: &Catalog,
+    (repositories, charts): (Cache<HelmRepository>, Cache<HelmChart>),
+) {
+    let (limits, concurrent) = (args.helm_limits(), args.runtime.concurrent(CONCURRENT));
+    let indexes = IndexCache::new(args.helm_cache_max_size, args.helm_cache_ttl.to_std());
+    service.metrics().register(|registry| indexes.register(registry));
+    let reconciler = HelmChartReconciler {
+        connector: connector.clone(),
+        registries,
+        storage: storage.clone(),
+        limits,
+        catalog: catalog.clone(),
+        repositories: repositories.clone(),
+        indexes,
+        requeue: args.runtime.requeue_dependency.to_std(),
+    };
+    let queue = control(service, charts.clone(), reconciler, concurrent);
+    helm_chart::wake(catalog, &charts, &queue);
+    control(service, repositories, HelmRepositoryReconciler { connector, storage, limits }, concurrent);
 }
 
 /// Adds the loop of a kind.

@@ -1,8 +1,10 @@
 //! One download, put down in a temporary file while it is hashed and counted.
 
 use super::{FetchError, shown};
+use bytes::Bytes;
 use reqwest::{RequestBuilder, Response};
 use std::fs::File;
+use std::io::Read;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use url::Url;
 use weir_artifact::{Algorithm, Hasher};
@@ -22,6 +24,16 @@ impl Fetched {
     #[must_use]
     pub fn sha256(&self) -> &str {
         &self.sha256
+    }
+
+    /// Its bytes in memory, which are as many as its cap allowed. Blocks on the disk.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn into_bytes(mut self) -> std::io::Result<Bytes> {
+        let mut bytes = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());
+        self.file.read_to_end(&mut bytes)?;
+        Ok(bytes.into())
     }
 }
 

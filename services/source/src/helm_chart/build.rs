@@ -94,8 +94,10 @@ impl HelmChartReconciler {
         order: &Order,
     ) -> Result<Build, Failure> {
         match origin {
-            Origin::Index { repository, index } => self.from_index(attempt.key(), repository, index, order).await,
-            Origin::Registry { repository } => self.from_registry(attempt.key(), repository, order).await,
+            Origin::Index { repository, index } => {
+                self.from_index(attempt.key(), repository, index, order).await
+            }
+            Origin::Registry { repository } => self.from_registry(repository, order).await,
             Origin::Tree { artifact } => self.from_tree(attempt.key(), artifact, order).await,
         }
     }

@@ -52,9 +52,9 @@ pub(super) fn order(object: &HelmChart, known: Option<&Artifact>, revision: Opti
         values_files,
         ignores_missing: spec.ignore_missing_values_files,
         metadata,
-        stored: stored(object, known).filter(|_| object.status.as_ref().is_some_and(|status| {
-            status.observed_generation == generation
-        })),
+        stored: stored(object, known).filter(|_| {
+            object.status.as_ref().is_some_and(|status| status.observed_generation == generation)
+        }),
     }
 }
 
@@ -90,7 +90,11 @@ fn short_revision(revision: &str) -> String {
 impl Order {
     /// The version that the chart gets.
     pub(super) fn version_of(&self, version: &str) -> Result<String, VersionMetadataError> {
-        if self.metadata.is_empty() { Ok(version.to_owned()) } else { version::with_metadata(version, &self.metadata) }
+        if self.metadata.is_empty() {
+            Ok(version.to_owned())
+        } else {
+            version::with_metadata(version, &self.metadata)
+        }
     }
 
     /// Whether a package as it is found is what is asked for.
@@ -100,7 +104,8 @@ impl Order {
 
     /// The values files of the stored chart, if it is the one that is asked for (SRC-CHT-7).
     pub(super) fn reusable(&self, name: &str, version: &str) -> Option<Vec<String>> {
-        let stored = self.stored.as_ref().filter(|stored| stored.name == name && stored.version == version)?;
+        let stored =
+            self.stored.as_ref().filter(|stored| stored.name == name && stored.version == version)?;
         Some(stored.values_files.clone().unwrap_or_else(|| self.values_files.clone()))
     }
 }
@@ -112,10 +117,12 @@ mod tests {
     use serde_json::{Value, json};
 
     fn object(spec: Value) -> HelmChart {
-        let mut whole = json!({"chart": "app", "interval": "1m", "sourceRef": {"kind": "GitRepository", "name": "a"}});
+        let mut whole =
+            json!({"chart": "app", "interval": "1m", "sourceRef": {"kind": "GitRepository", "name": "a"}});
         whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
         let status = json!({"observedGeneration": 2, "observedChartName": "app"});
-        serde_json::from_value(json!({"metadata": {"generation": 2}, "spec": whole, "status": status})).unwrap()
+        serde_json::from_value(json!({"metadata": {"generation": 2}, "spec": whole, "status": status}))
+            .unwrap()
     }
 
     #[rstest]

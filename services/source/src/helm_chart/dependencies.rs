@@ -58,13 +58,16 @@ impl HelmChartReconciler {
             let index = server.index(self.limits.index).await.map_err(|error| refuse(&error))?;
             let name = needed.name.clone();
             let releases = self.blocking_index(move || releases(index, &name)).await;
-            let releases = releases.map_err(|error| refuse(&error))?.ok_or_else(|| refuse(&SelectError::NoChart))?;
-            let release = version::select(&needed.name, &releases, &needed.version).map_err(|error| refuse(&error))?;
+            let releases =
+                releases.map_err(|error| refuse(&error))?.ok_or_else(|| refuse(&SelectError::NoChart))?;
+            let release =
+                version::select(&needed.name, &releases, &needed.version).map_err(|error| refuse(&error))?;
             let fetched = server.chart(&needed.name, release, self.limits.chart).await.map_err(|error| {
                 tracing::debug!(said = said(&error), "chart of a dependency was not downloaded");
                 refuse(&format!("chart download of version '{}' failed: {error}", release.version))
             })?;
-            fetched.into_bytes().await.map_err(|error| refuse(&error))?
+            let read = self.storage.blocking(move || fetched.into_bytes()).await.and_then(|package| package);
+            read.map_err(|error| refuse(&error))?
         };
         let limits = self.limits;
         let load = move || Chart::from_archive(&package, &limits);
@@ -123,7 +126,12 @@ fn releases(raw: Fetched, name: &str) -> Result<Option<Vec<index::Release>>, Ind
 }
 
 /// A chart of the same source.
-fn local(files: &Files, path: Option<&RelPath>, needed: &Dependency, limits: &Limits) -> Result<Chart, Failure> {
+fn local(
+    files: &Files,
+    path: Option<&RelPath>,
+    needed: &Dependency,
+    limits: &Limits,
+) -> Result<Chart, Failure> {
     let refuse = |error: &dyn Display| failed("local ", needed, error);
     let tree = files.tree().map_err(|error| refuse(&error))?;
     let not_found = || {
@@ -135,7 +143,9 @@ fn local(files: &Files, path: Option<&RelPath>, needed: &Dependency, limits: &Li
         refuse(&format!("failed to load chart from '/{path}' (reference '{}'): {error}", needed.repository))
     };
     let chart = match weir_helm::chart::find(&tree, path).map_err(|error| refuse(&error))? {
-        Some(TreeKind::Directory) => Chart::from_tree(&tree, path, limits).map_err(|error| load_failure(&error))?,
+        Some(TreeKind::Directory) => {
+            Chart::from_tree(&tree, path, limits).map_err(|error| load_failure(&error))?
+        }
         Some(TreeKind::File { .. }) => {
             let read = weir_helm::chart::read(&tree, path.ok_or_else(not_found)?, limits.chart);
             let package = read.map_err(|error| load_failure(&error))?.ok_or_else(not_found)?;

@@ -10,8 +10,6 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 use weir_api::{Artifact, HelmRepository};
@@ -42,8 +40,8 @@ struct EventLabels {
 impl IndexCache {
     /// Keeps the versions of at most `capacity` charts, each until it was not used for `life`; none is kept for 0.
     pub(crate) fn new(capacity: usize, life: Duration) -> IndexCache {
-        let charts = (capacity > 0)
-            .then(|| Cache::builder().max_capacity(capacity as u64).time_to_idle(life).build());
+        let charts =
+            (capacity > 0).then(|| Cache::builder().max_capacity(capacity as u64).time_to_idle(life).build());
         IndexCache { charts, events: Family::default() }
     }
 
@@ -106,7 +104,7 @@ impl HelmChartReconciler {
         let fetched = server.chart(&order.chart, release, self.limits.chart).await.map_err(|error| {
             pull_failure(&said(&error), format!("failed to download chart for remote reference: {error}"))
         })?;
-        let package = self.storage.blocking(move || whole(fetched.file)).await.and_then(|package| package);
+        let package = self.storage.blocking(move || fetched.into_bytes()).await.and_then(|package| package);
         self.finished(order, version, package.map_err(|error| Step::Pull.failed(error))?).await
     }
 
@@ -133,7 +131,12 @@ impl HelmChartReconciler {
     }
 
     /// Makes of a package as it came what the object asks for.
-    pub(super) async fn finished(&self, order: &Order, version: String, package: Bytes) -> Result<Build, Failure> {
+    pub(super) async fn finished(
+        &self,
+        order: &Order,
+        version: String,
+        package: Bytes,
+    ) -> Result<Build, Failure> {
         let (limits, order) = (self.limits, order.clone());
         let work = move || finish(&order, version, package, &limits);
         self.storage.blocking(work).await.map_err(|error| Step::Package.failed(error))?
@@ -152,9 +155,17 @@ fn finish(order: &Order, version: String, package: Bytes, limits: &Limits) -> Re
     if order.is_plain() {
         chart.map_err(|error| Step::Pull.failed(error))?;
         let package = Some(package);
-        return Ok(Build { name, version, values_files: Vec::new(), is_packaged: false, package, resolved: 0 });
+        return Ok(Build {
+            name,
+            version,
+            values_files: Vec::new(),
+            is_packaged: false,
+            package,
+            resolved: 0,
+        });
     }
-    let mut chart = chart.map_err(|error| Step::Package.failed(format!("failed to load downloaded chart: {error}")))?;
+    let mut chart =
+        chart.map_err(|error| Step::Package.failed(format!("failed to load downloaded chart: {error}")))?;
     let failed = |error: ValuesError| Step::Values.failed(format!("failed to merge chart values: {error}"));
     let (merged, values_files) = merged(&chart, order).map_err(failed)?;
     replace_values(&mut chart, &merged)?;
@@ -188,12 +199,6 @@ pub(super) fn replace_values(chart: &mut Chart, merged: &Values) -> Result<(), F
         return Ok(());
     }
     Err(Step::Values.failed(format!("failed to locate values file: {VALUES_FILE}")))
-}
-
-fn whole(mut file: File) -> std::io::Result<Bytes> {
-    let mut package = Vec::new();
-    file.read_to_end(&mut package)?;
-    Ok(package.into())
 }
 
 /// What the server said, without addresses.

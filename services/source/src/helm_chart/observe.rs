@@ -73,7 +73,8 @@ impl HelmChartReconciler {
         };
         let artifact = artifact.ok_or_else(none)?;
         let at = Location::new(&kind, &key.namespace, &key.name).map_err(|_| none())?;
-        let (store, path, digest) = (self.storage.store().clone(), artifact.path.clone(), artifact.digest.clone());
+        let (store, path, digest) =
+            (self.storage.store().clone(), artifact.path.clone(), artifact.digest.clone());
         let verified = self.storage.blocking(move || store.verify(&at, &path, &digest)).await;
         match verified.unwrap_or(Err(VerifyError::Missing)) {
             Ok(()) => {

@@ -28,21 +28,36 @@ impl HelmChartReconciler {
     /// The chart of a registry.
     pub(super) async fn from_registry(
         &self,
-        _owner: &ObjectKey,
         repository: &HelmRepository,
         order: &Order,
     ) -> Result<Build, Failure> {
         check_name(&order.chart)?;
         let (mut registry, place) = self.registry(repository, &order.chart).await?;
-        let tag = wanted_version(&mut registry, order, &place).await?;
+        let tag = wanted_version(&mut registry, &order.version, &place).await?;
         let version = order.version_of(&tag).map_err(|error| Step::Metadata.failed(error))?;
         if let Some(values_files) = order.reusable(&order.chart, &version) {
             return Ok(stored(order, version, values_files));
         }
-        let reference = format!("{place}:{}", version::tag_of(&tag));
-        let package = pull(&mut registry, &version::tag_of(&tag), self.limits.chart).await;
-        let package = package.map_err(|error| error.failure(&reference))?;
+        let package = self.pull(&mut registry, &place, &tag).await?;
         self.finished(order, version, package).await
+    }
+
+    /// The package of the version that is meant, for charts that need it.
+    pub(super) async fn pull_version(
+        &self,
+        repository: &HelmRepository,
+        chart: &str,
+        wanted: &str,
+    ) -> Result<Bytes, Failure> {
+        let (mut registry, place) = self.registry(repository, chart).await?;
+        let version = wanted_version(&mut registry, wanted, &place).await?;
+        self.pull(&mut registry, &place, &version).await
+    }
+
+    async fn pull(&self, registry: &mut Registry, place: &str, version: &str) -> Result<Bytes, Failure> {
+        let tag = version::tag_of(version);
+        let package = pull(registry, &tag, self.limits.chart).await;
+        package.map_err(|error| error.failure(&format!("{place}:{tag}")))
     }
 
     /// The registry's repository of a chart, and its name for messages.
@@ -77,7 +92,8 @@ impl HelmChartReconciler {
         data: Option<&SecretData>,
         repository: &Repository,
     ) -> Result<RegistryCredentials, Failure> {
-        let name = object.spec.secret_ref.as_ref().map(|reference| reference.name.as_str()).unwrap_or_default();
+        let name =
+            object.spec.secret_ref.as_ref().map(|reference| reference.name.as_str()).unwrap_or_default();
         if let Some(data) = data {
             return registry_credentials(name, data, repository).map_err(|why| {
                 Failure::fetch(AUTHENTICATION_FAILED, format!("failed to configure login options: {why}"))
@@ -102,8 +118,9 @@ fn registry_credentials(
             .map_err(|error| format!("unable to load Docker config from Secret '{name}': {error}"))?;
         ring.add(config);
         let found = ring.lookup(repository.host(), repository.path()).into_iter().next();
-        return found
-            .ok_or_else(|| format!("no auth config for '{}' in the docker-registry Secret '{name}'", repository.host()));
+        return found.ok_or_else(|| {
+            format!("no auth config for '{}' in the docker-registry Secret '{name}'", repository.host())
+        });
     }
     let text = |key: &str| data.get(key).map(|value| String::from_utf8_lossy(value).into_owned());
     match (text("username").unwrap_or_default(), text("password").unwrap_or_default()) {
@@ -116,16 +133,19 @@ fn registry_credentials(
 }
 
 /// The version that is meant; a whole version is taken at its word.
-async fn wanted_version(registry: &mut Registry, order: &Order, place: &str) -> Result<String, Failure> {
-    if version::is_exact(&order.version) {
-        return Ok(order.version.clone());
+async fn wanted_version(registry: &mut Registry, wanted: &str, place: &str) -> Result<String, Failure> {
+    if version::is_exact(wanted) {
+        return Ok(wanted.to_owned());
     }
     let failed = |error: String| format!("failed to get chart version for remote reference: {error}");
     let tags = registry.tags(MAX_TAGS).await.map_err(|error| {
         let said = error.to_string();
-        pull_failure(&without_address(&said), failed(format!("could not get tags for {:?}: {error}", format!("{SCHEME}{place}"))))
+        pull_failure(
+            &without_address(&said),
+            failed(format!("could not get tags for {:?}: {error}", format!("{SCHEME}{place}"))),
+        )
     })?;
-    version::select_tag(&tags, &order.version).map_err(|error| Step::Pull.failed(failed(error.to_string())))
+    version::select_tag(&tags, wanted).map_err(|error| Step::Pull.failed(failed(error.to_string())))
 }
 
 /// Why a chart was not pulled.
@@ -139,7 +159,9 @@ enum PullError {
 impl PullError {
     fn failure(self, reference: &str) -> Failure {
         let failed = |why: String| {
-            format!("failed to download chart for remote reference: failed to get '{SCHEME}{reference}': {why}")
+            format!(
+                "failed to download chart for remote reference: failed to get '{SCHEME}{reference}': {why}"
+            )
         };
         match self {
             PullError::NotFound => {
@@ -188,10 +210,12 @@ fn chart_layer(manifest: &Manifest) -> Option<&Descriptor> {
 
 /// What a registry said, without the address that stands in front of it.
 fn without_address(said: &str) -> String {
-    said.rsplit_once(": ").map_or(said, |(before, _)| {
-        let start = before.find(": ").map_or(0, |at| at + 2);
-        said.get(start..).unwrap_or(said)
-    }).to_owned()
+    said.rsplit_once(": ")
+        .map_or(said, |(before, _)| {
+            let start = before.find(": ").map_or(0, |at| at + 2);
+            said.get(start..).unwrap_or(said)
+        })
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -213,7 +237,10 @@ mod tests {
     }
 
     #[rstest]
-    #[case("GET https://r/v2/tls/manifests/1: UNAUTHORIZED: authentication required", "UNAUTHORIZED: authentication required")]
+    #[case(
+        "GET https://r/v2/tls/manifests/1: UNAUTHORIZED: authentication required",
+        "UNAUTHORIZED: authentication required"
+    )]
     #[case("Get \"https://r/v2/tls/\": dial tcp: refused", "dial tcp: refused")]
     #[case("context deadline exceeded", "context deadline exceeded")]
     fn words_without_addresses(#[case] said: &str, #[case] expected: &str) {

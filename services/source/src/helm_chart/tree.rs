@@ -32,11 +32,10 @@ enum Found {
 }
 
 impl Files {
-    fn unpack(archive: File) -> io::Result<Files> {
+    fn unpack(archive: File, limits: weir_artifact::Limits) -> io::Result<Files> {
         let directory = tempfile::tempdir()?;
         let root = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority())?;
-        let untar = Untar::new(weir_artifact::Limits::default());
-        untar.to_directory(archive, &root).map_err(io::Error::other)?;
+        Untar::new(limits).to_directory(archive, &root).map_err(io::Error::other)?;
         Ok(Files { directory: Arc::new(directory) })
     }
 
@@ -59,7 +58,8 @@ impl HelmChartReconciler {
         let place = confined(&order.chart)
             .ok_or_else(|| Step::Reference.failed(format!("invalid chart path '{}'", order.chart)))?;
         let archive = self.open(artifact).map_err(read_failure)?;
-        let files = self.storage.blocking(move || Files::unpack(archive)).await;
+        let limits = self.storage.limits();
+        let files = self.storage.blocking(move || Files::unpack(archive, limits)).await;
         let files = files.and_then(|files| files).map_err(read_failure)?;
         let (limits, look) = (self.limits, (files.clone(), place.clone()));
         let found = self.blocking(move || find(&look.0, look.1.as_ref(), &limits)).await?;
@@ -74,7 +74,14 @@ impl HelmChartReconciler {
         let bytes = match found {
             Found::Package { bytes, .. } if !is_packaged => {
                 let package = Some(bytes);
-                return Ok(Build { name, version, values_files: Vec::new(), is_packaged, package, resolved: 0 });
+                return Ok(Build {
+                    name,
+                    version,
+                    values_files: Vec::new(),
+                    is_packaged,
+                    package,
+                    resolved: 0,
+                });
             }
             Found::Package { bytes, .. } => Some(bytes),
             Found::Directory { .. } => None,
@@ -113,7 +120,8 @@ fn find(files: &Files, place: Option<&RelPath>, limits: &Limits) -> Result<Found
             let missing = || refuse(&ChartError::NoChartFile { path: path.clone() });
             let file = file_at(&path).ok_or_else(missing)?;
             let description = chart::read(&tree, &file, limits.file).map_err(|error| refuse(&error))?;
-            let metadata = Metadata::parse(&description.ok_or_else(missing)?).map_err(|error| refuse(&error))?;
+            let metadata =
+                Metadata::parse(&description.ok_or_else(missing)?).map_err(|error| refuse(&error))?;
             metadata.validate().map_err(|error| refuse(&error))?;
             Ok(Found::Directory { metadata })
         }
@@ -121,7 +129,9 @@ fn find(files: &Files, place: Option<&RelPath>, limits: &Limits) -> Result<Found
             let missing = || refuse(&ChartError::NotFound { path: shown() });
             let read = chart::read(&tree, place.ok_or_else(missing)?, limits.chart);
             let bytes = read.map_err(|error| match error {
-                ChartError::FileTooLarge { path, limit, .. } => refuse(&ChartError::TooLarge { name: path, limit }),
+                ChartError::FileTooLarge { path, limit, .. } => {
+                    refuse(&ChartError::TooLarge { name: path, limit })
+                }
                 error => refuse(&error),
             });
             let bytes = bytes?.ok_or_else(missing)?;
@@ -155,7 +165,11 @@ fn loaded(
 }
 
 /// Merges values files of the source (SRC-CHT-15).
-fn merged(tree: &DirectoryTree, order: &Order, limits: &Limits) -> Result<Option<(Values, Vec<String>)>, Failure> {
+fn merged(
+    tree: &DirectoryTree,
+    order: &Order,
+    limits: &Limits,
+) -> Result<Option<(Values, Vec<String>)>, Failure> {
     if order.values_files.is_empty() {
         return Ok(None);
     }
@@ -173,7 +187,9 @@ fn merged(tree: &DirectoryTree, order: &Order, limits: &Limits) -> Result<Option
             None if order.ignores_missing => continue,
             None => {
                 let path = path.map(|path| path.to_string()).unwrap_or_default();
-                return Err(Step::Values.failed(ValuesError::MissingInSource { path, reference: file.clone() }));
+                return Err(
+                    Step::Values.failed(ValuesError::MissingInSource { path, reference: file.clone() })
+                );
             }
         }
         used.push(file.clone());

@@ -7,7 +7,9 @@ use weir_runtime::{Cache, Cause, ObjectKey, Queue};
 
 /// Lets new artifacts of sources wake the charts that are made of them.
 pub(crate) fn wake(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) {
-    for kind in catalog.kinds().filter(|kind| kind.group() == HelmChart::GROUP && kind.name() != HelmChart::KIND) {
+    for kind in
+        catalog.kinds().filter(|kind| kind.group() == HelmChart::GROUP && kind.name() != HelmChart::KIND)
+    {
         let (charts, queue) = (charts.clone(), queue.clone());
         kind.follow(Box::new(move |source| {
             for chart in charts.list().iter().filter(|chart| concerns(&source, chart)) {

@@ -23,9 +23,8 @@ pub(crate) fn is_oci(object: &HelmRepository) -> bool {
 
 /// The address of an index, or why it is none (SRC-HRP-1). Nothing else than a change of the object can help.
 pub(super) fn address(url: &str) -> Result<Url, Failure> {
-    let invalid = |why: &str| {
-        Failure::fetch("URLInvalid", format!("invalid Helm repository URL: {why}")).stalled()
-    };
+    let invalid =
+        |why: &str| Failure::fetch("URLInvalid", format!("invalid Helm repository URL: {why}")).stalled();
     if url.starts_with("oci://") {
         return Err(invalid("'oci' URL scheme cannot be used with 'default' HelmRepository type"));
     }
@@ -42,7 +41,8 @@ pub(super) fn address(url: &str) -> Result<Url, Failure> {
 
 /// An index that was not fetched (SRC-HRP-3).
 pub(super) fn fetch_failure(error: &FetchError) -> Failure {
-    let message = format!("failed to fetch Helm repository index: failed to cache index to temporary file: {error}");
+    let message =
+        format!("failed to fetch Helm repository index: failed to cache index to temporary file: {error}");
     Failure::fetch("Failed", message)
 }
 
@@ -50,12 +50,16 @@ pub(super) fn fetch_failure(error: &FetchError) -> Failure {
 pub(super) fn unchanged(artifact: Artifact, url: &str) -> Success {
     let told = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
     let message = stored_event(&artifact, url);
-    Success { unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)), ..Success::new(artifact, message) }
+    Success {
+        unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)),
+        ..Success::new(artifact, message)
+    }
 }
 
 /// What is told of a stored index.
 pub(super) fn stored_event(artifact: &Artifact, url: &str) -> String {
-    let size = artifact.size.map_or_else(|| "unknown size".to_owned(), |size| format!("size {}", human_size(size)));
+    let size =
+        artifact.size.map_or_else(|| "unknown size".to_owned(), |size| format!("size {}", human_size(size)));
     format!("stored fetched index of {size} from '{}'", go_url::without_user_info(url))
 }
 
@@ -104,9 +108,15 @@ mod tests {
     }
 
     #[rstest]
-    #[case("oci://r/charts", "invalid Helm repository URL: 'oci' URL scheme cannot be used with 'default' HelmRepository type")]
+    #[case(
+        "oci://r/charts",
+        "invalid Helm repository URL: 'oci' URL scheme cannot be used with 'default' HelmRepository type"
+    )]
     #[case("ftp://h/charts", "failed to construct Helm client: scheme \"ftp\" not supported")]
-    #[case("http://u:hunter2@h:port/", "invalid Helm repository URL: parse \"http://h:port/\": invalid port \":port\" after host")]
+    #[case(
+        "http://u:hunter2@h:port/",
+        "invalid Helm repository URL: parse \"http://h:port/\": invalid port \":port\" after host"
+    )]
     fn no_address(#[case] url: &str, #[case] expected: &str) {
         let failure = address(url).unwrap_err();
         assert_eq!(failure.message, expected);

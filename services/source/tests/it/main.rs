@@ -10,11 +10,14 @@
 
 mod budget;
 mod bytes;
+mod chart_server;
 mod durability;
 mod generator;
 mod git;
 mod git_content;
 mod grpc;
+mod helm_chart;
+mod helm_repository;
 mod oci;
 mod server;
 mod verify_git;

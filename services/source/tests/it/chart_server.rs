@@ -1,0 +1,109 @@
+//! A chart repository over HTTP, whose files a test puts there, and packages made by hand.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use flate2::{Compression, write::GzEncoder};
+use serde_json::json;
+
+#[derive(Clone)]
+pub struct ChartServer {
+    url: String,
+    state: Arc<Mutex<Shown>>,
+}
+
+#[derive(Default)]
+struct Shown {
+    files: BTreeMap<String, Vec<u8>>,
+    requests: Vec<(String, Option<String>)>,
+}
+
+async fn answer(State(state): State<Arc<Mutex<Shown>>>, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    let credentials = request.headers().get(header::AUTHORIZATION);
+    let credentials = credentials.map(|value| value.to_str().unwrap().to_owned());
+    let mut state = state.lock().unwrap();
+    state.requests.push((path.clone(), credentials.clone()));
+    if path.starts_with("/private/") && credentials.as_deref() != Some("Basic dXNlcjpwYXNz") {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    match state.files.get(&path) {
+        Some(content) => content.clone().into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+impl ChartServer {
+    pub async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let state = Arc::<Mutex<Shown>>::default();
+        let routes = Router::new().fallback(answer).with_state(state.clone());
+        tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        Self { url, state }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
+    pub fn put(&self, path: &str, content: impl Into<Vec<u8>>) {
+        self.state.lock().unwrap().files.insert(path.to_owned(), content.into());
+    }
+
+    /// Puts an index below `path` with these versions of `app`, and their packages beside it.
+    pub fn publish(&self, path: &str, versions: &[&str]) {
+        let mut entries = Vec::new();
+        for version in versions {
+            self.put(&format!("{path}/app-{version}.tgz"), chart("app", version, &[]));
+            entries.push(json!({
+                "apiVersion": "v2", "name": "app", "version": version, "created": "2026-01-01T00:00:00Z",
+                "urls": [format!("app-{version}.tgz")],
+            }));
+        }
+        let index =
+            json!({"apiVersion": "v1", "generated": "2026-01-01T00:00:00Z", "entries": {"app": entries}});
+        self.put(&format!("{path}/index.yaml"), index.to_string());
+    }
+
+    /// The paths that were asked for, with the credentials of each request.
+    pub fn requests(&self) -> Vec<(String, Option<String>)> {
+        self.state.lock().unwrap().requests.clone()
+    }
+
+    pub fn count(&self, path: &str) -> usize {
+        self.requests().iter().filter(|(asked, _)| asked == path).count()
+    }
+}
+
+/// A packaged chart with a template, default values, and more files.
+pub fn chart(name: &str, version: &str, more: &[(&str, &str)]) -> Vec<u8> {
+    let description = format!("apiVersion: v2\nname: {name}\nversion: {version}\n");
+    let mut files = vec![
+        ("Chart.yaml", description.as_str()),
+        ("values.yaml", "replicas: 1\nimage: {tag: a}\n"),
+        ("templates/cm.yaml", "kind: ConfigMap\n"),
+    ];
+    files.extend(more);
+    let files: Vec<(String, &[u8])> =
+        files.into_iter().map(|(path, text)| (format!("{name}/{path}"), text.as_bytes())).collect();
+    package(&files)
+}
+
+/// A gzipped tarball; names are written as they are.
+pub fn package(files: &[(String, &[u8])]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (name, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        header.set_cksum();
+        tar.append(&header, *content).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
