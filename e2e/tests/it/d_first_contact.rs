@@ -9,9 +9,14 @@ use weir_testkit::wait_ready;
 const PODINFO: &str = include_str!("manifests/d-podinfo.yaml");
 
 /// Kinds, plurals and short names of this version.
-const KINDS: [(&str, &str, &[&str]); 9] = [
+const KINDS: [(&str, &str, &[&str]); 14] = [
     ("gitrepositories", "GitRepository", &["gitrepo"]),
     ("ocirepositories", "OCIRepository", &["ocirepo"]),
+    ("buckets", "Bucket", &[]),
+    ("helmrepositories", "HelmRepository", &["helmrepo"]),
+    ("helmcharts", "HelmChart", &["hc"]),
+    ("externalartifacts", "ExternalArtifact", &["ea"]),
+    ("artifactgenerators", "ArtifactGenerator", &["ag"]),
     ("kustomizations", "Kustomization", &["ks"]),
     ("imagerepositories", "ImageRepository", &["imgrepo", "imagerepo"]),
     ("imagepolicies", "ImagePolicy", &["imgpol", "imagepol"]),

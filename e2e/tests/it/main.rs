@@ -9,5 +9,6 @@ mod bad_artifact;
 mod bad_input;
 mod c_image_loop;
 mod d_first_contact;
+mod e_generated;
 mod grpc_status;
 mod kill;

@@ -6,6 +6,7 @@ use weir_api::kustomize::CrossNamespaceSourceReference;
 use weir_api::{
     Artifact, Bucket, ExternalArtifact, GitRepository, Kustomization, OciRepository, SourceObject,
 };
+use weir_artifact::Revision;
 use weir_runtime::{Cache, ObjectKey};
 
 /// Metadata of an artifact with the revision that it was made from.
@@ -81,4 +82,28 @@ where
 /// The revision that an artifact was made from elsewhere, if it says so.
 pub(crate) fn origin_revision(artifact: &Artifact) -> Option<&str> {
     artifact.metadata.get(ORIGIN_REVISION).map(String::as_str).filter(|revision| !revision.is_empty())
+}
+
+/// Whether a revision that a status remembers is that of an artifact. Statuses that Flux wrote before 0.40 have it in
+/// another format, which is no news (SRC-TYP-7).
+pub(crate) fn is_revision(remembered: Option<&str>, revision: &str) -> bool {
+    remembered.is_some_and(|it| it == revision || Revision::normalise(it) == Revision::normalise(revision))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_revision;
+    use rstest::rstest;
+
+    const SHA: &str = "05770d51bf5487f95e421df60813d6c8bd5c4b63";
+
+    #[rstest]
+    #[case(format!("main/{SHA}"), true)]
+    #[case(format!("main@sha1:{SHA}"), true)]
+    #[case(format!("develop/{SHA}"), false)]
+    #[case(format!("main/{}", SHA.replace('0', "1")), false)]
+    fn an_old_format_is_no_new_revision(#[case] remembered: String, #[case] expected: bool) {
+        assert_eq!(is_revision(Some(&remembered), &format!("main@sha1:{SHA}")), expected);
+        assert!(!is_revision(None, "main"));
+    }
 }

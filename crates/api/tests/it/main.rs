@@ -3,6 +3,7 @@
 
 mod accepted;
 mod installation;
+mod migration;
 mod refused;
 mod versions;
 

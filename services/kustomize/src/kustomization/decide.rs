@@ -9,7 +9,7 @@ use super::Settings;
 use super::failure::Failure;
 use super::memory::{Inputs, Waiting};
 use super::observe::{Dependency, Observed};
-use crate::source::{Source, SourceId};
+use crate::source::{Source, SourceId, is_revision};
 
 /// What a run is to do.
 pub(crate) enum Plan {
@@ -126,7 +126,7 @@ fn ready(dependency: &Dependency, source: &SourceId, artifact: &Artifact) -> Res
         return Err(format!("dependency '{key}' is not ready"));
     }
     let applied = status.and_then(|status| status.last_applied_revision.as_deref());
-    if SourceId::of(found) == *source && applied != Some(artifact.revision.as_str()) {
+    if SourceId::of(found) == *source && !is_revision(applied, &artifact.revision) {
         return Err(format!("dependency '{key}' revision is not up to date"));
     }
     Ok(())

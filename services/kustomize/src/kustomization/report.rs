@@ -18,6 +18,7 @@ use super::decide::{conditions, is_healthy};
 use super::failure::{Class, Failure, reason};
 use super::inventory::to_status;
 use crate::cluster::GROUP;
+use crate::source::is_revision;
 
 /// Snapshots kept in the history (KS-STA-30).
 const MAX_HISTORY: usize = 5;
@@ -138,7 +139,7 @@ fn failed(
 }
 
 fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -> Outcome<Kustomization> {
-    let is_new = draft.status.last_applied_revision.as_deref() != Some(attempt.revision.as_str());
+    let is_new = !is_revision(draft.status.last_applied_revision.as_deref(), &attempt.revision);
     draft.tell_changes(attempt);
     draft.attempted(attempt);
     match health {

@@ -7,7 +7,7 @@ use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, condition};
 
 use super::decide::conditions;
 use super::observe::dependencies_of;
-use crate::source::SourceId;
+use crate::source::{SourceId, is_revision};
 
 /// A source has a new artifact.
 pub(crate) fn wake_by_source<S: SourceObject>(
@@ -17,7 +17,7 @@ pub(crate) fn wake_by_source<S: SourceObject>(
 ) {
     let artifact = |object: &Option<Arc<S>>| object.as_ref().and_then(|object| object.artifact().cloned());
     let (Some(latest), Some(new)) = (change.latest(), artifact(&change.new)) else { return };
-    if artifact(&change.old).is_some_and(|old| old.revision == new.revision) {
+    if is_revision(artifact(&change.old).map(|old| old.revision).as_deref(), &new.revision) {
         return;
     }
     let id = SourceId { kind: S::KIND.to_owned(), key: ObjectKey::of(&**latest) };
@@ -34,7 +34,7 @@ fn has_seen(kustomization: &Kustomization, artifact: &Artifact) -> bool {
     let is_at_it = condition::is_ready(conditions) || condition::is_true(conditions, "Reconciling");
     let attempted =
         kustomization.status.as_ref().and_then(|status| status.last_attempted_revision.as_deref());
-    is_at_it && attempted == Some(artifact.revision.as_str())
+    is_at_it && is_revision(attempted, &artifact.revision)
 }
 
 /// A Kustomization has become ready, or ready for another revision: those that wait for it start at once.

@@ -8,6 +8,7 @@
     unreachable_pub
 )]
 
+mod adoption;
 mod budget;
 mod bytes;
 mod chart_server;
