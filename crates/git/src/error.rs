@@ -259,13 +259,17 @@ impl Error {
     }
 }
 
-/// A URL as it may be shown: the password, if it has one, is left out; a user name alone is not a secret.
+/// A URL as it may be shown: without user info and query, except for the user of an SSH URL without password.
 pub(crate) fn without_password(text: &str) -> String {
-    match url::Url::parse(text) {
-        Ok(mut url) if url.password().is_some() => {
-            let cleared = url.set_password(None).and_then(|()| url.set_username(""));
-            if cleared.is_ok() { url.to_string() } else { String::new() }
-        }
-        _ => text.to_owned(),
+    let Ok(mut url) = url::Url::parse(text) else { return text.to_owned() };
+    // Over HTTP the user alone may be a token, and so may what stands in the query.
+    let has_user = url.scheme().starts_with("http") && !url.username().is_empty();
+    if url.query().is_none() && url.password().is_none() && !has_user {
+        return text.to_owned();
     }
+    if url.query().is_some() {
+        url.set_query(Some("..."));
+    }
+    let cleared = url.set_password(None).and_then(|()| url.set_username(""));
+    if cleared.is_ok() { url.to_string() } else { String::new() }
 }

@@ -128,7 +128,7 @@ impl FaultProxy {
         }
     }
 
-    /// Request lines so far (HTTP), those included that met a fault.
+    /// Request lines so far (HTTP), or an empty one for each connection (TCP), those included that met a fault.
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
         self.shared.requests.lock().clone()
@@ -171,6 +171,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, is_http: bool) {
 }
 
 async fn tcp(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
+    shared.requests.lock().push(String::new());
     let fault = shared.fault("");
     match fault {
         Fault::Away => return Ok(()),

@@ -27,8 +27,13 @@ pub(crate) fn parse(text: &str) -> Result<Url, String> {
     Url::parse(text).map_err(|error| refuse(error.to_string()))
 }
 
-/// The text without `user:password@`, for messages; it need not be a URL.
+/// The text without `user:password@` and without what its query says (tokens and signatures stand there), for messages;
+/// it need not be a URL.
 pub(crate) fn without_user_info(text: &str) -> String {
+    let text = match text.split_once('?') {
+        Some((before, _)) => &format!("{before}?..."),
+        None => text,
+    };
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     match rest.get(..end).and_then(|authority| authority.rfind('@')) {
@@ -63,6 +68,7 @@ mod tests {
     #[rstest]
     #[case("http://user:hunter2@[::1/a", "http://[::1/a")]
     #[case("http://h/a@b", "http://h/a@b")]
+    #[case("http://u:p@h/a?sig=secret", "http://h/a?...")]
     fn user_info_is_not_shown(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(super::without_user_info(text), shown);
     }

@@ -11,6 +11,13 @@ const MAX_HEAD: usize = 256 * 1024;
 
 /// Serves one request; the connection ends with its answer.
 pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
+    let mut first = [0];
+    client.peek(&mut first).await?;
+    if !first[0].is_ascii_uppercase() {
+        // A client that tries TLS first gets the answer that the server gives to that.
+        let mut server = TcpStream::connect(&shared.upstream).await?;
+        return tokio::io::copy_bidirectional(&mut client, &mut server).await.map(drop);
+    }
     let (head, rest) = read_head(&mut client, Vec::new()).await?;
     let line = head.lines().next().unwrap_or_default().to_owned();
     shared.requests.lock().push(line.clone());

@@ -1,0 +1,151 @@
+//! The pages about sources: their examples are taken by the API server, their tables are what the code says.
+//! `WEIR_REGENERATE=1` writes the tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+use serde_json::json;
+use weir_source_controller::args::Args;
+use weir_testkit::{ControlPlane, Folder, GitServer, eventually, repo_path};
+
+use crate::world::{DEADLINE, World};
+
+/// Pages of tables, which this test writes.
+const GENERATED: [&str; 2] = ["flags.md", "metrics.md"];
+
+/// The code blocks of a page in a language.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let fence = format!("```{language}\n");
+    page.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+}
+
+fn pages() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(repo_path("docs/sources")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
+#[tokio::test]
+async fn every_example_is_taken_by_the_api_server() {
+    let plane = ControlPlane::shared().await.unwrap();
+    plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
+    let folder = Folder::new("examples").unwrap();
+    let mut refused = Vec::new();
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let examples = blocks(&text, "yaml");
+        if !GENERATED.iter().any(|name| page.ends_with(name)) {
+            assert!(!examples.is_empty(), "{} has no example", page.display());
+        }
+        for (number, example) in examples.into_iter().enumerate() {
+            for namespace in example.lines().filter_map(|line| line.trim().strip_prefix("namespace: ")) {
+                plane.namespace(namespace.trim()).await.unwrap();
+            }
+            let file = folder.write("example.yaml", example).unwrap();
+            let file = file.display().to_string();
+            let apply = ["apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", &file];
+            if let Err(error) = plane.kubectl(&apply).await {
+                refused.push(format!("{} example {}: {error}", page.display(), number + 1));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+/// Compares a page with what it should be, or writes it.
+fn assert_current(name: &str, generated: &str) {
+    let path = repo_path("docs/sources").join(name);
+    if std::env::var_os("WEIR_REGENERATE").is_some() {
+        std::fs::write(&path, generated).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == generated,
+        "docs/sources/{name} is stale: WEIR_REGENERATE=1 cargo test -p weir-source-controller --test it docs"
+    );
+}
+
+#[test]
+fn the_table_of_flags_is_current() {
+    let mut page = String::from(
+        "# Flags of the source service\n\nWritten by the test `docs` from the code. Flux's names and defaults hold.\n\n\
+         | Flag | Default | Variable | Meaning |\n|---|---|---|---|\n",
+    );
+    let command = Args::command();
+    let mut rows = BTreeMap::new();
+    for argument in command.get_arguments() {
+        let Some(flag) = argument.get_long() else { continue };
+        let defaults: Vec<_> = argument.get_default_values().iter().map(|it| it.to_string_lossy()).collect();
+        let variable = argument.get_env().map(|it| it.to_string_lossy()).unwrap_or_default();
+        let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default().replace('\n', " ");
+        rows.insert(
+            flag,
+            format!(
+                "| `--{flag}` | {} | {} | {} |\n",
+                code(&defaults.join(",")),
+                code(&variable),
+                help.replace('|', "\\|")
+            ),
+        );
+    }
+    page.extend(rows.into_values());
+    assert_current("flags.md", &page);
+}
+
+/// What a scrape says of one metric.
+#[derive(Default)]
+struct Metric {
+    kind: String,
+    help: String,
+    labels: BTreeSet<String>,
+}
+
+/// Reads the text format of Prometheus as far as names, types, texts and labels go.
+fn metrics(scrape: &str) -> BTreeMap<String, Metric> {
+    let mut found: BTreeMap<String, Metric> = BTreeMap::new();
+    for line in scrape.lines() {
+        if let Some((name, help)) = line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' ')) {
+            help.clone_into(&mut found.entry(name.to_owned()).or_default().help);
+        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' '))
+        {
+            kind.clone_into(&mut found.entry(name.to_owned()).or_default().kind);
+        } else if let Some((sample, labels)) = line.split_once('{') {
+            // A sample's name is its metric's with a suffix at most.
+            let metric = found.iter_mut().rev().find(|(name, _)| sample.starts_with(name.as_str()));
+            let Some((_, metric)) = metric else { continue };
+            let labels = labels.split("\",").filter_map(|label| label.split_once('=')).map(|(name, _)| name);
+            metric.labels.extend(labels.filter(|name| *name != "le").map(str::to_owned));
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn the_table_of_metrics_is_current() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    world.git("good", &server.url("app"), json!({})).await;
+    world.git("bad", &server.url("nothing"), json!({})).await;
+    world.ready("GitRepository", "good").await;
+    world.failure("GitRepository", "bad").await;
+    let url = format!("http://127.0.0.1:{}/metrics", world.metrics);
+    let scrape = eventually("metrics of both", DEADLINE, async || {
+        let text = reqwest::get(&url).await.ok()?.text().await.ok()?;
+        (text.contains("result=\"requeue_after\"") && text.contains("result=\"error\"")).then_some(text)
+    })
+    .await
+    .unwrap();
+    let mut page = String::from(
+        "# Metrics of the source service\n\nWritten by the test `docs` from what a running service says. A counter's samples \
+         end with `_total`, those of a\nhistogram with `_bucket`, `_sum` and `_count`. Series of an object go with it.\n\n\
+         | Metric | Type | Labels | Meaning |\n|---|---|---|---|\n",
+    );
+    for (name, Metric { kind, help, labels }) in metrics(&scrape) {
+        let labels: Vec<_> = labels.iter().map(|label| format!("`{label}`")).collect();
+        writeln!(page, "| `{name}` | {kind} | {} | {help} |", labels.join(", ")).unwrap();
+    }
+    assert_current("metrics.md", &page);
+}

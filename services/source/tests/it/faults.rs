@@ -1,0 +1,116 @@
+//! Servers that are slow, break off, lie or refuse, and an API server that is away.
+
+use std::time::Duration;
+
+use rstest::rstest;
+use serde_json::json;
+use weir_artifact::Limits;
+use weir_artifact::fetch::Fetcher;
+use weir_testkit::{ControlPlane, Fault, FaultProxy, Folder, GitServer, Registry, eventually};
+
+use crate::world::{DEADLINE, Setup, World, files, paths};
+
+const GIT: &str = "GitRepository";
+const OCI: &str = "OCIRepository";
+
+/// Larger than a packet, and different from line to line.
+fn large(line: &str) -> String {
+    (0..20_000).map(|number| format!("{line} {number:x}\n")).collect()
+}
+
+#[rstest]
+#[case(Fault::CutAfter(0))]
+#[case(Fault::CutAfter(100))]
+#[case(Fault::CorruptAt(0))]
+#[case(Fault::CorruptAt(500))]
+#[case(Fault::Status(429, Some(1)))]
+#[case(Fault::Status(500, None))]
+#[case(Fault::Status(503, Some(1)))]
+#[case(Fault::ContentLength(-20))]
+#[case(Fault::ContentLength(20))]
+#[tokio::test]
+async fn a_spoiled_layer_is_never_advertised(#[case] fault: Fault) {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let proxy = FaultProxy::http(registry.address()).await.unwrap();
+    registry.push_artifact("app", "latest", &[("a.txt", &large("old"))]).await.unwrap();
+    world.oci("app", &proxy.url(&registry.url("app")), json!({})).await;
+    let old = world.ready(OCI, "app").await;
+    let new = registry.push_artifact("app", "latest", &[("a.txt", &large("new"))]).await.unwrap();
+    proxy.set_for("/blobs/", usize::MAX, fault);
+    world.reconciled(OCI, "app").await;
+    let status = world.api(OCI).await.get("app").await.unwrap().data["status"].clone();
+    assert_eq!(status["artifact"]["digest"], old["artifact"]["digest"], "{fault:?}: {status:#}");
+    assert_eq!(world.failure(OCI, "app").await.0, "OCIArtifactLayerOperationFailed", "{fault:?}");
+    assert!(files(&old).await.values().next().unwrap().bytes.starts_with(b"old"));
+    proxy.set(Fault::None);
+    world.reconciled(OCI, "app").await;
+    let status = world.at(OCI, "app", &new).await;
+    assert!(files(&status).await.values().next().unwrap().bytes.starts_with(b"new"));
+}
+
+#[tokio::test]
+async fn consumers_take_no_spoiled_artifact() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.txt", &large("a"))]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    let status = world.ready(GIT, "app").await;
+    let proxy = FaultProxy::http(&format!("127.0.0.1:{}", world.http)).await.unwrap();
+    let (url, digest) =
+        (status["artifact"]["url"].as_str().unwrap(), status["artifact"]["digest"].as_str().unwrap());
+    let url = url.replace(&format!("127.0.0.1:{}", world.http), &proxy.address());
+    let fetch = async || Fetcher::new(Limits::default(), None).unwrap().files(&url, digest).await;
+    let size = status["artifact"]["size"].as_u64().unwrap();
+    let mut faults: Vec<Fault> = (0..10).map(|tenth| Fault::CutAfter(size * tenth / 10)).collect();
+    faults.extend((0..10).map(|tenth| Fault::CorruptAt(size * tenth / 10)));
+    faults.extend([
+        Fault::ContentLength(-1),
+        Fault::ContentLength(1),
+        Fault::Status(503, Some(1)),
+        Fault::Away,
+    ]);
+    for fault in faults {
+        proxy.set(fault);
+        assert!(fetch().await.is_err(), "{fault:?}");
+    }
+    proxy.set(Fault::Delay(Duration::from_millis(100)));
+    assert_eq!(fetch().await.unwrap().len(), 1);
+}
+
+/// A kubeconfig that leads through a proxy.
+fn through(plane: &ControlPlane, proxy: &FaultProxy, folder: &Folder) -> std::path::PathBuf {
+    let text = std::fs::read_to_string(plane.weir_kubeconfig_path()).unwrap();
+    let server = plane.server().trim_start_matches("https://").trim_end_matches('/');
+    assert!(text.contains(server), "{text}");
+    folder.write("kubeconfig", &text.replace(server, &proxy.address())).unwrap()
+}
+
+#[tokio::test]
+async fn an_api_server_that_is_away_for_a_while_costs_nothing_but_time() {
+    let plane = ControlPlane::shared().await.unwrap();
+    let server = GitServer::start().await.unwrap();
+    let repository = server.repo("app").unwrap();
+    repository.commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    let upstream = plane.server().trim_start_matches("https://").trim_end_matches('/');
+    let proxy = FaultProxy::tcp(upstream).await.unwrap();
+    let folder = Folder::new("away").unwrap();
+    let kubeconfig = Some(through(plane, &proxy, &folder));
+    let mut world = World::start_as(Setup { kubeconfig, ..Setup::default() }).await;
+    // Looks every second, so that a run falls into the time without an API server.
+    world.git("app", &server.url("app"), json!({"interval": "1s"})).await;
+    let before = world.ready(GIT, "app").await;
+
+    proxy.set(Fault::Away);
+    proxy.forget_requests();
+    let new = repository.commit("main", "second", &[("b.yaml", "b")]).unwrap();
+    world.git("late", &server.url("app"), json!({})).await;
+    // Refused more than once: by the watch and by the write of the new artifact.
+    eventually("the API server to be missed", DEADLINE, async || (proxy.requests().len() > 4).then_some(()))
+        .await
+        .unwrap();
+    world.controller.check_running().unwrap();
+    assert_eq!(paths(&before).await, ["a.yaml"], "what was advertised is still served");
+
+    proxy.set(Fault::None);
+    assert_eq!(paths(&world.at(GIT, "app", &new).await).await, ["a.yaml", "b.yaml"]);
+    assert_eq!(paths(&world.ready(GIT, "late").await).await, ["a.yaml", "b.yaml"]);
+}
