@@ -151,6 +151,12 @@ impl Store {
         Ok(Store { root: Arc::new(root), options: Arc::new(options), partials: Arc::default() })
     }
 
+    /// The algorithm of the store's digests.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.options.algorithm
+    }
+
     /// The URL under which consumers find a stored path.
     #[must_use]
     pub fn url(&self, path: &RelPath) -> String {

@@ -129,6 +129,12 @@ impl Error {
         matches!(self, Error::Refused { status: StatusCode::PRECONDITION_FAILED, .. })
     }
 
+    /// Whether content broke off on its way.
+    #[must_use]
+    pub fn is_broken_off(&self) -> bool {
+        matches!(self, Error::Truncated { .. } | Error::Transport { is_transient: true, .. })
+    }
+
     /// Whether another try may help.
     pub(crate) fn is_transient(&self) -> bool {
         match self {

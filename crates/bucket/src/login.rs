@@ -6,12 +6,12 @@ mod microsoft;
 mod sts;
 
 pub use google::ServiceAccount;
-pub use microsoft::{Application, Proof};
+pub use microsoft::{Application, Proof, managed_identity};
+pub use reqwest::Client;
 pub use sts::{ldap, web_identity};
 
 use crate::error::Error;
 use crate::send::Sender;
-use reqwest::Client;
 use secrecy::SecretString;
 use serde::Deserialize;
 use std::time::{Duration, SystemTime};
@@ -37,8 +37,9 @@ pub struct Session<T> {
 #[derive(Deserialize)]
 struct TokenAnswer {
     access_token: String,
+    /// A number, or one in a text (Azure's machines).
     #[serde(default)]
-    expires_in: Option<u64>,
+    expires_in: serde_json::Value,
 }
 
 /// Posts a form to a token server.
@@ -53,9 +54,17 @@ async fn token(
         request.map_err(|error| Error::malformed("token request", error.without_url()))
     };
     let body = Sender::new(client.clone(), secrets).body("token", MAX_SESSION_BYTES, make).await?;
+    read_token(&body)
+}
+
+fn read_token(body: &[u8]) -> Result<Session<SecretString>, Error> {
     let answer: TokenAnswer =
-        serde_json::from_slice(&body).map_err(|_| Error::malformed("token", "it is not a token answer"))?;
-    let life = answer.expires_in.map_or(DEFAULT_LIFE, Duration::from_secs);
+        serde_json::from_slice(body).map_err(|_| Error::malformed("token", "it is not a token answer"))?;
+    let seconds = match &answer.expires_in {
+        serde_json::Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
+    };
+    let life = seconds.map_or(DEFAULT_LIFE, Duration::from_secs);
     Ok(Session { credential: answer.access_token.into(), expires: SystemTime::now() + life })
 }
 

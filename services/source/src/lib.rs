@@ -14,6 +14,7 @@
 
 pub mod args;
 mod artifact_generator;
+mod bucket;
 mod catalog;
 mod external_artifact;
 mod git_repository;

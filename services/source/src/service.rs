@@ -1,6 +1,7 @@
 //! Wires the service together.
 
 use crate::args::{Args, CONCURRENT, GATES, WORKLOAD_IDENTITY};
+use crate::bucket::BucketReconciler;
 use crate::catalog::Catalog;
 use crate::git_repository::{self, GitReconciler};
 use crate::helm_chart::{self, HelmChartReconciler, IndexCache};
@@ -14,6 +15,7 @@ use tokio::net::TcpListener;
 use weir_api::{FluxObject, HelmChart, HelmRepository};
 use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
 use weir_auth::TokenCache;
+use weir_bucket::Buckets;
 use weir_git::{Git, GitConfig, Stores};
 use weir_http::Clients;
 use weir_oci::Registries;
@@ -41,6 +43,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let oci_objects = catalog.add(&service).await?;
     let repositories: Cache<HelmRepository> = catalog.add(&service).await?;
     let charts: Cache<HelmChart> = catalog.add(&service).await?;
+    let bucket_objects = catalog.add(&service).await?;
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let secrets = Secrets::new(service.client().clone());
     let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);
@@ -65,15 +68,22 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
             args.runtime.token_cache_max_size.into(),
             args.runtime.token_cache_max_duration.to_std(),
         ),
-        secrets,
+        secrets: secrets.clone(),
         storage: storage.clone(),
         verdicts: Verdicts::default(),
+        workload_identity,
+    };
+    let bucket = BucketReconciler {
+        buckets: Buckets::default(),
+        secrets,
+        storage: storage.clone(),
         workload_identity,
     };
     git_repository::sweep(&service, storage.clone(), stores, git_objects.clone());
     let git_queue = control(&service, git_objects.clone(), git, concurrent);
     git_repository::wake(&git_objects, &git_queue);
     control(&service, oci_objects, oci, concurrent);
+    control(&service, bucket_objects, bucket, concurrent);
     let external = catalog.add_unsharded(&service).await?;
     artifact_generator::start(&service, &args, external, storage.clone()).await?;
     start_helm(&service, &args, helm, &catalog, (repositories, charts));

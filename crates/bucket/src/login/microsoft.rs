@@ -1,11 +1,13 @@
 //! Applications of Microsoft's identity platform, with a secret or a certificate.
 
-use super::{ASSERTION_LIFE, Session, seconds, token};
+use super::{ASSERTION_LIFE, MAX_SESSION_BYTES, Session, read_token, seconds, token};
 use crate::error::Error;
+use crate::send::Sender;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use reqwest::Client;
+use reqwest::header::HeaderValue;
+use reqwest::{Client, Method, Request};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use secrecy::{ExposeSecret, SecretString};
@@ -19,6 +21,10 @@ const SCOPE: &str = "https://storage.azure.com/.default";
 /// The public cloud's authority.
 const AUTHORITY: &str = "https://login.microsoftonline.com/";
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// Where an Azure machine tells who it is, and the variable that names another place.
+const MACHINE: &str = "http://169.254.169.254";
+const MACHINE_VARIABLE: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";
+const RESOURCE: &str = "https://storage.azure.com/";
 /// Certificates of a chain that are sent along.
 const MAX_CHAIN: usize = 10;
 
@@ -127,6 +133,36 @@ impl Application {
         let key = EncodingKey::from_rsa_pem(key.as_bytes()).map_err(|_| refuse("its key is no RSA key"))?;
         jsonwebtoken::encode(&header, &claims, &key).map_err(|_| refuse("its key cannot sign"))
     }
+}
+
+/// A token for storage, of an identity that was given to this machine.
+///
+/// # Errors
+/// When the machine cannot be asked, or has no such identity.
+pub async fn managed_identity(http: &Client, client: &str) -> Result<Session<SecretString>, Error> {
+    let host = std::env::var(MACHINE_VARIABLE).unwrap_or_else(|_| MACHINE.to_owned());
+    managed_identity_at(http, &host, client).await
+}
+
+async fn managed_identity_at(
+    http: &Client,
+    host: &str,
+    client: &str,
+) -> Result<Session<SecretString>, Error> {
+    let url = Url::parse(&format!("{}/metadata/identity/oauth2/token", host.trim_end_matches('/')));
+    let mut url = url.map_err(|error| Error::malformed("identity endpoint", error))?;
+    url.query_pairs_mut().extend_pairs([
+        ("api-version", "2018-02-01"),
+        ("resource", RESOURCE),
+        ("client_id", client),
+    ]);
+    let make = || {
+        let mut request = Request::new(Method::GET, url.clone());
+        request.headers_mut().insert("metadata", HeaderValue::from_static("true"));
+        Ok(request)
+    };
+    let body = Sender::new(http.clone(), Vec::new()).body("token", MAX_SESSION_BYTES, make).await?;
+    read_token(&body)
 }
 
 /// The part of a PEM text that is a private key.

@@ -9,6 +9,7 @@
 )]
 
 mod adoption;
+mod bucket;
 mod budget;
 mod bytes;
 mod chart_server;

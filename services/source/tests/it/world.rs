@@ -10,6 +10,7 @@ use weir_artifact::fetch::Fetcher;
 use weir_artifact::{FileMap, Limits};
 use weir_testkit::{
     ControlPlane, Folder, Process, condition, eventually, free_port, repo_path, touch_requested_at, wait_for,
+    wait_not_ready,
 };
 
 pub const DEADLINE: Duration = Duration::from_secs(30);
@@ -98,6 +99,13 @@ impl World {
         self.apply("OCIRepository", name, spec).await;
     }
 
+    pub async fn bucket(&self, name: &str, endpoint: &str, bucket: &str, more: Value) {
+        let mut spec =
+            json!({"endpoint": endpoint, "bucketName": bucket, "interval": "1h", "insecure": true});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.apply("Bucket", name, spec).await;
+    }
+
     pub async fn secret(&self, name: &str, kind: &str, data: Value) {
         let object = json!({
             "apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": {"name": name}, "stringData": data,
@@ -146,6 +154,12 @@ impl World {
         self.until(kind, name, "not Ready", failed).await;
         let object = self.api(kind).await.get(name).await.unwrap();
         let ready = condition(&object, "Ready").unwrap();
+        (ready.reason, ready.message)
+    }
+
+    /// Waits until Ready is False with a message that holds `part`; returns reason and message.
+    pub async fn failure_of(&self, kind: &str, name: &str, part: &str) -> (String, String) {
+        let ready = wait_not_ready(&self.api(kind).await, name, part, DEADLINE).await.unwrap();
         (ready.reason, ready.message)
     }
 

@@ -1,0 +1,157 @@
+//! Who asks for a bucket, and by which way: Secrets of the object, or the identity of the pod (SRC-BKT-7, 9…11).
+
+mod azure;
+mod s3;
+
+use super::BucketReconciler;
+use super::decide::{self, AZURE, GCP, GENERIC, provider};
+use crate::secrets::{self, SecretData, shown};
+use crate::source::{Attempt, Failure, Source};
+use secrecy::SecretString;
+use std::future::Future;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+use weir_api::Bucket;
+use weir_bucket::login::{Client, ServiceAccount, Session};
+use weir_bucket::{Error, GcsService, Service};
+use weir_http::Profile;
+
+/// Names an emulator to Google's own clients, and so to Flux.
+const GCS_EMULATOR: &str = "STORAGE_EMULATOR_HOST";
+
+impl BucketReconciler {
+    /// The bucket of an object, ready to be asked.
+    pub(super) async fn open(&self, attempt: &Attempt<'_, Bucket>) -> Result<weir_bucket::Bucket, Failure> {
+        let spec = &attempt.object.spec;
+        decide::check_sts(spec)?;
+        if spec.service_account_name.is_some() && !self.workload_identity {
+            let message = "to use spec.serviceAccountName for provider authentication please enable the \
+                           ObjectLevelWorkloadIdentity feature gate in the controller";
+            return Err(Failure::fetch(weir_api::reason::FEATURE_GATE_DISABLED, message).stalled());
+        }
+        let secret = self.secret(attempt, "").await?;
+        let http = self.transport(attempt).await?;
+        let login = Login { reconciler: self, attempt, secret, http: &http };
+        let service = match provider(spec) {
+            GCP => Service::Gcs(login.gcs().await?),
+            AZURE => Service::Azure(login.azure().await?),
+            _ => Service::S3(login.s3().await?),
+        };
+        let opened = self.buckets.open(&spec.bucket_name, service, &http);
+        opened.map_err(|error| confirm_failure(&spec.bucket_name, &error))
+    }
+
+    /// The data of `spec.secretRef`; `what` is a word for messages.
+    async fn secret(&self, attempt: &Attempt<'_, Bucket>, what: &str) -> Result<Option<SecretData>, Failure> {
+        let Some(reference) = &attempt.object.spec.secret_ref else { return Ok(None) };
+        self.read(attempt, &reference.name, what).await.map(Some)
+    }
+
+    async fn read(
+        &self,
+        attempt: &Attempt<'_, Bucket>,
+        name: &str,
+        what: &str,
+    ) -> Result<SecretData, Failure> {
+        let key = attempt.key();
+        self.secrets.secret(&key.namespace, name).await.map_err(|error| {
+            let place = shown(key, name);
+            decide::unauthenticated(format!("failed to get {what}secret '{place}': {error}"))
+        })
+    }
+
+    /// Certificates and proxy of the object.
+    async fn transport(&self, attempt: &Attempt<'_, Bucket>) -> Result<Profile, Failure> {
+        let (spec, key) = (&attempt.object.spec, attempt.key());
+        let mut profile = match &spec.cert_secret_ref {
+            Some(reference) if provider(spec) == GENERIC => secrets::tls(&self.secrets, key, &reference.name)
+                .await
+                .map_err(|error| decide::unauthenticated(format!("failed to get TLS config: {error}")))?,
+            _ => Profile::default(),
+        };
+        if let Some(reference) = &spec.proxy_secret_ref {
+            let proxy = secrets::proxy(&self.secrets, key, &reference.name).await;
+            let proxy = proxy
+                .map_err(|error| decide::unauthenticated(format!("failed to get proxy URL: {error}")))?;
+            profile.proxy = Some(proxy);
+        }
+        Ok(profile)
+    }
+}
+
+/// A bucket that cannot even be asked for.
+fn confirm_failure(name: &str, error: &Error) -> Failure {
+    decide::failed(format!("failed to confirm existence of '{name}' bucket: {error}"))
+}
+
+/// What a login has to go by.
+struct Login<'a> {
+    reconciler: &'a BucketReconciler,
+    attempt: &'a Attempt<'a, Bucket>,
+    /// The data of `spec.secretRef`.
+    secret: Option<SecretData>,
+    http: &'a Profile,
+}
+
+impl Login<'_> {
+    async fn gcs(&self) -> Result<GcsService, Failure> {
+        let emulator = std::env::var(GCS_EMULATOR).ok().filter(|host| !host.is_empty());
+        let emulator = emulator.map(|host| {
+            let url = if host.contains("://") { host } else { format!("http://{host}") };
+            Url::parse(&url).map_err(|error| decide::failed(format!("{GCS_EMULATOR}: {error}")))
+        });
+        let emulator = emulator.transpose()?;
+        let token = match &self.secret {
+            Some(data) => {
+                let key = data
+                    .get("serviceaccount")
+                    .ok_or_else(|| self.invalid("required fields 'serviceaccount'"))?;
+                let account = ServiceAccount::parse(key).map_err(|error| self.invalid(&error.to_string()))?;
+                Some(self.session(account.token(&self.client()?)).await?)
+            }
+            None if emulator.is_some() => None,
+            None => return Err(self.unsupported()),
+        };
+        Ok(GcsService { emulator, token })
+    }
+
+    /// What a session is about, if it comes in time.
+    async fn session<T>(&self, login: impl Future<Output = Result<Session<T>, Error>>) -> Result<T, Failure> {
+        let deadline = Instant::now() + self.attempt.object.timeout();
+        let refused = |error: String| {
+            let provider = provider(&self.attempt.object.spec);
+            decide::unauthenticated(format!("failed to get credential from {provider}: {error}"))
+        };
+        match timeout_at(deadline, login).await {
+            Ok(Ok(session)) => Ok(session.credential),
+            Ok(Err(error)) => Err(refused(error.to_string())),
+            Err(_) => Err(refused("context deadline exceeded".to_owned())),
+        }
+    }
+
+    fn client(&self) -> Result<Client, Failure> {
+        let client = self.reconciler.buckets.client(self.http);
+        client.map_err(|error| decide::unauthenticated(format!("failed to get TLS config: {error}")))
+    }
+
+    /// The Secret does not hold what it should.
+    fn invalid(&self, why: &str) -> Failure {
+        let reference = self.attempt.object.spec.secret_ref.as_ref();
+        let name = reference.map_or("", |reference| reference.name.as_str());
+        decide::unauthenticated(format!("invalid '{name}' secret data: {why}"))
+    }
+
+    /// The text of a field of the Secret.
+    fn text(&self, field: &str) -> Option<String> {
+        secrets::text(self.secret.as_ref()?, field)
+    }
+
+    fn hidden(&self, field: &str) -> Option<SecretString> {
+        self.text(field).map(SecretString::from)
+    }
+
+    fn unsupported(&self) -> Failure {
+        let provider = provider(&self.attempt.object.spec);
+        Failure::unsupported(&format!("login with provider '{provider}' and no Secret"))
+    }
+}

@@ -1,0 +1,64 @@
+//! Downloading what is in the index and making the artifact of it (SRC-BKT-3, SRC-BKT-4).
+
+use super::BucketReconciler;
+use super::decide::{self, Index};
+use super::download::Downloads;
+use crate::source::{Attempt, Failure, Published, Source, Success};
+use crate::storage::NewArtifact;
+use std::io::{self, Write};
+use tokio::time::timeout;
+use weir_api::Bucket;
+use weir_api::condition_type::STORAGE_OPERATION_FAILED;
+use weir_artifact::{DirectoryTree, archive};
+use weir_runtime::EventDraft;
+
+/// The link that always points at the newest artifact.
+const LATEST: &str = "latest.tar.gz";
+
+impl BucketReconciler {
+    /// Downloads the objects, stores the artifact, and notes with which settings.
+    pub(super) async fn act(
+        &self,
+        attempt: &mut Attempt<'_, Bucket>,
+        bucket: &weir_bucket::Bucket,
+        mut index: Index,
+    ) -> Result<Success, Failure> {
+        let algorithm = self.storage.store().algorithm();
+        let revision = index.revision(algorithm);
+        attempt.progress(format!("building artifact: new upstream revision '{revision}'"));
+        let name = attempt.object.spec.bucket_name.clone();
+        let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
+        let directory = self.storage.blocking(tempfile::tempdir).await.flatten();
+        let directory = directory.map_err(|error| work_failure(&error))?;
+        let downloads = Downloads::into(directory.path(), self.storage.clone());
+        let downloads = downloads.map_err(|error| work_failure(&error))?;
+        let failed = |error: String| decide::failed(format!("fetch from bucket '{name}' failed: {error}"));
+        let fetched = timeout(attempt.object.timeout(), downloads.fetch_all(bucket, &mut index)).await;
+        fetched.map_err(|_| failed("context deadline exceeded".to_owned()))?.map_err(failed)?;
+
+        // Objects may have changed since they were listed: the artifact is of what was read.
+        let digest = index.digest(algorithm);
+        let latest = self.storage.url(&at, LATEST);
+        let new = NewArtifact { at, file: format!("{}.tar.gz", digest.hex()), link: Some(LATEST) };
+        let fill = move |out: &mut dyn Write| {
+            archive::write(&DirectoryTree::open_path(directory.path())?, &|_, _| true, out)
+        };
+        let stored = self.storage.put(new, digest.to_string(), attempt.run.now, fill).await;
+        let artifact = stored.map_err(|error| Failure::storage(&error))?;
+        let ignore = attempt.object.spec.ignore.clone();
+        let status = attempt.object.status.get_or_insert_default();
+        status.observed_ignore = ignore;
+        status.url = latest;
+        let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
+        let up_to_date = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
+        Ok(Success {
+            unchanged: is_same.then(|| EventDraft::trace("ArtifactUpToDate", up_to_date)),
+            ..Success::new(artifact, decide::stored_event(index.len(), &name))
+        })
+    }
+}
+
+fn work_failure(error: &io::Error) -> Failure {
+    let message = format!("failed to create temporary working directory: {error}");
+    Failure::new(STORAGE_OPERATION_FAILED, "DirectoryCreationFailed", message)
+}

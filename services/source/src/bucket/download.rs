@@ -1,0 +1,144 @@
+//! Objects on their way to a directory: some at a time, none of them outside it, no more bytes than fit.
+
+use super::decide::{self, Index};
+use crate::storage::Storage;
+use cap_std::fs::{Dir, File};
+use futures::{StreamExt, TryStreamExt, stream};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use weir_artifact::{Limits, RelPath};
+use weir_bucket::{Bucket, Object};
+
+/// Downloads at a time: enough to hide a distant server's latency, few enough for one connection each.
+const PARALLEL: usize = 64;
+/// Bytes of an object that are held in memory before they go to the disk.
+const BUFFER: usize = 256 << 10;
+/// Tries of an object whose content breaks off.
+const MAX_TRIES: u32 = 3;
+
+/// A directory into which objects are downloaded.
+pub(super) struct Downloads {
+    root: Arc<Dir>,
+    storage: Storage,
+    limits: Limits,
+    /// Bytes that may still come.
+    left: AtomicU64,
+}
+
+/// Why an object is not there.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error(transparent)]
+    Remote(#[from] weir_bucket::Error),
+    #[error(transparent)]
+    Disk(#[from] io::Error),
+    #[error("all objects together are larger than {limit} bytes")]
+    TooMuch { limit: u64 },
+}
+
+impl Downloads {
+    /// Downloads into `directory`, which must exist.
+    pub(super) fn into(directory: &Path, storage: Storage) -> io::Result<Downloads> {
+        let root = Dir::open_ambient_dir(directory, cap_std::ambient_authority())?;
+        let limits = Limits::default();
+        Ok(Downloads { root: Arc::new(root), storage, limits, left: AtomicU64::new(limits.unpacked) })
+    }
+
+    /// Downloads all objects of the index and notes in it what they were.
+    pub(super) async fn fetch_all(&self, bucket: &Bucket, index: &mut Index) -> Result<(), String> {
+        if index.size() > self.limits.unpacked {
+            return Err(Broken::TooMuch { limit: self.limits.unpacked }.to_string());
+        }
+        let wanted = self.paths(index)?;
+        let fetches = stream::iter(wanted).map(|(object, path)| self.fetch(bucket, object, path));
+        let mut fetched = fetches.buffer_unordered(PARALLEL);
+        while let Some((key, etag)) = fetched.try_next().await? {
+            index.note(&key, etag);
+        }
+        Ok(())
+    }
+
+    /// Where the objects go: no two to one place, and none elsewhere.
+    fn paths(&self, index: &Index) -> Result<Vec<(Object, RelPath)>, String> {
+        let (mut wanted, mut taken) = (Vec::with_capacity(index.len()), BTreeSet::new());
+        for object in index.objects() {
+            let failed =
+                |error: String| format!("failed to resolve path for '{}' object: {error}", object.key);
+            let path = decide::path(&object.key, self.limits.depth).map_err(failed)?;
+            if !taken.insert(path.clone()) {
+                return Err(failed(format!("another object has the path '{path}' too")));
+            }
+            wanted.push((object.clone(), path));
+        }
+        Ok(wanted)
+    }
+
+    /// Downloads an object: its key, and the etag of what came or nothing when it is gone.
+    async fn fetch(
+        &self,
+        bucket: &Bucket,
+        object: Object,
+        path: RelPath,
+    ) -> Result<(String, Option<String>), String> {
+        let mut tries = 1;
+        loop {
+            match self.try_fetch(bucket, &object, &path).await {
+                Ok(etag) => return Ok((object.key, etag)),
+                Err(Broken::Remote(error)) if error.is_broken_off() && tries < MAX_TRIES => {
+                    tracing::debug!(%error, key = object.key, tries, "download is tried again");
+                    tries += 1;
+                }
+                Err(error) => return Err(format!("failed to get '{}' object: {error}", object.key)),
+            }
+        }
+    }
+
+    async fn try_fetch(
+        &self,
+        bucket: &Bucket,
+        object: &Object,
+        path: &RelPath,
+    ) -> Result<Option<String>, Broken> {
+        let Some(mut download) = bucket.get(object, self.limits.file).await? else { return Ok(None) };
+        let (mut file, mut buffer) = (None, Vec::new());
+        while let Some(chunk) = download.next().await? {
+            self.take(chunk.len() as u64)?;
+            buffer.extend_from_slice(&chunk);
+            if buffer.len() >= BUFFER {
+                file = Some(self.append(path, file, std::mem::take(&mut buffer)).await?);
+            }
+        }
+        self.append(path, file, buffer).await?;
+        Ok(Some(download.etag().to_owned()))
+    }
+
+    fn take(&self, bytes: u64) -> Result<(), Broken> {
+        let rest = |left: u64| left.checked_sub(bytes);
+        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest);
+        taken.map(drop).map_err(|_| Broken::TooMuch { limit: self.limits.unpacked })
+    }
+
+    /// Writes to the file, which is made anew when it is not open yet.
+    async fn append(&self, path: &RelPath, file: Option<File>, bytes: Vec<u8>) -> io::Result<File> {
+        let (root, path) = (Arc::clone(&self.root), path.clone());
+        let write = move || {
+            let mut file = match file {
+                Some(file) => file,
+                None => create(&root, &path)?,
+            };
+            file.write_all(&bytes)?;
+            Ok(file)
+        };
+        self.storage.blocking(write).await.flatten()
+    }
+}
+
+fn create(root: &Dir, path: &RelPath) -> io::Result<File> {
+    if let Some(parent) = path.parent() {
+        root.create_dir_all(&parent)?;
+    }
+    root.create(path)
+}

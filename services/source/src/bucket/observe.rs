@@ -1,0 +1,51 @@
+//! What is in the bucket: is it there, what does it ignore, what does it list (SRC-BKT-1, SRC-BKT-8).
+
+use super::decide::{self, Index};
+use crate::source::{Failure, Source};
+use std::future::Future;
+use tokio::time::{Instant, timeout_at};
+use weir_api::Bucket;
+use weir_artifact::Limits;
+use weir_bucket::{Error, Object};
+use weir_ignore::{IGNORE_FILE, MAX_IGNORE_BYTES};
+
+/// The index of the bucket, in one `timeout` altogether.
+pub(super) async fn index(bucket: &mut weir_bucket::Bucket, object: &Bucket) -> Result<Index, Failure> {
+    let (spec, deadline) = (&object.spec, Instant::now() + object.timeout());
+    let name = &spec.bucket_name;
+    let exists = in_time(deadline, bucket.exists()).await.map_err(|error| {
+        decide::failed(format!("failed to confirm existence of '{name}' bucket: {error}"))
+    })?;
+    if !exists {
+        return Err(decide::failed(format!("bucket '{name}' not found")));
+    }
+    let ignore_file = in_time(deadline, ignore_file(bucket))
+        .await
+        .map_err(|error| decide::failed(format!("failed to get Etag for '{IGNORE_FILE}' object: {error}")))?;
+    let prefix = spec.prefix.as_deref().unwrap_or_default();
+    let listed = in_time(deadline, bucket.list(prefix, Limits::default().entries)).await.map_err(|error| {
+        decide::failed(format!(
+            "indexation of objects from bucket '{name}' failed: listing objects from bucket '{name}' failed: {error}"
+        ))
+    })?;
+    Ok(Index::of(listed, &decide::matcher(ignore_file.as_deref(), spec.ignore.as_deref())))
+}
+
+/// The ignore file in the root of the bucket, whatever the prefix.
+async fn ignore_file(bucket: &weir_bucket::Bucket) -> Result<Option<String>, Error> {
+    match bucket.get(&Object::newest(IGNORE_FILE), MAX_IGNORE_BYTES as u64).await? {
+        Some(download) => download.read().await.map(|text| Some(String::from_utf8_lossy(&text).into_owned())),
+        None => Ok(None),
+    }
+}
+
+/// An operation's result as text, if it comes before the deadline.
+pub(super) async fn in_time<T>(
+    deadline: Instant,
+    operation: impl Future<Output = Result<T, Error>>,
+) -> Result<T, String> {
+    match timeout_at(deadline, operation).await {
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(_) => Err("context deadline exceeded".to_owned()),
+    }
+}

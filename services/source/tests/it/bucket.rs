@@ -1,0 +1,207 @@
+//! `Bucket` from object to artifact on every kind of server, and what stops it.
+
+mod hostile;
+mod stand_in;
+
+use serde_json::{Value, json};
+use weir_testkit::{AZURITE_KEY, BucketProgram, BucketServer, touch_requested_at};
+
+use crate::world::{Setup, World, files, paths};
+use stand_in::StandIn;
+
+const BUCKET: &str = "Bucket";
+
+fn revision(status: &Value) -> String {
+    status["artifact"]["revision"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_bucket_becomes_an_artifact_and_follows() {
+    let Some(server) = BucketServer::start(BucketProgram::Moto).await.unwrap() else { return };
+    let world = World::start().await;
+    server.create("apps").await.unwrap();
+    let stored =
+        [(".sourceignore", "*.txt"), ("a.yaml", "a: 1\n"), ("n.txt", "n"), ("b/", ""), ("b/pic.png", "p")];
+    for (key, text) in stored {
+        server.put("apps", key, text).await.unwrap();
+    }
+    world.secret("keys", "Opaque", json!({"accesskey": "AKID", "secretkey": "secret"})).await;
+    let keys = json!({"name": "keys"});
+    world.bucket("all", server.address(), "apps", json!({"secretRef": keys})).await;
+    let some = json!({"secretRef": keys, "prefix": "b", "ignore": "x"});
+    world.bucket("some", server.address(), "apps", some).await;
+    let status = world.ready(BUCKET, "all").await;
+    // Nothing is excluded by default; the ignore file is obeyed and not archived (DEV 5).
+    assert_eq!(paths(&status).await, ["a.yaml", "b/pic.png"]);
+    assert!(status["url"].as_str().unwrap().ends_with("/all/latest.tar.gz"));
+    let message = format!("stored artifact: revision '{}'", revision(&status));
+    assert_eq!(status["conditions"][0]["message"], message);
+    assert!(status["artifact"]["path"].as_str().unwrap().contains(&revision(&status)["sha256:".len()..]));
+    let some = world.ready(BUCKET, "some").await;
+    assert_eq!(paths(&some).await, ["b/pic.png"]);
+    assert_eq!(some["observedIgnore"], "x");
+
+    server.put("apps", "a.yaml", "a: 2\n").await.unwrap();
+    server.delete("apps", "b/pic.png").await.unwrap();
+    let before = revision(&status);
+    touch_requested_at(&world.api(BUCKET).await, "all").await.unwrap();
+    let status = world
+        .until(BUCKET, "all", "a new revision", |object| {
+            object.data["status"]["artifact"]["revision"].as_str().is_some_and(|new| new != before)
+        })
+        .await;
+    let found = files(&status).await;
+    assert_eq!(found.keys().map(ToString::to_string).collect::<Vec<_>>(), ["a.yaml"]);
+    assert_eq!(found.values().next().unwrap().bytes, "a: 2\n");
+}
+
+#[tokio::test]
+async fn the_other_clouds() {
+    let google = BucketServer::start(BucketProgram::FakeGcs).await.unwrap();
+    let azure = BucketServer::start(BucketProgram::Azurite).await.unwrap();
+    let emulator = google.as_ref().map(|server| server.address().to_owned()).unwrap_or_default();
+    let environment = vec![("STORAGE_EMULATOR_HOST", emulator)];
+    let world = World::start_as(Setup { environment, ..Setup::default() }).await;
+    if let Some(server) = google {
+        server.create("apps").await.unwrap();
+        server.put("apps", "dir/a b.yaml", "a").await.unwrap();
+        world.bucket("google", "storage.googleapis.com", "apps", json!({"provider": "gcp"})).await;
+        assert_eq!(paths(&world.ready(BUCKET, "google").await).await, ["dir/a b.yaml"]);
+        world.bucket("nothing", "storage.googleapis.com", "none", json!({"provider": "gcp"})).await;
+        assert_eq!(world.failure(BUCKET, "nothing").await.1, "bucket 'none' not found");
+    }
+    if let Some(server) = azure {
+        server.create("apps").await.unwrap();
+        server.put("apps", "dir/a b.yaml", "a").await.unwrap();
+        world.secret("key", "Opaque", json!({"accountKey": AZURITE_KEY})).await;
+        world.secret("wrong", "Opaque", json!({"accountKey": "aHVudGVyMg=="})).await;
+        world.secret("nothing", "Opaque", json!({"other": "x"})).await;
+        let with = |secret: &str| json!({"provider": "azure", "secretRef": {"name": secret}});
+        for secret in ["key", "wrong", "nothing"] {
+            world.bucket(&format!("azure-{secret}"), &server.endpoint(), "apps", with(secret)).await;
+        }
+        let status = world.ready(BUCKET, "azure-key").await;
+        assert_eq!(paths(&status).await, ["dir/a b.yaml"]);
+        // Unchanged is unchanged (DEV 6).
+        touch_requested_at(&world.api(BUCKET).await, "azure-key").await.unwrap();
+        let again = world
+            .until(BUCKET, "azure-key", "handled", |object| {
+                object.data["status"]["lastHandledReconcileAt"].is_string()
+            })
+            .await;
+        assert_eq!(again["artifact"], status["artifact"]);
+        let (reason, message) = world.failure(BUCKET, "azure-wrong").await;
+        assert_eq!(reason, "BucketOperationFailed");
+        assert!(message.starts_with("failed to confirm existence of 'apps' bucket: "), "{message}");
+        let (reason, message) = world.failure(BUCKET, "azure-nothing").await;
+        assert_eq!(reason, "AuthenticationFailed");
+        assert!(message.starts_with("invalid 'nothing' secret data: requires a 'clientId' or "), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn keys_of_secrets() {
+    let (world, server) = (World::start().await, StandIn::start(Some("AKID")).await);
+    server.put("a.yaml", "a");
+    world.secret("ok", "Opaque", json!({"accesskey": "AKID", "secretkey": "hunter2"})).await;
+    world.secret("bad", "Opaque", json!({"accesskey": "NOPE", "secretkey": "hunter2"})).await;
+    world.secret("half", "Opaque", json!({"accesskey": "AKID"})).await;
+    let with = |field: &str, name: &str| json!({field: {"name": name}});
+    let refs = [("ok", "secretRef"), ("bad", "secretRef"), ("half", "secretRef"), ("missing", "secretRef")];
+    for (name, field) in refs.into_iter().chain([("cert", "certSecretRef"), ("proxy", "proxySecretRef")]) {
+        world.bucket(name, &server.address, "apps", with(field, name)).await;
+    }
+    world.bucket("none", &server.address, "apps", json!({})).await;
+    world.bucket("short", &server.address, "ap", json!({})).await;
+    world.bucket("refused", "127.0.0.1:1", "apps", json!({})).await;
+    world
+        .bucket("gate", &server.address, "apps", json!({"provider": "aws", "serviceAccountName": "x"}))
+        .await;
+    assert_eq!(paths(&world.ready(BUCKET, "ok").await).await, ["a.yaml"]);
+    let namespace = &world.namespace;
+    for (name, reason, message) in [
+        ("bad", "BucketOperationFailed", "failed to confirm existence of 'apps' bucket: InvalidAccessKeyId"),
+        ("none", "BucketOperationFailed", "failed to confirm existence of 'apps' bucket: Access Denied."),
+        (
+            "half",
+            "AuthenticationFailed",
+            "invalid 'half' secret data: required fields 'accesskey' and 'secretkey'",
+        ),
+        (
+            "missing",
+            "AuthenticationFailed",
+            &format!("failed to get secret '{namespace}/missing': secrets \"missing\" not found"),
+        ),
+        (
+            "cert",
+            "AuthenticationFailed",
+            &format!("failed to get TLS config: secret '{namespace}/cert' not found"),
+        ),
+        (
+            "proxy",
+            "AuthenticationFailed",
+            &format!("failed to get proxy URL: secret '{namespace}/proxy' not found"),
+        ),
+        (
+            "short",
+            "BucketOperationFailed",
+            "failed to confirm existence of 'ap' bucket: Bucket name cannot be shorter than 3 characters",
+        ),
+        (
+            "refused",
+            "BucketOperationFailed",
+            "failed to confirm existence of 'apps' bucket: Get \"http://127.0.0.1:1/apps/?location=\": \
+             dial tcp 127.0.0.1:1: connect: connection refused",
+        ),
+        (
+            "gate",
+            "FeatureGateDisabled",
+            "to use spec.serviceAccountName for provider authentication please enable the \
+             ObjectLevelWorkloadIdentity feature gate in the controller",
+        ),
+    ] {
+        let failure = world.failure(BUCKET, name).await;
+        assert_eq!(failure, (reason.to_owned(), message.to_owned()), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_user_of_a_directory() {
+    let (world, server) = (World::start().await, StandIn::start(Some("LDAP-user")).await);
+    server.put("a.yaml", "a");
+    world.secret("user", "Opaque", json!({"username": "user", "password": "hunter2"})).await;
+    world.secret("wrong", "Opaque", json!({"username": "user", "password": "hunter3"})).await;
+    world.secret("half", "Opaque", json!({"username": "user"})).await;
+    let endpoint = format!("http://{}/sts", server.address);
+    for secret in ["user", "wrong", "half", "gone"] {
+        let sts = json!({"provider": "ldap", "endpoint": endpoint, "secretRef": {"name": secret}});
+        world.bucket(secret, &server.address, "apps", json!({"sts": sts})).await;
+    }
+    assert_eq!(paths(&world.ready(BUCKET, "user").await).await, ["a.yaml"]);
+    let (reason, message) = world.failure(BUCKET, "wrong").await;
+    let expected = "failed to get credential from generic: no user user with password <redacted>";
+    assert_eq!((reason.as_str(), message.as_str()), ("AuthenticationFailed", expected));
+    let expected = "invalid 'half' secret data for 'ldap' STS provider: required fields username, password";
+    assert_eq!(world.failure(BUCKET, "half").await.1, expected);
+    assert!(world.failure(BUCKET, "gone").await.1.starts_with("failed to get STS secret '"));
+}
+
+#[tokio::test]
+async fn ten_thousand_objects_are_listed_and_only_the_first_time_downloaded() {
+    let (world, server) = (World::start().await, StandIn::start(None).await);
+    for index in 0..10_000 {
+        server.put(&format!("dir-{}/{index}.yaml", index % 100), &format!("index: {index}\n"));
+    }
+    world.bucket("many", &server.address, "apps", json!({})).await;
+    let status = world.ready(BUCKET, "many").await;
+    assert_eq!(files(&status).await.len(), 10_000);
+    let before = server.requests();
+    // Region, bucket, ignore file, ten pages, and the objects.
+    assert_eq!(before, 3 + 10 + 10_000);
+    let token = touch_requested_at(&world.api(BUCKET).await, "many").await.unwrap();
+    let again = world
+        .until(BUCKET, "many", "handled", |object| object.data["status"]["lastHandledReconcileAt"] == token)
+        .await;
+    assert_eq!(again["artifact"], status["artifact"]);
+    assert_eq!(server.requests() - before, 3 + 10, "an unchanged bucket is only listed");
+}
