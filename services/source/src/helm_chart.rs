@@ -14,19 +14,24 @@ mod indexed;
 mod observe;
 mod registry;
 mod tree;
+mod verify;
 mod wake;
 
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
+use crate::secrets::Secrets;
 use crate::source::{
     Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
 };
 use crate::storage::Storage;
+use crate::verification::Verdicts;
 use std::time::Duration;
 use weir_api::{Artifact, HelmChart, HelmRepository};
 use weir_helm::Limits;
 use weir_oci::Registries;
-use weir_runtime::{Cache, Finalized, Outcome, Reconciler, Run};
+use weir_runtime::{Cache, Finalized, ObjectKey, Outcome, Reconciler, Run};
+
+use observe::Origin;
 
 pub(crate) use indexed::IndexCache;
 pub(crate) use wake::wake;
@@ -34,6 +39,8 @@ pub(crate) use wake::wake;
 /// Keeps the packages of `HelmChart` objects equal to what their references stand for.
 pub(crate) struct HelmChartReconciler {
     pub(crate) connector: Connector,
+    pub(crate) secrets: Secrets,
+    pub(crate) verdicts: Verdicts,
     pub(crate) registries: Registries,
     pub(crate) storage: Storage,
     pub(crate) limits: Limits,
@@ -85,6 +92,10 @@ impl Reconciler for HelmChartReconciler {
         suspended(&self.storage, object).await
     }
 
+    fn forget(&self, key: &ObjectKey) {
+        self.verdicts.forget(key);
+    }
+
     async fn finalize(&self, run: Run<HelmChart>) -> Finalized<HelmChart> {
         finalize(&self.storage, &*run.object).await
     }
@@ -93,6 +104,7 @@ impl Reconciler for HelmChartReconciler {
 impl HelmChartReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, HelmChart>) -> Result<Success, Failure> {
         let origin = self.observe(attempt).await?;
+        self.check_verifiable(attempt, matches!(origin, Origin::Registry { .. }))?;
         let order = decide::order(&attempt.object, attempt.known.as_ref(), origin.revision());
         let build = self.build(attempt, &origin, &order).await?;
         self.act(attempt, build).await

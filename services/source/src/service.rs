@@ -106,6 +106,8 @@ fn start_helm(
     service.metrics().register(|registry| indexes.register(registry));
     let reconciler = HelmChartReconciler {
         connector: connector.clone(),
+        secrets: connector.secrets.clone(),
+        verdicts: Verdicts::default(),
         registries,
         storage: storage.clone(),
         limits,

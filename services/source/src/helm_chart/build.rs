@@ -89,7 +89,7 @@ impl HelmChartReconciler {
     /// Makes the chart from its origin.
     pub(super) async fn build(
         &self,
-        attempt: &Attempt<'_, HelmChart>,
+        attempt: &mut Attempt<'_, HelmChart>,
         origin: &Origin,
         order: &Order,
     ) -> Result<Build, Failure> {
@@ -97,7 +97,7 @@ impl HelmChartReconciler {
             Origin::Index { repository, index } => {
                 self.from_index(attempt.key(), repository, index, order).await
             }
-            Origin::Registry { repository } => self.from_registry(repository, order).await,
+            Origin::Registry { repository } => self.from_registry(attempt, repository, order).await,
             Origin::Tree { artifact } => self.from_tree(attempt.key(), artifact, order).await,
         }
     }

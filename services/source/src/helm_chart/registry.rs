@@ -7,9 +7,10 @@ use super::decide::Order;
 use super::indexed::{check_name, stored};
 use crate::go_url;
 use crate::secrets::SecretData;
-use crate::source::{Failure, Source};
+use crate::source::{Attempt, Failure, Source};
 use bytes::{Bytes, BytesMut};
-use weir_api::HelmRepository;
+use weir_api::{HelmChart, HelmRepository};
+use weir_artifact::Digest;
 use weir_auth::{DockerConfig, Keyring, RegistryCredentials};
 use weir_helm::version;
 use weir_oci::{Descriptor, Error, Manifest, Registry, RegistryOptions, Repository};
@@ -28,6 +29,7 @@ impl HelmChartReconciler {
     /// The chart of a registry.
     pub(super) async fn from_registry(
         &self,
+        attempt: &mut Attempt<'_, HelmChart>,
         repository: &HelmRepository,
         order: &Order,
     ) -> Result<Build, Failure> {
@@ -35,11 +37,19 @@ impl HelmChartReconciler {
         let (mut registry, place) = self.registry(repository, &order.chart).await?;
         let tag = wanted_version(&mut registry, &order.version, &place).await?;
         let version = order.version_of(&tag).map_err(|error| Step::Metadata.failed(error))?;
-        if let Some(values_files) = order.reusable(&order.chart, &version) {
+        let reusable = order.reusable(&order.chart, &version);
+        if let (Some(values_files), None) = (&reusable, &attempt.object.spec.verify) {
+            return Ok(stored(order, version, values_files.clone()));
+        }
+        let reference = format!("{place}:{}", version::tag_of(&tag));
+        let digest = registry.resolve(&version::tag_of(&tag)).await;
+        let digest = digest.map_err(|error| PullError::from(error).failure(&reference))?;
+        self.verify(attempt, &mut registry, &version, &digest).await?;
+        if let Some(values_files) = reusable {
             return Ok(stored(order, version, values_files));
         }
-        let package = self.pull(&mut registry, &place, &tag).await?;
-        self.finished(order, version, package).await
+        let package = pull(&mut registry, &digest, self.limits.chart).await;
+        self.finished(order, version, package.map_err(|error| error.failure(&reference))?).await
     }
 
     /// The package of the version that is meant, for charts that need it.
@@ -51,13 +61,11 @@ impl HelmChartReconciler {
     ) -> Result<Bytes, Failure> {
         let (mut registry, place) = self.registry(repository, chart).await?;
         let version = wanted_version(&mut registry, wanted, &place).await?;
-        self.pull(&mut registry, &place, &version).await
-    }
-
-    async fn pull(&self, registry: &mut Registry, place: &str, version: &str) -> Result<Bytes, Failure> {
-        let tag = version::tag_of(version);
-        let package = pull(registry, &tag, self.limits.chart).await;
-        package.map_err(|error| error.failure(&format!("{place}:{tag}")))
+        let reference = format!("{place}:{}", version::tag_of(&version));
+        let failed = |error: PullError| error.failure(&reference);
+        let digest =
+            registry.resolve(&version::tag_of(&version)).await.map_err(|error| failed(error.into()))?;
+        pull(&mut registry, &digest, self.limits.chart).await.map_err(failed)
     }
 
     /// The registry's repository of a chart, and its name for messages.
@@ -189,9 +197,8 @@ impl From<Error> for PullError {
 }
 
 /// The chart's layer, verified, of at most `limit` bytes.
-async fn pull(registry: &mut Registry, tag: &str, limit: u64) -> Result<Bytes, PullError> {
-    let digest = registry.resolve(tag).await?;
-    let manifest = registry.manifest(&digest).await?;
+async fn pull(registry: &mut Registry, digest: &Digest, limit: u64) -> Result<Bytes, PullError> {
+    let manifest = registry.manifest(digest).await?;
     let layer = chart_layer(&manifest).ok_or(PullError::NoChart)?;
     if layer.size > limit {
         return Err(PullError::TooLarge { limit });
