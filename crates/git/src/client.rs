@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::operation::Registered;
 use crate::reference::{Reference, RemoteRef};
 use crate::remote::Remote;
+use crate::ssh_algorithms::SshAlgorithms;
 use crate::{Checkout, CommitInfo, Fetched, PushRequest};
 use crate::{fetch, push, transport};
 use std::sync::Arc;
@@ -20,11 +21,13 @@ const USER_AGENT: &str = "flux/v2";
 pub struct GitConfig {
     /// Operations at a time.
     pub concurrency: usize,
+    /// What is offered to SSH servers.
+    pub ssh: SshAlgorithms,
 }
 
 impl Default for GitConfig {
     fn default() -> Self {
-        GitConfig { concurrency: DEFAULT_CONCURRENCY }
+        GitConfig { concurrency: DEFAULT_CONCURRENCY, ssh: SshAlgorithms::default() }
     }
 }
 
@@ -33,6 +36,7 @@ impl Default for GitConfig {
 pub struct Git {
     permits: Arc<Semaphore>,
     clients: Clients,
+    ssh: Arc<SshAlgorithms>,
 }
 
 impl Git {
@@ -43,7 +47,7 @@ impl Git {
     pub fn new(config: GitConfig) -> Result<Git, Error> {
         transport::initialise()?;
         let permits = Arc::new(Semaphore::new(config.concurrency.max(1)));
-        Ok(Git { permits, clients: Clients::new(USER_AGENT) })
+        Ok(Git { permits, clients: Clients::new(USER_AGENT), ssh: Arc::new(config.ssh) })
     }
 
     /// The references of a remote.
@@ -126,7 +130,7 @@ impl Git {
         };
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| Error::Cancelled)?;
         let cancel = remote.cancel.child_token();
-        let operation = Registered::new(remote.clone(), http, cancel.clone());
+        let operation = Registered::new(remote.clone(), http, Arc::clone(&self.ssh), cancel.clone());
         // A caller that goes away takes its operation along.
         let _guard = cancel.drop_guard();
         let running = tokio::task::spawn_blocking(move || {

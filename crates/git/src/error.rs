@@ -129,6 +129,9 @@ pub enum Error {
         /// The path.
         path: String,
     },
+    /// The repository names its objects by SHA-256, which the library does not read (DEP-GIT-8).
+    #[error("the repository uses SHA-256 object names, which are not supported; use a SHA-1 repository")]
+    ObjectFormat,
     /// `.gitmodules` cannot be read.
     #[error(transparent)]
     Modules(#[from] ModulesError),

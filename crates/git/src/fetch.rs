@@ -16,8 +16,16 @@ const LOCAL: &str = "refs/weir/fetched";
 /// Reference to the newest commit of a kept repository: the server is told of it, and sends only what it lacks.
 const TIP: &str = "refs/weir/tip";
 const SHALLOW: i32 = 1;
+/// All history of a repository that has it from the start.
+const WHOLE: i32 = 0;
 /// All history, also when the local one is cut: the library's and Git's number for "no cut".
 const UNSHALLOW: i32 = i32::MAX;
+
+/// What the library says of servers that give all history or nothing.
+const NOT_SHALLOW: &str = "doesn't support shallow";
+
+/// What it says of servers whose objects have other names than SHA-1.
+const OTHER_FORMAT: &str = "unknown remote object format";
 
 /// What a fetch came to.
 pub enum Fetched {
@@ -96,7 +104,14 @@ fn download_plan<'a>(
     }
     let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
     let Depth::History { of, within } = &plan.depth else {
-        return download(operation, &mut remote, &names, SHALLOW);
+        return match download(operation, &mut remote, &names, SHALLOW) {
+            Err(Error::Library { source }) if source.message().contains(NOT_SHALLOW) => {
+                remote = repository.remote_anonymous(&operation.url())?;
+                connect(&mut remote)?;
+                download(operation, &mut remote, &names, WHOLE)
+            }
+            result => result,
+        };
     };
     if within.is_none() {
         // Most servers give any commit that they have by its id. Those that do not are asked for their history.
@@ -110,7 +125,7 @@ fn download_plan<'a>(
         }
     }
     let history: Vec<&str> = of.iter().map(String::as_str).collect();
-    let depth = if repository.is_shallow() { UNSHALLOW } else { 0 };
+    let depth = if repository.is_shallow() { UNSHALLOW } else { WHOLE };
     download(operation, &mut remote, &history, depth)?;
     if has_all(repository, plan)? {
         return Ok(());
@@ -150,7 +165,10 @@ pub(crate) fn fetch_more(
 }
 
 fn connect(remote: &mut git2::Remote<'_>) -> Result<Vec<RemoteRef>, Error> {
-    remote.connect(Direction::Fetch)?;
+    remote.connect(Direction::Fetch).map_err(|error| match error.message() {
+        message if message.contains(OTHER_FORMAT) => Error::ObjectFormat,
+        _ => error.into(),
+    })?;
     let heads = remote.list()?;
     if heads.len() > MAX_REFS {
         return Err(Error::Limit { what: "number of references".to_owned(), limit: MAX_REFS as u64 });

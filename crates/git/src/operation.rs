@@ -5,6 +5,7 @@
 
 use crate::error::Error;
 use crate::remote::Remote;
+use crate::ssh_algorithms::SshAlgorithms;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
@@ -27,6 +28,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Operation {
     pub(crate) remote: Remote,
     pub(crate) http: Option<reqwest::Client>,
+    pub(crate) ssh: Arc<SshAlgorithms>,
     runtime: Handle,
     deadline: Instant,
     cancel: CancellationToken,
@@ -44,12 +46,13 @@ impl Registered {
     pub(crate) fn new(
         remote: Remote,
         http: Option<reqwest::Client>,
+        ssh: Arc<SshAlgorithms>,
         cancel: CancellationToken,
     ) -> Registered {
         let deadline = Instant::now() + remote.timeout;
         let runtime = Handle::current();
         let operation =
-            Arc::new(Operation { remote, http, runtime, deadline, cancel, failure: Mutex::new(None) });
+            Arc::new(Operation { remote, http, ssh, runtime, deadline, cancel, failure: Mutex::new(None) });
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         RUNNING.lock().insert(id, Arc::clone(&operation));
         Registered { id, operation }

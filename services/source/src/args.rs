@@ -51,10 +51,10 @@ pub struct Args {
     /// Bytes that layers, charts and included artifacts may have once unpacked; 0 leaves it to the disk.
     #[arg(long, default_value_t = 1 << 30)]
     pub untar_max_size: u64,
-    /// Key exchange algorithms offered to SSH servers. Accepted for compatibility.
+    /// Key exchange algorithms offered to SSH servers, the preferred one first; by default all that are safe.
     #[arg(long, value_delimiter = ',')]
     pub ssh_kex_algos: Vec<String>,
-    /// Host key algorithms asked of SSH servers. Accepted for compatibility: the known keys decide.
+    /// Host key algorithms asked of SSH servers; by default those of the known keys.
     #[arg(long, value_delimiter = ',')]
     pub ssh_hostkey_algos: Vec<String>,
     /// Largest Helm index in bytes.

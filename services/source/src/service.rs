@@ -16,7 +16,7 @@ use weir_api::{FluxObject, HelmChart, HelmRepository};
 use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
 use weir_auth::TokenCache;
 use weir_bucket::Buckets;
-use weir_git::{Git, GitConfig, Stores};
+use weir_git::{Git, GitConfig, SshAlgorithms, Stores};
 use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
@@ -50,8 +50,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let stores = Stores::new(args.storage_path.join(GIT_STORES));
     let git = GitReconciler {
         stores: stores.clone(),
-        git: Git::new(GitConfig { concurrency: concurrent })
-            .map_err(|error| ServiceError::Other(error.to_string()))?,
+        git: git_client(&args, concurrent)?,
         secrets: secrets.clone(),
         storage: storage.clone(),
         verdicts: Verdicts::default(),
@@ -119,6 +118,13 @@ fn start_helm(
     let queue = control(service, charts.clone(), reconciler, concurrent);
     helm_chart::wake(catalog, &charts, &queue);
     control(service, repositories, HelmRepositoryReconciler { connector, storage, limits }, concurrent);
+}
+
+fn git_client(args: &Args, concurrency: usize) -> Result<Git, ServiceError> {
+    let other = |error: String| ServiceError::Other(error);
+    let ssh = SshAlgorithms::parse(&args.ssh_kex_algos, &args.ssh_hostkey_algos);
+    let ssh = ssh.map_err(|error| other(error.to_string()))?;
+    Git::new(GitConfig { concurrency, ssh }).map_err(|error| other(error.to_string()))
 }
 
 /// Adds the loop of a kind.

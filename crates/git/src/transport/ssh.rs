@@ -1,6 +1,7 @@
 //! Git over SSH: one session, one command, its output and input as the stream.
 
 mod connect;
+mod socks;
 
 use crate::error::{Error, SshError};
 use crate::operation::Operation;
@@ -34,7 +35,7 @@ impl SmartSubtransport for SshTransport {
         };
         let command = format!("{command} {}", quoted(repository_path(self.operation.remote.url.path())));
         let opened = self.operation.wait(async {
-            let session = connect(&self.operation.remote).await?;
+            let session = connect(&self.operation.remote, &self.operation.ssh).await?;
             let channel = session.channel_open_session().await.map_err(connect::protocol)?;
             channel.exec(true, command).await.map_err(connect::protocol)?;
             Ok((session, channel))

@@ -1,8 +1,10 @@
 //! The same over a real `sshd`: the host proves itself, then we do.
 
 use crate::{branch, failure, fetched, files, git, remote};
-use weir_git::{Credentials, Error, Fetched, Remote, SshAuth, SshError};
-use weir_testkit::SshGitServer;
+use weir_git::{
+    Credentials, Error, Fetched, Git, GitConfig, Proxy, Remote, SshAlgorithms, SshAuth, SshError,
+};
+use weir_testkit::{Proxy as ProxyServer, SshGitServer};
 
 async fn server() -> (SshGitServer, Remote, String) {
     let server = SshGitServer::start().await.unwrap();
@@ -124,4 +126,52 @@ async fn a_repository_that_is_not_there() {
         error.clone_message(url),
         format!("unable to clone: repository not found: git repository: '{url}'")
     );
+}
+
+#[tokio::test]
+async fn through_a_socks_proxy_that_resolves_the_name() {
+    let (server, remote, id) = server().await;
+    let place = (remote.url.host_str().unwrap(), remote.url.port().unwrap());
+    let address = format!("{}:{}", place.0, place.1).parse().unwrap();
+    let routes = [("git.example.com:22", address)];
+    let proxy = ProxyServer::start_with_password(&routes, "user", "planted").await.unwrap();
+    let named = format!("git.example.com {}", server.known_hosts().split_once(' ').unwrap().1);
+    let mut remote = with(&remote, |auth| auth.known_hosts = named);
+    remote.url.set_host(Some("git.example.com")).unwrap();
+    remote.url.set_port(None).unwrap();
+    let way = |scheme: &str, password: Option<&str>| Proxy {
+        address: format!("{scheme}://{}", proxy.address()).parse().unwrap(),
+        credentials: password.map(|password| ("user".to_owned(), password.to_owned().into())),
+    };
+    remote.http.proxy = Some(way("socks5", Some("planted")));
+    let checkout = fetched(&remote, &branch("main")).await;
+    assert_eq!(checkout.commit().id.to_string(), id);
+    for (wrong, expected) in [
+        (way("socks5", Some("wrong")), "username/password authentication failed"),
+        (way("socks5", None), "the proxy wants a user and a password"),
+        (way("http", Some("planted")), "proxy: unknown scheme: http"),
+    ] {
+        remote.http.proxy = Some(wrong);
+        let error = failure(&remote, &branch("main")).await.to_string();
+        assert!(error.contains(expected) && !error.contains("planted"), "{error}");
+    }
+    remote.http.proxy = Some(way("socks5", Some("planted")));
+    remote.url.set_host(Some("other.example.com")).unwrap();
+    let error = failure(&remote, &branch("main")).await;
+    assert!(matches!(error, Error::Ssh(SshError::Connect { .. })), "{error}");
+}
+
+#[tokio::test]
+async fn algorithms_that_the_service_is_told() {
+    let (_server, remote, _) = server().await;
+    let told = |kex: &str, keys: &str| {
+        let list = |text: &str| if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
+        let ssh = SshAlgorithms::parse(&list(kex), &list(keys)).unwrap();
+        Git::new(GitConfig { ssh, ..GitConfig::default() }).unwrap()
+    };
+    told("curve25519-sha256", "ssh-ed25519").clone_branch(&remote, "main").await.unwrap();
+    for git in [told("diffie-hellman-group1-sha1", ""), told("", "ecdsa-sha2-nistp521")] {
+        let Err(error) = git.clone_branch(&remote, "main").await else { panic!("nothing in common") };
+        assert!(matches!(error, Error::Ssh(SshError::Protocol { .. })), "{error}");
+    }
 }

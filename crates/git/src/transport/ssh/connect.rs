@@ -1,9 +1,11 @@
 //! Connecting: the host proves itself first, then we do.
 
+use super::socks;
 use crate::credentials::{Credentials, SshAuth};
 use crate::error::{Error, SshError};
 use crate::known_hosts::{HostVerdict, KnownHosts};
 use crate::remote::Remote;
+use crate::ssh_algorithms::SshAlgorithms;
 use crate::ssh_key;
 use russh::client::{self, Handle, Handler};
 use russh::keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate};
@@ -59,15 +61,22 @@ impl Handler for Client {
 }
 
 /// A session with an authenticated connection to a verified host.
-pub(super) async fn connect(remote: &Remote) -> Result<Handle<Client>, Error> {
+pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Result<Handle<Client>, Error> {
     let Credentials::Ssh(auth) = &remote.credentials else {
         return Err(Error::Credentials { scheme: remote.url.scheme().to_owned() });
     };
     let key = ssh_key::decode(auth)?;
     let client = judge(remote, auth)?;
-    let config = Arc::new(configuration(&client));
-    let place = (client.host.trim_matches(['[', ']']).to_owned(), client.port);
-    let mut session = client::connect(config, place, client).await.map_err(|HandshakeError(error)| error)?;
+    let config = Arc::new(configuration(&client, algorithms));
+    let (host, port) = (client.host.trim_matches(['[', ']']).to_owned(), client.port);
+    let connected = match &remote.http.proxy {
+        Some(proxy) => {
+            let stream = socks::connect(proxy, &host, port).await?;
+            client::connect_stream(config, stream, client).await
+        }
+        None => client::connect(config, (host, port), client).await,
+    };
+    let mut session = connected.map_err(|HandshakeError(error)| error)?;
     let user = match remote.url.username() {
         "" => DEFAULT_USER,
         user => user,
@@ -88,11 +97,17 @@ fn judge(remote: &Remote, auth: &SshAuth) -> Result<Client, Error> {
     })
 }
 
-/// Asks the host for keys that we can judge (DEP-GIT-9).
-fn configuration(client: &Client) -> client::Config {
+/// Asks the host for keys that we can judge (DEP-GIT-9), unless the service was told which ones to ask for.
+fn configuration(client: &Client, asked: &SshAlgorithms) -> client::Config {
     let mut config =
         client::Config { inactivity_timeout: Some(INACTIVITY), nodelay: true, ..Default::default() };
-    let algorithms = client.known_hosts.algorithms(&client.host, client.port);
+    if !asked.kex.is_empty() {
+        config.preferred.kex = Cow::Owned(asked.kex.clone());
+    }
+    let algorithms = match asked.host_keys.is_empty() {
+        true => client.known_hosts.algorithms(&client.host, client.port),
+        false => asked.host_keys.clone(),
+    };
     if !algorithms.is_empty() {
         config.preferred.key = Cow::Owned(algorithms);
     }
