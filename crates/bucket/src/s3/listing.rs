@@ -101,4 +101,16 @@ mod tests {
             assert!(read(page.as_bytes(), false).is_err(), "{page}");
         }
     }
+
+    proptest::proptest! {
+        /// Whatever a server sends is read or refused.
+        #[test]
+        fn any_page(before in 0..PAGE.len(), text in ".{0,8}", bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64)) {
+            let _ = read(&bytes, false);
+            if PAGE.is_char_boundary(before) {
+                let (head, tail) = PAGE.split_at(before);
+                let _ = read(format!("{head}{text}{tail}").as_bytes(), true);
+            }
+        }
+    }
 }

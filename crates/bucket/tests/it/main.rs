@@ -2,6 +2,7 @@
 //! Tests of weir-bucket against real servers, each of which this machine may be unable to have, and against one that
 //! misbehaves.
 
+mod clouds;
 mod login;
 mod misbehaving;
 mod servers;

@@ -4,7 +4,7 @@ mod hostile;
 mod stand_in;
 
 use serde_json::{Value, json};
-use weir_testkit::{AZURITE_KEY, BucketProgram, BucketServer, touch_requested_at};
+use weir_testkit::{AZURITE_KEY, BucketProgram, BucketServer, Identity, Proxy, touch_requested_at};
 
 use crate::world::{Setup, World, files, paths};
 use stand_in::StandIn;
@@ -109,13 +109,13 @@ async fn keys_of_secrets() {
     let with = |field: &str, name: &str| json!({field: {"name": name}});
     let refs = [("ok", "secretRef"), ("bad", "secretRef"), ("half", "secretRef"), ("missing", "secretRef")];
     for (name, field) in refs.into_iter().chain([("cert", "certSecretRef"), ("proxy", "proxySecretRef")]) {
-        world.bucket(name, &server.address, "apps", with(field, name)).await;
+        world.bucket(name, &server.endpoint(), "apps", with(field, name)).await;
     }
-    world.bucket("none", &server.address, "apps", json!({})).await;
-    world.bucket("short", &server.address, "ap", json!({})).await;
+    world.bucket("none", &server.endpoint(), "apps", json!({})).await;
+    world.bucket("short", &server.endpoint(), "ap", json!({})).await;
     world.bucket("refused", "127.0.0.1:1", "apps", json!({})).await;
     world
-        .bucket("gate", &server.address, "apps", json!({"provider": "aws", "serviceAccountName": "x"}))
+        .bucket("gate", &server.endpoint(), "apps", json!({"provider": "aws", "serviceAccountName": "x"}))
         .await;
     assert_eq!(paths(&world.ready(BUCKET, "ok").await).await, ["a.yaml"]);
     let namespace = &world.namespace;
@@ -166,6 +166,37 @@ async fn keys_of_secrets() {
 }
 
 #[tokio::test]
+async fn through_a_proxy_to_a_private_authority() {
+    const HOST: &str = "minio.example.com";
+    let (world, identity) = (World::start().await, Identity::for_names(&[HOST]).unwrap());
+    let server = StandIn::start_with(None, Some(&identity)).await;
+    server.put("a.yaml", "a");
+    let routes = [("minio.example.com:443", server.address)];
+    let proxy = Proxy::start_with_password(&routes, "user", "hunter2").await.unwrap();
+    let address = format!("http://{}", proxy.address());
+    let with = |password: &str| json!({"address": address, "username": "user", "password": password});
+    world.secret("proxy", "Opaque", with("hunter2")).await;
+    world.secret("wrong", "Opaque", with("hunter3")).await;
+    world.secret("ca", "Opaque", json!({"ca.crt": identity.ca_pem})).await;
+    let spec = |proxy: &str| json!({"insecure": false, "proxySecretRef": {"name": proxy}});
+    let trusting = |proxy: &str| {
+        let mut spec = spec(proxy);
+        spec["certSecretRef"] = json!({"name": "ca"});
+        spec
+    };
+    world.bucket("good", HOST, "apps", trusting("proxy")).await;
+    world.bucket("stranger", HOST, "apps", trusting("wrong")).await;
+    world.bucket("unknown", HOST, "apps", spec("proxy")).await;
+    assert_eq!(paths(&world.ready(BUCKET, "good").await).await, ["a.yaml"]);
+    let (_, message) = world.failure(BUCKET, "unknown").await;
+    assert!(message.contains("certificate signed by unknown authority"), "{message}");
+    let (_, message) = world.failure(BUCKET, "stranger").await;
+    assert!(
+        message.starts_with("failed to confirm existence of 'apps' bucket: ") && !message.contains("hunter")
+    );
+}
+
+#[tokio::test]
 async fn a_user_of_a_directory() {
     let (world, server) = (World::start().await, StandIn::start(Some("LDAP-user")).await);
     server.put("a.yaml", "a");
@@ -175,7 +206,7 @@ async fn a_user_of_a_directory() {
     let endpoint = format!("http://{}/sts", server.address);
     for secret in ["user", "wrong", "half", "gone"] {
         let sts = json!({"provider": "ldap", "endpoint": endpoint, "secretRef": {"name": secret}});
-        world.bucket(secret, &server.address, "apps", json!({"sts": sts})).await;
+        world.bucket(secret, &server.endpoint(), "apps", json!({"sts": sts})).await;
     }
     assert_eq!(paths(&world.ready(BUCKET, "user").await).await, ["a.yaml"]);
     let (reason, message) = world.failure(BUCKET, "wrong").await;
@@ -192,7 +223,7 @@ async fn ten_thousand_objects_are_listed_and_only_the_first_time_downloaded() {
     for index in 0..10_000 {
         server.put(&format!("dir-{}/{index}.yaml", index % 100), &format!("index: {index}\n"));
     }
-    world.bucket("many", &server.address, "apps", json!({})).await;
+    world.bucket("many", &server.endpoint(), "apps", json!({})).await;
     let status = world.ready(BUCKET, "many").await;
     assert_eq!(files(&status).await.len(), 10_000);
     let before = server.requests();

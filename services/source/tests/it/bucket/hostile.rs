@@ -13,7 +13,7 @@ async fn keys_that_lead_elsewhere_are_refused() {
         let (world, server) = (World::start().await, StandIn::start(None).await);
         server.put("good.yaml", "good");
         server.put(key, "evil");
-        world.bucket("evil", &server.address, "apps", json!({})).await;
+        world.bucket("evil", &server.endpoint(), "apps", json!({})).await;
         let (reason, message) = world.failure(BUCKET, "evil").await;
         assert_eq!(reason, "BucketOperationFailed");
         let expected =
@@ -21,7 +21,7 @@ async fn keys_that_lead_elsewhere_are_refused() {
         assert!(message.starts_with(&expected), "{message}");
         assert_eq!(server.requests(), 4, "nothing of it is downloaded");
         // What is ignored does no harm.
-        world.bucket("evil", &server.address, "apps", json!({"ignore": "/*\n!/good.yaml"})).await;
+        world.bucket("evil", &server.endpoint(), "apps", json!({"ignore": "/*\n!/good.yaml"})).await;
         world.ready(BUCKET, "evil").await;
     }
 }
@@ -30,7 +30,7 @@ async fn keys_that_lead_elsewhere_are_refused() {
 async fn what_cannot_be_read_leaves_the_artifact_alone() {
     let (world, server) = (World::start().await, StandIn::start(None).await);
     server.put("a.yaml", "a");
-    world.bucket("apps", &server.address, "apps", json!({})).await;
+    world.bucket("apps", &server.endpoint(), "apps", json!({})).await;
     let before = world.ready(BUCKET, "apps").await;
     for (content, part) in [
         ("denied", "failed to get 'b' object: AccessDenied"),
@@ -45,7 +45,7 @@ async fn what_cannot_be_read_leaves_the_artifact_alone() {
             .await;
         assert_eq!(status["artifact"], before["artifact"]);
     }
-    world.bucket("apps", &server.address, "other", json!({})).await;
+    world.bucket("apps", &server.endpoint(), "other", json!({})).await;
     let (_, message) = world.failure_of(BUCKET, "apps", "bucket 'other' not found").await;
     assert_eq!(message, "bucket 'other' not found");
     assert_eq!(revision(&world.at(BUCKET, "apps", &revision(&before)).await), revision(&before));

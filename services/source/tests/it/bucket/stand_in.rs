@@ -2,6 +2,7 @@
 //! system has, say no, cut off. One bucket, `apps`.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,15 +13,15 @@ use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use parking_lot::Mutex;
-use tokio::task::JoinSet;
+use weir_testkit::{Identity, Server};
 
 const PAGE: usize = 1000;
 
 /// The server; it ends with its handle.
 pub struct StandIn {
-    pub address: String,
+    pub address: SocketAddr,
     store: Store,
-    _tasks: JoinSet<()>,
+    _server: Server,
 }
 
 #[derive(Clone)]
@@ -33,6 +34,11 @@ struct Store {
 
 impl StandIn {
     pub async fn start(key: Option<&'static str>) -> Self {
+        Self::start_with(key, None).await
+    }
+
+    /// Starts with a certificate.
+    pub async fn start_with(key: Option<&'static str>, identity: Option<&Identity>) -> Self {
         let store = Store { objects: Arc::default(), requests: Arc::default(), key };
         let routes = Router::new()
             .route("/sts", post(sts))
@@ -40,15 +46,17 @@ impl StandIn {
             .route("/apps/{*key}", get(object))
             .fallback(get(|| async { refuse(StatusCode::NOT_FOUND, "NoSuchBucket") }))
             .with_state(store.clone());
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let mut tasks = JoinSet::new();
-        tasks.spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        Self { address, store, _tasks: tasks }
+        let server = Server::start(routes, identity).await.unwrap();
+        Self { address: server.address(), store, _server: server }
     }
 
     pub fn put(&self, key: &str, content: &str) {
         self.store.objects.lock().insert(key.to_owned(), content.to_owned());
+    }
+
+    /// What `spec.endpoint` is.
+    pub fn endpoint(&self) -> String {
+        self.address.to_string()
     }
 
     pub fn requests(&self) -> usize {
