@@ -7,7 +7,7 @@ use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CrlDistributionPoint, DnType, ExtendedKeyUsagePurpose,
     IsCa, Issuer, KeyPair, KeyUsagePurpose, SigningKey, date_time_ymd,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::Error;
 
@@ -93,15 +93,14 @@ impl NotationSigner {
     /// # Errors
     /// When the key cannot sign.
     pub fn sign(&self, digest: &str, more: &Value) -> Result<Vec<u8>, Error> {
-        let mut protected = json!({
+        let protected = json!({
             "alg": "ES256", "cty": PAYLOAD, "crit": ["io.cncf.notary.signingScheme"],
             "io.cncf.notary.signingScheme": "notary.x509",
             "io.cncf.notary.signingTime": "2021-06-01T00:00:00Z",
         });
-        for (key, value) in more.as_object().into_iter().flatten() {
-            protected[key] = value.clone();
-        }
-        let protected = URL_SAFE_NO_PAD.encode(protected.to_string());
+        let own = protected.as_object().into_iter().flatten();
+        let protected: Map<_, _> = own.chain(more.as_object().into_iter().flatten()).map(owned).collect();
+        let protected = URL_SAFE_NO_PAD.encode(Value::Object(protected).to_string());
         let payload = URL_SAFE_NO_PAD.encode(payload(digest));
         let signature = self.key.sign(format!("{protected}.{payload}").as_bytes())?;
         let chain: Vec<String> = self.chain.iter().map(|one| STANDARD.encode(one.der())).collect();
@@ -145,6 +144,10 @@ fn payload(digest: &str) -> Vec<u8> {
     }})
     .to_string()
     .into_bytes()
+}
+
+fn owned((key, value): (&String, &Value)) -> (String, Value) {
+    (key.clone(), value.clone())
 }
 
 fn cbor(value: &Cbor) -> Result<Vec<u8>, Error> {

@@ -92,7 +92,7 @@ impl CosignKey {
     pub fn bundle(&self, digest: &str) -> Result<String, Error> {
         let material =
             json!({"publicKey": {"hint": "test"}, "tlogEntries": [], "timestampVerificationData": {}});
-        Ok(bundle(material, &envelope(&self.key, digest)?.0).to_string())
+        Ok(bundle(material, &envelope(&self.key, digest)?.json).to_string())
     }
 }
 
@@ -155,14 +155,14 @@ impl Sigstore {
     /// When the certificate cannot be made.
     pub fn bundle(&self, digest: &str, subject: &str, issuer: &str) -> Result<Value, Error> {
         let (key, certificate) = self.authority.issue(subject, issuer)?;
-        let (envelope, payload) = envelope(&key, digest)?;
+        let Envelope { json: envelope, payload, signature } = envelope(&key, digest)?;
         let body = json!({
             "apiVersion": "0.0.1", "kind": "dsse",
             "spec": {
                 "envelopeHash": {"algorithm": "sha256", "value": hex::encode(Sha256::digest(envelope.to_string()))},
                 "payloadHash": {"algorithm": "sha256", "value": hex::encode(Sha256::digest(&payload))},
                 "signatures": [{
-                    "signature": envelope["signatures"][0]["sig"],
+                    "signature": signature,
                     "verifier": STANDARD.encode(certificate.pem()),
                 }],
             },
@@ -190,8 +190,14 @@ fn payload(digest: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A signed statement about an image, and its payload.
-fn envelope(key: &KeyPair, digest: &str) -> Result<(Value, Vec<u8>), Error> {
+/// A signed statement about an image.
+struct Envelope {
+    json: Value,
+    payload: Vec<u8>,
+    signature: String,
+}
+
+fn envelope(key: &KeyPair, digest: &str) -> Result<Envelope, Error> {
     let (algorithm, hex) = digest.split_once(':').unwrap_or_default();
     let statement = json!({
         "_type": "https://in-toto.io/Statement/v1",
@@ -203,10 +209,10 @@ fn envelope(key: &KeyPair, digest: &str) -> Result<(Value, Vec<u8>), Error> {
     let mut signed = format!("DSSEv1 {} {IN_TOTO} {} ", IN_TOTO.len(), payload.len()).into_bytes();
     signed.extend_from_slice(&payload);
     let signature = sign(key, &signed)?;
-    let envelope = json!({
+    let json = json!({
         "payload": STANDARD.encode(&payload), "payloadType": IN_TOTO, "signatures": [{"sig": signature}],
     });
-    Ok((envelope, payload))
+    Ok(Envelope { json, payload, signature })
 }
 
 fn bundle(material: Value, envelope: &Value) -> Value {

@@ -20,7 +20,7 @@ use crate::storage::Storage;
 use crate::verification::Verdicts;
 use weir_api::{Artifact, Duration, GitRepository};
 use weir_git::{Fetched, Git, Stores};
-use weir_runtime::{Cache, EventDraft, Finalized, Outcome, Reconciler, Run};
+use weir_runtime::{Cache, EventDraft, Finalized, ObjectKey, Outcome, Reconciler, Run};
 
 /// Keeps the artifacts of `GitRepository` objects equal to what their references stand for.
 pub(crate) struct GitReconciler {
@@ -77,8 +77,11 @@ impl Reconciler for GitReconciler {
         suspended(&self.storage, object).await
     }
 
+    fn forget(&self, key: &ObjectKey) {
+        self.verdicts.forget(key);
+    }
+
     async fn finalize(&self, run: Run<GitRepository>) -> Finalized<GitRepository> {
-        self.verdicts.forget(&run.key);
         self.drop_store(&run).await;
         finalize(&self.storage, &*run.object).await
     }

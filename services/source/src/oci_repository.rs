@@ -14,7 +14,7 @@ use crate::verification::Verdicts;
 use weir_api::{Artifact, Duration, OciRepository};
 use weir_auth::TokenCache;
 use weir_oci::Registries;
-use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
+use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Reconciler, Run};
 
 /// Keeps the artifacts of `OCIRepository` objects equal to what their references stand for.
 pub(crate) struct OciReconciler {
@@ -66,8 +66,11 @@ impl Reconciler for OciReconciler {
         suspended(&self.storage, object).await
     }
 
+    fn forget(&self, key: &ObjectKey) {
+        self.verdicts.forget(key);
+    }
+
     async fn finalize(&self, run: Run<OciRepository>) -> Finalized<OciRepository> {
-        self.verdicts.forget(&run.key);
         finalize(&self.storage, &*run.object).await
     }
 }

@@ -23,7 +23,9 @@ impl Registry {
         let mut layers = Vec::new();
         for signature in signatures {
             let mut layer = self.push_blob(repository, media_type, signature.payload.clone()).await?;
-            layer["annotations"] = json!(signature.annotations);
+            if let Some(layer) = layer.as_object_mut() {
+                layer.insert("annotations".into(), json!(signature.annotations));
+            }
             layers.push(layer);
         }
         let config =

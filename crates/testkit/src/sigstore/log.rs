@@ -32,18 +32,24 @@ impl Log {
 
     /// The promise to take an entry, as cosign before version 3 keeps it.
     pub(super) fn promise(&self, body: &str) -> Result<Value, Error> {
+        let (promise, payload) = self.promised(body, now())?;
+        Ok(json!({"SignedEntryTimestamp": promise, "Payload": payload}))
+    }
+
+    /// The signed promise and what it is over.
+    fn promised(&self, body: &str, time: u64) -> Result<(String, Value), Error> {
         let (_, id) = trusted_key(&self.key);
         // The order of the keys is that of canonical JSON: it is signed.
         let payload = json!({
-            "body": STANDARD.encode(body), "integratedTime": now(), "logID": hex::encode(id), "logIndex": 0,
+            "body": STANDARD.encode(body), "integratedTime": time, "logID": hex::encode(id), "logIndex": 0,
         });
-        let promise = sign(&self.key, payload.to_string().as_bytes())?;
-        Ok(json!({"SignedEntryTimestamp": promise, "Payload": payload}))
+        Ok((sign(&self.key, payload.to_string().as_bytes())?, payload))
     }
 
     /// An entry with promise and proof, as bundles have it.
     pub(super) fn entry(&self, kind: &str, body: &str) -> Result<Value, Error> {
-        let promise = self.promise(body)?;
+        let time = now();
+        let (promise, _) = self.promised(body, time)?;
         let (_, id) = trusted_key(&self.key);
         let leaf = Sha256::new_with_prefix([0]).chain_update(body).finalize();
         let root = STANDARD.encode(leaf);
@@ -54,8 +60,8 @@ impl Log {
             "logIndex": "0",
             "logId": {"keyId": STANDARD.encode(id)},
             "kindVersion": {"kind": kind, "version": "0.0.1"},
-            "integratedTime": promise["Payload"]["integratedTime"].to_string(),
-            "inclusionPromise": {"signedEntryTimestamp": promise["SignedEntryTimestamp"]},
+            "integratedTime": time.to_string(),
+            "inclusionPromise": {"signedEntryTimestamp": promise},
             "inclusionProof": {
                 "logIndex": "0", "rootHash": root, "treeSize": "1", "hashes": [],
                 "checkpoint": {"envelope": format!("{note}\n— {ORIGIN} {}\n", STANDARD.encode(signature))},

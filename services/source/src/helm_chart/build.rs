@@ -51,6 +51,7 @@ pub(super) enum Step {
     Values,
     Dependencies,
     Package,
+    Verification,
     Unknown,
 }
 
@@ -64,10 +65,15 @@ impl Step {
             Step::Values => (BUILD_FAILED, "ValuesFilesError", "values files merge error", true),
             Step::Dependencies => (BUILD_FAILED, "DependencyBuildError", "dependency build error", false),
             Step::Package => (BUILD_FAILED, "ChartPackageError", "chart package error", false),
+            Step::Verification => (BUILD_FAILED, "ChartVerificationError", "chart verification error", false),
             Step::Unknown => (FETCH_FAILED, "Unknown", "unknown build error", false),
         };
         let failure = Failure::new(condition, reason, format!("{summary}: {error}"));
-        if is_final { failure.stalled() } else { failure }
+        match self {
+            Step::Verification => failure.unverified(),
+            _ if is_final => failure.stalled(),
+            _ => failure,
+        }
     }
 }
 

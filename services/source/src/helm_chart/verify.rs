@@ -2,21 +2,12 @@
 //! that the version stands for, before anything is pulled. Charts that a chart needs are not verified.
 
 use super::HelmChartReconciler;
+use super::build::Step;
 use crate::source::{Attempt, Failure};
-use crate::verification::{OciTrust, VERIFICATION_ERROR, Verdict};
+use crate::verification::{OciTrust, Unverified, VERIFICATION_ERROR, Verdict};
 use weir_api::HelmChart;
-use weir_api::condition_type::SOURCE_VERIFIED;
 use weir_artifact::Digest;
 use weir_oci::Registry;
-use weir_runtime::{EventDraft, condition};
-
-/// Signatures of anyone are taken.
-const ANYONE: &str = "AnyIdentityTrusted";
-
-/// A chart that must be signed and is not, or cannot be checked.
-fn failure(why: &str) -> Failure {
-    Failure::verification(VERIFICATION_ERROR, format!("chart verification error: {why}"))
-}
 
 impl HelmChartReconciler {
     /// Checks the manifest of a version, if it was not checked with the same keys before.
@@ -28,23 +19,19 @@ impl HelmChartReconciler {
         digest: &Digest,
     ) -> Result<(), Failure> {
         let Some(spec) = attempt.object.spec.verify.clone() else { return Ok(()) };
-        let trust = OciTrust::read(&self.secrets, attempt.key(), &spec).await.map_err(|why| failure(&why))?;
+        let distrusted = |message: String| Failure::verification(VERIFICATION_ERROR, message);
+        let trust = OciTrust::read(&self.secrets, attempt.key(), &spec).await.map_err(distrusted)?;
         let generation = attempt.object.metadata.generation.unwrap_or_default();
         let evidence = trust.evidence(&format!("{version}@{digest}"), generation);
-        if self.verdicts.hold(attempt.key(), &evidence) && !has_failed(&attempt.object) {
+        if self.verdicts.hold(attempt.key(), &evidence) && !attempt.was_refuted() {
             return Ok(());
         }
-        if trust.takes_anyone() {
-            let message =
-                "spec.verify names no key and no matchOIDCIdentity: a signature of any identity is accepted";
-            attempt.remark(EventDraft::error(ANYONE, message));
-        }
-        let now = attempt.run.now;
-        let verdict =
-            trust.verify(registry, digest, &self.storage, now).await.map_err(|why| failure(&why))?;
-        match verdict {
-            Verdict::Verified => attempt.verified(&format!("verified signature of version {version}")),
-            Verdict::Ignored => attempt.not_verified(),
+        attempt.warn_of_anyone(&trust);
+        match trust.verify(registry, digest, &self.storage, attempt.run.now).await {
+            Ok(Verdict::Verified) => attempt.verified(&format!("verified signature of version {version}")),
+            Ok(Verdict::Ignored) => attempt.not_verified(),
+            Err(Unverified::Trust(message)) => return Err(distrusted(message)),
+            Err(Unverified::Signature(message)) => return Err(Step::Verification.failed(message)),
         }
         self.verdicts.note(attempt.key(), evidence);
         Ok(())
@@ -62,12 +49,6 @@ impl HelmChartReconciler {
             self.verdicts.forget(attempt.key());
             return Ok(());
         }
-        if is_registry { Ok(()) } else { Err(failure("not implemented")) }
+        if is_registry { Ok(()) } else { Err(Step::Verification.failed("not implemented")) }
     }
-}
-
-/// Whether the last verification failed: it is done again although nothing changed, for the signature may be there now.
-fn has_failed(object: &HelmChart) -> bool {
-    let conditions = object.status.as_ref().map_or(&[][..], |status| status.conditions.as_slice());
-    condition::find(conditions, SOURCE_VERIFIED).is_some_and(|found| found.status == "False")
 }

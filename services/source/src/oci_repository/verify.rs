@@ -5,12 +5,7 @@ use super::observe::Target;
 use crate::source::{Attempt, Failure};
 use crate::verification::{OciTrust, VERIFICATION_ERROR, Verdict};
 use weir_api::OciRepository;
-use weir_api::condition_type::SOURCE_VERIFIED;
 use weir_oci::Registry;
-use weir_runtime::{EventDraft, condition};
-
-/// Signatures of anyone are taken.
-const ANYONE: &str = "AnyIdentityTrusted";
 
 impl OciReconciler {
     /// Checks what the reference stands for, before anything of it is pulled, if it was not checked with the same keys
@@ -31,16 +26,13 @@ impl OciReconciler {
         let revision = target.revision();
         let generation = attempt.object.metadata.generation.unwrap_or_default();
         let evidence = trust.evidence(&revision, generation);
-        if self.verdicts.hold(attempt.key(), &evidence) && !has_failed(&attempt.object) {
+        if self.verdicts.hold(attempt.key(), &evidence) && !attempt.was_refuted() {
             return Ok(());
         }
-        if trust.takes_anyone() {
-            let message =
-                "spec.verify names no key and no matchOIDCIdentity: a signature of any identity is accepted";
-            attempt.remark(EventDraft::error(ANYONE, message));
-        }
+        attempt.warn_of_anyone(&trust);
         let now = attempt.run.now;
-        let verdict = trust.verify(registry, &target.digest, &self.storage, now).await.map_err(failed)?;
+        let verdict = trust.verify(registry, &target.digest, &self.storage, now).await;
+        let verdict = verdict.map_err(|error| failed(error.into_message()))?;
         match verdict {
             Verdict::Verified => attempt.verified(&format!("verified signature of revision {revision}")),
             Verdict::Ignored => attempt.not_verified(),
@@ -48,10 +40,4 @@ impl OciReconciler {
         self.verdicts.note(attempt.key(), evidence);
         Ok(())
     }
-}
-
-/// Whether the last verification failed: it is done again although nothing changed, for the signature may be there now.
-fn has_failed(object: &OciRepository) -> bool {
-    let conditions = object.status.as_ref().map_or(&[][..], |status| status.conditions.as_slice());
-    condition::find(conditions, SOURCE_VERIFIED).is_some_and(|found| found.status == "False")
 }

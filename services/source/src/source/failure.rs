@@ -26,6 +26,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What happens next.
     pub(crate) severity: Severity,
+    /// Whether it is a signature that is at fault, which `SourceVerified` says beside the condition.
+    pub(crate) is_unverified: bool,
     /// A remark for Kubernetes beside the failure.
     pub(crate) remark: Option<String>,
 }
@@ -60,7 +62,14 @@ impl Failure {
 
     /// Any condition of a kind's own.
     pub(crate) fn new(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Failure {
-        Failure { condition, reason, message: message.into(), severity: Severity::Retried, remark: None }
+        Failure {
+            condition,
+            reason,
+            message: message.into(),
+            severity: Severity::Retried,
+            is_unverified: false,
+            remark: None,
+        }
     }
 
     /// The same failure, not tried again until the object changes.
@@ -71,6 +80,11 @@ impl Failure {
     /// The same failure, of something that another object has to change: no error, looked at again after `pause`.
     pub(crate) fn waiting(self, pause: Duration) -> Failure {
         Failure { severity: Severity::Waiting(pause), ..self }
+    }
+
+    /// The same failure, which is that of a signature.
+    pub(crate) fn unverified(self) -> Failure {
+        Failure { is_unverified: true, ..self }
     }
 
     /// The same failure with a remark.

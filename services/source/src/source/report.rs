@@ -2,6 +2,7 @@
 
 use super::{Failure, Severity, Source, Success};
 use crate::storage::Found;
+use crate::verification::VERIFICATION_ERROR;
 use weir_api::condition_type::{
     ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, BUILD_FAILED, FETCH_FAILED, INCLUDE_UNAVAILABLE, READY,
     RECONCILING, SOURCE_VERIFIED, STALLED, STORAGE_OPERATION_FAILED,
@@ -101,7 +102,11 @@ impl<S: Source> Report<'_, S> {
         };
         let bad = if failure.condition == SOURCE_VERIFIED { Status::False } else { Status::True };
         set(failure.condition, bad, reason, message);
-        set(READY, Status::False, reason, message);
+        if failure.is_unverified {
+            set(SOURCE_VERIFIED, Status::False, VERIFICATION_ERROR, message);
+        }
+        // A signature that is not good is what Ready tells, whatever else failed through it (SRC-REC-9).
+        set(READY, Status::False, if failure.is_unverified { VERIFICATION_ERROR } else { reason }, message);
         let next = match failure.severity {
             Severity::Stalled => {
                 set(STALLED, Status::True, reason, message);

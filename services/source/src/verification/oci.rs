@@ -52,6 +52,24 @@ pub(crate) enum Verdict {
     Ignored,
 }
 
+/// Why nothing is verified; the whole sentence for the condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unverified {
+    /// Nobody can be trusted: specification or Secrets are at fault.
+    Trust(String),
+    /// No signature is good, or the registry does not give them.
+    Signature(String),
+}
+
+impl Unverified {
+    /// The sentence.
+    pub(crate) fn into_message(self) -> String {
+        match self {
+            Unverified::Trust(message) | Unverified::Signature(message) => message,
+        }
+    }
+}
+
 impl OciTrust {
     /// Reads the Secrets of a specification.
     ///
@@ -96,21 +114,24 @@ impl OciTrust {
     /// Looks for a good signature of the manifest with a digest. `now` decides what is expired.
     ///
     /// # Errors
-    /// When there is none, or it cannot be known; the whole sentence for the condition.
+    /// When there is none, or it cannot be known.
     pub(crate) async fn verify(
         &self,
         registry: &mut Registry,
         digest: &Digest,
         storage: &Storage,
         now: Timestamp,
-    ) -> Result<Verdict, String> {
+    ) -> Result<Verdict, Unverified> {
         let reference = format!("{}@{digest}", registry.repository());
         let verified = match self.spec.provider.as_str() {
             COSIGN => cosign::verify(self, registry, &reference, digest, storage).await,
             NOTATION => notation::verify(self, registry, &reference, digest, storage, now).await,
-            other => Err(format!("unsupported verification provider: {other}")),
+            other => Err(Unverified::Trust(format!("unsupported verification provider: {other}"))),
         };
-        verified.map_err(|error| self.failed(error))
+        verified.map_err(|error| match error {
+            Unverified::Trust(error) => Unverified::Trust(self.failed(error)),
+            Unverified::Signature(error) => Unverified::Signature(self.failed(error)),
+        })
     }
 
     fn is_keyless(&self) -> bool {

@@ -25,6 +25,7 @@ mod helm_repository;
 mod leaks;
 mod oci;
 mod server;
+mod verify_chart;
 mod verify_git;
 mod verify_notation;
 mod verify_oci;

@@ -1,6 +1,6 @@
 //! Cosign: bundles that refer to the artifact, else the signatures that versions before 3 put beside it (SRC-OCI-25).
 
-use super::{NamedSecret, OciTrust, Verdict};
+use super::{NamedSecret, OciTrust, Unverified, Verdict};
 use crate::storage::Storage;
 use std::sync::Arc;
 use weir_artifact::Digest;
@@ -14,40 +14,29 @@ const TRUSTED_ROOT_KEY: &str = "trusted_root.json";
 /// Bundles of one artifact that are looked at; each is fetched on its own. Builds attach a handful.
 const MAX_BUNDLES: usize = 50;
 
-/// Looks for a good signature. Only one bundle at a time is in memory.
+/// Looks for a good signature.
 pub(super) async fn verify(
     trust: &OciTrust,
     registry: &mut Registry,
     reference: &str,
     digest: &Digest,
     storage: &Storage,
-) -> Result<Verdict, String> {
-    let judge = Judge { trust: Arc::new(read(trust)?), digest: digest.to_string(), storage };
-    let mut causes = Vec::new();
-    let (bundles, unlisted) = bundles(registry, digest).await;
-    for manifest in &bundles {
-        let found = registry.attachments(manifest, MAX_SIGNATURE_BYTES as u64).await;
-        let found = found.map_err(|error| error.to_string())?;
-        let bundle = found.into_iter().take(1).map(|layer| Signature::Bundle(layer.content.to_vec()));
-        if judge.is_good(bundle.collect(), &mut causes).await? {
-            return Ok(Verdict::Verified);
+) -> Result<Verdict, Unverified> {
+    let read = Arc::new(read(trust).map_err(Unverified::Trust)?);
+    let judge = Judge { trust: read, digest: digest.to_string(), storage };
+    match judge.any_is_good(registry, digest).await.map_err(Unverified::Signature)? {
+        Ok(()) => Ok(Verdict::Verified),
+        Err(causes) => {
+            tracing::info!(artifact = reference, ?causes, "no signature is good");
+            let nothing = format!("no matching signatures were found for '{reference}'");
+            let error = match (trust.is_keyless(), causes.is_empty()) {
+                (false, _) => nothing,
+                (true, true) => CosignError::NoSignatures.to_string(),
+                (true, false) => CosignError::NoMatch { causes }.to_string(),
+            };
+            Err(Unverified::Signature(error))
         }
     }
-    if bundles.is_empty() {
-        let signatures = simple(registry, digest).await.map_err(|error| error.to_string())?;
-        if let (true, Some(error)) = (signatures.is_empty(), unlisted) {
-            return Err(error.to_string());
-        }
-        if judge.is_good(signatures, &mut causes).await? {
-            return Ok(Verdict::Verified);
-        }
-    }
-    tracing::info!(artifact = reference, ?causes, "no signature is good");
-    if !trust.is_keyless() {
-        return Err(format!("no matching signatures were found for '{reference}'"));
-    }
-    let error = if causes.is_empty() { CosignError::NoSignatures } else { CosignError::NoMatch { causes } };
-    Err(error.to_string())
 }
 
 struct Judge<'a> {
@@ -57,6 +46,34 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// Looks at what is attached, one bundle in memory at a time; what is wrong with each when none is good.
+    async fn any_is_good(
+        &self,
+        registry: &mut Registry,
+        digest: &Digest,
+    ) -> Result<Result<(), Vec<String>>, String> {
+        let mut causes = Vec::new();
+        let (bundles, unlisted) = bundles(registry, digest).await;
+        for manifest in &bundles {
+            let found = registry.attachments(manifest, MAX_SIGNATURE_BYTES as u64).await;
+            let found = found.map_err(|error| error.to_string())?;
+            let bundle = found.into_iter().take(1).map(|layer| Signature::Bundle(layer.content.to_vec()));
+            if self.is_good(bundle.collect(), &mut causes).await? {
+                return Ok(Ok(()));
+            }
+        }
+        if bundles.is_empty() {
+            let signatures = simple(registry, digest).await.map_err(|error| error.to_string())?;
+            if let (true, Some(error)) = (signatures.is_empty(), unlisted) {
+                return Err(error.to_string());
+            }
+            if self.is_good(signatures, &mut causes).await? {
+                return Ok(Ok(()));
+            }
+        }
+        Ok(Err(causes))
+    }
+
     /// Judges signatures where computing does not keep others waiting, and notes what is wrong with them.
     async fn is_good(&self, signatures: Vec<Signature>, causes: &mut Vec<String>) -> Result<bool, String> {
         let (trust, digest) = (self.trust.clone(), self.digest.clone());

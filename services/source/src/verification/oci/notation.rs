@@ -1,18 +1,19 @@
 //! Notation: signatures that refer to the artifact, judged by the trust policy of a Secret (SRC-OCI-26).
 
-use super::{NamedSecret, OciTrust, Verdict};
+use super::{NamedSecret, OciTrust, Unverified, Verdict};
 use crate::storage::Storage;
 use jiff::Timestamp;
 use std::sync::Arc;
 use weir_artifact::Digest;
 use weir_oci::Registry;
 use weir_verify::notation::{
-    Certificates, MAX_ATTEMPTS, MAX_ENVELOPE_BYTES, Outcome, SIGNATURE_TYPE, SignatureEnvelope, TrustPolicy,
+    Certificates, MAX_ATTEMPTS, MAX_ENVELOPE_BYTES, Outcome, SIGNATURE_TYPE, SignatureEnvelope, Statement,
+    TrustPolicy,
 };
 
 const POLICY_KEY: &str = "trustpolicy.json";
 
-/// Judges the first signatures in the registry's order until one is good.
+/// Finds the statement for the artifact and judges signatures by it.
 pub(super) async fn verify(
     trust: &OciTrust,
     registry: &mut Registry,
@@ -20,9 +21,48 @@ pub(super) async fn verify(
     digest: &Digest,
     storage: &Storage,
     now: Timestamp,
-) -> Result<Verdict, String> {
+) -> Result<Verdict, Unverified> {
+    let repository = registry.repository().to_string();
+    let (statement, certificates) = read(trust, &repository, reference).map_err(Unverified::Trust)?;
+    if statement.skips() {
+        return Ok(Verdict::Ignored);
+    }
+    let found = registry.referrers(digest).await.map_err(|error| Unverified::Signature(error.to_string()))?;
+    let found = found.into_iter().filter(|found| found.artifact_type == SIGNATURE_TYPE);
+    let found: Vec<Digest> = found.map(|found| found.digest).collect();
+    if found.is_empty() {
+        let error = format!(
+            "no signature is associated with \"{reference}\", make sure the artifact was signed successfully"
+        );
+        return Err(Unverified::Signature(error));
+    }
+    let judge = Arc::new((statement, certificates, digest.to_string()));
+    for manifest in found.iter().take(MAX_ATTEMPTS) {
+        let Some(signature) = envelope(registry, manifest).await.map_err(Unverified::Signature)? else {
+            continue;
+        };
+        let judge = judge.clone();
+        let judged = storage.blocking(move || judge.0.verify(&judge.1, &signature, &judge.2, now)).await;
+        match judged.map_err(|error| Unverified::Signature(error.to_string()))? {
+            Ok(outcome) => return Ok(verdict(reference, outcome)),
+            Err(error) => tracing::info!(artifact = reference, %manifest, error, "signature is not good"),
+        }
+    }
+    let error = if found.len() > MAX_ATTEMPTS {
+        format!(
+            "signature evaluation stopped. The configured limit of {MAX_ATTEMPTS} signatures to verify per artifact exceeded"
+        )
+    } else {
+        format!("signature verification failed for all the signatures associated with {reference}")
+    };
+    Err(Unverified::Signature(error))
+}
+
+/// The statement of the trust policy for a repository, and the trusted certificates.
+fn read(trust: &OciTrust, repository: &str, reference: &str) -> Result<(Statement, Certificates), String> {
+    let secret = trust.secret.as_ref();
     let NamedSecret { place, data } =
-        trust.secret.as_ref().ok_or_else(|| format!("verification secret cannot be empty: '{reference}'"))?;
+        secret.ok_or_else(|| format!("verification secret cannot be empty: '{reference}'"))?;
     let policy =
         data.get(POLICY_KEY).ok_or_else(|| format!("'{POLICY_KEY}' not found in secret '{place}'"))?;
     let policy = TrustPolicy::parse(policy).map_err(|error| error.to_string())?;
@@ -31,38 +71,8 @@ pub(super) async fn verify(
     }
     let certificates = Certificates::from_secret(data)?;
     let certificates = certificates.ok_or_else(|| format!("no certificates found in secret '{place}'"))?;
-    let repository = registry.repository().to_string();
-    let statement = policy.statement(&repository, reference).map_err(|error| error.to_string())?.clone();
-    if statement.skips() {
-        return Ok(Verdict::Ignored);
-    }
-    let found = registry.referrers(digest).await.map_err(|error| error.to_string())?;
-    let found: Vec<Digest> = found
-        .into_iter()
-        .filter(|found| found.artifact_type == SIGNATURE_TYPE)
-        .map(|found| found.digest)
-        .collect();
-    if found.is_empty() {
-        return Err(format!(
-            "no signature is associated with \"{reference}\", make sure the artifact was signed successfully"
-        ));
-    }
-    let judge = Arc::new((statement, certificates, digest.to_string()));
-    for manifest in found.iter().take(MAX_ATTEMPTS) {
-        let Some(signature) = envelope(registry, manifest).await? else { continue };
-        let judge = judge.clone();
-        let judged = storage.blocking(move || judge.0.verify(&judge.1, &signature, &judge.2, now)).await;
-        match judged.map_err(|error| error.to_string())? {
-            Ok(outcome) => return Ok(verdict(reference, outcome)),
-            Err(error) => tracing::info!(artifact = reference, %manifest, error, "signature is not good"),
-        }
-    }
-    if found.len() > MAX_ATTEMPTS {
-        return Err(format!(
-            "signature evaluation stopped. The configured limit of {MAX_ATTEMPTS} signatures to verify per artifact exceeded"
-        ));
-    }
-    Err(format!("signature verification failed for all the signatures associated with {reference}"))
+    let statement = policy.statement(repository, reference).map_err(|error| error.to_string())?;
+    Ok((statement.clone(), certificates))
 }
 
 /// The signature in a manifest: its only layer.
