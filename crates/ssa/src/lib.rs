@@ -50,7 +50,7 @@ pub use ledger::{Ledger, Notice};
 pub use manifest::{Manifest, ManifestError, MetadataField};
 pub use mapper::{Mapper, Mapping, MappingError};
 pub use policy::Owner;
-pub use probe::{Probe, probe};
+pub use probe::{Probe, probe, read};
 pub use prune::Pruned;
 pub use session::Session;
 pub use stage::{GroupKind, Stage};

@@ -23,11 +23,25 @@ pub struct Probe {
 }
 
 impl Probe {
+    /// The health of an object that cannot be told, and why.
+    #[must_use]
+    pub fn unknown(error: String) -> Self {
+        Self { assessment: Assessment::unknown(error.clone()), error: Some(error) }
+    }
+
     /// The object as health messages list it (KS-HC-6).
     pub fn item(&self, id: &ObjectId) -> String {
         let item = format!("{} status: '{}'", id.subject(), self.assessment.status);
         self.error.as_ref().map_or_else(|| item.clone(), |error| format!("{item}: {error}"))
     }
+}
+
+/// Reads an object in the version that the cluster prefers; nothing if there is none. The error is for people.
+pub async fn read(session: &Session, id: &ObjectId) -> Result<Option<Value>, String> {
+    let mapping = session.mapper.preferred(&id.group, &id.kind).await.map_err(|error| error.to_string())?;
+    let target = Target { client: &session.client, mapping: &mapping, id };
+    let object = target.get().await.map_err(|error| message(&error))?;
+    object.map(|object| serde_json::to_value(object).map_err(|error| error.to_string())).transpose()
 }
 
 impl From<Assessment> for Probe {
@@ -39,8 +53,7 @@ impl From<Assessment> for Probe {
 /// Reads an object in the version that the cluster prefers, and tells its health. An object that cannot be read has
 /// the status Unknown, and the error says why.
 pub async fn probe(session: &Session, id: &ObjectId) -> Probe {
-    let unknown =
-        |error: String| Probe { assessment: Assessment::unknown(error.clone()), error: Some(error) };
+    let unknown = Probe::unknown;
     let mapping = match session.mapper.preferred(&id.group, &id.kind).await {
         Ok(mapping) => mapping,
         Err(error) => return unknown(error.to_string()),

@@ -57,7 +57,7 @@ pub(crate) const CONCURRENT: usize = 4;
 /// Feature gates and their defaults (KS 15).
 pub const GATES: [(&str, bool); 12] = [
     (STRICT_SUBSTITUTIONS, true),
-    ("AdditiveCELDependencyCheck", false),
+    (ADDITIVE_CEL, false),
     ("CacheSecretsAndConfigMaps", false),
     ("CancelHealthCheckOnNewRevision", false),
     ("DirectSourceFetch", false),
@@ -72,6 +72,8 @@ pub const GATES: [(&str, bool); 12] = [
 
 /// Gate: unset variables are errors (KS-ENV-20).
 pub(crate) const STRICT_SUBSTITUTIONS: &str = "StrictPostBuildSubstitutions";
+/// Gate: a `readyExpr` comes on top of the built-in checks (KS-DEP-4).
+pub(crate) const ADDITIVE_CEL: &str = "AdditiveCELDependencyCheck";
 /// Gate: a failed object does not end a health check (KS-HC-5).
 pub(crate) const DISABLE_FAIL_FAST: &str = "DisableFailFastBehavior";
 /// Gate: sources of kind ExternalArtifact (KS-SRC-3).

@@ -12,6 +12,7 @@
 
 mod act;
 mod decide;
+mod expression;
 mod failure;
 mod finalize;
 mod health;
@@ -44,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) no_cross_namespace_refs: bool,
     pub(crate) has_external_artifacts: bool,
     pub(crate) has_workload_identity: bool,
+    /// Whether a `readyExpr` comes on top of the built-in checks instead of in their place (KS-DEP-4).
+    pub(crate) adds_ready_expr: bool,
     pub(crate) is_strict: bool,
     pub(crate) fails_fast: bool,
     pub(crate) concurrent_ssa: usize,

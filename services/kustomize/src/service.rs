@@ -10,7 +10,8 @@ use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, Service
 use weir_ssa::{Notice, Owner};
 
 use crate::args::{
-    Args, CONCURRENT, DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, STRICT_SUBSTITUTIONS, WORKLOAD_IDENTITY,
+    ADDITIVE_CEL, Args, CONCURRENT, DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, STRICT_SUBSTITUTIONS,
+    WORKLOAD_IDENTITY,
 };
 use crate::cluster::Cluster;
 use crate::fetch::{Artifacts, LocalHosts};
@@ -88,6 +89,7 @@ fn settings(args: &Args, service: &Service) -> Settings {
         no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
         has_external_artifacts: gates.enabled(EXTERNAL_ARTIFACT),
         has_workload_identity: gates.enabled(WORKLOAD_IDENTITY),
+        adds_ready_expr: gates.enabled(ADDITIVE_CEL),
         is_strict: gates.enabled(STRICT_SUBSTITUTIONS),
         fails_fast: !gates.enabled(DISABLE_FAIL_FAST),
         concurrent_ssa: args.concurrent_ssa,

@@ -18,13 +18,13 @@ use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 use crate::delivery::{Sender, mask};
 use crate::event::metadata::{self, AlertMetadata};
 use crate::event::{Event, ObjectReference};
-use crate::expression::{Expression, Type};
 use crate::metrics::DeliveryMetrics;
 use crate::outbox::{Entry, Outbox, Room, Target};
 use crate::provider::resolve::{Resolved, resolve};
 use crate::provider::{self, GIT_STATUS_TYPES, Notifier, git};
 use fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
 use guard::{Policy, Verdict};
+use weir_expression::{Expression, Type};
 
 /// Time for one delivery with all its tries, unless the Provider says otherwise.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);

@@ -23,7 +23,6 @@ pub mod delivery;
 pub mod dispatch;
 pub mod event;
 pub mod event_server;
-pub mod expression;
 pub mod http_server;
 pub mod intake;
 pub mod kind;

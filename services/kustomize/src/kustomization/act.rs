@@ -357,7 +357,8 @@ impl KustomizationReconciler {
         };
         attempt.enter(run, "Running health checks");
         let timeout = timeout_of(&run.object);
-        let check = Check { targets, short_jobs, started: Instant::now(), timeout };
+        let custom = observed.health_checks.clone().unwrap_or_default();
+        let check = Check { targets, short_jobs, started: Instant::now(), timeout, custom };
         let waiting = Waiting { inputs: inputs.clone(), attempt, check, is_announced: false };
         // Asked for before the first look, so that no change in between is missed.
         session.ledger().inspect(|ledger| ledger.await_status(&self.owner(&run.object)));

@@ -6,6 +6,7 @@ use weir_api::{Artifact, Kustomization, condition_type};
 use weir_runtime::{Cause, condition};
 
 use super::Settings;
+use super::expression::Verdict;
 use super::failure::Failure;
 use super::memory::{Inputs, Waiting};
 use super::observe::{Dependency, Observed};
@@ -69,9 +70,18 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
 
 /// What has to be there before anything is applied.
 fn gate(observed: &Observed, settings: &Settings) -> Result<Arc<Artifact>, Failure> {
+    if let Err(message) = &observed.health_checks {
+        return Err(Failure::expression(message));
+    }
     let artifact = artifact(observed, settings)?;
     for dependency in &observed.dependencies {
-        ready(dependency, &observed.source_id, &artifact)
+        if let Some(Verdict::Invalid(message)) = &dependency.verdict {
+            let name = &dependency.key.name;
+            return Err(Failure::expression(&format!(
+                "terminal error: failed to evaluate dependency {name}: {message}"
+            )));
+        }
+        ready(dependency, observed, &artifact, settings)
             .map_err(|message| Failure::dependency(message + &circle_text(&observed.circle)))?;
     }
     Ok(artifact)
@@ -110,15 +120,28 @@ fn circle_text(circle: &[weir_runtime::ObjectKey]) -> String {
     format!(": circular dependency detected: {}", names.join(" -> "))
 }
 
-/// KS-DEP-1, KS-DEP-5, KS-DEP-6
-fn ready(dependency: &Dependency, source: &SourceId, artifact: &Artifact) -> Result<(), String> {
-    let Dependency { key, found } = dependency;
+/// KS-DEP-1..6
+fn ready(
+    dependency: &Dependency,
+    observed: &Observed,
+    artifact: &Artifact,
+    settings: &Settings,
+) -> Result<(), String> {
+    let Dependency { key, found, verdict } = dependency;
     let Some(found) = found else {
         let name = &key.name;
         return Err(format!(
             "dependency '{key}' not found: kustomizations.kustomize.toolkit.fluxcd.io \"{name}\" not found"
         ));
     };
+    match verdict {
+        Some(Verdict::Unknown(message) | Verdict::Invalid(message)) => return Err(message.clone()),
+        Some(Verdict::Ready(false)) => {
+            return Err(format!("dependency '{key}' is not ready according to readyExpr eval"));
+        }
+        Some(Verdict::Ready(true)) if !settings.adds_ready_expr => return Ok(()),
+        Some(Verdict::Ready(true)) | None => {}
+    }
     let status = found.status.as_ref();
     let is_observed =
         status.is_some_and(|status| Some(status.observed_generation) == found.metadata.generation);
@@ -126,7 +149,7 @@ fn ready(dependency: &Dependency, source: &SourceId, artifact: &Artifact) -> Res
         return Err(format!("dependency '{key}' is not ready"));
     }
     let applied = status.and_then(|status| status.last_applied_revision.as_deref());
-    if SourceId::of(found) == *source && !is_revision(applied, &artifact.revision) {
+    if SourceId::of(found) == observed.source_id && !is_revision(applied, &artifact.revision) {
         return Err(format!("dependency '{key}' revision is not up to date"));
     }
     Ok(())

@@ -10,6 +10,7 @@ pub(crate) mod reason {
     pub(crate) const ARTIFACT_FAILED: &str = "ArtifactFailed";
     pub(crate) const BUILD_FAILED: &str = "BuildFailed";
     pub(crate) const HEALTH_CHECK_FAILED: &str = "HealthCheckFailed";
+    pub(crate) const INVALID_CEL_EXPRESSION: &str = "InvalidCELExpression";
     pub(crate) const PRUNE_FAILED: &str = "PruneFailed";
     pub(crate) const RECONCILIATION_FAILED: &str = "ReconciliationFailed";
     pub(crate) const RECONCILIATION_SUCCEEDED: &str = "ReconciliationSucceeded";
@@ -20,6 +21,8 @@ pub(crate) mod reason {
 pub(crate) enum Class {
     /// Nothing is tried until the object changes: Stalled, an error event.
     Denied,
+    /// The same, and the status says that this generation was looked at (KS-REC-31).
+    Invalid,
     /// The source does not exist: tried at the retry interval and when it appears, no event.
     Absent,
     /// The source has nothing yet: tried soon and when it has, no event.
@@ -80,6 +83,12 @@ impl Failure {
     pub(crate) fn artifact_gone(retry: Duration) -> Self {
         let message = format!("Source is not ready, artifact not found, retrying in {retry}");
         Self { reason: reason::ARTIFACT_FAILED, message, class: Class::Pending }
+    }
+
+    /// KS-CEL-4, KS-DEP-9
+    pub(crate) fn expression(message: &str) -> Self {
+        let message = format!("Reconciliation failed terminally due to configuration error: {message}");
+        Self { reason: reason::INVALID_CEL_EXPRESSION, message, class: Class::Invalid }
     }
 
     /// KS-DEP-7

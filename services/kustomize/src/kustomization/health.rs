@@ -1,8 +1,10 @@
 //! Health checks without a held worker (KS-HC-1..12): the ledger answers for what is applied, the server for the rest.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::expression::HealthChecks;
 use weir_api::Kustomization;
 use weir_kstatus::{Assessment, Status};
 use weir_ssa::{Action, ChangeSet, Entry, Manifest, ObjectId, Probe, Session, probe};
@@ -25,6 +27,8 @@ pub(crate) struct Check {
     pub(crate) short_jobs: HashSet<ObjectId>,
     pub(crate) started: Instant,
     pub(crate) timeout: Duration,
+    /// `healthCheckExprs`
+    pub(crate) custom: Arc<HealthChecks>,
 }
 
 /// What a look at the objects says.
@@ -105,6 +109,11 @@ impl Check {
             if session.lacks_namespace(id).await {
                 return (Verdict::Failed(lacks_namespace(id)), None);
             }
+            if self.custom.cover(id) {
+                is_polled = true;
+                found.push((id, self.evaluate(session, id).await));
+                continue;
+            }
             let known = session.ledger().and_then(|ledger| ledger.assessment(id));
             let known = known.filter(|known| !needs_pods(id, known));
             is_polled |= known.is_none();
@@ -116,6 +125,22 @@ impl Check {
         }
         let is_late = self.started.elapsed() >= self.timeout;
         (judge(&found, &self.short_jobs, is_late, fails_fast), is_polled.then_some(POLL))
+    }
+
+    /// Asks the expressions (KS-CEL-3, KS-CEL-5).
+    async fn evaluate(&self, session: &Session, id: &ObjectId) -> Probe {
+        let object = match weir_ssa::read(session, id).await {
+            Ok(Some(object)) => object,
+            Ok(None) => return Assessment::not_found().into(),
+            Err(error) => return Probe::unknown(error),
+        };
+        let (custom, asked) = (Arc::clone(&self.custom), id.clone());
+        let verdict = tokio::task::spawn_blocking(move || custom.assess(&asked, &object)).await;
+        match verdict {
+            Ok(Some(Ok(status))) => Assessment { status, message: String::new() }.into(),
+            Ok(Some(Err(error))) => Probe::unknown(error.to_string()),
+            Ok(None) | Err(_) => Probe::unknown("the evaluator failed".to_owned()),
+        }
     }
 
     /// When to look again in any case.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weir_api::Kustomization;
 use weir_runtime::{Cause, ObjectKey};
 
+use super::expression::{self, HealthChecks, Verdict};
 use super::memory::{Inputs, Unit};
 use super::{KustomizationReconciler, inventory};
 use crate::source::{Source, SourceId};
@@ -17,6 +18,8 @@ pub(crate) struct Dependency {
     pub(crate) key: ObjectKey,
     /// Nothing if there is no such Kustomization.
     pub(crate) found: Option<Arc<Kustomization>>,
+    /// What its `readyExpr` says, if it has one and is there.
+    pub(crate) verdict: Option<Verdict>,
 }
 
 /// Everything that [`super::decide`] looks at.
@@ -25,6 +28,8 @@ pub(crate) struct Observed {
     pub(crate) source_id: SourceId,
     pub(crate) source: Source,
     pub(crate) dependencies: Vec<Dependency>,
+    /// `healthCheckExprs`, compiled; or what is wrong with them.
+    pub(crate) health_checks: Result<Arc<HealthChecks>, String>,
     /// The way from this Kustomization back to itself by `dependsOn`, if there is one.
     pub(crate) circle: Vec<ObjectKey>,
     /// Nothing without `postBuild`, or while there is no artifact to substitute in.
@@ -44,8 +49,9 @@ impl KustomizationReconciler {
         let source_id = SourceId::of(&kustomization);
         let source = self.sources.find(&source_id);
         let dependencies = dependencies_of(&kustomization)
-            .map(|key| Dependency { found: self.kustomizations.get(&key), key })
+            .map(|key| Dependency { found: self.kustomizations.get(&key), verdict: None, key })
             .collect();
+        let (dependencies, health_checks) = evaluated(&kustomization, dependencies).await;
         let circle = circle_of(&key, |key| self.kustomizations.get(key));
         let variables = match &source {
             Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
@@ -61,6 +67,7 @@ impl KustomizationReconciler {
             source_id,
             source,
             dependencies,
+            health_checks,
             circle,
             variables,
             inputs,
@@ -68,6 +75,34 @@ impl KustomizationReconciler {
             unit,
             is_proved,
         }
+    }
+}
+
+/// Evaluates the expressions of the spec, on a thread where that may take its time.
+async fn evaluated(
+    kustomization: &Arc<Kustomization>,
+    mut dependencies: Vec<Dependency>,
+) -> (Vec<Dependency>, Result<Arc<HealthChecks>, String>) {
+    let spec = &kustomization.spec;
+    if spec.health_check_exprs.is_empty() && spec.depends_on.iter().all(|on| on.ready_expr.is_none()) {
+        return (dependencies, Ok(Arc::default()));
+    }
+    let (own, asked) = (Arc::clone(kustomization), dependencies.clone());
+    let evaluation = tokio::task::spawn_blocking(move || {
+        let verdicts = own.spec.depends_on.iter().zip(asked).map(|(reference, dependency)| {
+            let text = reference.ready_expr.as_deref().filter(|text| !text.is_empty())?;
+            Some(expression::is_ready(text, &own, &*dependency.found?))
+        });
+        (verdicts.collect::<Vec<_>>(), HealthChecks::compile(&own.spec.health_check_exprs))
+    });
+    match evaluation.await {
+        Ok((verdicts, checks)) => {
+            for (dependency, verdict) in dependencies.iter_mut().zip(verdicts) {
+                dependency.verdict = verdict;
+            }
+            (dependencies, checks.map(Arc::new))
+        }
+        Err(_) => (dependencies, Err("the evaluator failed".to_owned())),
     }
 }
 

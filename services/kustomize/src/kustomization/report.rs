@@ -75,7 +75,10 @@ fn refused(mut draft: Draft<'_>, settings: &Settings, failure: &Failure) -> Outc
     let soon = settings.requeue_dependency;
     let was_told = draft.says(failure);
     match failure.class {
-        Class::Denied => {
+        Class::Denied | Class::Invalid => {
+            if failure.class == Class::Invalid {
+                draft.status.observed_generation = draft.generation;
+            }
             draft.remove(RECONCILING);
             draft.set(STALLED, Status::True, failure.reason, &failure.message);
             draft.set(READY, Status::False, failure.reason, &failure.message);

@@ -37,7 +37,8 @@ fn has_seen(kustomization: &Kustomization, artifact: &Artifact) -> bool {
     is_at_it && is_revision(attempted, &artifact.revision)
 }
 
-/// A Kustomization has become ready, or ready for another revision: those that wait for it start at once.
+/// A Kustomization has become ready, or ready for another revision: those that wait for it start at once. Those with a
+/// `readyExpr` look at every change.
 pub(crate) fn wake_by_dependency(
     change: &Change<Kustomization>,
     kustomizations: &Cache<Kustomization>,
@@ -50,12 +51,14 @@ pub(crate) fn wake_by_dependency(
         condition::is_ready(conditions(object)).then_some((applied, status.observed_generation))
     };
     let is_ready = state(new);
-    if is_ready.is_none() || change.old.as_ref().is_some_and(|old| state(old) == is_ready) {
-        return;
-    }
+    let has_become_ready = is_ready.is_some() && change.old.as_ref().is_none_or(|old| state(old) != is_ready);
     let key = ObjectKey::of(&**new);
     for kustomization in kustomizations.list() {
-        let waits = dependencies_of(&kustomization).any(|dependency| dependency == key);
+        // An expression may look at anything of the dependency.
+        let mut dependencies = dependencies_of(&kustomization).zip(&kustomization.spec.depends_on);
+        let waits = dependencies.any(|(dependency, reference)| {
+            dependency == key && (has_become_ready || reference.ready_expr.is_some())
+        });
         if waits && !condition::is_ready(conditions(&kustomization)) {
             queue.enqueue(ObjectKey::of(&*kustomization), Cause::Dependency);
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use weir_api::notification::ReceiverSpec;
 
 use super::{Call, TYPE_GENERIC_OIDC};
-use crate::expression::{Expression, ExpressionError, Type};
+use weir_expression::{Expression, ExpressionError, Type};
 
 const VARIABLES: [&str; 2] = ["res", "req"];
 const VARIABLES_WITH_CLAIMS: [&str; 3] = ["res", "req", "claims"];

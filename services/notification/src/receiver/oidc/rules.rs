@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use weir_api::notification::OidcProvider;
 
-use crate::expression::{Expression, Type};
+use weir_expression::{Expression, Type};
 
 const VARIABLES: [&str; 2] = ["claims", "vars"];
 

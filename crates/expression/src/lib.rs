@@ -1,7 +1,10 @@
-//! CEL expressions: compiled and type-checked once, evaluated under bounds (NTF-108, NTF-134).
+//! CEL expressions: compiled and type-checked once, evaluated under bounds (NTF-108, NTF-134, KS-DEP-10).
 //!
 //! The crate that evaluates has no type checker and no limits of its own, so that both are made here: length, nesting and
 //! loops are bounded before anything runs, and the type of the result is inferred from the syntax tree (DEP-CEL-3 … 5).
+//!
+//! Compiling and evaluating take a thread with a large stack and wait for it: call them where blocking is allowed.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod bounds;
 mod functions;
@@ -10,10 +13,11 @@ mod value;
 
 use std::sync::Arc;
 
-use cel::{Context, Env, Program, Value, extensions};
+use cel::{Context, Env, ExecutionError, Program, Value, extensions};
 use serde_json::Value as Json;
 
 pub use types::Type;
+pub use value::Numbers;
 
 /// Why an expression is refused, in the words that Flux shows.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
@@ -50,6 +54,7 @@ pub struct Expression {
     text: Arc<str>,
     program: Arc<Program>,
     environment: Arc<Env>,
+    numbers: Numbers,
 }
 
 impl Expression {
@@ -64,19 +69,37 @@ impl Expression {
         Self::compile_typed(text, variables).map(|(expression, _)| expression)
     }
 
+    /// Compiles an expression without looking at names and types: what is missing is found when it is evaluated.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        Self::checked(text, |_| Ok(Type::Dyn)).map(|(expression, _)| expression)
+    }
+
+    /// The same expression over numbers of that kind.
+    #[must_use]
+    pub fn over(self, numbers: Numbers) -> Self {
+        Self { numbers, ..self }
+    }
+
     fn compile_typed(text: &str, variables: &[&str]) -> Result<(Self, Type), ExpressionError> {
+        Self::checked(text, |program| types::infer(program, text, variables))
+    }
+
+    fn checked(
+        text: &str,
+        infer: impl FnOnce(&Program) -> Result<Type, String> + Send,
+    ) -> Result<(Self, Type), ExpressionError> {
         let parse = |reason: String| ExpressionError::Parse { expression: text.to_owned(), reason };
         bounds::check_text(text).map_err(parse)?;
         let compiled = bounds::on_deep_stack(|| {
             let environment = environment().map_err(|error| error.to_string())?;
             let program = environment.compile(text).map_err(|errors| types::syntax_errors(text, &errors))?;
             bounds::check_loops(program.expression())?;
-            let got = types::infer(&program, text, variables)?;
+            let got = infer(&program)?;
             Ok((program, environment, got))
         });
         let (program, environment, got) = compiled.and_then(|result| result).map_err(parse)?;
         let (program, environment) = (Arc::new(program), Arc::new(environment));
-        Ok((Self { text: text.into(), program, environment }, got))
+        Ok((Self { text: text.into(), program, environment, numbers: Numbers::Doubles }, got))
     }
 
     /// Evaluates a condition.
@@ -105,9 +128,9 @@ impl Expression {
         let evaluated = bounds::on_deep_stack(|| {
             let mut context = Context::with_env(self.environment.clone());
             for (name, json) in variables {
-                context.add_variable_from_value(*name, value::of_json(json)?);
+                context.add_variable_from_value(*name, value::of_json(json, self.numbers)?);
             }
-            self.program.execute(&context).map_err(|error| error.to_string())
+            self.program.execute(&context).map_err(|error| in_words_of_go(&error, &self.text))
         });
         evaluated.and_then(|result| result).map_err(|reason| self.failed(reason))
     }
@@ -115,6 +138,33 @@ impl Expression {
     fn failed(&self, reason: String) -> ExpressionError {
         ExpressionError::Evaluate { expression: self.text.to_string(), reason }
     }
+}
+
+/// What Flux's users know from Flux's messages (KS-CEL-5).
+fn in_words_of_go(error: &ExecutionError, text: &str) -> String {
+    match error {
+        ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
+        ExecutionError::UndeclaredReference(name) => format!("no such attribute(s): {}", path_at(text, name)),
+        other => other.to_string(),
+    }
+}
+
+/// The selections that follow the first mention of `name`, with it.
+fn path_at<'a>(text: &'a str, name: &'a str) -> &'a str {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let mentions = text.match_indices(name).filter(|(at, _)| {
+        let before = text.get(..*at).and_then(|before| before.chars().next_back());
+        !before.is_some_and(|character| is_part(character) || character == '.')
+    });
+    let rest = mentions
+        .filter_map(|(at, _)| text.get(at..))
+        .find(|rest| rest.get(name.len()..).is_none_or(|after| !after.starts_with(is_part)));
+    let Some(rest) = rest else { return name };
+    let end = rest.find(|character| !is_part(character) && character != '.').unwrap_or(rest.len());
+    // A function is called on what is before its name.
+    let path = rest.get(..end).unwrap_or(name);
+    let is_call = rest.get(end..).is_some_and(|after| after.starts_with('('));
+    if is_call { path.rsplit_once('.').map_or(name, |(path, _)| path) } else { path }
 }
 
 fn environment() -> Result<Env, cel::DeclarationError> {

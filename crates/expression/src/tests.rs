@@ -78,7 +78,7 @@ fn conditions_are_evaluated(#[case] text: &str, #[case] expected: bool) {
 fn a_missing_key_is_an_error_and_not_false() {
     let expression = Expression::compile("res.metadata.annotations.x == 'y'", &["res"], Type::Bool).unwrap();
     let error = expression.is_true(&[("res", &json!({"metadata": {}}))]).unwrap_err();
-    assert!(error.to_string().contains("No such key: annotations"), "{error}");
+    assert!(error.to_string().contains("no such key: annotations"), "{error}");
 }
 
 #[test]
@@ -116,4 +116,20 @@ fn security_chains_as_long_as_admitted_do_not_overflow_the_stack(#[case] text: S
         expression.map(|it| it.is_true(&[("req", &json!({}))])).err().map(|e| e.to_string()),
         Some(String::new())
     );
+}
+
+#[rstest]
+#[case("metadata.generation + 1 == 3", Ok(true))]
+#[case("metadata.generation == 2.0", Ok(true))]
+#[case("status.conditions.exists(c, c.type == 'Ready')", Err("no such attribute(s): status.conditions"))]
+#[case("has(status.x)", Err("no such attribute(s): status.x"))]
+#[case("metadata.labels.v == '1'", Err("no such key: labels"))]
+fn objects_of_kubernetes_have_integers_and_may_lack_fields(
+    #[case] text: &str,
+    #[case] expected: Result<bool, &str>,
+) {
+    let expression = Expression::parse(text).unwrap().over(Numbers::Integers);
+    let result = expression.is_true(&[("metadata", &json!({"generation": 2}))]);
+    let failed = |reason| format!("failed to evaluate the CEL expression '{text}': {reason}");
+    assert_eq!(result.map_err(|error| error.to_string()), expected.map_err(failed));
 }

@@ -1,0 +1,138 @@
+//! What the CEL expressions of a Kustomization say: of its dependencies (KS-DEP-2, KS-DEP-8), and of the health of its
+//! objects (KS-CEL-1..5).
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde_json::Value;
+use weir_api::Kustomization;
+use weir_api::kustomize::CustomHealthCheck;
+use weir_expression::{Expression, ExpressionError, Numbers, Type};
+use weir_kstatus::Status;
+use weir_ssa::ObjectId;
+
+/// What a `readyExpr` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The dependency is ready, or not.
+    Ready(bool),
+    /// It cannot be told now; the message says why.
+    Unknown(String),
+    /// It can never be told: the expression has to be changed.
+    Invalid(String),
+}
+
+/// Asks `text` whether `dependency` is ready for `own`. Blocks for the time of the evaluation.
+pub(crate) fn is_ready(text: &str, own: &Kustomization, dependency: &Kustomization) -> Verdict {
+    let expression = match Expression::compile(text, &["self", "dep"], Type::Bool) {
+        Ok(expression) => expression.over(Numbers::Integers),
+        Err(error) => return Verdict::Invalid(error.to_string()),
+    };
+    let (own, dependency) = (serde_json::to_value(own), serde_json::to_value(dependency));
+    let (Ok(own), Ok(dependency)) = (own, dependency) else {
+        return Verdict::Unknown("the objects cannot be written as JSON".to_owned());
+    };
+    match expression.is_true(&[("self", &own), ("dep", &dependency)]) {
+        Ok(is_ready) => Verdict::Ready(is_ready),
+        Err(error) => Verdict::Unknown(error.to_string()),
+    }
+}
+
+/// The entries of `healthCheckExprs`, by group and kind; the entry without a kind is for all others of its group.
+#[derive(Clone, Default)]
+pub(crate) struct HealthChecks(HashMap<(String, Option<String>), HealthCheck>);
+
+#[derive(Clone)]
+struct HealthCheck {
+    current: Expression,
+    in_progress: Option<Expression>,
+    failed: Option<Expression>,
+}
+
+impl fmt::Debug for HealthChecks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl HealthChecks {
+    /// Compiles the entries; the error is what the condition says (KS-CEL-4). Blocks meanwhile.
+    pub(crate) fn compile(entries: &[CustomHealthCheck]) -> Result<Self, String> {
+        let mut checks = HashMap::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let (group, _) = entry.api_version.split_once('/').unwrap_or_default();
+            let key = (group.to_owned(), entry.kind.clone().filter(|kind| !kind.is_empty()));
+            if checks.contains_key(&key) {
+                let kind = key.1.as_deref().unwrap_or_default();
+                let name = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+                return Err(format!(
+                    "duplicate custom health check for GroupKind {name} at healthchecks[{index}]"
+                ));
+            }
+            let check = HealthCheck::compile(entry).map_err(|error| {
+                format!("failed to create custom status evaluator for healthchecks[{index}]: {error}")
+            })?;
+            checks.insert(key, check);
+        }
+        Ok(Self(checks))
+    }
+
+    /// Whether there are entries for the object.
+    pub(crate) fn cover(&self, id: &ObjectId) -> bool {
+        self.of(id).is_some()
+    }
+
+    /// How far an object has come (KS-CEL-3); nothing without an entry for it. Blocks meanwhile.
+    pub(crate) fn assess(&self, id: &ObjectId, object: &Value) -> Option<Result<Status, ExpressionError>> {
+        self.of(id).map(|check| check.assess(object))
+    }
+
+    fn of(&self, id: &ObjectId) -> Option<&HealthCheck> {
+        let exact = self.0.get(&(id.group.clone(), Some(id.kind.clone())));
+        exact.or_else(|| self.0.get(&(id.group.clone(), None)))
+    }
+}
+
+impl HealthCheck {
+    fn compile(entry: &CustomHealthCheck) -> Result<Self, String> {
+        let compile = |name: &str, text: &str| {
+            let parsed = Expression::parse(text).map(|expression| expression.over(Numbers::Integers));
+            parsed.map_err(|error| format!("failed to parse the expression {name}: {error}"))
+        };
+        let optional = |name: &str, text: &Option<String>| {
+            let text = text.as_deref().filter(|text| !text.is_empty());
+            text.map(|text| compile(name, text)).transpose()
+        };
+        if entry.current.is_empty() {
+            return Err("expression Current not specified".to_owned());
+        }
+        Ok(Self {
+            current: compile("Current", &entry.current)?,
+            in_progress: optional("InProgress", &entry.in_progress)?,
+            failed: optional("Failed", &entry.failed)?,
+        })
+    }
+
+    fn assess(&self, object: &Value) -> Result<Status, ExpressionError> {
+        let number = |path: &str| object.pointer(path).and_then(Value::as_i64);
+        let observed = number("/status/observedGeneration");
+        if observed.is_some() && observed != number("/metadata/generation") {
+            return Ok(Status::InProgress);
+        }
+        let fields = object.as_object().into_iter().flatten();
+        let variables: Vec<(&str, &Value)> = fields.map(|(name, value)| (name.as_str(), value)).collect();
+        let says = |expression: &Option<Expression>| {
+            expression.as_ref().map_or(Ok(false), |expression| expression.is_true(&variables))
+        };
+        if says(&self.in_progress)? {
+            return Ok(Status::InProgress);
+        }
+        if says(&self.failed)? {
+            return Ok(Status::Failed);
+        }
+        Ok(if self.current.is_true(&variables)? { Status::Current } else { Status::InProgress })
+    }
+}
+
+#[cfg(test)]
+mod tests;
