@@ -4,7 +4,6 @@ use super::GitReconciler;
 use crate::go_url;
 use crate::secrets::{self, SecretData};
 use crate::source::{Attempt, Failure, Source};
-use secrecy::SecretString;
 use url::Url;
 use weir_api::GitRepository;
 use weir_git::{Credentials, Profile, Remote};
@@ -38,7 +37,10 @@ impl GitReconciler {
         if url.scheme() == "http" && !matches!(credentials, Credentials::None) {
             tracing::warn!(object = %key, "credentials are sent over plain HTTP");
         }
-        trust(&mut http, &data);
+        http.add_tls(&place, &data).map_err(|error| {
+            let message = format!("failed to configure authentication options: {error}");
+            Failure::fetch(AUTHENTICATION_FAILED, message)
+        })?;
         let timeout = attempt.object.timeout();
         let store = self.store_of(&attempt.object);
         Ok(Remote { url, credentials, http, store, timeout, cancel: attempt.run.cancel.clone() })
@@ -98,12 +100,4 @@ fn credentials(url: &Url, data: &SecretData, place: &str) -> Result<Credentials,
         return Err(failed(message));
     }
     Ok(credentials)
-}
-
-/// Certificates in the credentials' Secret (SRC 12.1).
-fn trust(http: &mut Profile, data: &SecretData) {
-    let authority = secrets::text(data, "ca.crt").or_else(|| secrets::text(data, "caFile"));
-    http.ca = authority.map(String::into_bytes);
-    let pair = secrets::text(data, "tls.crt").zip(secrets::text(data, "tls.key"));
-    http.identity = pair.map(|(certificate, key)| SecretString::from(format!("{certificate}\n{key}")));
 }

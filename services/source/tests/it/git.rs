@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weir_testkit::{GitServer, SshGitServer, touch_requested_at, wait_gone};
+use weir_testkit::{GitServer, SshGitServer, eventually, touch_requested_at, wait_gone};
 
-use crate::world::{World, files, paths};
+use crate::world::{DEADLINE, World, files, paths};
 
 const GIT: &str = "GitRepository";
 
@@ -126,11 +126,11 @@ async fn a_restart_without_artifacts_fetches_no_object_again() {
     std::fs::remove_dir_all(world.folder.path().join("data/gitrepository")).unwrap();
     server.forget_requests();
     world.start_again(&[]);
-    let rebuilt = |object: &kube::core::DynamicObject| {
-        let artifact = &object.data["status"]["artifact"];
-        !artifact.is_null() && artifact["lastUpdateTime"] != before["artifact"]["lastUpdateTime"]
-    };
-    let after = world.until(GIT, "app", "rebuilt", rebuilt).await;
+    let file = world.folder.path().join("data").join(before["artifact"]["path"].as_str().unwrap());
+    let is_there = || async { file.is_file().then_some(()) };
+    eventually("the artifact to be made again", DEADLINE, is_there).await.unwrap();
+    world.until_served().await;
+    let after = world.ready(GIT, "app").await;
     assert_eq!(after["artifact"]["digest"], before["artifact"]["digest"]);
     assert_eq!(paths(&after).await, ["a.yaml"]);
     let requests = server.requests();
