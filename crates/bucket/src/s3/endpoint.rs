@@ -38,8 +38,8 @@ impl Endpoint {
         let host = base.host_str().unwrap_or_default();
         // A certificate for *.host does not cover a name with a dot in it.
         let has_names = is_amazon(host) || host == GOOGLE;
-        let is_virtual = has_names && !(bucket.contains('.') && !insecure) && !bucket.contains([':', '_']);
-        Ok(Endpoint { base, bucket: bucket.to_owned(), is_virtual })
+        let is_name = !bucket.contains([':', '_']) && (insecure || !bucket.contains('.'));
+        Ok(Endpoint { base, bucket: bucket.to_owned(), is_virtual: has_names && is_name })
     }
 
     /// Whether this is Google's imitation of S3, which knows only the first kind of listing (SRC-BKT-9).

@@ -30,7 +30,7 @@ impl BucketReconciler {
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
         let directory = self.storage.blocking(tempfile::tempdir).await.flatten();
         let directory = directory.map_err(|error| work_failure(&error))?;
-        let downloads = Downloads::into(directory.path(), self.storage.clone());
+        let downloads = Downloads::open(directory.path(), self.storage.clone());
         let downloads = downloads.map_err(|error| work_failure(&error))?;
         let failed = |error: String| decide::failed(format!("fetch from bucket '{name}' failed: {error}"));
         let fetched = timeout(attempt.object.timeout(), downloads.fetch_all(bucket, &mut index)).await;

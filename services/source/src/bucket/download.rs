@@ -41,7 +41,7 @@ enum Broken {
 
 impl Downloads {
     /// Downloads into `directory`, which must exist.
-    pub(super) fn into(directory: &Path, storage: Storage) -> io::Result<Downloads> {
+    pub(super) fn open(directory: &Path, storage: Storage) -> io::Result<Downloads> {
         let root = Dir::open_ambient_dir(directory, cap_std::ambient_authority())?;
         let limits = Limits::default();
         Ok(Downloads { root: Arc::new(root), storage, limits, left: AtomicU64::new(limits.unpacked) })

@@ -66,14 +66,14 @@ impl StandIn {
 
 impl Store {
     /// Counts the request and says no to whom the key is not.
-    fn admit(&self, request: &Request) -> Result<(), Response> {
+    fn admit(&self, request: &Request) -> Option<Response> {
         self.requests.fetch_add(1, Ordering::SeqCst);
         let named = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         match (self.key, named) {
-            (None, _) => Ok(()),
-            (Some(_), None) => Err(refuse(StatusCode::FORBIDDEN, "AccessDenied")),
-            (Some(key), Some(named)) if named.contains(&format!("Credential={key}/")) => Ok(()),
-            (Some(_), Some(_)) => Err(refuse(StatusCode::FORBIDDEN, "InvalidAccessKeyId")),
+            (None, _) => None,
+            (Some(_), None) => Some(refuse(StatusCode::FORBIDDEN, "AccessDenied")),
+            (Some(key), Some(named)) if named.contains(&format!("Credential={key}/")) => None,
+            (Some(_), Some(_)) => Some(refuse(StatusCode::FORBIDDEN, "InvalidAccessKeyId")),
         }
     }
 }
@@ -95,7 +95,7 @@ async fn bucket(
     Query(query): Query<HashMap<String, String>>,
     request: Request,
 ) -> Response {
-    if let Err(no) = store.admit(&request) {
+    if let Some(no) = store.admit(&request) {
         return no;
     }
     if request.method() == Method::HEAD {
@@ -122,7 +122,7 @@ async fn bucket(
 }
 
 async fn object(State(store): State<Store>, Path(key): Path<String>, request: Request) -> Response {
-    if let Err(no) = store.admit(&request) {
+    if let Some(no) = store.admit(&request) {
         return no;
     }
     let Some(content) = store.objects.lock().get(&key).cloned() else {
