@@ -1,7 +1,7 @@
 # `make demo` shows Weir at work, `make test` tests it; both build what they need. Debug builds are always of the whole workspace: with
 # one set of features nothing is compiled twice (DEP-CI-4).
 .DEFAULT_GOAL := help
-.PHONY: help build release control-plane test demo bench bench-build lint
+.PHONY: help build release control-plane test demo bench bench-build bench-source lint
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ bench: control-plane ## Measure install, upgrade, resync and deletion; rewrites 
 bench-build: ## Measure builds beside the reference implementation (needs Go); appends to docs/benchmarks.md.
 	cargo build --release -p weir-cli --bin weir
 	cargo run -q --release -p weir-kustomize --example bench-build -- target/release/weir docs/benchmarks.md
+
+bench-source: control-plane ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks.md.
+	cargo build --release -p weir-source-controller
+	cargo run -q --release -p weir-e2e --bin bench-source
 
 lint: ## Check format, lints and licences.
 	cargo fmt --all --check

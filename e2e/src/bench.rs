@@ -11,7 +11,9 @@ use crate::{WeirOptions, World, WorldOptions};
 use fleet::Fleet;
 use measure::Meter;
 
+pub(crate) use fleet::{create, is_ready, patch, wait_for_all};
 pub use measure::Phase;
+pub(crate) use report::{append, commit, machine};
 
 /// What is measured.
 #[derive(Debug, Clone)]

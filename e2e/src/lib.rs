@@ -4,6 +4,7 @@
 //! can show does not belong here.
 
 pub mod bench;
+pub mod bench_source;
 pub mod demo;
 mod status;
 mod usage;

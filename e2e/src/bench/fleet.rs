@@ -109,7 +109,12 @@ fn names(size: usize) -> impl Iterator<Item = String> {
     (0..size).map(|number| format!("unit-{number}"))
 }
 
-async fn create(api: &Api<DynamicObject>, size: usize, object: impl Fn(&str) -> Value) -> Result<()> {
+/// Makes objects `unit-0` and so on.
+pub(crate) async fn create(
+    api: &Api<DynamicObject>,
+    size: usize,
+    object: impl Fn(&str) -> Value,
+) -> Result<()> {
     let params = PostParams::default();
     stream::iter(names(size))
         .map(|name| {
@@ -122,7 +127,8 @@ async fn create(api: &Api<DynamicObject>, size: usize, object: impl Fn(&str) -> 
         .await
 }
 
-async fn patch(api: &Api<DynamicObject>, size: usize, patch: Value) -> Result<()> {
+/// Patches them all.
+pub(crate) async fn patch(api: &Api<DynamicObject>, size: usize, patch: Value) -> Result<()> {
     let (patch, params) = (Patch::Merge(patch), PatchParams::default());
     let (patch, params) = (&patch, &params);
     stream::iter(names(size))
@@ -133,14 +139,15 @@ async fn patch(api: &Api<DynamicObject>, size: usize, patch: Value) -> Result<()
     Ok(())
 }
 
-fn is_ready(object: &DynamicObject) -> bool {
+/// Whether the object is Ready about its newest generation.
+pub(crate) fn is_ready(object: &DynamicObject) -> bool {
     condition(object, "Ready").is_some_and(|ready| {
         ready.status == "True" && Some(ready.observed_generation) == object.metadata.generation
     })
 }
 
 /// Watches until as many objects as there are fit.
-async fn wait_for_all(
+pub(crate) async fn wait_for_all(
     api: &Api<DynamicObject>,
     size: usize,
     fits: impl Fn(&DynamicObject) -> bool,

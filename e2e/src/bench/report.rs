@@ -47,14 +47,15 @@ fn table(text: &mut String, size: usize, phases: &[Phase]) -> Result<()> {
 }
 
 /// Appends a section to docs/benchmarks.md.
-pub(super) fn append(section: &str) -> Result<()> {
+pub(crate) fn append(section: &str) -> Result<()> {
     let path = repo_path("docs/benchmarks.md");
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).context("open docs/benchmarks.md")?;
     write!(file, "\n{}\n", section.trim_end())?;
     Ok(())
 }
 
-fn machine() -> String {
+/// The machine, for people.
+pub(crate) fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpu = read("/proc/cpuinfo");
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown processor");
@@ -67,7 +68,8 @@ fn machine() -> String {
     format!("{model}, {cores} cores, {} GiB, Linux {}", kib >> 20, kernel.trim())
 }
 
-fn commit() -> String {
+/// The commit that is measured.
+pub(crate) fn commit() -> String {
     let output =
         Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(repo_path(".")).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

@@ -12,3 +12,4 @@ mod d_first_contact;
 mod e_generated;
 mod grpc_status;
 mod kill;
+mod webhook_artifact;

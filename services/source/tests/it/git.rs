@@ -151,3 +151,22 @@ async fn fetched_objects_are_not_served() {
     let url = format!("http://127.0.0.1:{}/{path}/{repository}/HEAD", world.http);
     assert_eq!(reqwest::get(url).await.unwrap().status(), 404);
 }
+
+#[tokio::test]
+async fn a_push_that_is_told_costs_one_look_and_one_fetch() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let repository = server.repo("app").unwrap();
+    repository.commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    world.ready(GIT, "app").await;
+    let pushed = repository.commit("main", "second", &[("b.yaml", "b: 1\n")]).unwrap();
+    server.forget_requests();
+    // What a Receiver writes when the push is told to it.
+    touch_requested_at(&world.api(GIT).await, "app").await.unwrap();
+    world.at(GIT, "app", &pushed).await;
+    let requests: Vec<_> =
+        server.requests().into_iter().map(|request| format!("{} {}", request.method, request.path)).collect();
+    // The fetch negotiates what is there already in one request and gets the rest with the next.
+    let fetch = "POST /app.git/git-upload-pack";
+    assert_eq!(requests, ["GET /app.git/info/refs", fetch, fetch]);
+}

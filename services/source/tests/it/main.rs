@@ -26,6 +26,7 @@ mod leaks;
 mod oci;
 mod server;
 mod verify_chart;
+mod standby;
 mod verify_git;
 mod verify_notation;
 mod verify_oci;

@@ -61,7 +61,7 @@ impl World {
             prepare(&data);
         }
         let (grpc, http, metrics) = (free_port().unwrap(), free_port().unwrap(), free_port().unwrap());
-        let controller = launch(plane, &folder, &namespace, [grpc, http, metrics], &setup);
+        let controller = launch(plane, folder.path(), &namespace, [grpc, http, metrics], &setup);
         Self { plane, namespace, grpc, http, metrics, controller, folder, setup }
     }
 
@@ -71,7 +71,22 @@ impl World {
         self.setup.environment =
             environment.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         let ports = [self.grpc, self.http, self.metrics];
-        self.controller = launch(self.plane, &self.folder, &self.namespace, ports, &self.setup);
+        self.controller = launch(self.plane, self.folder.path(), &self.namespace, ports, &self.setup);
+    }
+
+    /// Starts the controller again in another way.
+    pub fn start_as_again(&mut self, setup: Setup) {
+        self.setup = setup;
+        let ports = [self.grpc, self.http, self.metrics];
+        self.controller = launch(self.plane, self.folder.path(), &self.namespace, ports, &self.setup);
+    }
+
+    /// Starts a further replica, with flags and a disk of its own; gives it and the port of its artifacts.
+    pub fn replica(&self, setup: &Setup) -> (Process, u16) {
+        let folder = self.folder.path().join("replica");
+        std::fs::create_dir_all(folder.join("data")).unwrap();
+        let ports = [free_port().unwrap(), free_port().unwrap(), free_port().unwrap()];
+        (launch(self.plane, &folder, &self.namespace, ports, setup), ports[1])
     }
 
     /// Asks for a reconcile and waits until it is handled; returns the status.
@@ -193,7 +208,7 @@ pub async fn paths(status: &Value) -> Vec<String> {
 
 fn launch(
     plane: &ControlPlane,
-    folder: &Folder,
+    folder: &Path,
     namespace: &str,
     [grpc, http, metrics]: [u16; 3],
     setup: &Setup,
@@ -207,8 +222,8 @@ fn launch(
         .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
         .arg(format!("--storage-addr=127.0.0.1:{http}"))
         .arg(format!("--metrics-addr=127.0.0.1:{metrics}"))
-        .arg(format!("--storage-path={}", folder.path().join("data").display()))
+        .arg(format!("--storage-path={}", folder.join("data").display()))
         .args(["--watch-all-namespaces=false", "--health-addr=0", "--log-encoding=console"])
         .args(&setup.arguments);
-    Process::start("source-controller", &mut command, &folder.path().join("log")).unwrap()
+    Process::start("source-controller", &mut command, &folder.join("log")).unwrap()
 }

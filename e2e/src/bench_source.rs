@@ -1,0 +1,222 @@
+//! The benchmark of sources: a source controller alone beside a control plane and real servers; Weir's, and Flux's in the
+//! same run where its binary is given.
+
+mod objects;
+mod remotes;
+mod report;
+mod subject;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use weir_testkit::{BucketProgram, BucketServer, ControlPlane, GitServer, Registry};
+
+use crate::Usage;
+use crate::weir_process::crds;
+use objects::Objects;
+use subject::Subject;
+
+/// Many times what the slowest scenario needs.
+const DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// The user of [`ControlPlane::weir_kubeconfig_path`].
+const USER: &str = "weir";
+
+/// What is measured, and how large.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Weir's source controller.
+    pub weir: PathBuf,
+    /// Flux's source controller, if it is to be measured beside.
+    pub flux: Option<PathBuf>,
+    /// OCIRepositories and GitRepositories.
+    pub size: usize,
+    /// MiB of the monorepo.
+    pub monorepo: usize,
+    /// MiB of the Helm index.
+    pub index: usize,
+    /// Objects of the bucket.
+    pub objects: usize,
+    /// Scenarios to run; empty for all.
+    pub only: Vec<String>,
+    /// Whether docs/benchmarks.md gets the table.
+    pub write: bool,
+}
+
+/// What one scenario took with one program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measured {
+    /// From the first request of the user until the last object is as wanted.
+    pub seconds: f64,
+    /// Requests to the API server, reads and watches included, a unit.
+    pub requests: f64,
+    pub cpu_seconds: f64,
+    pub peak_rss_bytes: u64,
+}
+
+type Results = BTreeMap<(&'static str, &'static str), Measured>;
+
+/// Runs the scenarios with each program.
+///
+/// # Errors
+/// When a server does not start or a scenario does not end in time.
+pub async fn run(options: &Options) -> Result<()> {
+    let mut results = Results::new();
+    let flux = options.flux.iter().map(|program| ("Flux", program.clone()));
+    for (name, program) in [("Weir", options.weir.clone())].into_iter().chain(flux) {
+        let bench = Bench { name, program, options };
+        bench.oci(&mut results).await?;
+        bench.git(&mut results).await?;
+        bench.monorepo(&mut results).await?;
+        bench.helm(&mut results).await?;
+        bench.bucket(&mut results).await?;
+    }
+    let text = report::section(&results, options)?;
+    println!("\n{text}");
+    if options.write { crate::bench::append(&text) } else { Ok(()) }
+}
+
+struct Bench<'a> {
+    name: &'static str,
+    program: PathBuf,
+    options: &'a Options,
+}
+
+/// A program that runs beside a control plane of its own.
+struct Stage {
+    // Fields drop in order: the program goes before what it talks to.
+    subject: Subject,
+    objects: Objects,
+    plane: ControlPlane,
+}
+
+impl Bench<'_> {
+    fn is_wanted(&self, scenario: &str) -> bool {
+        self.options.only.is_empty() || self.options.only.iter().any(|only| scenario.starts_with(only))
+    }
+
+    async fn stage(&self) -> Result<Stage> {
+        let plane = ControlPlane::options().audit().start().await?;
+        plane.apply_crds(&crds()).await?;
+        plane.namespace("flux-system").await?;
+        let subject = Subject::start(&self.program, self.name, &plane).await?;
+        let objects = Objects::new(&plane).await?;
+        Ok(Stage { subject, objects, plane })
+    }
+
+    async fn measure(
+        &self,
+        results: &mut Results,
+        stage: &Stage,
+        scenario: &'static str,
+        units: usize,
+        work: impl Future<Output = Result<()>>,
+    ) -> Result<()> {
+        let pid = stage.subject.pid();
+        let (counts, usage) = (stage.plane.audit_counts()?, Usage::of(pid)?);
+        Usage::reset_peak(pid)?;
+        let start = Instant::now();
+        tokio::time::timeout(DEADLINE, work)
+            .await
+            .with_context(|| format!("{scenario} took too long"))?
+            .with_context(|| format!("{scenario}: {}", stage.subject.log_tail()))?;
+        let seconds = start.elapsed().as_secs_f64();
+        let after = Usage::of(pid)?;
+        let total = stage.plane.audit_counts()?.since(&counts).total(|key| key.user == USER);
+        #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
+        let requests = total as f64 / units as f64;
+        let cpu_seconds = after.cpu_seconds - usage.cpu_seconds;
+        let measured = Measured { seconds, requests, cpu_seconds, peak_rss_bytes: after.peak_rss_bytes };
+        println!(
+            "  {:<5} {scenario:<34} {seconds:>7.2} s {requests:>7.2} requests {cpu_seconds:>6.2} CPU-s {:>4} MiB",
+            self.name,
+            measured.peak_rss_bytes >> 20
+        );
+        results.insert((scenario, self.name), measured);
+        Ok(())
+    }
+
+    async fn oci(&self, results: &mut Results) -> Result<()> {
+        if !self.is_wanted("oci") {
+            return Ok(());
+        }
+        let (registry, stage) = (Registry::start().await?, self.stage().await?);
+        registry.push_artifact("app", "v1", &[("app.yaml", "kind: ConfigMap\n")]).await?;
+        let spec =
+            json!({"interval": "1h", "url": registry.url("app"), "insecure": true, "ref": {"tag": "v1"}});
+        let size = self.options.size;
+        let work = stage.objects.create("OCIRepository", size, &spec);
+        self.measure(results, &stage, "oci: to Ready", size, work).await?;
+        let work = stage.objects.request("OCIRepository", size);
+        self.measure(results, &stage, "oci: unchanged", size, work).await
+    }
+
+    async fn git(&self, results: &mut Results) -> Result<()> {
+        if !self.is_wanted("git") {
+            return Ok(());
+        }
+        let (server, stage) = (GitServer::start().await?, self.stage().await?);
+        server.repo("app")?.commit("main", "first", &[("app.yaml", "kind: ConfigMap\n")])?;
+        let spec = json!({"interval": "1h", "url": server.url("app"), "ref": {"branch": "main"}});
+        let size = self.options.size;
+        let work = stage.objects.create("GitRepository", size, &spec);
+        self.measure(results, &stage, "git: to Ready", size, work).await?;
+        let work = stage.objects.request("GitRepository", size);
+        self.measure(results, &stage, "git: unchanged", size, work).await
+    }
+
+    /// Of the large repository only one folder becomes the artifact, as users of such repositories have it.
+    async fn monorepo(&self, results: &mut Results) -> Result<()> {
+        if !self.is_wanted("monorepo") {
+            return Ok(());
+        }
+        let (server, stage) = (GitServer::start().await?, self.stage().await?);
+        let repository = server.repo("mono")?;
+        remotes::fill(&repository, self.options.monorepo)?;
+        let spec = json!({"interval": "1h", "url": server.url("mono"), "ref": {"branch": "main"},
+            "timeout": "10m", "ignore": "/*\n!/deploy\n"});
+        let work = stage.objects.create("GitRepository", 1, &spec);
+        self.measure(results, &stage, "monorepo: to Ready", 1, work).await?;
+        let id = repository.commit("main", "one file", &[("deploy/app.yaml", "kind: Secret\n")])?;
+        let work = async {
+            stage.objects.request("GitRepository", 1).await?;
+            stage.objects.at("GitRepository", &id).await
+        };
+        self.measure(results, &stage, "monorepo: a one-file commit", 1, work).await
+    }
+
+    async fn helm(&self, results: &mut Results) -> Result<()> {
+        if !self.is_wanted("helm") {
+            return Ok(());
+        }
+        let (server, stage) = (remotes::serve_index(self.options.index).await?, self.stage().await?);
+        let spec = json!({"interval": "1h", "url": format!("http://{}", server.address())});
+        let work = stage.objects.create("HelmRepository", 1, &spec);
+        self.measure(results, &stage, "helm: the index", 1, work).await?;
+        let spec = json!({"interval": "1h", "chart": "chart-0", "version": "1.0.0",
+            "sourceRef": {"kind": "HelmRepository", "name": "unit-0"}});
+        let work = stage.objects.create("HelmChart", 1, &spec);
+        self.measure(results, &stage, "helm: a chart of the index", 1, work).await
+    }
+
+    async fn bucket(&self, results: &mut Results) -> Result<()> {
+        if !self.is_wanted("bucket") {
+            return Ok(());
+        }
+        let Some(server) = BucketServer::start(BucketProgram::GoFakeS3).await? else { return Ok(()) };
+        let stage = self.stage().await?;
+        remotes::fill_bucket(&server, self.options.objects).await?;
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bucket"},
+            "stringData": {"accesskey": "user", "secretkey": "password"}});
+        stage.plane.apply(objects::NAMESPACE, secret).await?;
+        let spec = json!({"interval": "1h", "bucketName": remotes::BUCKET, "endpoint": server.endpoint(),
+            "insecure": true, "secretRef": {"name": "bucket"}, "timeout": "10m"});
+        let work = stage.objects.create("Bucket", 1, &spec);
+        self.measure(results, &stage, "bucket: to Ready", 1, work).await?;
+        let work = stage.objects.request("Bucket", 1);
+        self.measure(results, &stage, "bucket: unchanged", 1, work).await
+    }
+}
