@@ -25,7 +25,8 @@ impl Subject {
             std::fs::create_dir(folder.join(sub))?;
         }
         let (storage, health, metrics) = (free_port()?, free_port()?, free_port()?);
-        let mut command = Command::new(program);
+        // The program runs in another folder.
+        let mut command = Command::new(program.canonicalize()?);
         command
             .current_dir(folder.path())
             .env("KUBECONFIG", plane.weir_kubeconfig_path())
