@@ -114,7 +114,6 @@ impl Clients {
 
 /// A builder of clients with a purpose of their own that believe whom the other clients believe, without another copy of
 /// the system's certificates.
-#[must_use]
 pub fn client_builder() -> ClientBuilder {
     match tls::client_config(&Profile::default()) {
         Ok(config) => Client::builder().tls_backend_preconfigured(config),
