@@ -82,13 +82,34 @@ enum Command {
     Version(Version),
 }
 
+/// `weir build` alone: to put the tree of all verbs together takes longer than a small build.
+#[derive(Parser)]
+struct BuildAlone {
+    #[command(flatten)]
+    _global: Global,
+    #[command(flatten)]
+    build: Build,
+}
+
+impl BuildAlone {
+    /// The build that this process is asked for, if it is one. What does not parse is for [`Cli`] to explain.
+    fn requested() -> Option<Build> {
+        let mut arguments = std::env::args_os().skip(1);
+        let verb = arguments.next().filter(|verb| verb == "build")?;
+        Some(Self::try_parse_from(std::iter::once(verb).chain(arguments)).ok()?.build)
+    }
+}
+
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(refused) => return explain(&refused),
+    let result = match BuildAlone::requested() {
+        Some(build) => build.run(),
+        None => match Cli::try_parse() {
+            Ok(cli) => run(cli),
+            Err(refused) => return explain(&refused),
+        },
     };
-    match run(cli) {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             progress::failure(&error.to_string());

@@ -123,17 +123,16 @@ impl Target {
         child.set_schema(build)?;
         role.check(&child.kustomization, &directory.to_string())?;
         let recursing = || format!("recursed accumulation of path '{directory}'");
-        match role {
-            // Components work on what their parent has gathered.
-            Role::Component => child.accumulate(build, accumulated).context(recursing),
-            Role::Base => {
-                let gathered = child.accumulate(build, Accumulator::default()).context(recursing)?;
-                accumulated
-                    .absorb(gathered, build)
-                    .context(|| format!("recursed merging from path '{directory}'"))?;
-                Ok(accumulated)
-            }
-        }
+        // Components work on what their parent has gathered, and all of it is merged into nothing afterwards.
+        let start = match role {
+            Role::Component => std::mem::take(&mut accumulated),
+            Role::Base => Accumulator::default(),
+        };
+        let gathered = child.accumulate(build, start).context(recursing)?;
+        accumulated
+            .absorb(gathered, build)
+            .context(|| format!("recursed merging from path '{directory}'"))?;
+        Ok(accumulated)
     }
 
     fn add_components(
@@ -156,20 +155,22 @@ impl Target {
 
     /// Adds `configurations` on top of the defaults, and what `crds` say (KZ-402, KZ-403).
     fn add_configs(&self, build: &Build<'_>, accumulated: &mut Accumulator) -> Result<(), Error> {
-        let mut own = Arc::clone(&build.defaults);
+        let mut files = Arc::new(Config::default());
         for reference in &self.kustomization.configurations {
             let content = self.read(build, reference)?;
             let file = Config::read(reference, content).context(|| format!("loading '{reference}'"))?;
-            own = own.merged(&Arc::new(file))?;
+            files = files.merged(&Arc::new(file))?;
         }
+        let own = build.defaults.merged(&files)?;
         accumulated.add_config(&own).context(|| "merging config".to_owned())?;
+        let mut files = Arc::new(Config::default());
         for reference in &self.kustomization.crds {
             let loading = || format!("loading CRDs '{reference}'");
             let content = self.read(build, reference).context(loading)?;
             let file = config::from_crds(reference, content).context(loading)?;
-            accumulated.add_config(&Arc::new(file)).context(|| "merging CRDs".to_owned())?;
+            files = files.merged(&Arc::new(file))?;
         }
-        Ok(())
+        accumulated.add_config(&files).context(|| "merging CRDs".to_owned())
     }
 }
 

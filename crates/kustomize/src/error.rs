@@ -47,6 +47,18 @@ pub enum Error {
     /// A reference to a base that is absolute (KZ-304).
     #[error("new root '{0}' cannot be absolute")]
     AbsoluteRoot(String),
+    /// A reference to a base with a segment like `..- x`, which is what two lines become that were indented wrongly
+    /// (KZ-306).
+    #[error(
+        "path \"{path}\" is ambiguous: resolves to \"{resolved}\" after normalization, which is likely not the intended \
+         target; check for YAML indentation errors in your kustomization file"
+    )]
+    AmbiguousPath {
+        /// The reference.
+        path: String,
+        /// What it would mean.
+        resolved: RelPath,
+    },
     /// A base that contains a kustomization that refers to it (KZ-304).
     #[error("cycle detected: candidate root '{candidate}' contains visited root '{visited}'")]
     Cycle {

@@ -41,7 +41,11 @@ impl Loader {
         if reference.starts_with('/') {
             return Err(Error::AbsoluteRoot(reference.to_owned()));
         }
-        let root = resolve_directory(files, &self.root.join(reference)?)?;
+        let path = self.root.join(reference)?;
+        if reference.split('/').any(|segment| segment != ".." && segment.contains("..")) {
+            return Err(Error::AmbiguousPath { path: reference.to_owned(), resolved: path });
+        }
+        let root = resolve_directory(files, &path)?;
         let mut visited = Some(self);
         while let Some(loader) = visited {
             if loader.root.is_in_or_below(&root) {

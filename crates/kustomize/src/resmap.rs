@@ -87,6 +87,7 @@ impl ResMap {
     /// As [`ResMap::append`].
     pub(crate) fn append_all(&mut self, other: Self, schema: &Schema) -> Result<(), Error> {
         if self.resources.is_empty() {
+            other.check_unique(schema)?;
             *self = other;
             return Ok(());
         }

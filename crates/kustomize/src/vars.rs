@@ -9,8 +9,8 @@ use weir_yaml::{Node, Scalar, Style, Tag, Value};
 use crate::accumulate::Accumulator;
 use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, Creation};
-use crate::id::{Gvk, ResId};
-use crate::kustomization::Var;
+use crate::id::Gvk;
+use crate::kustomization::{ObjectReference, Var};
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
@@ -99,16 +99,13 @@ fn gvk(var: &Var) -> Gvk<'_> {
     Gvk::new(&object.api_version, &object.kind)
 }
 
-/// Without a namespace, a var finds its object in any.
+/// Without a namespace, a var finds its object in any; with one, it finds none that is cluster-scoped.
 fn is_meant(var: &Var, resource: &Resource, schema: &Schema) -> bool {
-    let wanted = ResId { gvk: gvk(var), name: &var.object.name, namespace: &var.object.namespace };
-    let compares_namespace = !wanted.namespace.is_empty() || schema.is_cluster_scoped(wanted.gvk);
+    let (wanted, ObjectReference { name, namespace, .. }) = (gvk(var), &var.object);
     resource.any_ids().any(|id| {
-        if compares_namespace {
-            id.is_same(&wanted, schema)
-        } else {
-            id.gvk == wanted.gvk && id.name == wanted.name
-        }
+        id.gvk == wanted
+            && id.name == *name
+            && (namespace.is_empty() || id.effective_namespace(schema) == namespace.as_str())
     })
 }
 

@@ -24,6 +24,7 @@ fn build_error(files: &[(&str, &str)], directory: &str, restriction: LoadRestric
 #[case("git@github.com:org/repo", "is not allowed")]
 #[case("../app", "cycle detected: candidate root '/app' contains visited root '/app'")]
 #[case("..", "cycle detected: candidate root '/' contains visited root '/app'")]
+#[case("../other - ../more", "path \"../other - ../more\" is ambiguous")]
 #[case("", "new root cannot be empty")]
 #[case(
     "empty",

@@ -8,6 +8,7 @@ mod hostile;
 mod memory;
 mod properties;
 mod read_set;
+mod reference;
 
 use weir_kustomize::{Error, MemoryFs, Options, Output, RelPath, build};
 

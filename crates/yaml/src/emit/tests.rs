@@ -111,3 +111,8 @@ fn separators_in_fractions_count_only_between_digits() {
     assert_eq!(reprinted("[.730_1, ._5, .5_]\n"), "- 0.7301\n- ._5\n- .5_\n");
     assert_eq!(printed(".730_1"), "k: \".730_1\"\n");
 }
+
+#[test]
+fn regression_fuzz_a_document_of_one_line_break_prints_one() {
+    assert_eq!(reprinted("'\r\r'"), "|2+\n\n");
+}

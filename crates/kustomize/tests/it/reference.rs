@@ -1,0 +1,200 @@
+//! What the reference was found to do where random trees were built by both: each test is one rule, in the smallest tree
+//! that shows it.
+
+use weir_kustomize::{MemoryFs, Options, RelPath, build};
+
+/// Builds the root of a tree as `kustomize build` does.
+fn built(files: &[(&str, &str)]) -> Result<String, String> {
+    let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
+    let output = build(&fs, &RelPath::root(), &Options::cli()).map_err(|error| error.to_string())?;
+    output.to_yaml().map_err(|error| error.to_string())
+}
+
+/// Builds one resource with one kustomization.
+fn built_from(kustomization: &str, resource: &str) -> Result<String, String> {
+    let kustomization = format!("resources: [r.yaml]\n{kustomization}");
+    built(&[("kustomization.yaml", &kustomization), ("r.yaml", resource)])
+}
+
+/// A ConfigMap of the name `a` with these lines of metadata and below.
+fn map(rest: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n{rest}")
+}
+
+const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\nspec: {}\n";
+
+/// How often a line stands in a text.
+fn count(text: &str, line: &str) -> usize {
+    text.lines().filter(|found| found.trim() == line).count()
+}
+
+#[test]
+fn regression_4_a_label_that_was_added_to_several_fields_changes_in_all() {
+    let base = "resources: [r.yaml]\ncommonLabels: {v: one}\n";
+    for overlay in [
+        "resources: [base]\nlabels:\n- pairs: {v: two}\n",
+        "resources: [base]\npatches:\n- patch: |\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {name: a, labels: {v: two}}\n",
+    ] {
+        let files =
+            [("kustomization.yaml", overlay), ("base/kustomization.yaml", base), ("base/r.yaml", DEPLOYMENT)];
+        let text = built(&files).unwrap();
+        assert_eq!((count(&text, "v: two"), count(&text, "v: one")), (3, 0), "{text}");
+    }
+}
+
+#[test]
+fn regression_4_a_label_of_claim_templates_follows_too() {
+    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: a\nspec:\n  volumeClaimTemplates:\n  - metadata: {name: d}\n";
+    let labels = "labels:\n- pairs: {v: one}\n  includeTemplates: true\n- pairs: {v: two}\n";
+    let text = built_from(labels, set).unwrap();
+    assert_eq!((count(&text, "v: two"), count(&text, "v: one")), (3, 0), "{text}");
+}
+
+#[test]
+fn regression_4_a_json_patch_ends_sharing() {
+    let labels = "labels:\n- pairs: {v: one}\n  includeTemplates: true\n";
+    let patch = "patchesJson6902:\n- target: {kind: Deployment, name: a}\n  patch: '[{\"op\": \"replace\", \"path\": \"/metadata/labels/v\", \"value\": \"two\"}]'\n";
+    let text = built_from(&format!("{labels}{patch}"), DEPLOYMENT).unwrap();
+    assert_eq!((count(&text, "v: two"), count(&text, "v: one")), (1, 1), "{text}");
+}
+
+#[test]
+fn regression_4_null_is_the_text_of_a_label_in_targeted_patches() {
+    let patch = "apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a, labels: {x: null, y: z}}\n";
+    let with_label = map("  labels: {x: old}\n");
+    let targeted = format!("patches:\n- target: {{kind: ConfigMap}}\n  patch: |\n    {patch}");
+    assert!(built_from(&targeted, &with_label).unwrap().contains("    x: \"null\"\n"));
+    let own = format!("patches:\n- patch: |\n    {patch}");
+    assert!(!built_from(&own, &with_label).unwrap().contains("x:"));
+}
+
+#[test]
+fn regression_4_replace_at_the_root_of_a_patch_has_no_effect() {
+    let patch = "patches:\n- patch: |\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    $patch: replace\n    data: {n: w}\n";
+    let resource = map("data:\n  o: v\n");
+    assert_eq!(
+        built_from(patch, &resource).unwrap(),
+        "apiVersion: v1\ndata:\n  o: v\nkind: ConfigMap\nmetadata:\n  name: a\n"
+    );
+}
+
+#[test]
+fn regression_4_json_patches_give_annotations_their_value_not_their_text() {
+    let patch = "patches:\n- target: {kind: ConfigMap}\n  patch: '[{\"op\": \"add\", \"path\": \"/data\", \"value\": {}}]'\n";
+    let text = built_from(patch, &map("  annotations: {x: 1.50, h: 0x10}\n")).unwrap();
+    assert!(text.contains("    h: \"16\"\n    x: \"1.5\"\n"), "{text}");
+    let text = built_from("", &map("  annotations: {x: 1.50}\n")).unwrap();
+    assert!(text.contains("x: \"1.50\""), "{text}");
+}
+
+#[test]
+fn regression_4_a_name_keeps_its_quotes_through_patches() {
+    let patch = "patches:\n- patch: |\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: '1'}\n    data: {k: v}\n";
+    let text = built_from(patch, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: \"1\"\n").unwrap();
+    assert!(text.contains("  name: \"1\"\n"), "{text}");
+}
+
+#[test]
+fn regression_4_a_null_in_a_list_and_a_null_where_labels_go_are_no_errors() {
+    let labels = "labels:\n- pairs: {a: b}\n  fields:\n  - path: spec/x\n";
+    let resource = "apiVersion: e/v1\nkind: Foo\nmetadata:\n  name: a\nspec:\n  l: [1, null]\n  x: null\n";
+    let text = built_from(labels, resource).unwrap();
+    assert!(text.ends_with("spec:\n  l:\n  - 1\n  - null\n  x: null\n"), "{text}");
+}
+
+#[test]
+fn regression_4_a_resource_that_lost_its_name_is_an_error() {
+    let patch = "patchesJson6902:\n- target: {kind: ConfigMap, name: a}\n  patch: '[{\"op\": \"remove\", \"path\": \"/metadata/name\"}]'\n";
+    let error = built_from(patch, &map("")).unwrap_err();
+    assert!(error.contains("missing metadata.name"), "{error}");
+}
+
+#[test]
+fn regression_4_references_are_checked_when_no_name_has_changed() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  serviceAccountName: {a: b}\n";
+    let error = built_from("", pod).unwrap_err();
+    assert!(error.contains("no 'name' field in node"), "{error}");
+}
+
+#[test]
+fn regression_4_the_config_of_a_component_hides_more_general_specs_of_its_parent() {
+    let files = [
+        ("kustomization.yaml", "resources: [r.yaml]\ncomponents: [c]\nnameSuffix: -s\n"),
+        ("r.yaml", &map("")),
+        (
+            "c/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nconfigurations: [c.yaml]\n",
+        ),
+        ("c/c.yaml", "nameSuffix:\n- path: metadata/name\n  kind: ConfigMap\n  group: example.com\n"),
+    ];
+    assert!(built(&files).unwrap().contains("  name: a\n"));
+}
+
+#[test]
+fn regression_4_files_of_configurations_are_merged_before_they_meet_the_defaults() {
+    let files = [
+        ("kustomization.yaml", "resources: [r.yaml]\nconfigurations: [c.yaml]\n"),
+        ("r.yaml", &map("")),
+        ("c.yaml", "namespace:\n- path: metadata/name\n  group: example.com\n- path: metadata/name\n"),
+    ];
+    assert!(built(&files).is_ok());
+}
+
+#[test]
+fn regression_4_a_source_of_replacements_may_name_the_default_namespace_of_any_kind() {
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: a\n";
+    let replacement = "replacements:\n- source: {kind: ClusterRole, name: a, namespace: default}\n  targets:\n  - select: {kind: ClusterRole}\n    fieldPaths: [metadata.labels.x]\n    options: {create: true}\n";
+    assert!(built_from(replacement, role).unwrap().contains("    x: a\n"));
+}
+
+#[test]
+fn regression_4_a_var_with_a_namespace_means_nothing_cluster_scoped() {
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: a\n";
+    let var = "vars:\n- name: V\n  objref: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: a, namespace: ns}\n";
+    let error = built_from(var, role).unwrap_err();
+    assert!(error.contains("cannot be mapped to a field"), "{error}");
+}
+
+#[test]
+fn regression_4_env_counts_in_kustomization_files_only() {
+    let generator = "generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: g}\n  literals: [a=b]\n  env: e.env\n  options: {disableNameSuffixHash: true}\n";
+    let text = built(&[("kustomization.yaml", generator), ("e.env", "C=d\n")]).unwrap();
+    assert!(text.starts_with("apiVersion: v1\ndata:\n  a: b\nkind:"), "{text}");
+}
+
+#[test]
+fn regression_4_what_stands_behind_a_long_key_starts_in_its_line() {
+    let key = "k".repeat(129);
+    let text = built_from("", &map(&format!("data:\n  {key}:\n    a: b\n    c: d\n"))).unwrap();
+    assert!(text.contains(&format!("  ? {key}\n  : a: b\n    c: d\n")), "{text}");
+}
+
+#[test]
+fn regression_4_a_time_in_brackets_is_text() {
+    let text = built_from("", &map("data: {a: 2001-12-14t21:59:43.10-05:00, b: 2020-01-01}\n")).unwrap();
+    assert!(
+        text.contains("  a: \"2001-12-14t21:59:43.10-05:00\"\n  b: \"2020-01-01T00:00:00Z\"\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn regression_4_text_that_starts_with_a_byte_order_mark_is_escaped_throughout() {
+    let generator =
+        "configMapGenerator:\n- name: g\n  files: [f]\n  options: {disableNameSuffixHash: true}\n";
+    let text = built(&[("kustomization.yaml", generator), ("f", "\u{feff}a b\n")]).unwrap();
+    assert!(text.contains("  f: \"\\uFEFF\\x61\\x20\\x62\\n\"\n"), "{text}");
+}
+
+#[test]
+fn regression_4_annotations_that_are_no_text_become_empty() {
+    let labels = "labels:\n- pairs: {v: w}\n  fields:\n  - path: metadata/annotations/x\n    create: true\n";
+    assert!(built_from(labels, &map("")).unwrap().contains("  annotations:\n    x: \"\"\n"));
+}
+
+#[test]
+fn regression_4_containers_that_are_no_mappings_are_an_error_of_images() {
+    let foo = "apiVersion: e/v1\nkind: Foo\nmetadata:\n  name: a\nspec:\n  containers: [b]\n";
+    let error = built_from("images:\n- name: nginx\n  newTag: '1'\n", foo).unwrap_err();
+    assert!(error.contains("wrong node kind: expected MappingNode but got ScalarNode"), "{error}");
+}
