@@ -86,6 +86,14 @@ impl Resource {
         let history: Vec<PreviousId> =
             former.map(|((namespace, name), kind)| PreviousId { namespace, name, kind }).collect();
         let (prefixes, suffixes) = (list("prefixes"), list("suffixes"));
+        let mut node = node;
+        // The reference hangs entries below a null here, and makes a mapping of it at the end.
+        if let Some(annotations) =
+            node.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations"))
+            && annotations.is_null()
+        {
+            *annotations = Node::map();
+        }
         Self {
             node,
             history,

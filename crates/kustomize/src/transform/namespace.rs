@@ -79,7 +79,7 @@ impl NamespaceTransformer {
     }
 
     fn set(&self, node: &mut Node) -> Result<(), Error> {
-        let has_value = !node.is_null() && node.text().is_none_or(|text| !text.is_empty());
+        let has_value = !node.is_null() && node.text().is_some_and(|text| !text.is_empty());
         if self.unset_only && has_value {
             return Ok(());
         }

@@ -193,6 +193,20 @@ fn regression_4_annotations_that_are_no_text_become_empty() {
 }
 
 #[test]
+fn regression_4_annotations_that_are_null_can_be_added_to() {
+    let labels = "labels:\n- pairs: {v: w}\n  fields:\n  - path: metadata/annotations\n";
+    assert!(
+        built_from(labels, &map("  annotations: null\n")).unwrap().contains("  annotations:\n    v: w\n")
+    );
+}
+
+#[test]
+fn regression_4_a_namespace_does_not_go_where_a_mapping_is() {
+    let transformer = "transformers:\n- |\n  apiVersion: builtin\n  kind: NamespaceTransformer\n  metadata: {name: t, namespace: ns}\n  unsetOnly: true\n  fieldSpecs: [{path: data}]\n";
+    assert!(built_from(transformer, &map("data: {k: v}\n")).is_err());
+}
+
+#[test]
 fn regression_4_containers_that_are_no_mappings_are_an_error_of_images() {
     let foo = "apiVersion: e/v1\nkind: Foo\nmetadata:\n  name: a\nspec:\n  containers: [b]\n";
     let error = built_from("images:\n- name: nginx\n  newTag: '1'\n", foo).unwrap_err();
