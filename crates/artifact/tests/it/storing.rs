@@ -1,5 +1,6 @@
 //! The store: whole files under final names, digests that are checked, garbage that goes.
 
+use std::cell::RefCell;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -231,12 +232,14 @@ impl Drop for Unmount {
 
 #[test]
 fn every_step_of_a_write_is_told_in_order() {
-    static SEEN: std::sync::Mutex<Vec<&str>> = std::sync::Mutex::new(Vec::new());
+    thread_local! {
+        static SEEN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    }
     let root = tempfile::tempdir().unwrap();
-    let step = |name| SEEN.lock().unwrap().push(name);
+    let step = |name| SEEN.with_borrow_mut(|seen| seen.push(name));
     let store =
         Store::open(root.path(), StoreOptions { step, ..options("x".into(), Algorithm::Sha256) }).unwrap();
     put(&store, "a.tar.gz", "a");
     store.link(&location(), "latest.tar.gz", "a.tar.gz").unwrap();
-    assert_eq!(*SEEN.lock().unwrap(), weir_artifact::STEPS);
+    SEEN.with_borrow(|seen| assert_eq!(*seen, weir_artifact::STEPS));
 }
