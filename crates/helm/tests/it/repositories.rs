@@ -5,30 +5,40 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::io::Read;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinSet;
 use url::Url;
 use weir_helm::index::Release;
 use weir_helm::repository::BasicAuth;
 use weir_helm::{FetchError, Repository};
 use weir_http::{Clients, Profile};
 
-/// A server that notes who came with which credentials.
-#[derive(Clone)]
+/// Paths that were asked for, and with which credentials.
+type Seen = Arc<Mutex<Vec<(String, Option<String>)>>>;
+
+/// A server that notes who came with which credentials. It stops when this is dropped.
 struct Server {
     url: String,
-    seen: Arc<Mutex<Vec<(String, Option<String>)>>>,
-    /// Where `/away/…` leads.
+    seen: Seen,
+    _serving: JoinSet<()>,
+}
+
+#[derive(Clone)]
+struct Shown {
+    seen: Seen,
+    /// Where `away.tgz` leads.
     other: Option<String>,
 }
 
-async fn answer(State(server): State<Server>, request: Request) -> Response {
+async fn answer(State(server): State<Shown>, request: Request) -> Response {
     let credentials =
         request.headers().get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
     let path = request.uri().path().to_owned();
-    server.seen.lock().unwrap().push((path.clone(), credentials));
+    server.seen.lock().push((path.clone(), credentials));
     match path.as_str() {
         "/charts/index.yaml" => "apiVersion: v1\nentries: {}\n".into_response(),
         "/charts/a.tgz" => "package".into_response(),
@@ -51,14 +61,16 @@ impl Server {
     async fn start(other: Option<&Server>) -> Server {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let server = Server { url, seen: Arc::default(), other: other.map(|other| other.url.clone()) };
-        let routes = Router::new().fallback(answer).with_state(server.clone());
-        tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        server
+        let seen = Seen::default();
+        let shown = Shown { seen: seen.clone(), other: other.map(|other| other.url.clone()) };
+        let routes = Router::new().fallback(answer).with_state(shown);
+        let mut serving = JoinSet::new();
+        serving.spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        Server { url, seen, _serving: serving }
     }
 
     fn credentials(&self) -> Vec<Option<String>> {
-        self.seen.lock().unwrap().iter().map(|(_, credentials)| credentials.clone()).collect()
+        self.seen.lock().iter().map(|(_, credentials)| credentials.clone()).collect()
     }
 
     fn repository(&self, path: &str, pass_on: Option<bool>) -> Repository {

@@ -101,10 +101,10 @@ impl HelmChartReconciler {
     ) -> Result<Build, Failure> {
         match origin {
             Origin::Index { repository, index } => {
-                self.from_index(attempt.key(), repository, index, order).await
+                self.chart_of_index(attempt.key(), repository, index, order).await
             }
-            Origin::Registry { repository } => self.from_registry(attempt, repository, order).await,
-            Origin::Tree { artifact } => self.from_tree(attempt.key(), artifact, order).await,
+            Origin::Registry { repository } => self.chart_of_registry(attempt, repository, order).await,
+            Origin::Tree { artifact } => self.chart_of_tree(attempt.key(), artifact, order).await,
         }
     }
 }

@@ -49,7 +49,7 @@ impl HelmChartReconciler {
         let url = normalized(Url::parse(url).map_err(|_| invalid())?);
         let known = self.described(owner, &url).await;
         let package = if url.scheme() == "oci" {
-            self.from_registry_of(needed, &url, known).await?
+            self.package_of_registry(needed, &url, known).await?
         } else {
             let server = match known {
                 Some(repository) => self.connector.open(&ObjectKey::of(&*repository), &repository).await?,
@@ -88,7 +88,7 @@ impl HelmChartReconciler {
         found.into_iter().min_by_key(|repository| repository.metadata.name.clone())
     }
 
-    async fn from_registry_of(
+    async fn package_of_registry(
         &self,
         needed: &Dependency,
         url: &Url,

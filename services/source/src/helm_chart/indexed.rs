@@ -22,11 +22,14 @@ use weir_helm::version::{self, SelectError};
 use weir_helm::{Chart, FetchError, Limits};
 use weir_runtime::ObjectKey;
 
+/// Versions by the index's path in the store and the chart's name.
+type Charts = Cache<(String, String), Arc<Vec<Release>>>;
+
 /// Versions of charts that were read out of stored indexes (SRC-HRP-9). Keyed by the index's path in the store, which names
 /// its owner and its content, so that nobody is given another tenant's.
 #[derive(Clone)]
 pub(crate) struct IndexCache {
-    charts: Option<Cache<(String, String), Arc<Vec<Release>>>>,
+    charts: Option<Charts>,
     events: Family<EventLabels, Counter>,
 }
 
@@ -79,7 +82,7 @@ pub(super) fn check_name(name: &str) -> Result<(), Failure> {
 
 impl HelmChartReconciler {
     /// The chart of a repository that has an index.
-    pub(super) async fn from_index(
+    pub(super) async fn chart_of_index(
         &self,
         owner: &ObjectKey,
         repository: &HelmRepository,

@@ -27,7 +27,7 @@ const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
 
 impl HelmChartReconciler {
     /// The chart of a registry.
-    pub(super) async fn from_registry(
+    pub(super) async fn chart_of_registry(
         &self,
         attempt: &mut Attempt<'_, HelmChart>,
         repository: &HelmRepository,

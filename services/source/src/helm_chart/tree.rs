@@ -46,7 +46,7 @@ impl Files {
 
 impl HelmChartReconciler {
     /// The chart in a source's files.
-    pub(super) async fn from_tree(
+    pub(super) async fn chart_of_tree(
         &self,
         owner: &ObjectKey,
         artifact: &Artifact,

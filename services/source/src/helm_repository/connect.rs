@@ -1,7 +1,7 @@
 //! How a repository is reached: its Secrets become a client with credentials (SRC-HRP-7, SRC-HRP-8).
 
 use super::decide;
-use crate::secrets::{SecretData, Secrets, shown, tls};
+use crate::secrets::{SecretData, Secrets, shown};
 use crate::source::{Failure, Source};
 use weir_api::HelmRepository;
 use weir_helm::Repository;
@@ -64,13 +64,15 @@ impl Connector {
         };
         let mut http = Profile::default();
         if let Some(reference) = &spec.cert_secret_ref {
-            self.read(key, &reference.name, "failed to get TLS authentication secret").await?;
-            http = tls(&self.secrets, key, &reference.name).await.map_err(|error| tls_failure(&error))?;
-        } else if let (Some(data), Some(reference)) = (&credentials, &spec.secret_ref)
-            && TLS_KEYS.iter().any(|name| data.contains_key(*name))
-        {
-            tracing::warn!(%key, "TLS certificates in spec.secretRef are deprecated, use spec.certSecretRef");
-            http = tls(&self.secrets, key, &reference.name).await.map_err(|error| tls_failure(&error))?;
+            let data = self.read(key, &reference.name, "failed to get TLS authentication secret").await?;
+            http = Profile::from_secret(&shown(key, &reference.name), &data)
+                .map_err(|error| tls_failure(&error.to_string()))?;
+        } else if let (Some(data), Some(reference)) = (&credentials, &spec.secret_ref) {
+            http.add_tls(&shown(key, &reference.name), data)
+                .map_err(|error| tls_failure(&error.to_string()))?;
+            if http.ca.is_some() || http.identity.is_some() {
+                tracing::warn!(%key, "TLS certificates in spec.secretRef are deprecated, use spec.certSecretRef");
+            }
         }
         Ok(Access { credentials, http })
     }

@@ -1,19 +1,22 @@
 //! A chart repository over HTTP, whose files a test puts there, and packages made by hand.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use flate2::{Compression, write::GzEncoder};
+use parking_lot::Mutex;
 use serde_json::json;
+use tokio::task::JoinSet;
 
-#[derive(Clone)]
+/// The server stops when this is dropped.
 pub struct ChartServer {
     url: String,
     state: Arc<Mutex<Shown>>,
+    _serving: JoinSet<()>,
 }
 
 #[derive(Default)]
@@ -26,7 +29,7 @@ async fn answer(State(state): State<Arc<Mutex<Shown>>>, request: Request) -> Res
     let path = request.uri().path().to_owned();
     let credentials = request.headers().get(header::AUTHORIZATION);
     let credentials = credentials.map(|value| value.to_str().unwrap().to_owned());
-    let mut state = state.lock().unwrap();
+    let mut state = state.lock();
     state.requests.push((path.clone(), credentials.clone()));
     if path.starts_with("/private/") && credentials.as_deref() != Some("Basic dXNlcjpwYXNz") {
         return StatusCode::UNAUTHORIZED.into_response();
@@ -43,8 +46,9 @@ impl ChartServer {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let state = Arc::<Mutex<Shown>>::default();
         let routes = Router::new().fallback(answer).with_state(state.clone());
-        tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        Self { url, state }
+        let mut serving = JoinSet::new();
+        serving.spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        Self { url, state, _serving: serving }
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -52,7 +56,7 @@ impl ChartServer {
     }
 
     pub fn put(&self, path: &str, content: impl Into<Vec<u8>>) {
-        self.state.lock().unwrap().files.insert(path.to_owned(), content.into());
+        self.state.lock().files.insert(path.to_owned(), content.into());
     }
 
     /// Puts an index below `path` with these versions of `app`, and their packages beside it.
@@ -72,7 +76,7 @@ impl ChartServer {
 
     /// The paths that were asked for, with the credentials of each request.
     pub fn requests(&self) -> Vec<(String, Option<String>)> {
-        self.state.lock().unwrap().requests.clone()
+        self.state.lock().requests.clone()
     }
 
     pub fn count(&self, path: &str) -> usize {

@@ -10,8 +10,8 @@ const HELM: &str = "HelmRepository";
 
 async fn index(status: &Value) -> Value {
     let url = status["artifact"]["url"].as_str().unwrap();
-    let text = reqwest::get(url).await.unwrap().error_for_status().unwrap().text().await.unwrap();
-    serde_json::from_str(&text).unwrap()
+    let response = reqwest::get(url).await.unwrap().error_for_status().unwrap();
+    serde_json::from_slice(&weir_http::read_capped(response, 1 << 20).await.unwrap()).unwrap()
 }
 
 #[tokio::test]
