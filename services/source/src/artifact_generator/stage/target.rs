@@ -130,3 +130,44 @@ fn small(file: File, path: &RelPath) -> Result<Vec<u8>, TargetError> {
     }
     Ok(content)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn small_target(directory: &Path) -> Target {
+        let limits = Limits { unpacked: 10, entries: 3, ..Limits::default() };
+        Target { limits, ..Target::open(directory).unwrap() }
+    }
+
+    #[rstest]
+    #[case(&["12345", "12345"], None)]
+    #[case(&["12345", "123456"], Some("artifact is larger than 10 bytes"))]
+    #[case(&["1", "2", "3", "4"], Some("artifact has more than 3 entries"))]
+    fn an_artifact_does_not_grow_without_end(#[case] files: &[&str], #[case] expected: Option<&str>) {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let source = Dir::open_ambient_dir(from.path(), ambient_authority()).unwrap();
+        let mut target = small_target(to.path());
+        let mut refused = None;
+        for text in files {
+            source.write("x", text).unwrap();
+            // The same file again and again: what is replaced has been copied nevertheless.
+            let written = target.write(&RelPath::parse("x").unwrap(), false, || source.open("x"));
+            refused = refused.or(written.err().map(|error| error.to_string()));
+        }
+        assert_eq!(refused.as_deref(), expected);
+    }
+
+    #[test]
+    fn what_is_merged_has_to_be_small() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut target = Target::open(directory.path()).unwrap();
+        let path = RelPath::parse("values.yaml").unwrap();
+        let large = format!("a: {}\n", "x".repeat(MAX_MERGED as usize));
+        std::fs::write(directory.path().join("values.yaml"), large).unwrap();
+        let root = Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap();
+        let error = target.merge(&path, &path, || root.open("values.yaml")).unwrap_err();
+        assert_eq!(error.to_string(), "'values.yaml' is larger than the 4194304 bytes that can be merged");
+    }
+}

@@ -1,6 +1,7 @@
 use super::*;
 use crate::artifact_generator::source_tree::SourceTree;
 use flate2::write::GzEncoder;
+use proptest::prelude::*;
 use rstest::rstest;
 use std::fs;
 use std::path::Path;
@@ -233,6 +234,39 @@ fn a_tarball_that_unpacks_to_too_much_is_refused() {
     });
     let error = staged_from(source.path(), &[with(EXTRACT, "@git/bomb.tgz", "@artifact/")]).unwrap_err();
     assert!(error.contains("is bigger than max archive size of 104857600 bytes"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// SRC-SCK-1: whatever paths an operation has and whatever it does, nothing beside the artifact is touched.
+    #[test]
+    fn nothing_is_written_beside_the_artifact(
+        from in "[a./*]{0,10}",
+        to in "[a./]{0,10}",
+        strategy in prop::sample::select(vec!["Overwrite", MERGE, EXTRACT]),
+    ) {
+        let world = tempfile::tempdir().unwrap();
+        fill(world.path(), &[("source/a/a", "1: 1\n"), ("source/aa", "2: 2\n"), ("beside/a", "secret"), ("out/a/a", "3: 3\n")]);
+        tarball(&world.path().join("source/a.tgz"), |tar| add(tar, "a", tar::EntryType::Regular, "4"));
+        let sources = Sources::from([("git".to_owned(), SourceTree::open(&world.path().join("source")).unwrap())]);
+        let operation = with(strategy, &format!("@git/{from}"), &format!("@artifact/{to}"));
+        // Whether it is refused does not matter here.
+        let _ = stage(&sources, &[operation], &world.path().join("out"));
+        let everything = SourceTree::open(world.path()).unwrap();
+        let beside: Vec<_> = everything.entries().map(|(path, _)| path.to_string()).filter(|path| !path.starts_with("out/")).collect();
+        prop_assert_eq!(beside, ["beside", "beside/a", "out", "source", "source/a", "source/a/a", "source/a.tgz", "source/aa"]);
+        for (path, text) in [("beside/a", "secret"), ("source/a/a", "1: 1\n"), ("source/aa", "2: 2\n")] {
+            prop_assert_eq!(fs::read_to_string(world.path().join(path)).unwrap(), text);
+        }
+        let read = everything.entries().filter(|(path, _)| path.as_str().starts_with("out/"));
+        for (path, kind) in read {
+            if kind != TreeKind::Directory {
+                let text = fs::read_to_string(world.path().join(path)).unwrap();
+                prop_assert!(!text.contains("secret"), "{path} has what is beside the source");
+            }
+        }
+    }
 }
 
 /// A source that was unpacked has no links; if one appears nevertheless, it leads nowhere.
