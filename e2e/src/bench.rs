@@ -47,7 +47,7 @@ pub async fn run(options: &Options) -> Result<()> {
 async fn run_size(size: usize, options: &Options) -> Result<Vec<Phase>> {
     let arguments = vec![format!("--concurrent={}", options.concurrent), "--log-level=error".into()];
     let weir = WeirOptions { arguments, ..WeirOptions::default() };
-    let world = World::start_with(WorldOptions { audit: true, weir }).await?;
+    let world = World::start_with(WorldOptions { audit: true, weir, ..WorldOptions::default() }).await?;
     let fleet = Fleet::prepare(&world, size).await?;
     let mut meter = Meter::new(&world, size, options.detail);
     meter.measure("sources", fleet.create_sources()).await?;

@@ -3,6 +3,7 @@
 //! [`World`] starts all of that; the scenarios in `tests/it`, the demo and the benchmark play in it. What a unit test
 //! can show does not belong here.
 
+mod amazon;
 pub mod bench;
 pub mod bench_source;
 pub mod demo;
@@ -11,6 +12,7 @@ mod usage;
 mod weir_process;
 mod world;
 
+pub use amazon::Amazon;
 pub use status::StatusClient;
 pub use usage::Usage;
 pub use weir_process::{WeirOptions, WeirProcess, weir_program};

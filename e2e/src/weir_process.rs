@@ -18,6 +18,8 @@ pub struct WeirOptions {
     pub kill_point: Option<String>,
     /// Further arguments of `weir run`.
     pub arguments: Vec<String>,
+    /// Further variables of its environment.
+    pub environment: Vec<(String, String)>,
 }
 
 /// `weir run` as a child process. Ports and folders stay the same over a restart, as they do in a cluster.
@@ -237,6 +239,7 @@ fn spawn(
         .env("RUNTIME_NAMESPACE", "flux-system")
         .env("TMPDIR", folder.join("tmp"))
         .env("NO_PROXY", "127.0.0.1,localhost")
+        .envs(options.environment.iter().cloned())
         .arg("run")
         .arg("--storage-path")
         .arg(folder.join("artifacts"))

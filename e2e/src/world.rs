@@ -5,7 +5,7 @@ use serde_json::json;
 use weir_testkit::{ControlPlane, GitServer, Registry, WebhookSink};
 
 use crate::weir_process::crds;
-use crate::{WeirOptions, WeirProcess};
+use crate::{Amazon, WeirOptions, WeirProcess};
 
 /// A cluster with Weir in it, and the servers that it works with.
 pub struct World {
@@ -18,6 +18,8 @@ pub struct World {
     pub registry: Registry,
     /// The sink of notifications.
     pub sink: WebhookSink,
+    /// Amazon, if it was asked for and this machine has moto.
+    pub amazon: Option<Amazon>,
     /// The cluster.
     pub plane: ControlPlane,
 }
@@ -27,6 +29,8 @@ pub struct World {
 pub struct WorldOptions {
     /// Whether the API server counts its requests.
     pub audit: bool,
+    /// Host name of Amazon by which the registry is known too.
+    pub amazon: Option<&'static str>,
     /// How `weir run` is started.
     pub weir: WeirOptions,
 }
@@ -51,8 +55,14 @@ impl World {
             tokio::try_join!(plane.start(), GitServer::start(), Registry::start(), WebhookSink::start())?;
         plane.apply_crds(&crds()).await?;
         plane.namespace("flux-system").await?;
-        let weir = WeirProcess::start(plane.weir_kubeconfig_path(), options.weir).await?;
-        Ok(Self { weir, git, registry, sink, plane })
+        let amazon = match options.amazon {
+            Some(host) => Amazon::start(host, &registry).await?,
+            None => None,
+        };
+        let mut weir = options.weir;
+        weir.environment.extend(amazon.iter().flat_map(Amazon::environment));
+        let weir = WeirProcess::start(plane.weir_kubeconfig_path(), weir).await?;
+        Ok(Self { weir, git, registry, sink, amazon, plane })
     }
 
     /// Applies a YAML text; objects that name no namespace go to `namespace`.

@@ -1,8 +1,15 @@
 //! Logins kept for most of their life (SRC-CLD-7).
 
-use crate::Login;
+mod metrics;
+
+use crate::credentials::Login;
+use crate::error::LoginError;
+use crate::identity::Caller;
+use metrics::Metrics;
 use moka::Expiry;
 use moka::future::Cache;
+use moka::notification::RemovalCause;
+use prometheus_client::registry::Registry;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,20 +20,15 @@ const USABLE_PERCENT: u32 = 80;
 /// Longest time that a login is kept, whatever its issuer says.
 const HARD_MAXIMUM: Duration = Duration::from_secs(60 * 60);
 
-/// Whether a login came from the cache, for the metric `gotk_token_cache_events_total`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CacheHit {
-    /// It was there.
-    Hit,
-    /// It was asked for.
-    Miss,
-}
+/// A login in the making. Boxed, because cloud SDKs' futures are large and would be copied into every caller's.
+pub(crate) type Making<'a> = Pin<Box<dyn Future<Output = Result<Login, LoginError>> + Send + 'a>>;
 
-/// Logins by key. The caller's key must name everything that the login depends on: provider, identity, namespace,
-/// registry, endpoint, proxy.
+/// Logins by key. The key names everything that the login depends on: provider, identity, namespace, registry, proxy,
+/// authorities.
 #[derive(Clone)]
-pub struct TokenCache {
+pub(crate) struct TokenCache {
     cache: Cache<String, Arc<Login>>,
+    metrics: Metrics,
 }
 
 struct UntilRenewal {
@@ -42,67 +44,55 @@ impl Expiry<String, Arc<Login>> for UntilRenewal {
 
 impl TokenCache {
     /// A cache of at most `size` logins (0 = none), each kept for at most `maximum`.
-    #[must_use]
-    pub fn new(size: u64, maximum: Duration) -> TokenCache {
-        TokenCache {
-            cache: Cache::builder().max_capacity(size).expire_after(UntilRenewal { maximum }).build(),
-        }
+    pub(crate) fn new(size: u64, maximum: Duration) -> TokenCache {
+        let metrics = Metrics::default();
+        let evictions = metrics.clone();
+        let cache = Cache::builder()
+            .max_capacity(size)
+            .expire_after(UntilRenewal { maximum })
+            .eviction_listener(move |_, _, cause| {
+                if matches!(cause, RemovalCause::Expired | RemovalCause::Size) {
+                    evictions.evicted();
+                }
+            })
+            .build();
+        TokenCache { cache, metrics }
     }
 
-    /// The login under `key`, made by `login` if it is not there. Several callers at once make one login. `login` is
-    /// boxed, because cloud SDKs' futures are large and would be copied into every caller's.
+    /// Adds the cache's metrics.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        self.metrics.register(registry);
+    }
+
+    /// Drops the metrics of an object that is gone (SRC-MET-2).
+    pub(crate) fn forget(&self, kind: &'static str, namespace: &str, name: &str) {
+        self.metrics.forget(kind, namespace, name);
+    }
+
+    /// The login under `key`, made if it is not there. Several callers at once make one login.
     ///
     /// # Errors
-    /// That of `login`; a failure is not kept.
-    pub async fn get_or_login<E: Send + Sync + 'static>(
+    /// That of `making`; a failure is not kept.
+    pub(crate) async fn get_or_login(
         &self,
+        caller: &Caller<'_>,
         key: String,
-        login: Pin<Box<dyn Future<Output = Result<Login, E>> + Send + '_>>,
-    ) -> Result<(Arc<Login>, CacheHit), Arc<E>> {
+        making: Making<'_>,
+    ) -> Result<Arc<Login>, LoginError> {
         if let Some(found) = self.cache.get(&key).await {
-            return Ok((found, CacheHit::Hit));
+            // The cache's clock stands still while a machine sleeps; the issuer's does not.
+            if found.expires > SystemTime::now() {
+                self.metrics.hit(caller);
+                return Ok(found);
+            }
+            self.cache.invalidate(&key).await;
         }
-        let made = self.cache.try_get_with(key, async { login.await.map(Arc::new) }).await?;
-        Ok((made, CacheHit::Miss))
+        let made = self.cache.try_get_with(key, async { making.await.map(Arc::new) }).await;
+        self.metrics.miss(caller, made.is_ok(), self.cache.entry_count());
+        made.map_err(|error| LoginError::clone(&error))
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-mod tests {
-    use super::*;
-    use crate::RegistryCredentials;
-
-    fn login(life: Duration) -> Login {
-        Login { credentials: RegistryCredentials::Anonymous, expires: SystemTime::now() + life }
-    }
-
-    #[tokio::test]
-    async fn kept_until_renewal() {
-        let cache = TokenCache::new(10, HARD_MAXIMUM);
-        let key = || "aws/flux-system/default".to_owned();
-        let first =
-            cache.get_or_login(key(), Box::pin(async { Ok::<_, ()>(login(HARD_MAXIMUM)) })).await.unwrap();
-        let second = cache.get_or_login(key(), Box::pin(async { Err::<Login, ()>(()) })).await.unwrap();
-        assert_eq!((first.1, second.1), (CacheHit::Miss, CacheHit::Hit));
-        let other = cache
-            .get_or_login("aws/tenant/default".to_owned(), Box::pin(async { Err::<Login, _>("no") }))
-            .await;
-        assert_eq!(*other.unwrap_err(), "no");
-    }
-
-    #[tokio::test]
-    async fn what_has_expired_is_not_kept() {
-        let cache = TokenCache::new(10, HARD_MAXIMUM);
-        let made = cache
-            .get_or_login("k".to_owned(), Box::pin(async { Ok::<_, ()>(login(Duration::ZERO)) }))
-            .await
-            .unwrap();
-        assert_eq!(made.1, CacheHit::Miss);
-        let again = cache
-            .get_or_login("k".to_owned(), Box::pin(async { Ok::<_, ()>(login(Duration::ZERO)) }))
-            .await
-            .unwrap();
-        assert_eq!(again.1, CacheHit::Miss);
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! Credentials of a registry.
+//! What identifies us.
 
 use secrecy::SecretString;
 use std::time::SystemTime;
@@ -22,11 +22,44 @@ pub enum RegistryCredentials {
     Bearer(SecretString),
 }
 
+/// Credentials that a provider issued. Nothing secret of them is shown by `Debug`.
+#[derive(Debug, Clone)]
+pub enum Credentials {
+    /// User and password.
+    Basic {
+        /// The user.
+        username: String,
+        /// Password or token.
+        password: SecretString,
+    },
+    /// An access token.
+    Bearer(SecretString),
+    /// Keys for requests that are signed.
+    Aws {
+        /// The public half.
+        access_key_id: String,
+        /// The secret half.
+        secret_access_key: SecretString,
+        /// Goes with keys that are valid for a while.
+        session_token: Option<SecretString>,
+    },
+}
+
 /// Credentials that someone gave us for a while.
 #[derive(Debug, Clone)]
 pub struct Login {
     /// The credentials.
-    pub credentials: RegistryCredentials,
+    pub credentials: Credentials,
     /// Until when they are good.
     pub expires: SystemTime,
+}
+
+impl Login {
+    pub(crate) fn basic(username: &str, password: SecretString, expires: SystemTime) -> Login {
+        Login { credentials: Credentials::Basic { username: username.to_owned(), password }, expires }
+    }
+
+    pub(crate) fn bearer(token: SecretString, expires: SystemTime) -> Login {
+        Login { credentials: Credentials::Bearer(token), expires }
+    }
 }

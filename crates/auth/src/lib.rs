@@ -1,16 +1,34 @@
-//! Who we are to a container registry.
+//! Who we are to registries, Git servers and buckets.
 //!
-//! [`DockerConfig`] and [`Keyring`] find credentials in pull Secrets by the rules of the kubelet; [`ecr`] trades the
-//! identity of the pod for a registry password; [`TokenCache`] keeps such passwords for most of their life, each under a
-//! key of its own identity, so that no tenant is given another's (SRC-CLD-7).
+//! [`DockerConfig`] and [`Keyring`] find credentials in pull Secrets by the rules of the kubelet. [`Logins`] trades an
+//! identity for credentials: that of the pod, or of a ServiceAccount of the object's own namespace (SRC-CLD-2), to AWS,
+//! Azure and Google; and a GitHub App's key for an installation token. Each provider's network code is in its own file.
+//! What is issued is kept for most of its life, each under a key that names everything it depends on, so that no tenant is
+//! given another's (SRC-CLD-7, SRC-SCK-12).
 
+mod aws;
+mod azure;
 mod cache;
 mod credentials;
 mod docker_config;
-pub mod ecr;
+mod error;
+mod gcp;
+mod git;
+mod github;
+mod identity;
 mod keyring;
+mod logins;
+mod provider;
+mod purpose;
+mod rest;
 
-pub use cache::{CacheHit, TokenCache};
-pub use credentials::{Login, RegistryCredentials};
+pub use aws::is_ecr;
+pub use credentials::{Credentials, Login, RegistryCredentials};
 pub use docker_config::{DockerConfig, DockerConfigError};
+pub use error::{LoginError, ProviderError};
+pub use git::{GitLogin, GitLoginError};
+pub use github::{App, AppError};
+pub use identity::Caller;
 pub use keyring::Keyring;
+pub use logins::{LockdownError, LoginOptions, Logins};
+pub use provider::Provider;

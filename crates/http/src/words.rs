@@ -52,7 +52,8 @@ fn tls_reason(error: &rustls::Error, host: &str) -> Option<String> {
     let alert = |what: &str| Some(format!("remote error: tls: {what}"));
     match error {
         rustls::Error::InvalidCertificate(error) => match error {
-            CertificateError::UnknownIssuer => {
+            // Another authority of the same name is as unknown as one that nobody has heard of.
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                 unverified("certificate signed by unknown authority".to_owned())
             }
             CertificateError::NotValidForName => unverified(format!("certificate is not valid for {host}")),

@@ -15,13 +15,18 @@ const CLIENT_ID: &str = "weir";
 
 /// How a registry lets callers in; the same for everyone, so it may be remembered for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Challenge {
+pub enum Challenge {
     /// It does not ask.
     Open,
     /// User and password with each request.
     Basic,
     /// A token from a token server.
-    Bearer { realm: String, service: Option<String> },
+    Bearer {
+        /// The token server, as the registry names it.
+        realm: String,
+        /// What the token server calls the registry.
+        service: Option<String>,
+    },
 }
 
 /// What goes into the `Authorization` header of a handle's requests.
@@ -50,7 +55,9 @@ impl Challenge {
         Challenge::parse(&values)
     }
 
-    fn parse(values: &[&str]) -> Challenge {
+    /// Reads values of `WWW-Authenticate`; what is not understood asks for nothing.
+    #[must_use]
+    pub fn parse(values: &[&str]) -> Challenge {
         let bearer = values.iter().find_map(|value| strip_scheme(value, "bearer"));
         if let Some(parameters) = bearer {
             let parameter = |name| {

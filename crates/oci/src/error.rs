@@ -8,6 +8,8 @@ use url::Url;
 
 /// Characters of an error page that go into a message.
 const MAX_PAGE: usize = 512;
+/// What proxies before a registry say when they gave up on it.
+const CLIENT_CLOSED: u16 = 499;
 
 /// A failed request to a registry.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +81,14 @@ pub enum Error {
         /// The cap.
         limit: usize,
     },
+    /// A list that goes on elsewhere: we and our credentials do not follow (IR-12).
+    #[error("list '{list}' goes on at '{next}', which is not on the same registry")]
+    NextPage {
+        /// The page before.
+        list: String,
+        /// Where it goes on.
+        next: String,
+    },
     /// An answer that is not what it should be.
     #[error("{what} of '{url}' is malformed: {reason}")]
     Malformed {
@@ -126,6 +136,7 @@ impl Error {
             Error::Refused { status, .. } => {
                 status.is_server_error()
                     || matches!(*status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
+                    || status.as_u16() == CLIENT_CLOSED
             }
             Error::Transport { is_transient, .. } => *is_transient,
             _ => false,

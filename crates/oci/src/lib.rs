@@ -11,6 +11,7 @@ mod manifest;
 mod registry;
 mod repository;
 
+pub use access::Challenge;
 pub use error::Error;
 pub use manifest::{Descriptor, Manifest};
 pub use registry::{Attachment, Blob, Referrer, Registries, Registry, RegistryOptions};

@@ -41,7 +41,11 @@ pub(crate) enum Form {
 }
 
 impl Manifest {
-    pub(crate) fn parse(digest: Digest, bytes: &[u8], url: &str) -> Result<Manifest, Error> {
+    /// Reads the manifest that was found at `url` and has `digest`, which the caller has checked.
+    ///
+    /// # Errors
+    /// When it is no manifest that we understand.
+    pub fn parse(digest: Digest, bytes: &[u8], url: &str) -> Result<Manifest, Error> {
         let malformed = |reason: String| Error::Malformed { what: "manifest", url: url.to_owned(), reason };
         let manifest: OciManifest =
             serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;

@@ -85,6 +85,8 @@ impl Registries {
     /// When certificates or proxy cannot be used.
     pub fn open(&self, repository: &Repository, options: RegistryOptions) -> Result<Registry, Error> {
         let mut profile = options.http.clone();
+        // Digests are of bytes as they are stored.
+        profile.keep_encoding = true;
         profile.accept_invalid_certificates =
             options.insecure && profile.ca.is_none() && profile.identity.is_none();
         Ok(Registry {

@@ -32,6 +32,7 @@ mod registry;
 mod server;
 mod sigstore;
 mod tls;
+mod tls_front;
 mod wait;
 mod webhook_sink;
 
@@ -50,6 +51,7 @@ pub use registry::{Artifact, Registry};
 pub use server::Server;
 pub use sigstore::{CosignAlgorithm, CosignKey, CosignSignature, Sigstore};
 pub use tls::Identity;
+pub use tls_front::TlsFront;
 pub use wait::{
     Condition, condition, eventually, touch_requested_at, wait_condition, wait_for, wait_gone,
     wait_not_ready, wait_ready,

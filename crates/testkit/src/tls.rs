@@ -5,6 +5,8 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -48,13 +50,19 @@ impl Identity {
     }
 
     pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, Error> {
+        self.acceptor_for(WebPkiClientVerifier::no_client_auth())
+    }
+
+    pub(crate) fn acceptor_for(&self, clients: Arc<dyn ClientCertVerifier>) -> Result<TlsAcceptor, Error> {
         let certificate =
             CertificateDer::from_pem_slice(self.certificate_pem.as_bytes()).map_err(Error::tls)?;
         let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes()).map_err(Error::tls)?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .and_then(|builder| builder.with_no_client_auth().with_single_cert(vec![certificate], key))
+            .and_then(|builder| {
+                builder.with_client_cert_verifier(clients).with_single_cert(vec![certificate], key)
+            })
             .map_err(Error::tls)?;
         Ok(TlsAcceptor::from(Arc::new(config)))
     }

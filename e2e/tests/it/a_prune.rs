@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
-use weir_e2e::World;
+use weir_e2e::{World, WorldOptions};
 use weir_testkit::{wait_gone, wait_ready};
 
 const OBJECTS: &str = include_str!("manifests/a-objects.yaml");
 const TOOLKIT: &str = include_str!("manifests/a-toolkit.yaml");
 
-/// The article's registry and the login that belongs to it (A4 is about that login).
-const ECR: [(&str, &str); 2] = [
-    ("oci://xxxxxxx.dkr.ecr.ap-northeast-1.amazonaws.com/", "oci://REGISTRY/"),
+/// The account that the article hides.
+const ACCOUNT: (&str, &str) = ("xxxxxxx.dkr.ecr", "123456789012.dkr.ecr");
+const ECR: &str = "123456789012.dkr.ecr.ap-northeast-1.amazonaws.com";
+/// Without moto there is no Amazon: the same with the registry itself and without its login.
+const GENERIC: [(&str, &str); 2] = [
+    ("oci://123456789012.dkr.ecr.ap-northeast-1.amazonaws.com/", "oci://REGISTRY/"),
     ("provider: aws", "provider: generic"),
 ];
 
@@ -27,14 +30,19 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// The source looks again after 1m, and up to 5 % later.
 const INTERVAL_DEADLINE: Duration = Duration::from_secs(80);
 
-fn toolkit(registry: &str) -> String {
-    let text = ECR.iter().fold(TOOLKIT.to_owned(), |text, (from, to)| text.replace(from, to));
-    text.replace("REGISTRY", registry)
+fn toolkit(world: &World) -> String {
+    let text = TOOLKIT.replace(ACCOUNT.0, ACCOUNT.1);
+    if world.amazon.is_some() {
+        return text;
+    }
+    let text = GENERIC.iter().fold(text, |text, (from, to)| text.replace(from, to));
+    text.replace("REGISTRY", world.registry.address())
 }
 
 #[tokio::test]
-async fn a1_to_a3_apply_prune_and_remove() -> Result<()> {
-    let world = World::start().await?;
+async fn a1_to_a4_apply_prune_and_remove() -> Result<()> {
+    let options = WorldOptions { amazon: Some(ECR), ..WorldOptions::default() };
+    let world = World::start_with(options).await?;
     let files = [("app.yaml", OBJECTS)];
     world.registry.push_artifact("oddy-test-repository", "v1", &files).await?;
     let stranger = json!({"apiVersion": "v1", "kind": "ConfigMap",
@@ -42,7 +50,7 @@ async fn a1_to_a3_apply_prune_and_remove() -> Result<()> {
     world.plane.apply("default", stranger).await?;
 
     // A1: all four appear.
-    let toolkit = toolkit(world.registry.address());
+    let toolkit = toolkit(&world);
     world.apply("default", &toolkit).await?;
     let kustomizations = world.api("Kustomization", "default").await?;
     let ready = wait_ready(&kustomizations, "oddy-test", DEADLINE).await?;
@@ -53,6 +61,11 @@ async fn a1_to_a3_apply_prune_and_remove() -> Result<()> {
         versions.push(world.api(kind, "default").await?.get(name).await?.metadata.generation);
     }
     world.api("PodDisruptionBudget", "default").await?.get("oddy-test-pdb").await?;
+
+    // A4: Amazon was asked for the registry's password.
+    if let Some(amazon) = &world.amazon {
+        assert!(amazon.requests().iter().any(|request| request.method == "POST"), "{:?}", amazon.requests());
+    }
 
     // A2: the tag is pushed again without the last document; the interval brings it in.
     let (without_budget, _) = OBJECTS.rsplit_once("---\n").unwrap_or_default();

@@ -7,7 +7,7 @@ use weir_api::ImageUpdateAutomation;
 use weir_runtime::ObjectKey;
 
 pub(crate) use self::{
-    access::{SecretData, remote},
+    access::{Access, access},
     plan::{GitPlan, Refspec},
 };
 

@@ -3,6 +3,7 @@
 mod act;
 mod decide;
 mod failure;
+mod log_in;
 mod observe;
 mod report;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
+use weir_auth::Logins;
 use weir_git::Git;
 use weir_runtime::{Cache, Cause, Outcome, Reconciler, Run, condition};
 
@@ -33,6 +35,7 @@ pub(crate) struct Settings {
 pub(crate) struct Automation {
     pub(crate) client: kube::Client,
     pub(crate) git: Git,
+    pub(crate) logins: Logins,
     pub(crate) policies: Cache<ImagePolicy>,
     pub(crate) repositories: Cache<GitRepository>,
     pub(crate) resolutions: Resolutions,
@@ -55,6 +58,7 @@ impl Automation {
         let mut work = decide::decide(&observed)?;
         // What was seen before does not matter: the question is what is there to do.
         work.known_revision = None;
+        self.log_in(&mut work).await?;
         self.preview_of(&work).await
     }
 }
@@ -82,7 +86,10 @@ impl Reconciler for Controlled {
             return Outcome::new((*run.object).clone(), next);
         }
         let result = match decide::decide(&observed) {
-            Ok(work) => self.0.act(&work, run.now).await,
+            Ok(mut work) => match self.0.log_in(&mut work).await {
+                Ok(()) => self.0.act(&work, run.now).await,
+                Err(failure) => Err(failure),
+            },
             Err(failure) => Err(failure),
         };
         if run.cancel.is_cancelled() && matches!(result, Err(Failure::Cancelled)) {

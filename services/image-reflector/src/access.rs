@@ -1,14 +1,17 @@
 //! How a registry is reached: credentials, certificates and proxy of an ImageRepository (IR-19 to IR-25).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::Api;
-use weir_api::ImageRepository;
-use weir_auth::{DockerConfig, DockerConfigError, Keyring, RegistryCredentials, TokenCache, ecr};
+use weir_api::{FluxObject, ImageRepository};
+use weir_auth::{
+    Caller, DockerConfig, DockerConfigError, Keyring, LoginError, Logins, Provider, RegistryCredentials,
+    is_ecr,
+};
 use weir_http::{Profile, Proxy, SecretData, SecretError};
 use weir_oci::{RegistryOptions, Repository};
+use weir_runtime::ObjectKey;
 
 /// Shortest deadline of a scan (image spec 2.1).
 const MIN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -38,23 +41,28 @@ pub(crate) enum AccessError {
     /// A Secret with certificates or a proxy is not usable.
     #[error(transparent)]
     Transport(#[from] SecretError),
-    /// The cloud's login is not there yet.
-    #[error("provider '{0}' is not supported yet")]
-    Provider(String),
+    /// The cloud gives no credentials.
+    #[error(transparent)]
+    Login(#[from] LoginError),
 }
 
 /// Makes the ways to registries; one for the service.
 pub(crate) struct Accesses {
     client: kube::Client,
-    tokens: TokenCache,
+    logins: Logins,
     /// `--aws-autologin-for-ecr`: repositories without a provider log in to Amazon's registries, as they did before
     /// there were providers.
     logs_in_to_ecr: bool,
 }
 
 impl Accesses {
-    pub(crate) fn new(client: kube::Client, tokens: TokenCache, logs_in_to_ecr: bool) -> Self {
-        Self { client, tokens, logs_in_to_ecr }
+    /// Forgets what metrics tell of an object that is gone.
+    pub(crate) fn forget(&self, key: &ObjectKey) {
+        self.logins.forget(ImageRepository::KIND, &key.namespace, &key.name);
+    }
+
+    pub(crate) fn new(client: kube::Client, logins: Logins, logs_in_to_ecr: bool) -> Self {
+        Self { client, logins, logs_in_to_ecr }
     }
 
     /// Gathers what a scan of the repository needs.
@@ -65,14 +73,23 @@ impl Accesses {
     ) -> Result<RegistryOptions, AccessError> {
         let spec = &object.spec;
         let timeout = spec.timeout.unwrap_or(spec.interval).to_std().max(MIN_TIMEOUT);
-        let logs_in = self.logs_in_to_ecr && spec.secret_ref.is_none() && ecr::matches(repository.host());
-        let credentials = match spec.provider.as_deref() {
-            None | Some("" | "generic") if logs_in => self.ecr(object, repository).await?,
-            None | Some("" | "generic") => self.pull_credentials(object, repository).await?,
-            Some("aws") => self.ecr(object, repository).await?,
-            Some(other) => return Err(AccessError::Provider(other.to_owned())),
-        };
         let http = self.profile(object).await?;
+        let is_ecr = self.logs_in_to_ecr && spec.secret_ref.is_none() && is_ecr(repository.host());
+        let provider = Provider::parse(spec.provider.as_deref()).or(is_ecr.then_some(Provider::Aws));
+        let credentials = match provider {
+            None => self.pull_credentials(object, repository).await?,
+            Some(provider) => {
+                let caller = Caller {
+                    kind: ImageRepository::KIND,
+                    namespace: namespace_of(object),
+                    name: object.metadata.name.as_deref().unwrap_or_default(),
+                    account: spec.service_account_name.as_deref(),
+                    http: &http,
+                    timeout,
+                };
+                self.logins.registry(provider, &caller, repository.host()).await?
+            }
+        };
         Ok(RegistryOptions { insecure: spec.insecure, credentials, http, timeout })
     }
 
@@ -113,23 +130,6 @@ impl Accesses {
             secrets.push(secret.ok_or_else(missing)?);
         }
         Ok(secrets)
-    }
-
-    /// A password of Amazon's registry, for the pod's own identity. A login that fails is told when it is used, as the
-    /// scan's failure (IR-24): the registry answers for it.
-    async fn ecr(
-        &self,
-        object: &ImageRepository,
-        repository: &Repository,
-    ) -> Result<RegistryCredentials, AccessError> {
-        let host = repository.host().to_owned();
-        // The identity is the pod's, so that all objects may share a registry's password; the key says so.
-        let key = format!("aws/pod/{host}");
-        let login = self.tokens.get_or_login(key, Box::pin(ecr::login(&host))).await;
-        let (login, _) = login.map_err(|error: Arc<ecr::EcrError>| {
-            AccessError::Secret(format!("login to '{host}' for '{}' failed: {error}", namespace_of(object)))
-        })?;
-        Ok(login.credentials.clone())
     }
 
     async fn profile(&self, object: &ImageRepository) -> Result<Profile, AccessError> {

@@ -57,6 +57,7 @@ impl Reconciler for Scanner {
     }
 
     async fn finalize(&self, run: Run<ImageRepository>) -> Finalized<ImageRepository> {
+        self.accesses.forget(&run.key);
         let (store, key) = (self.store.clone(), run.key.clone());
         match tokio::task::spawn_blocking(move || store.remove(&key)).await {
             Ok(Ok(())) => Finalized::Done { events: Vec::new() },

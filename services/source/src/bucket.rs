@@ -12,6 +12,7 @@ use crate::source::{
 };
 use crate::storage::Storage;
 use weir_api::{Artifact, Bucket, Duration};
+use weir_auth::Logins;
 use weir_bucket::Buckets;
 use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
 
@@ -19,6 +20,7 @@ use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
 pub(crate) struct BucketReconciler {
     pub(crate) buckets: Buckets,
     pub(crate) secrets: Secrets,
+    pub(crate) logins: Logins,
     pub(crate) storage: Storage,
     /// Whether objects may act with an identity of their own.
     pub(crate) workload_identity: bool,

@@ -19,6 +19,7 @@ use crate::source::{
 use crate::storage::Storage;
 use crate::verification::Verdicts;
 use weir_api::{Artifact, Duration, GitRepository};
+use weir_auth::Logins;
 use weir_git::{Fetched, Git, Stores};
 use weir_runtime::{Cache, EventDraft, Finalized, ObjectKey, Outcome, Reconciler, Run};
 
@@ -34,6 +35,7 @@ pub(crate) struct GitReconciler {
     pub(crate) objects: Cache<GitRepository>,
     /// How long to wait for an artifact that is to be included, when nothing tells of it.
     pub(crate) requeue_dependency: std::time::Duration,
+    pub(crate) logins: Logins,
     /// Whether objects may act with an identity of their own.
     pub(crate) workload_identity: bool,
 }

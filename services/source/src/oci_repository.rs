@@ -11,20 +11,18 @@ use crate::source::{
 };
 use crate::storage::Storage;
 use crate::verification::Verdicts;
-use weir_api::{Artifact, Duration, OciRepository};
-use weir_auth::TokenCache;
+use weir_api::{Artifact, Duration, FluxObject, OciRepository};
+use weir_auth::Logins;
 use weir_oci::Registries;
 use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Reconciler, Run};
 
 /// Keeps the artifacts of `OCIRepository` objects equal to what their references stand for.
 pub(crate) struct OciReconciler {
     pub(crate) registries: Registries,
-    pub(crate) logins: TokenCache,
+    pub(crate) logins: Logins,
     pub(crate) secrets: Secrets,
     pub(crate) storage: Storage,
     pub(crate) verdicts: Verdicts,
-    /// Whether objects may act with an identity of their own.
-    pub(crate) workload_identity: bool,
 }
 
 impl Published for OciRepository {
@@ -68,6 +66,7 @@ impl Reconciler for OciReconciler {
 
     fn forget(&self, key: &ObjectKey) {
         self.verdicts.forget(key);
+        self.logins.forget(OciRepository::KIND, &key.namespace, &key.name);
     }
 
     async fn finalize(&self, run: Run<OciRepository>) -> Finalized<OciRepository> {

@@ -1,9 +1,11 @@
 //! Secrets that sources refer to, read when they are needed, always from the object's own namespace (SRC-SEC-2,
 //! SRC-TYP-4).
 
+mod login;
 mod registry;
 mod transport;
 
+pub(crate) use login::{caller, git_credentials, login_failure};
 pub(crate) use registry::keyring;
 pub(crate) use transport::{proxy, tls};
 pub(crate) use weir_http::{SecretData, text};

@@ -14,7 +14,7 @@ use crate::{artifact_generator, catalog, rpc, server, standby};
 use tokio::net::TcpListener;
 use weir_api::{FluxObject, HelmChart, HelmRepository};
 use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
-use weir_auth::TokenCache;
+use weir_auth::{LoginOptions, Logins};
 use weir_bucket::Buckets;
 use weir_git::{Git, GitConfig, SshAlgorithms, Stores};
 use weir_http::Clients;
@@ -47,6 +47,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let secrets = Secrets::new(service.client().clone());
     let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);
+    let logins = log_in(&service, &args)?;
     let stores = Stores::new(args.storage_path.join(GIT_STORES));
     let git = GitReconciler {
         stores: stores.clone(),
@@ -54,26 +55,25 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         secrets: secrets.clone(),
         storage: storage.clone(),
         verdicts: Verdicts::default(),
+        logins: logins.clone(),
         objects: git_objects.clone(),
         requeue_dependency: args.runtime.requeue_dependency.to_std(),
         workload_identity,
     };
     let registries = Registries::new();
-    let connector = Connector { clients: Clients::new(USER_AGENT), secrets: secrets.clone() };
+    let clients = Clients::new(USER_AGENT);
+    let connector = Connector { clients, logins: logins.clone(), secrets: secrets.clone() };
     let helm = (connector, storage.clone(), registries.clone());
     let oci = OciReconciler {
         registries,
-        logins: TokenCache::new(
-            args.runtime.token_cache_max_size.into(),
-            args.runtime.token_cache_max_duration.to_std(),
-        ),
+        logins: logins.clone(),
         secrets: secrets.clone(),
         storage: storage.clone(),
         verdicts: Verdicts::default(),
-        workload_identity,
     };
     let bucket = BucketReconciler {
         buckets: Buckets::default(),
+        logins,
         secrets,
         storage: storage.clone(),
         workload_identity,
@@ -135,6 +135,20 @@ fn control<R: Reconciler>(
     concurrent: usize,
 ) -> Queue {
     service.controller(&R::Object::KIND.to_lowercase(), objects, reconciler, concurrent)
+}
+
+/// Logins to registries, Git servers and buckets; one set for all kinds.
+fn log_in(service: &Service, args: &Args) -> Result<Logins, ServiceError> {
+    let options = LoginOptions {
+        workload_identity: service.gates().enabled(WORKLOAD_IDENTITY),
+        default_account: args.runtime.default_service_account.clone(),
+        cache_size: args.runtime.token_cache_max_size.into(),
+        cache_duration: args.runtime.token_cache_max_duration.to_std(),
+    };
+    let logins = Logins::new(service.client().clone(), options);
+    let logins = logins.map_err(|error| ServiceError::Other(error.to_string()))?;
+    service.metrics().register(|registry| logins.register(registry));
+    Ok(logins)
 }
 
 fn open_storage(args: &Args) -> Result<Storage, ServiceError> {

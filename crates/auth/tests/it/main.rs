@@ -1,5 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-//! Tests of weir-auth against moto, a stand-in for AWS. Without moto they say so and pass: it is no package of this
-//! workspace's toolchain.
+//! Logins through a proxy that leads the clouds' host names to stand-ins, with TLS as the clouds have it; Kubernetes is a
+//! real API server.
 
-mod ecr;
+mod aws;
+mod azure;
+mod gcp;
+mod github;
+mod lockdown;
+mod world;

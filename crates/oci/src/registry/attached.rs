@@ -67,7 +67,7 @@ impl Registry {
         };
         let mut found = Vec::new();
         for _ in 0..MAX_PAGES {
-            let next = next_page(&response);
+            let next = next_page(&response)?;
             found.extend(self.index(response).await?);
             match next {
                 Some(next) => response = self.request_at(Method::GET, move |_| Ok(next.clone())).await?,

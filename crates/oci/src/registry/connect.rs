@@ -92,8 +92,8 @@ impl Registry {
             // Some registries have no such page and serve the rest all the same.
             StatusCode::NOT_FOUND => Ok(Endpoint { base, challenge: Challenge::Open }),
             status => {
-                let body =
-                    weir_http::read_capped(response, super::MAX_MANIFEST_BYTES).await.unwrap_or_default();
+                let body = weir_http::read_capped(response, super::send::MAX_ERROR_BYTES);
+                let body = self.in_time(body).await?.unwrap_or_default();
                 Err(Error::refused(&Method::GET, &base, status, None, &body))
             }
         }

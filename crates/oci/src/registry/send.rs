@@ -14,7 +14,7 @@ const WAIT_FACTOR: u32 = 3;
 /// Longest wait that a registry may ask for; the deadline bounds it too.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 /// Bytes of an error that are read.
-const MAX_ERROR_BYTES: usize = 64 * 1024;
+pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 impl Registry {
     /// Sends a request for something of the repository and returns a successful answer.

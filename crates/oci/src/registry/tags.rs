@@ -8,6 +8,8 @@ use url::Url;
 
 /// Tags that are asked for at a time.
 const PAGE: usize = 1000;
+/// Pages of a list. Some registries give empty ones before the last.
+const MAX_PAGES: usize = 10_000;
 /// Bytes of one page.
 const MAX_PAGE_BYTES: usize = 16 << 20;
 
@@ -26,21 +28,14 @@ impl Registry {
         let first = format!("{}/tags/list?n={PAGE}", self.repository.path());
         let mut response = self.request_at(Method::GET, move |base| base.join(&first)).await?;
         let mut tags = Vec::new();
-        // A registry that gives no progress must not keep us: each page but the last has at least one tag.
-        for _ in 0..=limit {
-            let next = next_page(&response);
-            let page = self.page(response).await?;
-            let is_last = page.is_empty();
-            tags.extend(page);
+        for _ in 0..MAX_PAGES {
+            let next = next_page(&response)?;
+            tags.extend(self.page(response).await?);
             if tags.len() > limit {
                 break;
             }
-            match next {
-                Some(next) if !is_last => {
-                    response = self.request_at(Method::GET, move |_| Ok(next.clone())).await?
-                }
-                _ => return Ok(tags),
-            }
+            let Some(next) = next else { return Ok(tags) };
+            response = self.request_at(Method::GET, move |_| Ok(next.clone())).await?;
         }
         Err(Error::TooManyTags { repository: self.repository.to_string(), limit })
     }
@@ -65,16 +60,20 @@ impl Registry {
     }
 }
 
-/// The page that `Link: <…>; rel="next"` names, if it is on the same registry: the header must not send us, and our
+/// The page that `Link: <…>; rel="next"` names. It must be on the same registry: the header must not send us, and our
 /// credentials, anywhere else.
-pub(super) fn next_page(response: &Response) -> Option<Url> {
+pub(super) fn next_page(response: &Response) -> Result<Option<Url>, Error> {
     let links = response.headers().get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
     let next = links.flat_map(|value| value.split(',')).find_map(|link| {
         let (target, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
         let is_next =
             parameters.split(';').any(|parameter| matches!(parameter.trim(), "rel=\"next\"" | "rel=next"));
         is_next.then_some(target)
-    })?;
-    let url = response.url().join(next).ok()?;
-    (url.origin() == response.url().origin()).then_some(url)
+    });
+    let Some(next) = next else { return Ok(None) };
+    let here = response.url();
+    match here.join(next).ok().filter(|url| url.origin() == here.origin()) {
+        Some(url) => Ok(Some(url)),
+        None => Err(Error::NextPage { list: here.to_string(), next: next.to_owned() }),
+    }
 }

@@ -2,6 +2,7 @@
 //! Tests of weir-oci against a real registry, and against one that misbehaves.
 
 mod attached;
+mod blobs;
 mod misbehaving;
 mod pulling;
 

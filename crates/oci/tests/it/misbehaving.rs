@@ -66,6 +66,16 @@ async fn tags(Path(name): Path<String>, Query(query): Query<HashMap<String, Stri
             );
             "[\"a\"]"
         }
+        // A page without tags is not the last one.
+        ("gaps", None) => {
+            headers.insert(header::LINK, "</v2/gaps/tags/list?next=2>; rel=\"next\"".parse().unwrap());
+            "[\"a\"]"
+        }
+        ("gaps", Some("2")) => {
+            headers.insert(header::LINK, "</v2/gaps/tags/list?next=3>; rel=\"next\"".parse().unwrap());
+            "[]"
+        }
+        ("gaps", _) => "[\"b\"]",
         ("endless", _) => {
             headers.insert(header::LINK, "</v2/endless/tags/list?n=1>; rel=\"next\"".parse().unwrap());
             "[\"a\"]"
@@ -134,11 +144,9 @@ async fn pages_of_tags() {
     let (address, _tasks) = serve(Behaviour::default()).await;
     assert_eq!(open(&address, "paged", insecure()).tags(100).await.unwrap(), ["a", "b", "c"]);
     assert_eq!(open(&address, "none", insecure()).tags(100).await.unwrap(), Vec::<String>::new());
-    assert_eq!(
-        open(&address, "astray", insecure()).tags(100).await.unwrap(),
-        ["a"],
-        "other hosts are not asked"
-    );
+    assert_eq!(open(&address, "gaps", insecure()).tags(100).await.unwrap(), ["a", "b"]);
+    let error = open(&address, "astray", insecure()).tags(100).await.unwrap_err();
+    assert!(matches!(error, Error::NextPage { .. }), "other hosts are not asked: {error}");
     let error = open(&address, "endless", insecure()).tags(5).await.unwrap_err();
     assert!(matches!(error, Error::TooManyTags { .. }), "{error}");
     let error = open(&address, "broken", insecure()).tags(5).await.unwrap_err();

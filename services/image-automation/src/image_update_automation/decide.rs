@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
+use weir_auth::GitLogin;
 use weir_git::Remote;
 use weir_runtime::{Next, ObjectKey, condition};
 use weir_setters::Setters;
@@ -16,7 +17,7 @@ use super::{
     observe::Observed,
 };
 use crate::{
-    git_source::{self, GitPlan},
+    git_source::{self, Access, GitPlan},
     policy::{self, Selected},
 };
 
@@ -29,7 +30,12 @@ pub(super) struct Work {
     pub(super) automation: ObjectKey,
     /// The GitRepository.
     pub(super) source: ObjectKey,
+    /// The remote; its credentials are those of its Secret until the run has logged in.
     pub(super) remote: Remote,
+    /// Who gives other credentials.
+    pub(super) login: GitLogin,
+    /// The ServiceAccount that logs in, of the automation's namespace (IU-27).
+    pub(super) account: Option<String>,
     pub(super) git: GitPlan,
     /// The revision at which there is nothing to do, if nothing else has changed (IU-6).
     pub(super) known_revision: Option<String>,
@@ -60,7 +66,7 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     let selected = observed.policies.as_ref().map_err(selector)?;
     let git = git_spec(automation)?;
     let repository = repository(observed)?;
-    let remote = remote(observed, repository)?;
+    let Access { remote, login } = access(observed, repository)?;
     let plan = GitPlan::of(git, repository).map_err(Failure::source_manager)?;
     if git.commit.signing_key.is_some() {
         return Err(Failure::source_manager("signed commits are not supported yet"));
@@ -71,6 +77,8 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     Ok(Work {
         source: ObjectKey::of(repository),
         remote,
+        login,
+        account: repository.spec.service_account_name.clone(),
         known_revision: known_revision(automation, &plan, selected),
         setters,
         path: automation.spec.update.as_ref().and_then(|update| update.path.clone()).unwrap_or_default(),
@@ -126,7 +134,7 @@ fn repository(observed: &Observed) -> Result<&GitRepository, Failure> {
     observed.repository.as_deref().ok_or_else(missing)
 }
 
-fn remote(observed: &Observed, repository: &GitRepository) -> Result<Remote, Failure> {
+fn access(observed: &Observed, repository: &GitRepository) -> Result<Access, Failure> {
     let spec = &repository.spec;
     let uses_cloud = !matches!(spec.provider.as_deref(), None | Some("generic" | "github"));
     if uses_cloud && spec.service_account_name.is_some() && !observed.settings.workload_identity {
@@ -136,7 +144,7 @@ fn remote(observed: &Observed, repository: &GitRepository) -> Result<Remote, Fai
     }
     let secret = observed.secret.as_ref().map_err(Failure::source_manager)?;
     let proxy = observed.proxy.as_ref().map_err(Failure::source_manager)?;
-    git_source::remote(repository, secret.as_ref(), proxy.as_ref(), &observed.cancel).map_err(|error| {
+    git_source::access(repository, secret.as_ref(), proxy.as_ref(), &observed.cancel).map_err(|error| {
         match error.is_terminal() {
             true => Failure::terminal(reasons::INVALID_SOURCE, error.to_string()),
             false => Failure::source_manager(error),

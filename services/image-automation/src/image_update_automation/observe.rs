@@ -7,11 +7,12 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use tokio_util::sync::CancellationToken;
 use weir_api::{GitRepository, ImageUpdateAutomation, LocalObjectReference};
+use weir_http::SecretData;
 use weir_runtime::ObjectKey;
 
 use super::{Automation, Settings};
 use crate::{
-    git_source::{self, SecretData},
+    git_source,
     policy::{self, Selected},
 };
 

@@ -7,6 +7,7 @@ use weir_api::{ImageRepository, reason};
 use weir_oci::{RegistryOptions, Repository};
 
 use super::observe::Observed;
+use crate::access::AccessError;
 use crate::mark::Failure;
 
 /// Tags that are left out when the object does not say; signatures of cosign (IR-1).
@@ -19,6 +20,8 @@ const NEARLY_DUE: Duration = Duration::from_secs(1);
 const IMAGE_URL_INVALID: &str = "ImageURLInvalid";
 /// Reason of conditions.
 const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
+/// Reason of conditions.
+pub(super) const READ_OPERATION_FAILED: &str = "ReadOperationFailed";
 /// Reason of conditions.
 const FAILURE: &str = "Failure";
 
@@ -100,17 +103,22 @@ pub(super) fn decide(observed: &Observed) -> Plan {
         return Plan::Fail(Failure::terminal(reason::FEATURE_GATE_DISABLED, message));
     }
     let options = match &observed.options {
-        Ok(options) => options.clone(),
+        Ok(options) => Ok(options.clone()),
+        // A login belongs to the scan: when none is due it does not matter (IR-24).
+        Err(AccessError::Login(cause)) => Err(format!("scan failed: {cause}")),
         Err(cause) => {
             let message = format!("failed to configure authentication options: {cause}");
             return Plan::Fail(Failure::retry(AUTHENTICATION_FAILED, message));
         }
     };
     match due(observed, &repository) {
-        Ok(Ok(why)) => {
-            let exclusions = exclusions(&observed.object);
-            Plan::Scan(Box::new(Scan { why, repository, options, exclusions }))
-        }
+        Ok(Ok(why)) => match options {
+            Ok(options) => {
+                let exclusions = exclusions(&observed.object);
+                Plan::Scan(Box::new(Scan { why, repository, options, exclusions }))
+            }
+            Err(message) => Plan::Fail(Failure::retry(READ_OPERATION_FAILED, message)),
+        },
         Ok(Err(next)) => Plan::Keep { next, canonical: repository.to_string() },
         Err(cause) => {
             Plan::Fail(Failure::retry(FAILURE, format!("failed to determine if it's scan time: {cause}")))

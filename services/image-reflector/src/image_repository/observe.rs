@@ -8,6 +8,7 @@ use weir_oci::{RegistryOptions, Repository};
 use weir_runtime::Run;
 
 use super::Scanner;
+use crate::access::AccessError;
 use crate::image_name::{self, ImageNameError};
 
 /// What a run is decided by.
@@ -15,8 +16,8 @@ pub(super) struct Observed {
     pub(super) object: Arc<ImageRepository>,
     /// The repository that the object names.
     pub(super) name: Result<Repository, ImageNameError>,
-    /// How it is reached, or why not; the text of the cause.
-    pub(super) options: Result<RegistryOptions, String>,
+    /// How it is reached, or why not.
+    pub(super) options: Result<RegistryOptions, AccessError>,
     /// Whether the store has tags of it, or why that is not known.
     pub(super) has_tags: Result<bool, String>,
     pub(super) is_requested: bool,
@@ -29,7 +30,7 @@ impl Scanner {
         let object = run.object.clone();
         let name = image_name::parse(&object.spec.image);
         let options = match &name {
-            Ok(name) => self.accesses.options(&object, name).await.map_err(|error| error.to_string()),
+            Ok(name) => self.accesses.options(&object, name).await,
             // Without a name nothing is asked for.
             Err(_) => Ok(RegistryOptions::default()),
         };

@@ -6,12 +6,9 @@ use weir_runtime::{EventDraft, Next, Outcome, condition};
 
 use super::{
     act::{Found, ScanError},
-    decide::{Plan, exclusions},
+    decide::{Plan, READ_OPERATION_FAILED, exclusions},
 };
 use crate::mark::{Failure, Mark};
-
-/// Reason of conditions.
-const READ_OPERATION_FAILED: &str = "ReadOperationFailed";
 
 /// Makes the outcome of a run.
 pub(super) fn report(

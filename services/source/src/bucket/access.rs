@@ -9,9 +9,11 @@ use crate::secrets::{self, SecretData, shown};
 use crate::source::{Attempt, Failure, Source};
 use secrecy::SecretString;
 use std::future::Future;
+use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 use weir_api::Bucket;
+use weir_auth::{Caller, Credentials, LoginError, Logins};
 use weir_bucket::login::{Client, ServiceAccount, Session};
 use weir_bucket::{Error, GcsService, Service};
 use weir_http::Profile;
@@ -110,7 +112,11 @@ impl Login<'_> {
                 Some(self.session(account.token(&self.client()?)).await?)
             }
             None if emulator.is_some() => None,
-            None => return Err(self.unsupported()),
+            None => {
+                let caller = self.caller();
+                let login = self.issued(self.logins().gcp(&caller)).await?;
+                Some(token_of(&login))
+            }
         };
         Ok(GcsService { emulator, token })
     }
@@ -150,8 +156,30 @@ impl Login<'_> {
         self.text(field).map(SecretString::from)
     }
 
-    fn unsupported(&self) -> Failure {
+    fn logins(&self) -> &Logins {
+        &self.reconciler.logins
+    }
+
+    /// The object, or the pod in its place, as the one who logs in to a cloud (SRC-BKT-9).
+    fn caller(&self) -> Caller<'_> {
+        secrets::caller(self.attempt, self.attempt.object.spec.service_account_name.as_deref(), self.http)
+    }
+
+    /// What a cloud issued.
+    async fn issued(
+        &self,
+        login: impl Future<Output = Result<Arc<weir_auth::Login>, LoginError>>,
+    ) -> Result<Arc<weir_auth::Login>, Failure> {
         let provider = provider(&self.attempt.object.spec);
-        Failure::unsupported(&format!("login with provider '{provider}' and no Secret"))
+        let what = format!("failed to get credential from {provider}");
+        login.await.map_err(|error| secrets::login_failure(&error, &what))
+    }
+}
+
+/// The bearer token of a login; empty for what is none, which the server refuses.
+fn token_of(login: &weir_auth::Login) -> SecretString {
+    match &login.credentials {
+        Credentials::Bearer(token) => token.clone(),
+        _ => SecretString::default(),
     }
 }

@@ -37,10 +37,7 @@ pub(super) fn refuse_unsupported(spec: &GitRepositorySpec, workload_identity: bo
                        ObjectLevelWorkloadIdentity feature gate in the controller";
         return Err(Failure::fetch(weir_api::reason::FEATURE_GATE_DISABLED, message).stalled());
     }
-    match spec.provider.as_deref() {
-        None | Some("generic" | "github") => Ok(()),
-        Some(other) => Err(Failure::unsupported(&format!("provider '{other}' of a GitRepository"))),
-    }
+    Ok(())
 }
 
 /// Decides what to ask the remote for; `known` is the artifact that is whole in the store, `included` what goes into it.

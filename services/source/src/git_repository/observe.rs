@@ -9,10 +9,6 @@ use weir_api::GitRepository;
 use weir_git::{Credentials, Profile, Remote};
 
 const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
-const PROVIDER: &str = "InvalidProviderConfiguration";
-/// The key by which a Secret is known to hold a GitHub App.
-const GITHUB_APP_KEY: &str = "githubAppID";
-const GITHUB: &str = "github";
 
 impl GitReconciler {
     /// The remote of an object (SRC-GIT 4.9).
@@ -28,19 +24,26 @@ impl GitReconciler {
         let url = parse_url(&spec.url)?;
         let name = spec.secret_ref.as_ref().map(|reference| reference.name.as_str());
         let data = match name {
-            Some(name) => self.read(key, name).await?,
-            None => SecretData::new(),
+            Some(name) => Some(self.read(key, name).await?),
+            None => None,
         };
         let place = secrets::shown(key, name.unwrap_or_default());
-        check_provider(spec.provider.as_deref(), name.is_some(), &data, &place)?;
-        let credentials = credentials(&url, &data, &place)?;
-        if url.scheme() == "http" && !matches!(credentials, Credentials::None) {
-            tracing::warn!(object = %key, "credentials are sent over plain HTTP");
-        }
-        http.add_tls(&place, &data).map_err(|error| {
+        let empty = SecretData::new();
+        let data = data.as_ref();
+        http.add_tls(&place, data.unwrap_or(&empty)).map_err(|error| {
             let message = format!("failed to configure authentication options: {error}");
             Failure::fetch(AUTHENTICATION_FAILED, message)
         })?;
+        let caller = secrets::caller(attempt, spec.service_account_name.as_deref(), &http);
+        let provider = spec.provider.as_deref();
+        let issued = secrets::git_credentials(&self.logins, &caller, provider, &url, &place, data).await?;
+        let credentials = match issued {
+            Some(issued) => issued,
+            None => credentials(&url, data.unwrap_or(&empty), &place)?,
+        };
+        if url.scheme() == "http" && !matches!(credentials, Credentials::None) {
+            tracing::warn!(object = %key, "credentials are sent over plain HTTP");
+        }
         let timeout = attempt.object.timeout();
         let store = self.store_of(&attempt.object);
         Ok(Remote { url, credentials, http, store, timeout, cancel: attempt.run.cancel.clone() })
@@ -62,30 +65,6 @@ fn parse_url(text: &str) -> Result<Url, Failure> {
         let error = error.replace(text, &shown);
         Failure::fetch("URLInvalid", format!("failed to parse url '{shown}': {error}")).stalled()
     })
-}
-
-/// The GitHub App and its provider go together; the other providers are refused before.
-fn check_provider(
-    provider: Option<&str>,
-    has_secret: bool,
-    data: &SecretData,
-    place: &str,
-) -> Result<(), Failure> {
-    let has_app = data.contains_key(GITHUB_APP_KEY);
-    match provider {
-        Some(GITHUB) if !has_app => {
-            let message = "secretRef with github app data must be specified when provider is set to github";
-            let failure = Failure::fetch(PROVIDER, message);
-            Err(if has_secret { failure } else { failure.stalled() })
-        }
-        Some(GITHUB) => Err(Failure::unsupported("authentication as a GitHub App")),
-        _ if has_app => {
-            let message =
-                format!("secretRef '{place}' has github app data but provider is not set to github");
-            Err(Failure::fetch(PROVIDER, message))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn credentials(url: &Url, data: &SecretData, place: &str) -> Result<Credentials, Failure> {

@@ -6,13 +6,14 @@ use super::build::{Build, Step, pull_failure};
 use super::decide::Order;
 use super::indexed::{check_name, stored};
 use crate::go_url;
-use crate::secrets::SecretData;
+use crate::secrets::{SecretData, login_failure};
 use crate::source::{Attempt, Failure, Source};
 use bytes::{Bytes, BytesMut};
-use weir_api::{HelmChart, HelmRepository};
+use weir_api::{FluxObject, HelmChart, HelmRepository};
 use weir_artifact::Digest;
-use weir_auth::{DockerConfig, Keyring, RegistryCredentials};
+use weir_auth::{Caller, DockerConfig, Keyring, Provider, RegistryCredentials};
 use weir_helm::version;
+use weir_http::Profile;
 use weir_oci::{Descriptor, Error, Manifest, Registry, RegistryOptions, Repository};
 use weir_runtime::ObjectKey;
 
@@ -81,7 +82,8 @@ impl HelmChartReconciler {
         let repository = Repository::parse(&place)
             .map_err(|error| invalid(format!("invalid OCI registry URL: {shown}: {error}")))?;
         let access = self.connector.access(&key, object).await?;
-        let credentials = self.credentials(object, access.credentials.as_ref(), &repository)?;
+        let data = access.credentials.as_ref();
+        let credentials = self.credentials(object, data, &repository, &access.http).await?;
         let options = RegistryOptions {
             insecure: object.spec.insecure,
             credentials,
@@ -94,11 +96,12 @@ impl HelmChartReconciler {
     }
 
     /// Who we are to the registry: by Secret, otherwise by the cloud that the service runs in.
-    fn credentials(
+    async fn credentials(
         &self,
         object: &HelmRepository,
         data: Option<&SecretData>,
         repository: &Repository,
+        http: &Profile,
     ) -> Result<RegistryCredentials, Failure> {
         let name =
             object.spec.secret_ref.as_ref().map(|reference| reference.name.as_str()).unwrap_or_default();
@@ -107,10 +110,21 @@ impl HelmChartReconciler {
                 Failure::fetch(AUTHENTICATION_FAILED, format!("failed to configure login options: {why}"))
             });
         }
-        match object.spec.provider.as_deref() {
-            None | Some("" | "generic") => Ok(RegistryCredentials::Anonymous),
-            Some(provider) => Err(Failure::unsupported(&format!("login with provider '{provider}'"))),
-        }
+        let Some(provider) = Provider::parse(object.spec.provider.as_deref()) else {
+            return Ok(RegistryCredentials::Anonymous);
+        };
+        let key = ObjectKey::of(object);
+        // It names no ServiceAccount: under a lockdown that of its namespace logs in (DEV 9).
+        let caller = Caller {
+            kind: HelmRepository::KIND,
+            namespace: &key.namespace,
+            name: &key.name,
+            account: None,
+            http,
+            timeout: object.timeout(),
+        };
+        let login = self.connector.logins.registry(provider, &caller, repository.host()).await;
+        login.map_err(|error| login_failure(&error, &format!("failed to get credential from {provider}")))
     }
 }
 

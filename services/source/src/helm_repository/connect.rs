@@ -4,6 +4,7 @@ use super::decide;
 use crate::secrets::{SecretData, Secrets, shown};
 use crate::source::{Failure, Source};
 use weir_api::HelmRepository;
+use weir_auth::Logins;
 use weir_helm::Repository;
 use weir_helm::repository::BasicAuth;
 use weir_http::{Clients, Profile};
@@ -17,6 +18,7 @@ const TLS_KEYS: [&str; 6] = ["ca.crt", "tls.crt", "tls.key", "caFile", "certFile
 #[derive(Clone)]
 pub(crate) struct Connector {
     pub(crate) clients: Clients,
+    pub(crate) logins: Logins,
     pub(crate) secrets: Secrets,
 }
 

@@ -7,13 +7,11 @@ use crate::source::{Attempt, Failure, Source};
 use weir_api::OciRepository;
 use weir_api::source::OciRepositorySpec;
 use weir_artifact::Digest;
-use weir_auth::{RegistryCredentials, ecr};
+use weir_auth::{Keyring, Provider, RegistryCredentials};
 use weir_oci::{Error, Profile, Registry, RegistryOptions, Repository};
 
 const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
 const PULL_FAILED: &str = "OCIArtifactPullFailed";
-const GENERIC: &str = "generic";
-const AWS: &str = "aws";
 /// Tags of a repository that are looked through.
 const MAX_TAGS: usize = 100_000;
 
@@ -40,61 +38,50 @@ impl OciReconciler {
             Failure::fetch("URLInvalid", format!("URL validation failed for '{}': {error}", spec.url))
                 .stalled()
         })?;
-        let credentials = self.credentials(attempt, &repository).await?;
-        let options = RegistryOptions {
-            insecure: spec.insecure,
-            credentials,
-            http: self.transport(attempt).await?,
-            timeout: attempt.object.timeout(),
-        };
+        let ring = self.pull_secrets(attempt).await?;
+        let http = self.transport(attempt).await?;
+        let credentials = self.credentials(attempt, &repository, &ring, &http).await?;
+        let timeout = attempt.object.timeout();
+        let options = RegistryOptions { insecure: spec.insecure, credentials, http, timeout };
         self.registries
             .open(&repository, options)
             .map_err(|error| transport_failure(&spec.url, &error.to_string()))
     }
 
-    /// Static Secrets first; a cloud login only where there are none (SRC-OCI-16…18).
-    async fn credentials(
-        &self,
-        attempt: &Attempt<'_, OciRepository>,
-        repository: &Repository,
-    ) -> Result<RegistryCredentials, Failure> {
+    /// The credentials of the object's Secret and of its ServiceAccount's pull Secrets (SRC-OCI-16).
+    async fn pull_secrets(&self, attempt: &Attempt<'_, OciRepository>) -> Result<Keyring, Failure> {
         let (spec, key) = (&attempt.object.spec, attempt.key());
         let secret = spec.secret_ref.as_ref().map(|reference| reference.name.as_str());
         let account = spec.service_account_name.as_deref();
-        let ring = secrets::keyring(&self.secrets, key, secret, account).await.map_err(|error| {
+        secrets::keyring(&self.secrets, key, secret, account).await.map_err(|error| {
             let message = format!("failed to get credential: {}", error.message);
             let failure = Failure::fetch(AUTHENTICATION_FAILED, message);
             match error.missing_secret {
                 Some(name) => failure.remarked(format!("auth secret '{name}' not found")),
                 None => failure,
             }
-        })?;
-        let provider = spec.provider.as_deref().filter(|provider| !provider.is_empty()).unwrap_or(GENERIC);
-        if provider == GENERIC || !ring.is_empty() {
-            return Ok(ring
-                .lookup(repository.host(), repository.path())
-                .into_iter()
-                .next()
-                .unwrap_or_default());
-        }
-        if account.is_some() && !self.workload_identity {
-            let message = "to use spec.serviceAccountName for provider authentication please enable the \
-                           ObjectLevelWorkloadIdentity feature gate in the controller";
-            return Err(Failure::fetch(weir_api::reason::FEATURE_GATE_DISABLED, message).stalled());
-        }
-        if provider != AWS || account.is_some() {
-            return Err(Failure::unsupported(&format!("login with provider '{provider}'")));
-        }
-        self.login(repository.host()).await
+        })
     }
 
-    /// The controller's own login to ECR, kept for most of its life.
-    async fn login(&self, host: &str) -> Result<RegistryCredentials, Failure> {
-        let login = self.logins.get_or_login(format!("{AWS}/{host}"), Box::pin(ecr::login(host))).await;
-        let (login, _) = login.map_err(|error| {
-            Failure::fetch(AUTHENTICATION_FAILED, format!("failed to get credential from {AWS}: {error}"))
-        })?;
-        Ok(login.credentials.clone())
+    /// Static Secrets first; a cloud login only where there are none (SRC-OCI-17, SRC-OCI-18).
+    async fn credentials(
+        &self,
+        attempt: &Attempt<'_, OciRepository>,
+        repository: &Repository,
+        ring: &Keyring,
+        http: &Profile,
+    ) -> Result<RegistryCredentials, Failure> {
+        let provider = Provider::parse(attempt.object.spec.provider.as_deref()).filter(|_| ring.is_empty());
+        let Some(provider) = provider else {
+            let found = ring.lookup(repository.host(), repository.path()).into_iter().next();
+            return Ok(found.unwrap_or_default());
+        };
+        let account = attempt.object.spec.service_account_name.as_deref();
+        let caller = secrets::caller(attempt, account, http);
+        let login = self.logins.registry(provider, &caller, repository.host()).await;
+        login.map_err(|error| {
+            secrets::login_failure(&error, &format!("failed to get credential from {provider}"))
+        })
     }
 
     async fn transport(&self, attempt: &Attempt<'_, OciRepository>) -> Result<Profile, Failure> {
@@ -151,5 +138,8 @@ fn digest_failure(error: &str) -> Failure {
 
 /// A pull that failed.
 pub(super) fn pull_failure(url: &str, error: &Error) -> Failure {
+    if matches!(error, Error::Malformed { .. }) {
+        return decide::layer_failure(format!("failed to parse artifact manifest: {error}"));
+    }
     Failure::fetch(PULL_FAILED, format!("failed to pull artifact from '{url}': {error}"))
 }

@@ -55,11 +55,6 @@ impl Failure {
         Failure::new(STORAGE_OPERATION_FAILED, reason, error.to_string())
     }
 
-    /// The service is too old for what the object asks; nothing is done half.
-    pub(crate) fn unsupported(what: &str) -> Failure {
-        Failure::fetch("InvalidConfiguration", format!("{what} is not supported by this version")).stalled()
-    }
-
     /// Any condition of a kind's own.
     pub(crate) fn new(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Failure {
         Failure {

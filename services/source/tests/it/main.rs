@@ -23,6 +23,7 @@ mod grpc;
 mod helm_chart;
 mod helm_repository;
 mod leaks;
+mod logins;
 mod oci;
 mod server;
 mod standby;

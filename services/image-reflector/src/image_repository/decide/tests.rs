@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use weir_oci::RegistryOptions;
 
 use super::{Plan, decide};
-use crate::{image_name, image_repository::observe::Observed};
+use crate::{access::AccessError, image_name, image_repository::observe::Observed};
 
 const NOW: &str = "2026-01-01T01:00:00Z";
 
@@ -75,7 +75,7 @@ fn a_request_and_an_empty_store_are_reasons_too() {
 
 #[test]
 fn what_cannot_be_read_fails() {
-    let options = Err("secrets \"s\" not found".to_owned());
+    let options = Err(AccessError::Secret("secrets \"s\" not found".to_owned()));
     assert_eq!(
         words(decide(&Observed { options, ..observed(json!({})) })),
         "AuthenticationFailed: failed to configure authentication options: secrets \"s\" not found"

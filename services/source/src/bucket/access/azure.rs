@@ -1,11 +1,13 @@
 //! Access to Azure, by the first of the ways that the Secret has (SRC-BKT-11).
 
-use super::Login;
+use super::{Login, token_of};
 use crate::source::Failure;
 use weir_bucket::login::{Application, Proof, managed_identity};
 use weir_bucket::{AzureAccess, AzureService};
 use weir_http::Profile;
 
+/// Storage accounts of every cloud.
+const STORAGE_SCOPE: &str = "https://storage.azure.com/.default";
 /// What a Secret for Azure has to hold.
 const REQUIRED: &str = "requires a 'clientId' or 'accountKey' field, a combination of 'tenantId', 'clientId' and \
                         'clientSecret', or 'tenantId', 'clientId' and 'clientCertificate'";
@@ -14,7 +16,11 @@ impl Login<'_> {
     pub(super) async fn azure(&self) -> Result<AzureService, Failure> {
         let access = match &self.secret {
             Some(_) => self.azure_secret().await?,
-            None => return Err(self.unsupported()),
+            None => {
+                let caller = self.caller();
+                let login = self.issued(self.logins().azure(&caller, STORAGE_SCOPE)).await?;
+                AzureAccess::Token(token_of(&login))
+            }
         };
         Ok(AzureService { endpoint: self.attempt.object.spec.endpoint.clone(), access })
     }

@@ -5,6 +5,7 @@ use crate::bucket::decide::{self, AWS, LDAP, provider};
 use crate::secrets::{self, text};
 use crate::source::Failure;
 use weir_api::source::BucketSts;
+use weir_auth::Credentials;
 use weir_bucket::login::ldap;
 use weir_bucket::{AccessKeys, S3Service};
 use weir_http::Profile;
@@ -14,7 +15,7 @@ impl Login<'_> {
         let spec = &self.attempt.object.spec;
         let keys = match (&self.secret, &spec.sts) {
             (Some(_), _) => Some(self.static_keys()?),
-            (None, _) if provider(spec) == AWS => return Err(self.unsupported()),
+            (None, sts) if provider(spec) == AWS => Some(self.cloud_keys(sts.as_ref()).await?),
             (None, Some(sts)) if sts.provider == LDAP => Some(self.ldap_keys(sts).await?),
             (None, _) => None,
         };
@@ -24,6 +25,22 @@ impl Login<'_> {
             insecure: spec.insecure,
             keys,
         })
+    }
+
+    /// Keys of AWS for the object or the pod; from the STS that the object names (SRC-BKT-12).
+    async fn cloud_keys(&self, sts: Option<&BucketSts>) -> Result<AccessKeys, Failure> {
+        let caller = self.caller();
+        let region = self.attempt.object.spec.region.as_deref();
+        let endpoint = sts.filter(|sts| sts.provider == AWS).map(|sts| sts.endpoint.as_str());
+        let login = self.issued(self.logins().aws(&caller, region, endpoint)).await?;
+        match &login.credentials {
+            Credentials::Aws { access_key_id, secret_access_key, session_token } => Ok(AccessKeys {
+                id: access_key_id.clone(),
+                secret: secret_access_key.clone(),
+                session_token: session_token.clone(),
+            }),
+            _ => Err(decide::unauthenticated("failed to get credential from aws: it issued no keys")),
+        }
     }
 
     fn static_keys(&self) -> Result<AccessKeys, Failure> {

@@ -67,7 +67,6 @@ fn old_revision_formats_are_no_change() {
 }
 
 #[rstest]
-#[case(json!({ "provider": "azure" }), "InvalidConfiguration")]
 #[case(json!({ "provider": "azure", "serviceAccountName": "x" }), "FeatureGateDisabled")]
 fn refused(#[case] spec: Value, #[case] reason: &str) {
     let failure = refuse_unsupported(&object(spec, json!({})).spec, false).unwrap_err();

@@ -1,0 +1,246 @@
+//! Microsoft Azure: Entra ID's access tokens, and the registry's own refresh tokens (SRC-CLD-4, SRC-CLD-5, IR-24).
+
+use crate::credentials::Login;
+use crate::error::{LoginError, ProviderError, words};
+use crate::identity::{AZURE_CLIENT, AZURE_TENANT, Account, Identity};
+use crate::rest;
+use azure_core::credentials::{AccessToken, Secret, TokenCredential};
+use azure_core::http::{ClientMethodOptions, ClientOptions, Transport};
+use azure_identity::{
+    ClientAssertion, ClientAssertionCredential, ClientAssertionCredentialOptions, ClientSecretCredential,
+    ClientSecretCredentialOptions, ManagedIdentityCredential, ManagedIdentityCredentialOptions,
+    UserAssignedId, WorkloadIdentityCredential, WorkloadIdentityCredentialOptions,
+};
+use base64::Engine;
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// Azure DevOps.
+pub(crate) const DEVOPS_SCOPE: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
+/// Registries of every public and sovereign cloud.
+const REGISTRY_SCOPE: &str = "https://containerregistry.azure.net/.default";
+const REGISTRY_PATTERN: &str = r"^.+\.(azurecr\.io|azurecr\.cn|azurecr\.de|azurecr\.us)$";
+const REGISTRY_SUFFIXES: [&str; 4] = [".azurecr.io", ".azurecr.cn", ".azurecr.de", ".azurecr.us"];
+/// The user that goes with refresh tokens.
+const REGISTRY_USER: &str = "00000000-0000-0000-0000-000000000000";
+const AUDIENCE: &str = "api://AzureADTokenExchange";
+/// Names a file that describes another cloud, as Azure Stack has it.
+const ENVIRONMENT_FILE: &str = "AZURE_ENVIRONMENT_FILEPATH";
+/// Bytes of that file.
+const MAX_ENVIRONMENT: u64 = 1 << 20;
+/// Life of a refresh token that does not say: a registry's are valid for three hours.
+const DEFAULT_LIFE: u64 = 60 * 60;
+
+/// A registry of Azure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Registry {
+    host: String,
+    scope: String,
+}
+
+/// Another cloud.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Environment {
+    resource_manager_endpoint: String,
+    #[serde(rename = "containerRegistryDNSSuffix")]
+    registry_suffix: String,
+}
+
+impl Registry {
+    /// The registry at a host, if it is one.
+    pub(crate) fn at(host: &str) -> Result<Registry, LoginError> {
+        Registry::among(host, environment().as_ref()).ok_or_else(|| LoginError::Registry {
+            provider: "Azure",
+            host: host.to_owned(),
+            pattern: REGISTRY_PATTERN,
+        })
+    }
+
+    fn among(host: &str, environment: Option<&Environment>) -> Option<Registry> {
+        let below = |suffix: &str| {
+            host.strip_suffix(suffix).is_some_and(|name| !name.is_empty() && !name.contains(['/', ':', '@']))
+        };
+        let found = |scope: String| Registry { host: host.to_owned(), scope };
+        if let Some(environment) = environment {
+            let suffix = environment.registry_suffix.trim_start_matches('.');
+            if !suffix.is_empty() && below(&format!(".{suffix}")) {
+                let endpoint = environment.resource_manager_endpoint.trim_end_matches('/');
+                return Some(found(format!("{endpoint}/.default")));
+            }
+        }
+        REGISTRY_SUFFIXES.iter().any(|suffix| below(suffix)).then(|| found(REGISTRY_SCOPE.to_owned()))
+    }
+
+    /// What its refresh tokens are good for.
+    pub(crate) fn key(&self) -> String {
+        format!("registry/{}/{}", self.host, self.scope)
+    }
+
+    /// User and refresh token of the registry.
+    pub(crate) async fn login(&self, client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
+        let access = access_token(client, identity, &self.scope).await?;
+        self.exchange(client, &access).await.map_err(|error| ProviderError::Registry(Box::new(error)))
+    }
+
+    async fn exchange(&self, client: &Client, access: &AccessToken) -> Result<Login, ProviderError> {
+        #[derive(Deserialize)]
+        struct Exchanged {
+            refresh_token: String,
+        }
+        let form = [
+            ("grant_type", "access_token"),
+            ("service", &self.host),
+            ("access_token", access.token.secret()),
+        ];
+        let request = client.post(format!("https://{}/oauth2/exchange", self.host)).form(&form);
+        let made: Exchanged = rest::json("registry", request).await?;
+        let expires = expiry(&made.refresh_token);
+        Ok(Login::basic(REGISTRY_USER, made.refresh_token.into(), expires))
+    }
+}
+
+fn environment() -> Option<Environment> {
+    let path = std::env::var_os(ENVIRONMENT_FILE)?;
+    let file = std::fs::File::open(path).ok()?;
+    serde_json::from_reader(std::io::Read::take(file, MAX_ENVIRONMENT)).ok()
+}
+
+/// A bearer token for `scope`.
+pub(crate) async fn login(client: &Client, identity: &Identity, scope: &str) -> Result<Login, ProviderError> {
+    let token = access_token(client, identity, scope).await?;
+    Ok(Login::bearer(token.token.secret().to_owned().into(), token.expires_on.into()))
+}
+
+async fn access_token(
+    client: &Client,
+    identity: &Identity,
+    scope: &str,
+) -> Result<AccessToken, ProviderError> {
+    let transport = Transport::new(Arc::new(client.clone()));
+    let options = ClientOptions { transport: Some(transport), ..ClientOptions::default() };
+    let credential = match identity {
+        Identity::Pod => pod(options),
+        Identity::Account(account) => federated(account, options).await,
+    };
+    let failed = |error: azure_core::Error| identity.refused(library(&error));
+    let credential = credential.map_err(|error| identity.refused(error))?;
+    credential.get_token(&[scope], None).await.map_err(failed)
+}
+
+fn library(error: &azure_core::Error) -> ProviderError {
+    ProviderError::Library { what: "failed to get an Entra token", reason: words(error) }
+}
+
+/// The pod's identity: a client secret of the environment, a federated token, or the machine's managed identity, in the
+/// order of Azure's default credential.
+fn pod(client_options: ClientOptions) -> Result<Arc<dyn TokenCredential>, ProviderError> {
+    let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    let client_id = variable("AZURE_CLIENT_ID");
+    let made: Result<Arc<dyn TokenCredential>, azure_core::Error> =
+        match (variable("AZURE_TENANT_ID"), &client_id, variable("AZURE_CLIENT_SECRET")) {
+            (Some(tenant), Some(id), Some(secret)) => {
+                let options = ClientSecretCredentialOptions { client_options };
+                ClientSecretCredential::new(&tenant, id.clone(), Secret::new(secret), Some(options))
+                    .map(|credential| credential as Arc<dyn TokenCredential>)
+            }
+            _ if variable("AZURE_FEDERATED_TOKEN_FILE").is_some() => {
+                let credential_options = ClientAssertionCredentialOptions { client_options };
+                let options = WorkloadIdentityCredentialOptions { credential_options, ..Default::default() };
+                WorkloadIdentityCredential::new(Some(options))
+                    .map(|credential| credential as Arc<dyn TokenCredential>)
+            }
+            _ => {
+                let user_assigned_id = client_id.map(UserAssignedId::ClientId);
+                let options = ManagedIdentityCredentialOptions { user_assigned_id, client_options };
+                ManagedIdentityCredential::new(Some(options))
+                    .map(|credential| credential as Arc<dyn TokenCredential>)
+            }
+        };
+    made.map_err(|error| library(&error))
+}
+
+/// The identity that a ServiceAccount's annotations name.
+async fn federated(
+    account: &Account,
+    client_options: ClientOptions,
+) -> Result<Arc<dyn TokenCredential>, ProviderError> {
+    let annotation = |what, key| match account.annotation(key) {
+        "" => Err(ProviderError::NoAnnotation { what, key }),
+        value => Ok(value.to_owned()),
+    };
+    let tenant = annotation("azure tenant ID", AZURE_TENANT)?;
+    let client_id = annotation("azure client ID", AZURE_CLIENT)?;
+    let assertion = Assertion(account.token(AUDIENCE).await?);
+    let options = ClientAssertionCredentialOptions { client_options };
+    let made = ClientAssertionCredential::new(tenant, client_id, assertion, Some(options));
+    made.map(|credential| credential as Arc<dyn TokenCredential>).map_err(|error| library(&error))
+}
+
+#[derive(Debug)]
+struct Assertion(SecretString);
+
+#[async_trait::async_trait]
+impl ClientAssertion for Assertion {
+    async fn secret(&self, _: Option<ClientMethodOptions<'_>>) -> azure_core::Result<String> {
+        Ok(self.0.expose_secret().to_owned())
+    }
+}
+
+/// Until when a JWT says that it is good. It is the registry's to check; we only want to know when to come again.
+fn expiry(token: &str) -> SystemTime {
+    #[derive(Deserialize)]
+    struct Claims {
+        exp: u64,
+    }
+    let claims = token.split('.').nth(1).and_then(|part| {
+        let bytes =
+            base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(part.trim_end_matches('=')).ok()?;
+        serde_json::from_slice::<Claims>(&bytes).ok()
+    });
+    let moment =
+        claims.and_then(|claims| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(claims.exp)));
+    moment.unwrap_or_else(|| rest::in_seconds(DEFAULT_LIFE))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn stack() -> Environment {
+        serde_json::from_str(
+            r#"{"resourceManagerEndpoint": "https://management.local/", "containerRegistryDNSSuffix": "cr.local"}"#,
+        )
+        .unwrap()
+    }
+
+    #[rstest]
+    #[case("my.azurecr.io", Some(REGISTRY_SCOPE))]
+    #[case("my.azurecr.us", Some(REGISTRY_SCOPE))]
+    #[case("my.cr.local", Some("https://management.local/.default"))]
+    #[case("azurecr.io", None)]
+    #[case("my.azurecr.io.evil.example", None)]
+    #[case("evil.example/x.azurecr.io", None)]
+    #[case("my.azurecr.io:443", None)]
+    #[case("ghcr.io", None)]
+    fn registries(#[case] host: &str, #[case] scope: Option<&str>) {
+        let found = Registry::among(host, Some(&stack())).map(|registry| registry.scope);
+        assert_eq!(found.as_deref(), scope);
+    }
+
+    #[test]
+    fn expiries() {
+        let claims = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(r#"{"exp":1700000000}"#);
+        assert_eq!(
+            expiry(&format!("x.{claims}.x")),
+            SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)
+        );
+        assert!(expiry("no token") > SystemTime::now());
+    }
+}

@@ -1,0 +1,198 @@
+//! Why there is no login, in the words that conditions carry. Credentials are never among them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why an object has no login.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LoginError {
+    /// The object names a ServiceAccount, and identities of objects are not enabled. A person has to change that.
+    #[error(
+        "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity \
+         feature gate in the controller"
+    )]
+    GateDisabled,
+    /// The ServiceAccount cannot be read.
+    #[error("failed to get service account '{place}': {reason}")]
+    Account {
+        /// `namespace/name`.
+        place: String,
+        /// The API server's words.
+        reason: String,
+    },
+    /// The ServiceAccount of objects that name none is not in their namespace (SRC-CLD-3).
+    #[error(
+        "failed to get service account '{place}': the specified default service account does not exist in the object \
+         namespace. your cluster is subject to multi-tenant workload identity lockdown, reach out to your cluster \
+         administrator for help"
+    )]
+    Lockdown {
+        /// `namespace/name`.
+        place: String,
+    },
+    /// The host is not one of the provider's registries. Asked before anything is requested (IR-25).
+    #[error("invalid {provider} registry: '{host}'. must match {pattern}")]
+    Registry {
+        /// The provider as it calls itself.
+        provider: &'static str,
+        /// The host.
+        host: String,
+        /// What it must match.
+        pattern: &'static str,
+    },
+    /// The provider has no Git servers of this name.
+    #[error("invalid AWS CodeCommit Git URL: {host}")]
+    CodeCommit {
+        /// The host.
+        host: String,
+    },
+    /// The provider has no Git servers.
+    #[error("provider '{provider}' does not support Git authentication")]
+    NoGit {
+        /// The provider.
+        provider: &'static str,
+    },
+    /// STS at a place that is not Amazon's (SRC-CLD-6).
+    #[error("invalid STS endpoint: '{endpoint}'. must match {pattern}")]
+    StsEndpoint {
+        /// The place.
+        endpoint: String,
+        /// What it must match.
+        pattern: &'static str,
+    },
+    /// Certificates or proxy cannot be used.
+    #[error(transparent)]
+    Client(#[from] Arc<weir_http::ClientError>),
+    /// The provider said no.
+    #[error("{0}")]
+    Provider(#[from] Arc<ProviderError>),
+    /// The object's time is over.
+    #[error("login took longer than {limit:?}")]
+    Deadline {
+        /// The time.
+        limit: Duration,
+    },
+}
+
+/// Why a provider issues nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    /// For the pod's identity.
+    #[error("failed to create provider access token for the controller: {0}")]
+    Pod(#[source] Box<ProviderError>),
+    /// For a ServiceAccount.
+    #[error("failed to create provider access token for service account '{place}': {source}")]
+    Account {
+        /// `namespace/name`.
+        place: String,
+        /// Why.
+        #[source]
+        source: Box<ProviderError>,
+    },
+    /// Credentials of a registry, after the access token was issued.
+    #[error("failed to create artifact registry credentials: {0}")]
+    Registry(#[source] Box<ProviderError>),
+    /// Kubernetes gives no token for the ServiceAccount.
+    #[error("failed to create kubernetes token for service account '{place}': {reason}")]
+    KubernetesToken {
+        /// `namespace/name`.
+        place: String,
+        /// The API server's words.
+        reason: String,
+    },
+    /// An annotation of the ServiceAccount does not say who it is.
+    #[error("invalid {key} annotation: '{value}'. must match {pattern}")]
+    Annotation {
+        /// The annotation.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must match.
+        pattern: &'static str,
+    },
+    /// The role's annotation is missing or no role.
+    #[error("invalid AWS role ARN: '{arn}'. must match {pattern}")]
+    Role {
+        /// Its value.
+        arn: String,
+        /// What it must match.
+        pattern: &'static str,
+    },
+    /// An annotation that must be there.
+    #[error("{what} is not set in the service account annotation {key}")]
+    NoAnnotation {
+        /// What it says.
+        what: &'static str,
+        /// The annotation.
+        key: &'static str,
+    },
+    /// No region is known for the pod.
+    #[error(
+        "AWS_REGION environment variable is not set in the Flux controller. if you have properly configured IAM Roles for \
+         Service Accounts (IRSA) or EKS Pod Identity, please delete/replace the controller pod so the EKS admission \
+         controllers can inject this environment variable, or set it manually if the cluster is not EKS"
+    )]
+    NoPodRegion,
+    /// No region is known for the object.
+    #[error(
+        "an AWS region is required for authenticating with a service account. please configure one in the object spec"
+    )]
+    NoRegion,
+    /// A library of the provider failed; causes included.
+    #[error("{what}: {reason}")]
+    Library {
+        /// What was asked for.
+        what: &'static str,
+        /// Its words.
+        reason: String,
+    },
+    /// No answer.
+    #[error("{method} \"{url}\": {reason}")]
+    Transport {
+        /// Method of the request, capitalised as Go does.
+        method: &'static str,
+        /// What was asked for, without its query.
+        url: String,
+        /// Why there is no answer.
+        reason: String,
+    },
+    /// An answer that says no.
+    #[error("received non 2xx response status \"{status}\" when fetching {url}{words}")]
+    Refused {
+        /// What was asked for, without its query.
+        url: String,
+        /// The status.
+        status: reqwest::StatusCode,
+        /// What the answer says about it.
+        words: String,
+    },
+    /// An answer without what was asked for.
+    #[error("{what} answered without a usable {missing}")]
+    Answer {
+        /// Who.
+        what: &'static str,
+        /// What is missing.
+        missing: &'static str,
+    },
+    /// A key or configuration file that cannot be used; its content is not repeated.
+    #[error("{what} cannot be used: {reason}")]
+    Unusable {
+        /// What it is.
+        what: &'static str,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// An error with its causes; the SDKs' own texts are only the kind of error.
+pub(crate) fn words(error: &dyn std::error::Error) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for cause in std::iter::successors(Some(error), |error| error.source()) {
+        let cause = cause.to_string();
+        // Some repeat their cause in their own text.
+        if words.last().is_none_or(|last| !last.contains(&cause)) {
+            words.push(cause);
+        }
+    }
+    words.join(": ")
+}

@@ -1,0 +1,97 @@
+//! The pod's own identity: the file that the environment names, else the metadata server.
+
+use super::metadata::Metadata;
+use super::{Answer, SCOPES, exchange, impersonate};
+use crate::credentials::Login;
+use crate::error::{ProviderError, words};
+use crate::rest;
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use reqwest::Client;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::SystemTime;
+
+const FILE_VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+/// Bytes of that file and of one with a token.
+const MAX_FILE: u64 = 1 << 20;
+/// Life of the token by which a service account identifies itself, in seconds.
+const OWN_TOKEN_LIFE: u64 = 60 * 60;
+
+/// The kinds of files that pods are given.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum File {
+    /// A service account's key.
+    ServiceAccount { client_email: String, private_key: String, token_uri: String },
+    /// Another issuer's token, mounted as a file.
+    ExternalAccount {
+        audience: String,
+        token_url: String,
+        service_account_impersonation_url: Option<String>,
+        credential_source: Source,
+    },
+}
+
+#[derive(Deserialize)]
+struct Source {
+    file: String,
+}
+
+pub(super) async fn login(client: &Client) -> Result<Login, ProviderError> {
+    let Some(path) = std::env::var_os(FILE_VARIABLE) else { return Metadata::new()?.login().await };
+    let bytes = read(Path::new(&path)).await?;
+    let file = serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string()))?;
+    match file {
+        File::ServiceAccount { client_email, private_key, token_uri } => {
+            own(client, &client_email, &private_key, &token_uri).await
+        }
+        File::ExternalAccount {
+            audience,
+            token_url,
+            service_account_impersonation_url,
+            credential_source,
+        } => {
+            let token = String::from_utf8(read(Path::new(&credential_source.file)).await?);
+            let token = token.map_err(|_| unusable("its token is no text".to_owned()))?;
+            let login = exchange(client, &token_url, &audience, &token.trim().to_owned().into()).await?;
+            match service_account_impersonation_url {
+                Some(url) => impersonate(client, &url, &login).await,
+                None => Ok(login),
+            }
+        }
+    }
+}
+
+/// A key of a service account for a token of it.
+async fn own(client: &Client, email: &str, key: &str, token_uri: &str) -> Result<Login, ProviderError> {
+    #[derive(Serialize)]
+    struct Claims<'a> {
+        iss: &'a str,
+        aud: &'a str,
+        scope: String,
+        iat: u64,
+        exp: u64,
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let claims =
+        Claims { iss: email, aud: token_uri, scope: SCOPES.join(" "), iat: now, exp: now + OWN_TOKEN_LIFE };
+    let key = EncodingKey::from_rsa_pem(key.as_bytes()).map_err(|error| unusable(words(&error)))?;
+    let assertion = jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &key);
+    let assertion = assertion.map_err(|error| unusable(words(&error)))?;
+    let form =
+        [("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"), ("assertion", assertion.as_str())];
+    rest::json::<Answer>("Google", client.post(token_uri).form(&form)).await.map(Answer::login)
+}
+
+async fn read(path: &Path) -> Result<Vec<u8>, ProviderError> {
+    let failed = |error: std::io::Error| unusable(format!("{}: {error}", path.display()));
+    let length = tokio::fs::metadata(path).await.map_err(failed)?.len();
+    if length > MAX_FILE {
+        return Err(unusable(format!("{} is larger than {MAX_FILE} bytes", path.display())));
+    }
+    tokio::fs::read(path).await.map_err(failed)
+}
+
+fn unusable(reason: String) -> ProviderError {
+    ProviderError::Unusable { what: "file named by GOOGLE_APPLICATION_CREDENTIALS", reason }
+}

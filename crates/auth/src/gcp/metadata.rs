@@ -1,0 +1,63 @@
+//! The metadata server of Google's machines and of GKE's nodes.
+
+use super::{Answer, SCOPES};
+use crate::credentials::Login;
+use crate::error::{ProviderError, words};
+use crate::rest;
+use reqwest::Client;
+use std::time::Duration;
+
+/// Where it is, unless the environment says otherwise.
+const HOST: &str = "metadata.google.internal";
+const HOST_VARIABLE: &str = "GCE_METADATA_HOST";
+/// It is on the same machine; where there is none, its name has no address or nobody answers.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(super) struct Metadata {
+    client: Client,
+    base: String,
+}
+
+impl Metadata {
+    /// Asked without proxies: it is on this machine, and not the object's.
+    pub(super) fn new() -> Result<Metadata, ProviderError> {
+        let client = weir_http::client_builder().no_proxy().timeout(TIMEOUT).build();
+        let unusable =
+            |error| ProviderError::Unusable { what: "client of the metadata server", reason: words(&error) };
+        let host = std::env::var(HOST_VARIABLE).unwrap_or_else(|_| HOST.to_owned());
+        Ok(Metadata { client: client.map_err(unusable)?, base: format!("http://{host}/computeMetadata/v1") })
+    }
+
+    /// A token of the machine's, or the pod's, own service account.
+    pub(super) async fn login(&self) -> Result<Login, ProviderError> {
+        let request =
+            self.get("instance/service-accounts/default/token").query(&[("scopes", SCOPES.join(","))]);
+        rest::json::<Answer>("metadata server", request).await.map(Answer::login)
+    }
+
+    /// What tokens of this GKE cluster are made out to, and how Google's STS calls the cluster.
+    pub(super) async fn audiences(&self) -> Result<(String, String), ProviderError> {
+        let project = self.text("project/project-id", "GKE cluster project ID").await?;
+        let location = self.text("instance/attributes/cluster-location", "GKE cluster location").await?;
+        let name = self.text("instance/attributes/cluster-name", "GKE cluster name").await?;
+        let pool = format!("{project}.svc.id.goog");
+        let cluster = format!(
+            "https://container.googleapis.com/v1/projects/{project}/locations/{location}/clusters/{name}"
+        );
+        let googles = format!("identitynamespace:{pool}:{cluster}");
+        Ok((pool, googles))
+    }
+
+    async fn text(&self, path: &str, what: &'static str) -> Result<String, ProviderError> {
+        let bytes = rest::bytes(self.get(path)).await?;
+        let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+        if text.is_empty() {
+            return Err(ProviderError::Answer { what: "metadata server", missing: what });
+        }
+        Ok(text)
+    }
+
+    fn get(&self, path: &str) -> reqwest::RequestBuilder {
+        self.client.get(format!("{}/{path}", self.base)).header("metadata-flavor", "Google")
+    }
+}

@@ -1,0 +1,155 @@
+//! On whose behalf a login is asked for: the pod's, or a ServiceAccount's of the object's own namespace (SRC-CLD-2).
+
+use crate::error::{LoginError, ProviderError};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::Api;
+use kube::api::PostParams;
+use secrecy::SecretString;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use weir_http::Profile;
+
+/// Life that is asked for Kubernetes tokens, in seconds: the least that the API server gives. They are used at once.
+const TOKEN_SECONDS: i64 = 600;
+
+/// The object that needs a login.
+#[derive(Debug, Clone)]
+pub struct Caller<'a> {
+    /// Its kind, for metrics.
+    pub kind: &'static str,
+    /// Its namespace, and that of its ServiceAccount.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// `spec.serviceAccountName`; empty is none.
+    pub account: Option<&'a str>,
+    /// Its proxy and authorities, which apply to the login too (SRC-PRX-2).
+    pub http: &'a Profile,
+    /// Time for the login as a whole.
+    pub timeout: Duration,
+}
+
+/// Who a login is for.
+#[derive(Clone)]
+pub(crate) enum Identity {
+    /// This process.
+    Pod,
+    /// A ServiceAccount.
+    Account(Account),
+}
+
+/// A ServiceAccount and what its annotations say.
+#[derive(Clone)]
+pub(crate) struct Account {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    uid: String,
+    annotations: BTreeMap<String, String>,
+    client: kube::Client,
+}
+
+/// Finds out who an object is.
+#[derive(Clone)]
+pub(crate) struct Identities {
+    pub(crate) client: kube::Client,
+    /// Whether objects have identities of their own.
+    pub(crate) workload_identity: bool,
+    /// Who objects are that name no ServiceAccount; empty is the pod.
+    pub(crate) default_account: String,
+}
+
+impl Identities {
+    /// Whose login the object gets. Nothing is asked of a provider yet.
+    pub(crate) async fn of(&self, caller: &Caller<'_>) -> Result<Identity, LoginError> {
+        let named = caller.account.filter(|name| !name.is_empty());
+        if named.is_some() && !self.workload_identity {
+            return Err(LoginError::GateDisabled);
+        }
+        let default = Some(self.default_account.as_str()).filter(|name| !name.is_empty());
+        let Some(name) = named.or(default) else { return Ok(Identity::Pod) };
+        let place = format!("{}/{name}", caller.namespace);
+        let api: Api<ServiceAccount> = Api::namespaced(self.client.clone(), caller.namespace);
+        match api.get(name).await {
+            Ok(account) => Ok(Identity::Account(Account {
+                namespace: caller.namespace.to_owned(),
+                name: name.to_owned(),
+                uid: account.metadata.uid.unwrap_or_default(),
+                annotations: account.metadata.annotations.unwrap_or_default(),
+                client: self.client.clone(),
+            })),
+            Err(kube::Error::Api(status)) if status.code == 404 && named.is_none() => {
+                Err(LoginError::Lockdown { place })
+            }
+            Err(kube::Error::Api(status)) => Err(LoginError::Account { place, reason: status.message }),
+            Err(error) => Err(LoginError::Account { place, reason: error.to_string() }),
+        }
+    }
+}
+
+impl Identity {
+    /// What distinguishes it in the cache: another ServiceAccount of the same name, or one that became someone else in the
+    /// cloud, is another identity.
+    pub(crate) fn key(&self) -> String {
+        match self {
+            Identity::Pod => "pod".to_owned(),
+            Identity::Account(account) => {
+                let who: Vec<String> = KEYS.iter().map(|key| account.annotation(key).to_owned()).collect();
+                format!("account/{}/{}/{}/{}", account.namespace, account.name, account.uid, who.join("\n"))
+            }
+        }
+    }
+
+    /// An error of the provider as this identity's.
+    pub(crate) fn refused(&self, source: ProviderError) -> ProviderError {
+        match self {
+            Identity::Pod => ProviderError::Pod(Box::new(source)),
+            Identity::Account(account) => {
+                ProviderError::Account { place: account.place(), source: Box::new(source) }
+            }
+        }
+    }
+}
+
+/// The role in AWS.
+pub(crate) const AWS_ROLE: &str = "eks.amazonaws.com/role-arn";
+/// The tenant in Azure.
+pub(crate) const AZURE_TENANT: &str = "azure.workload.identity/tenant-id";
+/// The application or managed identity in Azure.
+pub(crate) const AZURE_CLIENT: &str = "azure.workload.identity/client-id";
+/// The service account in Google Cloud; without it the ServiceAccount has access itself.
+pub(crate) const GCP_ACCOUNT: &str = "iam.gke.io/gcp-service-account";
+/// The identity provider in Google Cloud of clusters that are not GKE.
+pub(crate) const GCP_PROVIDER: &str = "gcp.auth.fluxcd.io/workload-identity-provider";
+const KEYS: [&str; 5] = [AWS_ROLE, AZURE_TENANT, AZURE_CLIENT, GCP_ACCOUNT, GCP_PROVIDER];
+
+impl Account {
+    pub(crate) fn place(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// An annotation; empty when it is missing.
+    pub(crate) fn annotation(&self, key: &str) -> &str {
+        self.annotations.get(key).map_or("", String::as_str)
+    }
+
+    /// A token of Kubernetes that says to `audience` who this is (DEP-CLD-3).
+    pub(crate) async fn token(&self, audience: &str) -> Result<SecretString, ProviderError> {
+        let failed = |reason: String| ProviderError::KubernetesToken { place: self.place(), reason };
+        let api: Api<ServiceAccount> = Api::namespaced(self.client.clone(), &self.namespace);
+        let request = TokenRequest {
+            spec: TokenRequestSpec {
+                audiences: vec![audience.to_owned()],
+                expiration_seconds: Some(TOKEN_SECONDS),
+                bound_object_ref: None,
+            },
+            ..TokenRequest::default()
+        };
+        let made = api.create_token_request(&self.name, &PostParams::default(), &request).await;
+        let made = made.map_err(|error| match error {
+            kube::Error::Api(status) => failed(status.message),
+            other => failed(other.to_string()),
+        })?;
+        made.status.map(|status| status.token.into()).ok_or_else(|| failed("no token".to_owned()))
+    }
+}

@@ -1,0 +1,188 @@
+//! Logins of a process: asked for by objects, issued by providers, kept for a while.
+
+use crate::cache::{Making, TokenCache};
+use crate::credentials::{Credentials, Login, RegistryCredentials};
+use crate::error::{LoginError, ProviderError};
+use crate::github::App;
+use crate::identity::{Caller, Identities};
+use crate::provider::Provider;
+use crate::purpose::Purpose;
+use crate::{aws, azure, gcp};
+use prometheus_client::registry::Registry;
+use reqwest::Client;
+use std::sync::Arc;
+use std::time::Duration;
+use url::Url;
+use weir_http::Clients;
+
+const USER_AGENT: &str = "weir";
+
+/// How a process logs in.
+#[derive(Debug, Clone)]
+pub struct LoginOptions {
+    /// The gate `ObjectLevelWorkloadIdentity`: whether objects act with identities of their own.
+    pub workload_identity: bool,
+    /// `--default-service-account`: who objects are that name no ServiceAccount; empty is the pod.
+    pub default_account: String,
+    /// `--token-cache-max-size`: logins that are kept; 0 is none.
+    pub cache_size: u64,
+    /// `--token-cache-max-duration`: how long a login is kept at most.
+    pub cache_duration: Duration,
+}
+
+/// Logs in on behalf of objects. Cheap to clone; one per process.
+#[derive(Clone)]
+pub struct Logins {
+    clients: Clients,
+    identities: Identities,
+    cache: TokenCache,
+}
+
+/// A lockdown that would not lock anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
+)]
+pub struct LockdownError;
+
+impl Logins {
+    /// Nobody is logged in yet. `client` reads ServiceAccounts and asks for their tokens.
+    ///
+    /// # Errors
+    /// When objects have a default identity but may not have identities (SRC-CLD-3).
+    pub fn new(client: kube::Client, options: LoginOptions) -> Result<Logins, LockdownError> {
+        if !options.workload_identity && !options.default_account.is_empty() {
+            return Err(LockdownError);
+        }
+        let LoginOptions { workload_identity, default_account, cache_size, cache_duration } = options;
+        Ok(Logins {
+            clients: Clients::new(USER_AGENT),
+            identities: Identities { client, workload_identity, default_account },
+            cache: TokenCache::new(cache_size, cache_duration),
+        })
+    }
+
+    /// Adds the metrics of the token cache (SRC-MET-1).
+    pub fn register(&self, registry: &mut Registry) {
+        self.cache.register(registry);
+    }
+
+    /// Drops what metrics tell of an object that is gone.
+    pub fn forget(&self, kind: &'static str, namespace: &str, name: &str) {
+        self.cache.forget(kind, namespace, name);
+    }
+
+    /// Credentials of the registry at `host` (SRC-CLD-4).
+    ///
+    /// # Errors
+    /// When the host is none of the provider's, the object may not have an identity, or the provider refuses.
+    pub async fn registry(
+        &self,
+        provider: Provider,
+        caller: &Caller<'_>,
+        host: &str,
+    ) -> Result<RegistryCredentials, LoginError> {
+        let purpose = match provider {
+            Provider::Aws => Purpose::Ecr(aws::Registry::at(host)?),
+            Provider::Azure => Purpose::Acr(azure::Registry::at(host)?),
+            Provider::Gcp => {
+                gcp::check_registry(host)?;
+                Purpose::Gar
+            }
+        };
+        let login = self.login(caller, purpose).await?;
+        Ok(match &login.credentials {
+            Credentials::Basic { username, password } => {
+                RegistryCredentials::Basic { username: username.clone(), password: password.clone() }
+            }
+            Credentials::Bearer(token) => RegistryCredentials::Bearer(token.clone()),
+            Credentials::Aws { .. } => RegistryCredentials::Anonymous,
+        })
+    }
+
+    /// Credentials of the Git server at `url`: a bearer token of Azure DevOps, user and password of CodeCommit
+    /// (SRC-CLD-5).
+    ///
+    /// # Errors
+    /// As [`Logins::registry`].
+    pub(crate) async fn cloud_git(
+        &self,
+        provider: Provider,
+        caller: &Caller<'_>,
+        url: &Url,
+    ) -> Result<Arc<Login>, LoginError> {
+        match provider {
+            Provider::Azure => self.azure(caller, azure::DEVOPS_SCOPE).await,
+            Provider::Aws => self.login(caller, Purpose::CodeCommit(aws::Repository::at(url)?)).await,
+            Provider::Gcp => Err(LoginError::NoGit { provider: provider.name() }),
+        }
+    }
+
+    /// User and password of a GitHub App's installation.
+    ///
+    /// # Errors
+    /// When GitHub refuses.
+    pub(crate) async fn github(&self, caller: &Caller<'_>, app: &App) -> Result<Arc<Login>, LoginError> {
+        let client = self.client(caller)?;
+        let key = format!("github/{}/{}", app.key(), hex::encode(caller.http.key()));
+        self.kept(caller, key, Box::pin(async move { app.login(&client).await.map_err(refused) })).await
+    }
+
+    /// Keys of AWS for buckets. Without a region it is the pod's.
+    ///
+    /// # Errors
+    /// When STS is asked for at a place that is not Amazon's, or as [`Logins::registry`].
+    pub async fn aws(
+        &self,
+        caller: &Caller<'_>,
+        region: Option<&str>,
+        sts_endpoint: Option<&str>,
+    ) -> Result<Arc<Login>, LoginError> {
+        sts_endpoint.map(aws::check_sts_endpoint).transpose()?;
+        self.login(caller, Purpose::AwsKeys { region, sts_endpoint }).await
+    }
+
+    /// A bearer token of Azure for a scope.
+    ///
+    /// # Errors
+    /// As [`Logins::registry`].
+    pub async fn azure(&self, caller: &Caller<'_>, scope: &str) -> Result<Arc<Login>, LoginError> {
+        self.login(caller, Purpose::AzureToken { scope }).await
+    }
+
+    /// A bearer token of Google Cloud.
+    ///
+    /// # Errors
+    /// As [`Logins::registry`].
+    pub async fn gcp(&self, caller: &Caller<'_>) -> Result<Arc<Login>, LoginError> {
+        self.login(caller, Purpose::GcpToken).await
+    }
+
+    fn client(&self, caller: &Caller<'_>) -> Result<Client, LoginError> {
+        self.clients.get(caller.http).map_err(|error| LoginError::Client(Arc::new(error)))
+    }
+
+    /// A login of the object's identity, from the cache or the provider. The key names all that it depends on.
+    async fn login(&self, caller: &Caller<'_>, purpose: Purpose<'_>) -> Result<Arc<Login>, LoginError> {
+        let identity = self.identities.of(caller).await?;
+        let client = self.client(caller)?;
+        let key = format!("{}/{}/{}", purpose.key(), hex::encode(caller.http.key()), identity.key());
+        let making = Box::pin(async move { purpose.issue(&client, &identity).await.map_err(refused) });
+        self.kept(caller, key, making).await
+    }
+
+    async fn kept(
+        &self,
+        caller: &Caller<'_>,
+        key: String,
+        making: Making<'_>,
+    ) -> Result<Arc<Login>, LoginError> {
+        let limit = caller.timeout;
+        let login = tokio::time::timeout(limit, self.cache.get_or_login(caller, key, making)).await;
+        login.map_err(|_| LoginError::Deadline { limit })?
+    }
+}
+
+fn refused(error: ProviderError) -> LoginError {
+    LoginError::Provider(Arc::new(error))
+}

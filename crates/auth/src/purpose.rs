@@ -1,0 +1,75 @@
+//! What a login is for, and who issues it.
+
+use crate::credentials::Login;
+use crate::error::ProviderError;
+use crate::identity::Identity;
+use crate::provider::Provider;
+use crate::{aws, azure, gcp};
+use reqwest::Client;
+use std::time::SystemTime;
+
+/// Something that an identity is traded for.
+pub(crate) enum Purpose<'a> {
+    /// Pulls from one of Amazon's registries.
+    Ecr(aws::Registry),
+    /// Pulls from one of Azure's registries.
+    Acr(azure::Registry),
+    /// Pulls from Google's registries.
+    Gar,
+    /// Git over CodeCommit.
+    CodeCommit(aws::Repository),
+    /// Keys for requests to AWS.
+    AwsKeys { region: Option<&'a str>, sts_endpoint: Option<&'a str> },
+    /// A bearer token of Azure.
+    AzureToken { scope: &'a str },
+    /// A bearer token of Google Cloud.
+    GcpToken,
+}
+
+impl Purpose<'_> {
+    fn provider(&self) -> Provider {
+        match self {
+            Purpose::Ecr(_) | Purpose::CodeCommit(_) | Purpose::AwsKeys { .. } => Provider::Aws,
+            Purpose::Acr(_) | Purpose::AzureToken { .. } => Provider::Azure,
+            Purpose::Gar | Purpose::GcpToken => Provider::Gcp,
+        }
+    }
+
+    /// What its logins depend on beside the identity and the way to the provider.
+    pub(crate) fn key(&self) -> String {
+        let rest = match self {
+            Purpose::Ecr(registry) => registry.key(),
+            Purpose::Acr(registry) => registry.key(),
+            Purpose::Gar => "registry".to_owned(),
+            Purpose::CodeCommit(repository) => repository.key(),
+            Purpose::AwsKeys { region, sts_endpoint } => {
+                format!("keys/{}/{}", region.unwrap_or_default(), sts_endpoint.unwrap_or_default())
+            }
+            Purpose::AzureToken { scope } => format!("token/{scope}"),
+            Purpose::GcpToken => "token".to_owned(),
+        };
+        format!("{}/{rest}", self.provider())
+    }
+
+    /// Trades the identity.
+    pub(crate) async fn issue(&self, client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
+        match self {
+            Purpose::Ecr(registry) => {
+                let session = aws::Session::open(client, identity, Some(registry.region()), None).await?;
+                registry.login(&session).await
+            }
+            Purpose::Acr(registry) => registry.login(client, identity).await,
+            Purpose::Gar => gcp::registry(client, identity).await,
+            Purpose::CodeCommit(repository) => {
+                let session = aws::Session::open(client, identity, Some(repository.region()), None).await?;
+                Ok(repository.login(&session, SystemTime::now()))
+            }
+            Purpose::AwsKeys { region, sts_endpoint } => {
+                let session = aws::Session::open(client, identity, *region, *sts_endpoint).await?;
+                Ok(session.login())
+            }
+            Purpose::AzureToken { scope } => azure::login(client, identity, scope).await,
+            Purpose::GcpToken => gcp::login(client, identity).await,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Small JSON requests to providers: capped answers, plain words, nothing secret in errors.
+
+use crate::error::ProviderError;
+use reqwest::{Method, RequestBuilder, Response};
+use serde::de::DeserializeOwned;
+use std::time::{Duration, SystemTime};
+
+/// Bytes of an answer; tokens have a few KiB.
+const MAX_ANSWER: usize = 1 << 20;
+/// Characters of a refusal that go into a message.
+const MAX_WORDS: usize = 512;
+/// Fields in which providers say why they refuse. Others may repeat what was sent.
+const REASONS: [&str; 3] = ["error_description", "message", "error"];
+
+/// Sends a request and reads a JSON answer with success.
+pub(crate) async fn json<T: DeserializeOwned>(
+    what: &'static str,
+    request: RequestBuilder,
+) -> Result<T, ProviderError> {
+    let bytes = bytes(request).await?;
+    serde_json::from_slice(&bytes).map_err(|_| ProviderError::Answer { what, missing: "answer" })
+}
+
+/// Sends a request and reads the body of an answer with success.
+pub(crate) async fn bytes(request: RequestBuilder) -> Result<bytes::Bytes, ProviderError> {
+    let (client, request) = request.build_split();
+    let request = request
+        .map_err(|error| ProviderError::Unusable { what: "request", reason: crate::error::words(&error) })?;
+    let url = request.url().clone();
+    let method = if request.method() == Method::GET { "Get" } else { "Post" };
+    let transport = |error: &reqwest::Error| ProviderError::Transport {
+        method,
+        url: shown(&url),
+        reason: weir_http::reason(error, &url),
+    };
+    let response: Response = client.execute(request).await.map_err(|error| transport(&error))?;
+    let status = response.status();
+    let body = weir_http::read_capped(response, MAX_ANSWER).await;
+    if !status.is_success() {
+        let words = body.map(|body| reason(&body)).unwrap_or_default();
+        return Err(ProviderError::Refused { url: shown(&url), status, words });
+    }
+    body.map_err(|error| match error {
+        weir_http::BodyError::Broken(error) => transport(&error),
+        large @ weir_http::BodyError::TooLarge { .. } => {
+            ProviderError::Unusable { what: "answer", reason: large.to_string() }
+        }
+    })
+}
+
+/// A moment so many seconds from now.
+pub(crate) fn in_seconds(seconds: u64) -> SystemTime {
+    let now = SystemTime::now();
+    now.checked_add(Duration::from_secs(seconds)).unwrap_or(now)
+}
+
+/// A moment as RFC 3339 has it; now if it is none, so that nothing is kept for longer than is known.
+pub(crate) fn moment(text: &str) -> SystemTime {
+    text.parse::<jiff::Timestamp>().map_or_else(|_| SystemTime::now(), SystemTime::from)
+}
+
+/// A URL without user info and query.
+fn shown(url: &url::Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    let _ = url.set_password(None);
+    let _ = url.set_username("");
+    url.to_string()
+}
+
+/// What a refusal says, if it is JSON that says something.
+fn reason(body: &[u8]) -> String {
+    let Ok(serde_json::Value::Object(body)) = serde_json::from_slice(body) else { return String::new() };
+    // Google puts the message one level deeper.
+    let inner = body.get("error").and_then(serde_json::Value::as_object).unwrap_or(&body);
+    let found = REASONS.iter().find_map(|key| inner.get(*key)?.as_str()).unwrap_or_default();
+    let words: String = found.chars().take(MAX_WORDS).collect();
+    if words.is_empty() { words } else { format!(": {words}") }
+}

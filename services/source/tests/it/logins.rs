@@ -1,0 +1,118 @@
+//! Providers of logins: what is refused before anyone is asked, and certificates and proxies on the way to a registry.
+
+use serde_json::json;
+use weir_testkit::{Identity, Proxy, Registry, TlsFront};
+
+use crate::world::World;
+
+const OCI: &str = "OCIRepository";
+const GIT: &str = "GitRepository";
+
+#[tokio::test]
+async fn refused_without_asking() {
+    let world = World::start().await;
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "tenant"}});
+    world.plane.apply(&world.namespace, account).await.unwrap();
+    world.secret("app", "Opaque", json!({"githubAppID": "1", "githubAppPrivateKey": "hunter2"})).await;
+    let ecr = "oci://123456789012.dkr.ecr.eu-west-1.amazonaws.com/app";
+    world.oci("gate", ecr, json!({"provider": "aws", "serviceAccountName": "tenant"})).await;
+    world.oci("host", "oci://127.0.0.1:1/app", json!({"provider": "gcp"})).await;
+    let evil = "oci://x.azurecr.io.evil.example/app";
+    world.oci("suffix", evil, json!({"provider": "azure"})).await;
+    let url = "https://127.0.0.1:1/app";
+    world.git("noapp", url, json!({"provider": "github"})).await;
+    world.git("half", url, json!({"provider": "github", "secretRef": {"name": "app"}})).await;
+    world.git("unexpected", url, json!({"secretRef": {"name": "app"}})).await;
+    for (kind, name, reason, part) in [
+        (OCI, "gate", "FeatureGateDisabled", "please enable the ObjectLevelWorkloadIdentity feature gate"),
+        (
+            OCI,
+            "host",
+            "AuthenticationFailed",
+            "failed to get credential from gcp: invalid GCP registry: '127.0.0.1:1'",
+        ),
+        (
+            OCI,
+            "suffix",
+            "AuthenticationFailed",
+            "failed to get credential from azure: invalid Azure registry: ",
+        ),
+        (GIT, "noapp", "InvalidProviderConfiguration", "secretRef with github app data must be specified"),
+        (GIT, "half", "AuthenticationFailed", "must contain exactly one of 'githubAppInstallationOwner'"),
+        (
+            GIT,
+            "unexpected",
+            "InvalidProviderConfiguration",
+            "has github app data but provider is not set to github",
+        ),
+    ] {
+        let (found, message) = world.failure(kind, name).await;
+        assert_eq!(found, reason, "{name}: {message}");
+        assert!(message.contains(part), "{name}: {message}");
+    }
+    assert!(!world.controller.log_tail().contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_proxy_of_the_object() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    registry.push_artifact("app", "latest", &[("a.yaml", "a")]).await.unwrap();
+    let address = registry.address().parse().unwrap();
+    let proxy = Proxy::start_with_password(&[("registry.example.com:80", address)], "user", "hunter2").await;
+    let proxy = proxy.unwrap();
+    let url = "oci://registry.example.com/app";
+    for (name, scheme, password) in
+        [("http", "http", "hunter2"), ("socks", "socks5", "hunter2"), ("wrong", "http", "no")]
+    {
+        let place = format!("{scheme}://{}", proxy.address());
+        let data = json!({"address": place, "username": "user", "password": password});
+        world.secret(name, "Opaque", data).await;
+        world.oci(name, url, json!({"proxySecretRef": {"name": name}})).await;
+    }
+    world.ready(OCI, "http").await;
+    world.ready(OCI, "socks").await;
+    let (reason, message) = world.failure(OCI, "wrong").await;
+    assert_eq!(reason, "OCIArtifactPullFailed", "{message}");
+    assert!(!message.contains("hunter2") && !world.controller.log_tail().contains("hunter2"), "{message}");
+}
+
+#[tokio::test]
+async fn authorities_of_the_object() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    registry.push_artifact("app", "latest", &[("a.yaml", "a")]).await.unwrap();
+    let (own, other) = (Identity::for_names(&[]).unwrap(), Identity::for_names(&[]).unwrap());
+    let tls = TlsFront::start(&own, registry.address().parse().unwrap()).await.unwrap();
+    let url = format!("oci://localhost:{}/app", tls.address().port());
+    world.secret("right", "Opaque", json!({"ca.crt": own.ca_pem})).await;
+    world.secret("wrong", "Opaque", json!({"ca.crt": other.ca_pem})).await;
+    world.secret("none", "Opaque", json!({"ca.crt": "no PEM"})).await;
+    for name in ["right", "wrong", "none"] {
+        world.oci(name, &url, json!({"insecure": false, "certSecretRef": {"name": name}})).await;
+    }
+    let (client, stranger) = (&other, Identity::for_names(&[]).unwrap());
+    let target = registry.address().parse().unwrap();
+    let mutual = TlsFront::start_for(&own, target, &client.ca_pem).await.unwrap();
+    let mutual_url = format!("oci://localhost:{}/app", mutual.address().port());
+    for (name, identity) in [("client", client), ("stranger", &stranger)] {
+        let data =
+            json!({"ca.crt": own.ca_pem, "tls.crt": identity.certificate_pem, "tls.key": identity.key_pem});
+        world.secret(name, "kubernetes.io/tls", data).await;
+        world.oci(name, &mutual_url, json!({"insecure": false, "certSecretRef": {"name": name}})).await;
+    }
+    world.oci("unknown", &url, json!({"insecure": false})).await;
+    world.oci("insecure", &url, json!({})).await;
+    world.ready(OCI, "right").await;
+    world.ready(OCI, "insecure").await;
+    world.ready(OCI, "client").await;
+    let unknown = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+    for (name, reason, part) in [
+        ("wrong", "OCIArtifactPullFailed", unknown),
+        ("unknown", "OCIArtifactPullFailed", unknown),
+        ("stranger", "OCIArtifactPullFailed", "remote error: tls: "),
+        ("none", "AuthenticationFailed", "failed to parse CA certificate"),
+    ] {
+        let (found, message) = world.failure(OCI, name).await;
+        assert_eq!(found, reason, "{name}: {message}");
+        assert!(message.contains(part), "{name}: {message}");
+    }
+}
