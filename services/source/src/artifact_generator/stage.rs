@@ -61,7 +61,7 @@ pub(super) enum CopyError {
     Open(TargetError),
     /// A file that cannot be copied.
     #[error("failed to copy file '{from}' to '{to}': {source}")]
-    Copy { from: String, to: String, source: TargetError },
+    Copy { from: String, to: String, source: Box<TargetError> },
     /// The path that comes out of `to` and what is copied is none.
     #[error(transparent)]
     Path(#[from] RelPathError),
@@ -286,7 +286,8 @@ fn unpack(source: &SourceTree, path: &RelPath) -> io::Result<tempfile::TempDir> 
 }
 
 fn copying(from: Option<&RelPath>, to: &RelPath, source: TargetError) -> CopyError {
-    CopyError::Copy { from: from.map(ToString::to_string).unwrap_or_default(), to: to.to_string(), source }
+    let from = from.map(ToString::to_string).unwrap_or_default();
+    CopyError::Copy { from, to: to.to_string(), source: Box::new(source) }
 }
 
 fn joined(directory: Option<&RelPath>, name: &str) -> Result<RelPath, RelPathError> {

@@ -11,8 +11,6 @@ use weir_http::{Clients, Profile};
 use weir_runtime::ObjectKey;
 
 const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
-/// Certificates that old objects have beside their credentials.
-const TLS_KEYS: [&str; 6] = ["ca.crt", "tls.crt", "tls.key", "caFile", "certFile", "keyFile"];
 
 /// Opens repositories. Cheap to clone.
 #[derive(Clone)]
