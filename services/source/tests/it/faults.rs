@@ -81,7 +81,7 @@ fn through(plane: &ControlPlane, proxy: &FaultProxy, folder: &Folder) -> std::pa
     let text = std::fs::read_to_string(plane.weir_kubeconfig_path()).unwrap();
     let server = plane.server().trim_start_matches("https://").trim_end_matches('/');
     assert!(text.contains(server), "{text}");
-    folder.write("kubeconfig", &text.replace(server, &proxy.address())).unwrap()
+    folder.write("kubeconfig", text.replace(server, &proxy.address())).unwrap()
 }
 
 #[tokio::test]

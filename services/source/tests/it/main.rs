@@ -1,9 +1,11 @@
 //! The source-controller as a process, against a real control plane, real registries and real Git servers.
+// The answers that are read whole come from the servers of the test.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::disallowed_methods,
     missing_docs,
     unreachable_pub
 )]
