@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -21,7 +21,7 @@ const LAYER: &[u8] = b"some layer";
 
 #[derive(Clone, Default)]
 struct Seen {
-    authorizations: Arc<Mutex<Vec<Option<String>>>>,
+    authorizations: Arc<parking_lot::Mutex<Vec<Option<String>>>>,
     asked: Arc<AtomicUsize>,
     store: String,
 }
@@ -57,7 +57,7 @@ async fn blob(
     headers: HeaderMap,
 ) -> Response {
     let authorization = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
-    seen.authorizations.lock().unwrap().push(authorization);
+    seen.authorizations.lock().push(authorization);
     match (name.as_str(), seen.asked.fetch_add(1, Ordering::SeqCst)) {
         ("away", _) => Redirect::temporary(&format!("http://{}/store", seen.store)).into_response(),
         ("busy", 0) => (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "1")]).into_response(),
@@ -74,13 +74,13 @@ async fn credentials_stay_with_their_registry() {
     let seen = Seen { store: format!("localhost:{}", store.address().port()), ..Seen::default() };
     let registry = registry(seen.clone()).await;
     assert_eq!(read(&registry.address().to_string(), "away", basic()).await.unwrap(), LAYER);
-    assert!(seen.authorizations.lock().unwrap()[0].as_ref().unwrap().starts_with("Basic "));
-    assert_eq!(*elsewhere.authorizations.lock().unwrap(), [None]);
+    assert!(seen.authorizations.lock()[0].as_ref().unwrap().starts_with("Basic "));
+    assert_eq!(*elsewhere.authorizations.lock(), [None]);
 }
 
 async fn stored(State(seen): State<Seen>, headers: HeaderMap) -> &'static [u8] {
     let authorization = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
-    seen.authorizations.lock().unwrap().push(authorization);
+    seen.authorizations.lock().push(authorization);
     LAYER
 }
 
