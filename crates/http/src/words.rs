@@ -76,6 +76,7 @@ fn tls_reason(error: &rustls::Error, host: &str) -> Option<String> {
         rustls::Error::AlertReceived(AlertDescription::BadCertificate) => alert("bad certificate"),
         rustls::Error::AlertReceived(AlertDescription::UnknownCA) => alert("unknown certificate authority"),
         rustls::Error::AlertReceived(AlertDescription::HandshakeFailure) => alert("handshake failure"),
+        rustls::Error::AlertReceived(AlertDescription::DecryptError) => alert("error decrypting message"),
         _ => None,
     }
 }

@@ -2,8 +2,9 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use weir_auth::{Caller, LoginOptions, Logins};
 use weir_http::Profile;
@@ -54,7 +55,7 @@ impl Cloud {
 
     /// What came, as `METHOD host path authorization body`.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
+        self.requests.lock().clone()
     }
 
     pub(crate) fn proxied(&self) -> Vec<Proxied> {
@@ -78,7 +79,7 @@ async fn answer(State(shared): State<Shared>, request: Request) -> impl IntoResp
     let body = axum::body::to_bytes(request.into_body(), MAX_BODY).await.unwrap();
     let line = format!("{head} {}", String::from_utf8_lossy(&body));
     let (status, body) = (shared.answers)(&line);
-    shared.requests.lock().unwrap().push(line);
+    shared.requests.lock().push(line);
     // Services that speak XML give it as a string.
     let body = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
     (status, body)

@@ -7,6 +7,8 @@ use rstest::rstest;
 use weir_http::{Clients, Profile, Proxy};
 use weir_testkit::{Identity, Server};
 
+/// More than the servers here say.
+const MAX_BODY: usize = 1024;
 const HOST: &str = "registry.example.com";
 
 async fn server(identity: Option<&Identity>) -> Server {
@@ -16,7 +18,10 @@ async fn server(identity: Option<&Identity>) -> Server {
 async fn ask(profile: &Profile, url: &str) -> Result<String, String> {
     let client = Clients::new("test").get(profile).unwrap();
     match client.get(url).send().await {
-        Ok(response) => Ok(response.text().await.unwrap()),
+        Ok(response) => {
+            let body = weir_http::read_capped(response, MAX_BODY).await.unwrap();
+            Ok(String::from_utf8(body.to_vec()).unwrap())
+        }
         Err(error) => Err(weir_http::reason(&error, &url::Url::parse(url).unwrap())),
     }
 }
