@@ -262,15 +262,19 @@ impl Error {
     }
 }
 
+/// What Git's protocol asks for in a query.
+const PROTOCOL_QUERIES: [&str; 2] = ["service=git-upload-pack", "service=git-receive-pack"];
+
 /// A URL as it may be shown: without user info and query, except for the user of an SSH URL without password.
 pub(crate) fn without_password(text: &str) -> String {
     let Ok(mut url) = url::Url::parse(text) else { return text.to_owned() };
-    // Over HTTP the user alone may be a token, and so may what stands in the query.
+    // Over HTTP the user alone may be a token, and so may what stands in the query, unless the protocol put it there.
     let has_user = url.scheme().starts_with("http") && !url.username().is_empty();
-    if url.query().is_none() && url.password().is_none() && !has_user {
+    let has_query = url.query().is_some_and(|query| !PROTOCOL_QUERIES.contains(&query));
+    if !has_query && url.password().is_none() && !has_user {
         return text.to_owned();
     }
-    if url.query().is_some() {
+    if has_query {
         url.set_query(Some("..."));
     }
     let cleared = url.set_password(None).and_then(|()| url.set_username(""));

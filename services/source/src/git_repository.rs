@@ -91,7 +91,7 @@ impl Reconciler for GitReconciler {
 
 impl GitReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, GitRepository>) -> Result<Success, Failure> {
-        decide::refuse_unsupported(&attempt.object.spec, self.workload_identity)?;
+        decide::refuse_gated(&attempt.object.spec, self.workload_identity)?;
         self.warn_of_ambiguity(attempt);
         let remote = self.observe(attempt).await?;
         let includes = self.includes(attempt)?;

@@ -12,7 +12,7 @@ use crate::storage::Storage;
 use crate::verification::Verdicts;
 use crate::{artifact_generator, catalog, rpc, server, standby};
 use tokio::net::TcpListener;
-use weir_api::{FluxObject, HelmChart, HelmRepository};
+use weir_api::{FluxObject, GitRepository, HelmChart, HelmRepository};
 use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
 use weir_auth::{LoginOptions, Logins};
 use weir_bucket::Buckets;
@@ -48,18 +48,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let secrets = Secrets::new(service.client().clone());
     let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);
     let logins = log_in(&service, &args)?;
-    let stores = Stores::new(args.storage_path.join(GIT_STORES));
-    let git = GitReconciler {
-        stores: stores.clone(),
-        git: git_client(&args, concurrent)?,
-        secrets: secrets.clone(),
-        storage: storage.clone(),
-        verdicts: Verdicts::default(),
-        logins: logins.clone(),
-        objects: git_objects.clone(),
-        requeue_dependency: args.runtime.requeue_dependency.to_std(),
-        workload_identity,
-    };
+    start_git(&service, &args, git_objects, (&secrets, &storage, &logins))?;
     let registries = Registries::new();
     let clients = Clients::new(USER_AGENT);
     let connector = Connector { clients, logins: logins.clone(), secrets: secrets.clone() };
@@ -78,9 +67,6 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         storage: storage.clone(),
         workload_identity,
     };
-    git_repository::sweep(&service, storage.clone(), stores, git_objects.clone());
-    let git_queue = control(&service, git_objects.clone(), git, concurrent);
-    git_repository::wake(&git_objects, &git_queue);
     control(&service, oci_objects, oci, concurrent);
     control(&service, bucket_objects, bucket, concurrent);
     let external = catalog.add_unsharded(&service).await?;
@@ -90,6 +76,32 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     serve_artifacts(&service, &args, &storage);
     catalog::sweep(&service, storage, catalog);
     service.run_until_shutdown().await
+}
+
+/// Adds the loop of GitRepositories, and what keeps their bare stores small.
+fn start_git(
+    service: &Service,
+    args: &Args,
+    objects: Cache<GitRepository>,
+    (secrets, storage, logins): (&Secrets, &Storage, &Logins),
+) -> Result<(), ServiceError> {
+    let concurrent = args.runtime.concurrent(CONCURRENT);
+    let stores = Stores::new(args.storage_path.join(GIT_STORES));
+    let git = GitReconciler {
+        stores: stores.clone(),
+        git: git_client(args, concurrent)?,
+        secrets: secrets.clone(),
+        storage: storage.clone(),
+        verdicts: Verdicts::default(),
+        logins: logins.clone(),
+        objects: objects.clone(),
+        requeue_dependency: args.runtime.requeue_dependency.to_std(),
+        workload_identity: service.gates().enabled(WORKLOAD_IDENTITY),
+    };
+    git_repository::sweep(service, storage.clone(), stores, objects.clone());
+    let queue = control(service, objects.clone(), git, concurrent);
+    git_repository::wake(&objects, &queue);
+    Ok(())
 }
 
 /// Adds the loops of chart repositories and charts. The catalog is complete: charts come from several kinds.

@@ -30,8 +30,8 @@ pub(super) struct SparsePath {
     pub(super) path: Option<RelPath>,
 }
 
-/// What this version does not do is refused, never half done.
-pub(super) fn refuse_unsupported(spec: &GitRepositorySpec, workload_identity: bool) -> Result<(), Failure> {
+/// What a gate that is off does not allow is refused, never half done (CLD-2).
+pub(super) fn refuse_gated(spec: &GitRepositorySpec, workload_identity: bool) -> Result<(), Failure> {
     if spec.service_account_name.is_some() && !workload_identity {
         let message = "to use spec.serviceAccountName for provider authentication please enable the \
                        ObjectLevelWorkloadIdentity feature gate in the controller";

@@ -69,7 +69,7 @@ fn old_revision_formats_are_no_change() {
 #[rstest]
 #[case(json!({ "provider": "azure", "serviceAccountName": "x" }), "FeatureGateDisabled")]
 fn refused(#[case] spec: Value, #[case] reason: &str) {
-    let failure = refuse_unsupported(&object(spec, json!({})).spec, false).unwrap_err();
+    let failure = refuse_gated(&object(spec, json!({})).spec, false).unwrap_err();
     assert_eq!((failure.reason, failure.severity), (reason, Severity::Stalled));
 }
 
