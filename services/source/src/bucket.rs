@@ -7,9 +7,7 @@ mod download;
 mod observe;
 
 use crate::secrets::Secrets;
-use crate::source::{
-    Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
-};
+use crate::source::{Attempt, DEFAULT_TIMEOUT, Failure, Source, StatusParts, Success, finalize, suspended};
 use crate::storage::Storage;
 use weir_api::{Artifact, Bucket, Duration};
 use weir_auth::Logins;
@@ -24,12 +22,6 @@ pub(crate) struct BucketReconciler {
     pub(crate) storage: Storage,
     /// Whether objects may act with an identity of their own.
     pub(crate) workload_identity: bool,
-}
-
-impl Published for Bucket {
-    fn artifact(&self) -> Option<&Artifact> {
-        self.status.as_ref()?.artifact.as_ref()
-    }
 }
 
 impl Source for Bucket {

@@ -1,24 +1,17 @@
 //! `ExternalArtifact` objects that this service makes for generators (SRC-AGN-8, SRC-AGN-9). Those of others are
 //! nobody's business here (SRC-EXT-1).
 
-use crate::source::Published;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use std::sync::Arc;
 use weir_api::{
-    ARTIFACT_GENERATOR_LABEL, Artifact, Condition, ExternalArtifact, FluxObject, condition_type, reason,
+    ARTIFACT_GENERATOR_LABEL, Condition, ExternalArtifact, FluxObject, SourceObject, condition_type, reason,
 };
 use weir_runtime::{Cache, ObjectKey, condition};
 
 /// Who writes the objects; the name of Flux's controller, so that either can take over from the other.
 const FIELD_MANAGER: &str = "source-watcher";
-
-impl Published for ExternalArtifact {
-    fn artifact(&self) -> Option<&Artifact> {
-        self.status.as_ref()?.artifact.as_ref()
-    }
-}
 
 /// The objects of all generators. Cheap to clone.
 #[derive(Clone)]

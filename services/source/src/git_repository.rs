@@ -13,9 +13,7 @@ pub(crate) use include::wake;
 pub(crate) use stores::sweep;
 
 use crate::secrets::Secrets;
-use crate::source::{
-    Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
-};
+use crate::source::{Attempt, DEFAULT_TIMEOUT, Failure, Source, StatusParts, Success, finalize, suspended};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
 use weir_api::{Artifact, Duration, GitRepository};
@@ -38,12 +36,6 @@ pub(crate) struct GitReconciler {
     pub(crate) logins: Logins,
     /// Whether objects may act with an identity of their own.
     pub(crate) workload_identity: bool,
-}
-
-impl Published for GitRepository {
-    fn artifact(&self) -> Option<&Artifact> {
-        self.status.as_ref()?.artifact.as_ref()
-    }
 }
 
 impl Source for GitRepository {

@@ -20,13 +20,11 @@ mod wake;
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
 use crate::secrets::Secrets;
-use crate::source::{
-    Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
-};
+use crate::source::{Attempt, DEFAULT_TIMEOUT, Failure, Source, StatusParts, Success, finalize, suspended};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
 use std::time::Duration;
-use weir_api::{Artifact, HelmChart, HelmRepository};
+use weir_api::{HelmChart, HelmRepository};
 use weir_helm::Limits;
 use weir_oci::Registries;
 use weir_runtime::{Cache, Finalized, ObjectKey, Outcome, Reconciler, Run};
@@ -50,12 +48,6 @@ pub(crate) struct HelmChartReconciler {
     pub(crate) indexes: IndexCache,
     /// Time between looks at a source that has no artifact; its watch is faster.
     pub(crate) requeue: Duration,
-}
-
-impl Published for HelmChart {
-    fn artifact(&self) -> Option<&Artifact> {
-        self.status.as_ref()?.artifact.as_ref()
-    }
 }
 
 impl Source for HelmChart {

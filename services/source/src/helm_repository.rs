@@ -4,11 +4,9 @@ mod act;
 mod connect;
 mod decide;
 
-use crate::source::{
-    Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
-};
+use crate::source::{Attempt, DEFAULT_TIMEOUT, Failure, Source, StatusParts, Success, finalize, suspended};
 use crate::storage::Storage;
-use weir_api::{Artifact, Duration, HelmRepository};
+use weir_api::{Duration, HelmRepository};
 use weir_helm::Limits;
 use weir_runtime::{Finalized, Outcome, Reconciler, Run};
 
@@ -20,12 +18,6 @@ pub(crate) struct HelmRepositoryReconciler {
     pub(crate) connector: Connector,
     pub(crate) storage: Storage,
     pub(crate) limits: Limits,
-}
-
-impl Published for HelmRepository {
-    fn artifact(&self) -> Option<&Artifact> {
-        self.status.as_ref()?.artifact.as_ref()
-    }
 }
 
 impl Source for HelmRepository {

@@ -6,9 +6,7 @@ mod observe;
 mod verify;
 
 use crate::secrets::Secrets;
-use crate::source::{
-    Attempt, DEFAULT_TIMEOUT, Failure, Published, Source, StatusParts, Success, finalize, suspended,
-};
+use crate::source::{Attempt, DEFAULT_TIMEOUT, Failure, Source, StatusParts, Success, finalize, suspended};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
 use weir_api::{Artifact, Duration, FluxObject, OciRepository};
@@ -23,12 +21,6 @@ pub(crate) struct OciReconciler {
     pub(crate) secrets: Secrets,
     pub(crate) storage: Storage,
     pub(crate) verdicts: Verdicts,
-}
-
-impl Published for OciRepository {
-    fn artifact(&self) -> Option<&Artifact> {
-        self.status.as_ref()?.artifact.as_ref()
-    }
 }
 
 impl Source for OciRepository {

@@ -16,19 +16,16 @@ pub(crate) use suspended::suspended;
 use report::{Report, known_artifact, progress};
 
 use kube::core::NamespaceResourceScope;
-use weir_api::{Artifact, Condition, FluxObject};
+use weir_api::{Artifact, Condition, SourceObject};
 use weir_artifact::{Location, StoreError};
 
 /// Time for remote operations when the object does not say (SRC-TYP-3).
 pub(crate) const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// A kind whose objects advertise an artifact in their status.
+/// A kind whose objects advertise an artifact that lies here.
 pub(crate) trait Published:
-    FluxObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    SourceObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
 {
-    /// The object's artifact.
-    fn artifact(&self) -> Option<&Artifact>;
-
     /// Where the object's files lie.
     ///
     /// # Errors
@@ -39,6 +36,11 @@ pub(crate) trait Published:
         let name = meta.name.as_deref().unwrap_or_default();
         Location::new(Self::KIND, namespace, name).map_err(|source| StoreError::Path { source })
     }
+}
+
+impl<K> Published for K where
+    K: SourceObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
+{
 }
 
 /// A kind of source: what is published is fetched from somewhere, by [`Attempt`]s. Implemented in the kind's own file.

@@ -5,6 +5,7 @@ use super::whole::{WholeTree, confined};
 use crate::source::{Attempt, Failure, Published};
 use std::io;
 use tempfile::TempDir;
+use weir_api::SourceObject;
 use weir_api::condition_type::{INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED};
 use weir_api::{Artifact, GitRepository};
 use weir_artifact::archive::OpenFile;

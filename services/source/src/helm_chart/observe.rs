@@ -2,8 +2,9 @@
 
 use super::HelmChartReconciler;
 use crate::helm_repository::is_oci;
-use crate::source::{Attempt, Failure, Published};
+use crate::source::{Attempt, Failure};
 use std::sync::Arc;
+use weir_api::SourceObject;
 use weir_api::{Artifact, FluxObject, HelmChart, HelmRepository};
 use weir_artifact::{Location, RelPath, VerifyError};
 use weir_runtime::ObjectKey;

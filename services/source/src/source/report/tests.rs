@@ -1,7 +1,7 @@
 use super::*;
-use crate::source::Published;
 use rstest::rstest;
 use serde_json::{Value, json};
+use weir_api::SourceObject;
 use weir_api::{FluxObject, GitRepository};
 
 const REVISION: &str = "main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63";
