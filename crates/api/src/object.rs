@@ -151,8 +151,9 @@ flux_object!(OciRepository, "source.toolkit.fluxcd.io", "v1", "OCIRepository", "
     |it| { Some(it.spec.interval), Some(it.artifact.as_ref()?.revision.as_str()) });
 flux_object!(Bucket, "source.toolkit.fluxcd.io", "v1", "Bucket", "buckets",
     |it| { Some(it.spec.interval), Some(it.artifact.as_ref()?.revision.as_str()) });
+// An interval of zero counts as none, as in Flux.
 flux_object!(HelmRepository, "source.toolkit.fluxcd.io", "v1", "HelmRepository", "helmrepositories",
-    |it| { it.spec.interval, Some(it.artifact.as_ref()?.revision.as_str()) });
+    |it| { it.spec.interval.filter(|interval| !interval.is_zero()), Some(it.artifact.as_ref()?.revision.as_str()) });
 flux_object!(HelmChart, "source.toolkit.fluxcd.io", "v1", "HelmChart", "helmcharts",
     |it| { Some(it.spec.interval), Some(it.artifact.as_ref()?.revision.as_str()) });
 flux_object!(Kustomization, "kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "kustomizations",

@@ -7,62 +7,38 @@ mod download;
 mod observe;
 
 use crate::secrets::Secrets;
-use crate::source::{Attempt, DEFAULT_TIMEOUT, Failure, Source, StatusParts, Success, finalize, suspended};
+use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
-use weir_api::{Artifact, Bucket, Duration};
+use weir_api::{Artifact, Bucket};
 use weir_auth::Logins;
 use weir_bucket::Buckets;
-use weir_runtime::{EventDraft, Finalized, Outcome, Reconciler, Run};
+use weir_runtime::{Cache, EventDraft};
 
 /// Keeps the artifacts of `Bucket` objects equal to what is in their buckets.
-pub(crate) struct BucketReconciler {
-    pub(crate) buckets: Buckets,
-    pub(crate) secrets: Secrets,
-    pub(crate) logins: Logins,
-    pub(crate) storage: Storage,
+struct BucketReconciler {
+    buckets: Buckets,
+    secrets: Secrets,
+    logins: Logins,
+    storage: Storage,
     /// Whether objects may act with an identity of their own.
-    pub(crate) workload_identity: bool,
+    workload_identity: bool,
 }
 
-impl Source for Bucket {
-    fn status_mut(&mut self) -> StatusParts<'_> {
-        let status = self.status.get_or_insert_default();
-        StatusParts {
-            conditions: &mut status.conditions,
-            artifact: &mut status.artifact,
-            observed_generation: &mut status.observed_generation,
-            url: Some(&mut status.url),
-        }
-    }
-
-    fn stored_message(success: &Success) -> String {
-        format!("stored artifact: revision '{}'", success.artifact.revision)
-    }
-
-    fn timeout(&self) -> std::time::Duration {
-        self.spec.timeout.map_or(DEFAULT_TIMEOUT, Duration::to_std)
-    }
+/// Adds the loop of Buckets.
+pub(crate) fn start(wiring: &Wiring<'_>, objects: Cache<Bucket>) {
+    let reconciler = BucketReconciler {
+        buckets: Buckets::default(),
+        secrets: wiring.secrets.clone(),
+        logins: wiring.logins.clone(),
+        storage: wiring.storage.clone(),
+        workload_identity: wiring.workload_identity(),
+    };
+    wiring.control(objects, reconciler);
 }
 
-impl Reconciler for BucketReconciler {
+impl SourceReconciler for BucketReconciler {
     type Object = Bucket;
 
-    async fn reconcile(&self, run: Run<Bucket>) -> Outcome<Bucket> {
-        let mut attempt = Attempt::begin(&self.storage, &run).await;
-        let result = run.cancel.run_until_cancelled(self.bring_up_to_date(&mut attempt)).await;
-        attempt.end(result)
-    }
-
-    async fn suspended(&self, object: &Bucket) -> Option<Bucket> {
-        suspended(&self.storage, object).await
-    }
-
-    async fn finalize(&self, run: Run<Bucket>) -> Finalized<Bucket> {
-        finalize(&self.storage, &*run.object).await
-    }
-}
-
-impl BucketReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, Bucket>) -> Result<Success, Failure> {
         let mut bucket = self.open(attempt).await?;
         let index = observe::index(&mut bucket, &attempt.object).await?;

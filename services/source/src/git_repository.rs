@@ -4,84 +4,43 @@ mod act;
 mod decide;
 mod include;
 mod observe;
+mod start;
 mod stores;
 mod tree;
 mod verify;
 mod whole;
 
-pub(crate) use include::wake;
-pub(crate) use stores::sweep;
+pub(crate) use start::start;
 
 use crate::secrets::Secrets;
-use crate::source::{Attempt, DEFAULT_TIMEOUT, Failure, Source, StatusParts, Success, finalize, suspended};
+use crate::source::{Attempt, Failure, SourceReconciler, Success};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
-use weir_api::{Artifact, Duration, GitRepository};
+use weir_api::{Artifact, GitRepository};
 use weir_auth::Logins;
 use weir_git::{Fetched, Git, Stores};
-use weir_runtime::{Cache, EventDraft, Finalized, ObjectKey, Outcome, Reconciler, Run};
+use weir_runtime::{Cache, EventDraft, ObjectKey};
 
 /// Keeps the artifacts of `GitRepository` objects equal to what their references stand for.
-pub(crate) struct GitReconciler {
-    pub(crate) git: Git,
+struct GitReconciler {
+    git: Git,
     /// What was fetched before, by object.
-    pub(crate) stores: Stores,
-    pub(crate) secrets: Secrets,
-    pub(crate) storage: Storage,
-    pub(crate) verdicts: Verdicts,
+    stores: Stores,
+    secrets: Secrets,
+    storage: Storage,
+    verdicts: Verdicts,
     /// All repositories, to include their artifacts.
-    pub(crate) objects: Cache<GitRepository>,
+    objects: Cache<GitRepository>,
     /// How long to wait for an artifact that is to be included, when nothing tells of it.
-    pub(crate) requeue_dependency: std::time::Duration,
-    pub(crate) logins: Logins,
+    requeue_dependency: std::time::Duration,
+    logins: Logins,
     /// Whether objects may act with an identity of their own.
-    pub(crate) workload_identity: bool,
+    workload_identity: bool,
 }
 
-impl Source for GitRepository {
-    fn status_mut(&mut self) -> StatusParts<'_> {
-        let status = self.status.get_or_insert_default();
-        StatusParts {
-            conditions: &mut status.conditions,
-            artifact: &mut status.artifact,
-            observed_generation: &mut status.observed_generation,
-            url: None,
-        }
-    }
-
-    fn stored_message(success: &Success) -> String {
-        format!("stored artifact for revision '{}'", success.artifact.revision)
-    }
-
-    fn timeout(&self) -> std::time::Duration {
-        self.spec.timeout.map_or(DEFAULT_TIMEOUT, Duration::to_std)
-    }
-}
-
-impl Reconciler for GitReconciler {
+impl SourceReconciler for GitReconciler {
     type Object = GitRepository;
 
-    async fn reconcile(&self, run: Run<GitRepository>) -> Outcome<GitRepository> {
-        let mut attempt = Attempt::begin(&self.storage, &run).await;
-        let result = run.cancel.run_until_cancelled(self.bring_up_to_date(&mut attempt)).await;
-        attempt.end(result)
-    }
-
-    async fn suspended(&self, object: &GitRepository) -> Option<GitRepository> {
-        suspended(&self.storage, object).await
-    }
-
-    fn forget(&self, key: &ObjectKey) {
-        self.verdicts.forget(key);
-    }
-
-    async fn finalize(&self, run: Run<GitRepository>) -> Finalized<GitRepository> {
-        self.drop_store(&run).await;
-        finalize(&self.storage, &*run.object).await
-    }
-}
-
-impl GitReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, GitRepository>) -> Result<Success, Failure> {
         decide::refuse_gated(&attempt.object.spec, self.workload_identity)?;
         self.warn_of_ambiguity(attempt);
@@ -116,6 +75,20 @@ impl GitReconciler {
         }
     }
 
+    fn stored_message(success: &Success) -> String {
+        format!("stored artifact for revision '{}'", success.artifact.revision)
+    }
+
+    async fn clear(&self, object: &GitRepository) {
+        self.drop_store(object).await;
+    }
+
+    fn forget(&self, key: &ObjectKey) {
+        self.verdicts.forget(key);
+    }
+}
+
+impl GitReconciler {
     fn warn_of_ambiguity(&self, attempt: &mut Attempt<'_, GitRepository>) {
         if let Some(message) = decide::ambiguity(&attempt.object) {
             tracing::warn!(object = %attempt.key(), message);

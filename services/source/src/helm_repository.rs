@@ -4,65 +4,35 @@ mod act;
 mod connect;
 mod decide;
 
-use crate::source::{Attempt, DEFAULT_TIMEOUT, Failure, Source, StatusParts, Success, finalize, suspended};
+use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
-use weir_api::{Duration, HelmRepository};
+use weir_api::HelmRepository;
 use weir_helm::Limits;
-use weir_runtime::{Finalized, Outcome, Reconciler, Run};
+use weir_runtime::Cache;
 
 pub(crate) use connect::Connector;
 pub(crate) use decide::is_oci;
 
 /// Keeps the indexes of `HelmRepository` objects equal to what their servers have.
-pub(crate) struct HelmRepositoryReconciler {
-    pub(crate) connector: Connector,
-    pub(crate) storage: Storage,
-    pub(crate) limits: Limits,
+struct HelmRepositoryReconciler {
+    connector: Connector,
+    storage: Storage,
+    limits: Limits,
 }
 
-impl Source for HelmRepository {
-    fn status_mut(&mut self) -> StatusParts<'_> {
-        let status = self.status.get_or_insert_default();
-        StatusParts {
-            conditions: &mut status.conditions,
-            artifact: &mut status.artifact,
-            observed_generation: &mut status.observed_generation,
-            url: Some(&mut status.url),
-        }
-    }
-
-    fn stored_message(success: &Success) -> String {
-        format!("stored artifact: revision '{}'", success.artifact.revision)
-    }
-
-    fn timeout(&self) -> std::time::Duration {
-        self.spec.timeout.map_or(DEFAULT_TIMEOUT, Duration::to_std)
-    }
+/// Adds the loop of HelmRepositories.
+pub(crate) fn start(wiring: &Wiring<'_>, objects: Cache<HelmRepository>, connector: Connector) {
+    let (storage, limits) = (wiring.storage.clone(), wiring.args.helm_limits());
+    wiring.control(objects, HelmRepositoryReconciler { connector, storage, limits });
 }
 
-impl Reconciler for HelmRepositoryReconciler {
+impl SourceReconciler for HelmRepositoryReconciler {
     type Object = HelmRepository;
 
     fn is_static(object: &HelmRepository) -> bool {
         is_oci(object)
     }
 
-    async fn reconcile(&self, run: Run<HelmRepository>) -> Outcome<HelmRepository> {
-        let mut attempt = Attempt::begin(&self.storage, &run).await;
-        let result = run.cancel.run_until_cancelled(self.bring_up_to_date(&mut attempt)).await;
-        decide::with_interval(attempt.end(result))
-    }
-
-    async fn suspended(&self, object: &HelmRepository) -> Option<HelmRepository> {
-        suspended(&self.storage, object).await
-    }
-
-    async fn finalize(&self, run: Run<HelmRepository>) -> Finalized<HelmRepository> {
-        finalize(&self.storage, &*run.object).await
-    }
-}
-
-impl HelmRepositoryReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, HelmRepository>) -> Result<Success, Failure> {
         let repository = self.connector.open(attempt.key(), &attempt.object).await?;
         let fetched =

@@ -6,67 +6,38 @@ mod observe;
 mod verify;
 
 use crate::secrets::Secrets;
-use crate::source::{Attempt, DEFAULT_TIMEOUT, Failure, Source, StatusParts, Success, finalize, suspended};
+use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
-use weir_api::{Artifact, Duration, FluxObject, OciRepository};
+use weir_api::{Artifact, FluxObject, OciRepository};
 use weir_auth::Logins;
 use weir_oci::Registries;
-use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Reconciler, Run};
+use weir_runtime::{Cache, EventDraft, ObjectKey};
 
 /// Keeps the artifacts of `OCIRepository` objects equal to what their references stand for.
-pub(crate) struct OciReconciler {
-    pub(crate) registries: Registries,
-    pub(crate) logins: Logins,
-    pub(crate) secrets: Secrets,
-    pub(crate) storage: Storage,
-    pub(crate) verdicts: Verdicts,
+struct OciReconciler {
+    registries: Registries,
+    logins: Logins,
+    secrets: Secrets,
+    storage: Storage,
+    verdicts: Verdicts,
 }
 
-impl Source for OciRepository {
-    fn status_mut(&mut self) -> StatusParts<'_> {
-        let status = self.status.get_or_insert_default();
-        StatusParts {
-            conditions: &mut status.conditions,
-            artifact: &mut status.artifact,
-            observed_generation: &mut status.observed_generation,
-            url: Some(&mut status.url),
-        }
-    }
-
-    fn stored_message(success: &Success) -> String {
-        format!("stored artifact for digest '{}'", success.artifact.revision)
-    }
-
-    fn timeout(&self) -> std::time::Duration {
-        self.spec.timeout.map_or(DEFAULT_TIMEOUT, Duration::to_std)
-    }
+/// Adds the loop of OCIRepositories.
+pub(crate) fn start(wiring: &Wiring<'_>, objects: Cache<OciRepository>, registries: Registries) {
+    let reconciler = OciReconciler {
+        registries,
+        logins: wiring.logins.clone(),
+        secrets: wiring.secrets.clone(),
+        storage: wiring.storage.clone(),
+        verdicts: Verdicts::default(),
+    };
+    wiring.control(objects, reconciler);
 }
 
-impl Reconciler for OciReconciler {
+impl SourceReconciler for OciReconciler {
     type Object = OciRepository;
 
-    async fn reconcile(&self, run: Run<OciRepository>) -> Outcome<OciRepository> {
-        let mut attempt = Attempt::begin(&self.storage, &run).await;
-        let result = run.cancel.run_until_cancelled(self.bring_up_to_date(&mut attempt)).await;
-        attempt.end(result)
-    }
-
-    async fn suspended(&self, object: &OciRepository) -> Option<OciRepository> {
-        suspended(&self.storage, object).await
-    }
-
-    fn forget(&self, key: &ObjectKey) {
-        self.verdicts.forget(key);
-        self.logins.forget(OciRepository::KIND, &key.namespace, &key.name);
-    }
-
-    async fn finalize(&self, run: Run<OciRepository>) -> Finalized<OciRepository> {
-        finalize(&self.storage, &*run.object).await
-    }
-}
-
-impl OciReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, OciRepository>) -> Result<Success, Failure> {
         let mut registry = self.observe(attempt).await?;
         let wanted = decide::wanted(attempt.object.spec.reference.as_ref());
@@ -76,6 +47,15 @@ impl OciReconciler {
             Some(known) => Ok(unchanged(known.clone(), &attempt.object.spec.url)),
             None => self.act(attempt, &mut registry, target).await,
         }
+    }
+
+    fn stored_message(success: &Success) -> String {
+        format!("stored artifact for digest '{}'", success.artifact.revision)
+    }
+
+    fn forget(&self, key: &ObjectKey) {
+        self.verdicts.forget(key);
+        self.logins.forget(OciRepository::KIND, &key.namespace, &key.name);
     }
 }
 

@@ -1,32 +1,23 @@
 //! Wires the service together.
 
-use crate::args::{Args, CONCURRENT, GATES, WORKLOAD_IDENTITY};
-use crate::bucket::BucketReconciler;
+use crate::args::{Args, GATES, WORKLOAD_IDENTITY};
 use crate::catalog::Catalog;
-use crate::git_repository::{self, GitReconciler};
-use crate::helm_chart::{self, HelmChartReconciler, IndexCache};
-use crate::helm_repository::{Connector, HelmRepositoryReconciler};
-use crate::oci_repository::OciReconciler;
+use crate::helm_repository::Connector;
 use crate::secrets::Secrets;
+use crate::source::Wiring;
 use crate::storage::Storage;
-use crate::verification::Verdicts;
-use crate::{artifact_generator, catalog, rpc, server, standby};
+use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_repository, oci_repository};
+use crate::{catalog, rpc, server, standby};
 use tokio::net::TcpListener;
-use weir_api::{FluxObject, GitRepository, HelmChart, HelmRepository};
 use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
 use weir_auth::{LoginOptions, Logins};
-use weir_bucket::Buckets;
-use weir_git::{Git, GitConfig, SshAlgorithms, Stores};
 use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
-use weir_runtime::{Cache, Environment, Queue, Reconciler, Service, ServiceError};
+use weir_runtime::{Environment, Service, ServiceError};
 
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
 const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
-
-/// Folder of Git repositories beside the artifacts. It starts with a dot: the artifact server gives nothing of such.
-const GIT_STORES: &str = ".git-stores";
 
 /// Name of this client to chart repositories, which keep statistics by it.
 const USER_AGENT: &str = "flux/v2";
@@ -37,116 +28,37 @@ const USER_AGENT: &str = "flux/v2";
 /// When a flag makes no sense, the storage path is no directory, or the service cannot start.
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let service = Service::start("source-controller", &args.runtime, Some(&args.events), env, &GATES).await?;
-    let storage = open_storage(&args)?;
-    let mut catalog = Catalog::default();
-    let git_objects = catalog.add(&service).await?;
-    let oci_objects = catalog.add(&service).await?;
-    let repositories: Cache<HelmRepository> = catalog.add(&service).await?;
-    let charts: Cache<HelmChart> = catalog.add(&service).await?;
-    let bucket_objects = catalog.add(&service).await?;
-    let concurrent = args.runtime.concurrent(CONCURRENT);
-    let secrets = Secrets::new(service.client().clone());
-    let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);
-    let logins = log_in(&service, &args)?;
-    start_git(&service, &args, git_objects, (&secrets, &storage, &logins))?;
-    let registries = Registries::new();
-    let clients = Clients::new(USER_AGENT);
-    let connector = Connector { clients, logins: logins.clone(), secrets: secrets.clone() };
-    let helm = (connector, storage.clone(), registries.clone());
-    let oci = OciReconciler {
-        registries,
-        logins: logins.clone(),
-        secrets: secrets.clone(),
-        storage: storage.clone(),
-        verdicts: Verdicts::default(),
+    let wiring = Wiring {
+        service: &service,
+        args: &args,
+        storage: open_storage(&args)?,
+        secrets: Secrets::new(service.client().clone()),
+        logins: log_in(&service, &args)?,
     };
-    let bucket = BucketReconciler {
-        buckets: Buckets::default(),
-        logins,
-        secrets,
-        storage: storage.clone(),
-        workload_identity,
-    };
-    control(&service, oci_objects, oci, concurrent);
-    control(&service, bucket_objects, bucket, concurrent);
-    let external = catalog.add_unsharded(&service).await?;
-    artifact_generator::start(&service, &args, external, storage.clone()).await?;
-    start_helm(&service, &args, helm, &catalog, (repositories, charts));
+    let catalog = start_kinds(&wiring).await?;
+    let storage = wiring.storage;
     rpc::serve(&service, storage.clone(), catalog.clone());
     serve_artifacts(&service, &args, &storage);
     catalog::sweep(&service, storage, catalog);
     service.run_until_shutdown().await
 }
 
-/// Adds the loop of GitRepositories, and what keeps their bare stores small.
-fn start_git(
-    service: &Service,
-    args: &Args,
-    objects: Cache<GitRepository>,
-    (secrets, storage, logins): (&Secrets, &Storage, &Logins),
-) -> Result<(), ServiceError> {
-    let concurrent = args.runtime.concurrent(CONCURRENT);
-    let stores = Stores::new(args.storage_path.join(GIT_STORES));
-    let git = GitReconciler {
-        stores: stores.clone(),
-        git: git_client(args, concurrent)?,
-        secrets: secrets.clone(),
-        storage: storage.clone(),
-        verdicts: Verdicts::default(),
-        logins: logins.clone(),
-        objects: objects.clone(),
-        requeue_dependency: args.runtime.requeue_dependency.to_std(),
-        workload_identity: service.gates().enabled(WORKLOAD_IDENTITY),
-    };
-    git_repository::sweep(service, storage.clone(), stores, objects.clone());
-    let queue = control(service, objects.clone(), git, concurrent);
-    git_repository::wake(&objects, &queue);
-    Ok(())
-}
-
-/// Adds the loops of chart repositories and charts. The catalog is complete: charts come from several kinds.
-fn start_helm(
-    service: &Service,
-    args: &Args,
-    (connector, storage, registries): (Connector, Storage, Registries),
-    catalog: &Catalog,
-    (repositories, charts): (Cache<HelmRepository>, Cache<HelmChart>),
-) {
-    let (limits, concurrent) = (args.helm_limits(), args.runtime.concurrent(CONCURRENT));
-    let indexes = IndexCache::new(args.helm_cache_max_size, args.helm_cache_ttl.to_std());
-    service.metrics().register(|registry| indexes.register(registry));
-    let reconciler = HelmChartReconciler {
-        connector: connector.clone(),
-        secrets: connector.secrets.clone(),
-        verdicts: Verdicts::default(),
-        registries,
-        storage: storage.clone(),
-        limits,
-        catalog: catalog.clone(),
-        repositories: repositories.clone(),
-        indexes,
-        requeue: args.runtime.requeue_dependency.to_std(),
-    };
-    let queue = control(service, charts.clone(), reconciler, concurrent);
-    helm_chart::wake(catalog, &charts, &queue);
-    control(service, repositories, HelmRepositoryReconciler { connector, storage, limits }, concurrent);
-}
-
-fn git_client(args: &Args, concurrency: usize) -> Result<Git, ServiceError> {
-    let other = |error: String| ServiceError::Other(error);
-    let ssh = SshAlgorithms::parse(&args.ssh_kex_algos, &args.ssh_hostkey_algos);
-    let ssh = ssh.map_err(|error| other(error.to_string()))?;
-    Git::new(GitConfig { concurrency, ssh }).map_err(|error| other(error.to_string()))
-}
-
-/// Adds the loop of a kind.
-fn control<R: Reconciler>(
-    service: &Service,
-    objects: Cache<R::Object>,
-    reconciler: R,
-    concurrent: usize,
-) -> Queue {
-    service.controller(&R::Object::KIND.to_lowercase(), objects, reconciler, concurrent)
+/// Adds the loops of all kinds of sources.
+async fn start_kinds(wiring: &Wiring<'_>) -> Result<Catalog, ServiceError> {
+    let service = wiring.service;
+    let registries = Registries::new();
+    let (logins, secrets) = (wiring.logins.clone(), wiring.secrets.clone());
+    let connector = Connector { clients: Clients::new(USER_AGENT), logins, secrets };
+    let mut catalog = Catalog::default();
+    git_repository::start(wiring, catalog.add(service).await?)?;
+    oci_repository::start(wiring, catalog.add(service).await?, registries.clone());
+    bucket::start(wiring, catalog.add(service).await?);
+    artifact_generator::start(wiring, catalog.add_unsharded(service).await?).await?;
+    let repositories = catalog.add(service).await?;
+    helm_repository::start(wiring, repositories.clone(), connector.clone());
+    let charts = catalog.add(service).await?;
+    helm_chart::start(wiring, (charts, repositories), &catalog, connector, registries);
+    Ok(catalog)
 }
 
 /// Logins to registries, Git servers and buckets; one set for all kinds.

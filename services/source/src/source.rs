@@ -3,17 +3,23 @@
 mod attempt;
 mod content;
 mod failure;
+mod kinds;
 mod report;
+mod sourced;
 mod success;
 mod suspended;
+mod wiring;
 
-pub(crate) use attempt::{Attempt, finalize};
+pub(crate) use attempt::Attempt;
 pub(crate) use content::{pack, sparse};
 pub(crate) use failure::{Failure, Severity};
+pub(crate) use sourced::SourceReconciler;
 pub(crate) use success::Success;
-pub(crate) use suspended::suspended;
+pub(crate) use wiring::Wiring;
 
+use attempt::finalize;
 use report::{Report, known_artifact, progress};
+use suspended::suspended;
 
 use kube::core::NamespaceResourceScope;
 use weir_api::{Artifact, Condition, SourceObject};
@@ -43,13 +49,10 @@ impl<K> Published for K where
 {
 }
 
-/// A kind of source: what is published is fetched from somewhere, by [`Attempt`]s. Implemented in the kind's own file.
+/// A kind of source: what is published is fetched from somewhere, by [`Attempt`]s of a [`SourceReconciler`].
 pub(crate) trait Source: Published {
     /// The parts of the status that every kind has.
     fn status_mut(&mut self) -> StatusParts<'_>;
-
-    /// What `ArtifactInStorage`, and with it Ready, says of a stored artifact.
-    fn stored_message(success: &Success) -> String;
 
     /// `spec.timeout`, or its default.
     fn timeout(&self) -> std::time::Duration;

@@ -2,24 +2,22 @@
 
 use super::inputs::SourceCaches;
 use super::{GeneratorReconciler, GeneratorSettings};
-use crate::args::Args;
 use crate::external_artifact::ExternalArtifacts;
-use crate::storage::Storage;
+use crate::source::Wiring;
 use weir_api::{ArtifactGenerator, ExternalArtifact, FluxObject};
 use weir_artifact::Limits;
 use weir_artifact::fetch::Fetcher;
-use weir_runtime::{Cache, Service, ServiceError};
+use weir_runtime::{Cache, ServiceError};
 
 /// Environment variable that leads artifact downloads elsewhere, for local development (SRC-CNS-2).
 const LOCAL_SOURCE: &str = "SOURCE_CONTROLLER_LOCALHOST";
 
 /// Adds the loop of ArtifactGenerators to the service.
 pub(crate) async fn start(
-    service: &Service,
-    args: &Args,
+    wiring: &Wiring<'_>,
     external: Cache<ExternalArtifact>,
-    storage: Storage,
 ) -> Result<(), ServiceError> {
+    let (service, args) = (wiring.service, wiring.args);
     let host = std::env::var(LOCAL_SOURCE).ok().filter(|host| !host.is_empty());
     let fetcher = Fetcher::new(Limits::default(), host);
     let sources = SourceCaches::watch(service, external.clone()).await?;
@@ -28,7 +26,7 @@ pub(crate) async fn start(
         sources: sources.clone(),
         external: ExternalArtifacts::new(service.client().clone(), external),
         fetcher: fetcher.map_err(|error| ServiceError::Other(error.to_string()))?,
-        storage,
+        storage: wiring.storage.clone(),
         settings: GeneratorSettings {
             no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
             requeue_dependency: args.generator.generator_requeue_dependency.to_std(),

@@ -105,7 +105,7 @@ impl Tree for Unpacked {
 }
 
 /// Lets a new artifact wake the repositories that include it (DEV 10).
-pub(crate) fn wake(objects: &Cache<GitRepository>, queue: &Queue) {
+pub(super) fn wake(objects: &Cache<GitRepository>, queue: &Queue) {
     let (all, to) = (objects.clone(), queue.clone());
     objects.on_change(move |change| wake_includers(change, &all, &to));
 }

@@ -6,7 +6,7 @@ use crate::storage::Storage;
 use url::Url;
 use weir_api::GitRepository;
 use weir_git::{Remote, Store, Stores};
-use weir_runtime::{Cache, Run, Service};
+use weir_runtime::{Cache, ObjectKey, Service};
 
 impl GitReconciler {
     /// The kept repositories of an object. They go by its uid: what was fetched for one object is never used for a
@@ -26,18 +26,18 @@ impl GitReconciler {
     }
 
     /// Removes the kept repositories of an object that goes away.
-    pub(super) async fn drop_store(&self, run: &Run<GitRepository>) {
-        let Some(store) = self.store_of(&run.object) else { return };
+    pub(super) async fn drop_store(&self, object: &GitRepository) {
+        let Some(store) = self.store_of(object) else { return };
         let removed = self.storage.blocking(move || store.remove()).await;
         if let Err(error) = removed.and_then(|removed| removed) {
             // The hourly sweep tries again.
-            tracing::warn!(object = %run.key, %error, "fetched Git objects were not removed");
+            tracing::warn!(object = %ObjectKey::of(object), %error, "fetched Git objects were not removed");
         }
     }
 }
 
 /// Removes what was fetched for objects that are gone, now and every hour.
-pub(crate) fn sweep(service: &Service, storage: Storage, stores: Stores, objects: Cache<GitRepository>) {
+pub(super) fn sweep(service: &Service, storage: Storage, stores: Stores, objects: Cache<GitRepository>) {
     let mut leader = service.leader();
     service.spawn(async move {
         if leader.wait_for(|leads| *leads).await.is_err() {

@@ -6,7 +6,7 @@ use weir_api::{FluxObject, HelmChart};
 use weir_runtime::{Cache, Cause, ObjectKey, Queue};
 
 /// Lets new artifacts of sources wake the charts that are made of them.
-pub(crate) fn wake(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) {
+pub(super) fn wake(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) {
     for kind in
         catalog.kinds().filter(|kind| kind.group() == HelmChart::GROUP && kind.name() != HelmChart::KIND)
     {

@@ -2,14 +2,11 @@
 
 use crate::go_url;
 use crate::source::{Failure, Success};
-use std::time::Duration;
 use url::Url;
 use weir_api::{Artifact, HelmRepository};
 use weir_helm::FetchError;
-use weir_runtime::{EventDraft, Next, Outcome};
+use weir_runtime::EventDraft;
 
-/// Time between looks at a repository that does not say (SRC-REC-2).
-const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
 /// Steps between the units of sizes.
 const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
 const UNIT: f64 = 1000.0;
@@ -80,14 +77,6 @@ fn human_size(bytes: i64) -> String {
         text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
     }
     text + unit.copied().unwrap_or_default()
-}
-
-/// A repository without interval is looked at every minute.
-pub(super) fn with_interval(mut outcome: Outcome<HelmRepository>) -> Outcome<HelmRepository> {
-    if outcome.next == Next::Interval(Duration::ZERO) {
-        outcome.next = Next::Interval(DEFAULT_INTERVAL);
-    }
-    outcome
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(crate) struct Attempt<'a, S> {
 
 impl<'a, S: Source> Attempt<'a, S> {
     /// Looks into the store and says what the run is about to do.
-    pub(crate) async fn begin(storage: &Storage, run: &'a Run<S>) -> Attempt<'a, S> {
+    pub(super) async fn begin(storage: &Storage, run: &'a Run<S>) -> Attempt<'a, S> {
         let mut object = S::clone(&run.object);
         let (found, collected) = match object.location() {
             Ok(at) => storage.inspect(&at, object.artifact()).await,
@@ -93,13 +93,18 @@ impl<'a, S: Source> Attempt<'a, S> {
     }
 
     /// Reports the result; none means that the run was made obsolete.
-    pub(crate) fn end(self, result: Option<Result<Success, Failure>>) -> Outcome<S> {
+    pub(super) fn end(
+        self,
+        result: Option<Result<Success, Failure>>,
+        stored_message: fn(&Success) -> String,
+    ) -> Outcome<S> {
         let Some(result) = result else { return Outcome::superseded(self.object) };
         let report = Report {
             before: &*self.run.object,
             found: &self.found,
             collected: self.collected,
             progress: self.progress,
+            stored_message,
             now: self.run.now,
         };
         let mut outcome = report.outcome(self.object, result);
@@ -109,7 +114,7 @@ impl<'a, S: Source> Attempt<'a, S> {
 }
 
 /// Removes the files of an object that goes away (SRC-REC-17).
-pub(crate) async fn finalize<S: Source>(storage: &Storage, object: &S) -> Finalized<S> {
+pub(super) async fn finalize<S: Source>(storage: &Storage, object: &S) -> Finalized<S> {
     // An object whose name is no path has no files.
     let Ok(at) = object.location() else { return Finalized::Done { events: Vec::new() } };
     match storage.remove_object(&at).await {

@@ -14,6 +14,8 @@ use weir_runtime::{EventDraft, Next, Outcome};
 /// Annotations that events about artifacts carry.
 const REVISION_KEY: &str = "source.toolkit.fluxcd.io/revision";
 const DIGEST_KEY: &str = "source.toolkit.fluxcd.io/digest";
+/// Time between looks at a source that does not say (SRC-REC-2).
+const DEFAULT_INTERVAL: std::time::Duration = std::time::Duration::from_secs(60);
 const NEW_ARTIFACT: &str = "NewArtifact";
 
 /// Conditions that say that a run failed. At most one of them is set: the one of the newest run.
@@ -30,6 +32,8 @@ pub(crate) struct Report<'a, S> {
     pub(crate) collected: usize,
     /// What the run was doing, for the Reconciling condition of a failure.
     pub(crate) progress: String,
+    /// What is said of a stored artifact.
+    pub(crate) stored_message: fn(&Success) -> String,
     /// The time to decide by.
     pub(crate) now: jiff::Timestamp,
 }
@@ -53,9 +57,9 @@ impl<S: Source> Report<'_, S> {
     }
 
     fn succeeded(&self, mut object: S, success: Success) -> Outcome<S> {
-        let interval = object.interval().map_or(std::time::Duration::ZERO, |interval| interval.to_std());
+        let interval = object.interval().map_or(DEFAULT_INTERVAL, weir_api::Duration::to_std);
         let generation = self.generation();
-        let message = S::stored_message(&success);
+        let message = (self.stored_message)(&success);
         let reason = success.reason.unwrap_or(reason::SUCCEEDED);
         let parts = object.status_mut();
         parts.conditions.retain(|condition| !is_failure(condition));

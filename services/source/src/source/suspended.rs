@@ -11,7 +11,7 @@ const MESSAGE: &str = "artifact disappeared from storage, resume the object to f
 
 /// The object as it should be shown: its newest generation was seen; an artifact whose file is gone, as after a restart
 /// on an empty disk, is no longer advertised (SRC deviation 23). None when nothing was ever said of it.
-pub(crate) async fn suspended<S: Source>(storage: &Storage, object: &S) -> Option<S> {
+pub(super) async fn suspended<S: Source>(storage: &Storage, object: &S) -> Option<S> {
     if object.conditions().is_empty() {
         return None;
     }

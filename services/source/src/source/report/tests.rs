@@ -32,8 +32,14 @@ fn success(digest: &str) -> Success {
 
 fn report(before: &GitRepository, result: Result<Success, Failure>) -> Outcome<GitRepository> {
     let found = if before.artifact().is_some() { Found::Whole } else { Found::Nothing };
-    let report =
-        Report { before, found: &found, collected: 0, progress: progress(before, &found), now: now() };
+    let report = Report {
+        before,
+        found: &found,
+        collected: 0,
+        progress: progress(before, &found),
+        stored_message,
+        now: now(),
+    };
     report.outcome(before.clone(), result)
 }
 
@@ -158,4 +164,8 @@ fn kinds_may_have_reasons_of_their_own() {
         [("Ready", "True", "ChartPullSucceeded", 1), ("ArtifactInStorage", "True", "ChartPullSucceeded", 1)];
     assert_eq!(conditions(&outcome.object), expected(&lines));
     assert_eq!(events(&outcome), ["ChartPullSucceeded", "GitOperationSucceeded"]);
+}
+
+fn stored_message(success: &Success) -> String {
+    format!("stored artifact for revision '{}'", success.artifact.revision)
 }
