@@ -174,17 +174,21 @@ fn check_bot_commit(task_tool: &TaskTool, parent: &str) -> Result<()> {
     Ok(())
 }
 
+/// What C7 shows, in the words of today (docs/adr/0006-texts-of-get.md).
 async fn check_printed(task_tool: &TaskTool) -> Result<()> {
     let world = &task_tool.world;
     let commit = task_tool.repo.head("main")?;
     let automations = world.api("ImageUpdateAutomation", "flux-system").await?;
     let pushed = |object: Option<&DynamicObject>| {
-        object.is_some_and(|object| object.data["status"]["lastPushCommit"] == commit.as_str())
+        object.is_some_and(|object| {
+            let status = &object.data["status"];
+            status["lastPushCommit"] == commit.as_str() && status["lastPushTime"].is_string()
+        })
     };
     wait_for(&automations, "task-tool", "the push in its status", DEADLINE, pushed).await?;
 
     let printed = world.weir.cli(&["get", "image", "repository"]).await?;
-    assert!(printed.contains("found 3 tags"), "{printed}");
+    assert!(printed.contains("successful scan: found 3 tags with checksum"), "{printed}");
     let printed = world.weir.cli(&["get", "image", "policy"]).await?;
     assert!(printed.contains("resolved to 1.1.1"), "{printed}");
     let printed = world.weir.cli(&["get", "image", "update"]).await?;
