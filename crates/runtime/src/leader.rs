@@ -49,10 +49,11 @@ impl Election {
     pub async fn acquire(&self, client: &kube::Client, stop: &CancellationToken) -> bool {
         let mut observed = Observed::default();
         loop {
-            match self.try_hold(client, &mut observed).await {
-                Ok(true) => return true,
-                Ok(false) => {}
-                Err(error) => tracing::warn!(lease = self.lease, %error, "lease not readable"),
+            match tokio::time::timeout(self.renew_deadline, self.try_hold(client, &mut observed)).await {
+                Ok(Ok(true)) => return true,
+                Ok(Ok(false)) => {}
+                Ok(Err(error)) => tracing::warn!(lease = self.lease, %error, "lease not readable"),
+                Err(_) => tracing::warn!(lease = self.lease, "no answer about the lease"),
             }
             if stop.run_until_cancelled(tokio::time::sleep(self.retry_period)).await.is_none() {
                 return false;
@@ -71,13 +72,13 @@ impl Election {
                 }
                 return true;
             }
-            match self.try_hold(client, &mut observed).await {
-                Ok(true) => renewed = Instant::now(),
-                Ok(false) => return false,
-                Err(error) => tracing::warn!(lease = self.lease, %error, "lease not renewed"),
-            }
-            if renewed.elapsed() > self.renew_deadline {
-                return false;
+            // An API server that takes requests and never answers must not keep two replicas leading.
+            match tokio::time::timeout_at(renewed + self.renew_deadline, self.try_hold(client, &mut observed))
+                .await
+            {
+                Ok(Ok(true)) => renewed = Instant::now(),
+                Ok(Ok(false)) | Err(_) => return false,
+                Ok(Err(error)) => tracing::warn!(lease = self.lease, %error, "lease not renewed"),
             }
         }
     }

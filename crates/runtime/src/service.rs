@@ -69,8 +69,8 @@ pub enum ServiceError {
     /// The gRPC server failed.
     #[error(transparent)]
     Grpc(#[from] GrpcError),
-    /// Another replica has taken the Lease.
-    #[error("leadership lost: lease '{0}' is held by another replica")]
+    /// The Lease could not be renewed, or another replica has taken it.
+    #[error("leadership lost: lease '{0}' was not renewed in time, or another replica holds it")]
     LeaseLost(String),
     /// Something of the service's own.
     #[error("{0}")]

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use weir_runtime::leader::Election;
-use weir_testkit::ControlPlane;
+use weir_testkit::{ControlPlane, Fault, FaultProxy};
 
 fn election(namespace: &str, identity: &str) -> Election {
     Election {
@@ -48,4 +48,30 @@ async fn a_lease_taken_by_another_is_lost() {
     let patch = serde_json::json!({ "spec": { "holderIdentity": thief.identity } });
     leases.patch(&first.lease, &Default::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
     assert!(!first.hold(&client, &never).await);
+}
+
+/// Refused and unanswered requests alike: another replica leads by then.
+#[rstest::rstest]
+#[case::refused(&[Fault::Away])]
+#[case::unanswered(&[Fault::Away, Fault::Silent])]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_cannot_be_renewed_is_lost_after_the_deadline(#[case] faults: &[Fault]) {
+    let plane = ControlPlane::shared().await.unwrap();
+    let namespace = plane.unique_namespace("leader").await.unwrap();
+    let upstream = plane.server().trim_start_matches("https://").trim_end_matches('/');
+    let proxy = FaultProxy::tcp(upstream).await.unwrap();
+    let kubeconfig =
+        std::fs::read_to_string(plane.kubeconfig_path()).unwrap().replace(upstream, &proxy.address());
+    let kubeconfig = kube::config::Kubeconfig::from_yaml(&kubeconfig).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+    let client = kube::Client::try_from(config).unwrap();
+
+    let election = Election { renew_deadline: Duration::from_secs(2), ..election(&namespace, "first") };
+    let never = CancellationToken::new();
+    assert!(election.acquire(&client, &never).await);
+    for fault in faults {
+        proxy.set(*fault);
+    }
+    let kept = tokio::time::timeout(Duration::from_secs(20), election.hold(&client, &never)).await;
+    assert_eq!(kept.ok(), Some(false));
 }
