@@ -1,10 +1,13 @@
 # `make demo` shows Weir at work, `make test` tests it; both build what they need. Debug builds are always of the whole workspace: with
 # one set of features nothing is compiled twice (DEP-CI-4).
 .DEFAULT_GOAL := help
-.PHONY: help build release control-plane test demo bench bench-build bench-source lint
+.PHONY: help tools build release control-plane test demo bench bench-build bench-source lint
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+tools: ## Install the programs that builds and tests need, or say which.
+	@e2e/tools
 
 build: ## Build everything, unoptimised.
 	cargo build --bins
@@ -16,10 +19,10 @@ release: ## Put all binaries into target/release/.
 control-plane: ## Build or find the control-plane program; its path is the last line.
 	@e2e/control-plane/build
 
-test: control-plane ## Run all tests, the scenarios on a real control plane among them.
+test: tools control-plane ## Run all tests, the scenarios on a real control plane among them.
 	cargo test --workspace --no-fail-fast
 
-demo: control-plane ## Show the whole loop on a throw-away control plane; KEEP=1 leaves it running.
+demo: tools control-plane ## Show the whole loop on a throw-away control plane; KEEP=1 leaves it running.
 	cargo build --bins
 	cargo run -q --bin demo
 

@@ -1,5 +1,5 @@
-// Pins the bucket servers that tests start: `go tool gofakes3` and `go tool fake-gcs-server` build them once and keep them in Go's cache.
-module weir.dev/e2e/bucket-servers
+// Pins the servers in Go that tests start; `find` builds each once.
+module weir.dev/e2e/servers
 
 go 1.26
 

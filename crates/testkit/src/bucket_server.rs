@@ -8,6 +8,7 @@ use std::time::Duration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder};
 
+use crate::program::find;
 use crate::{Error, Folder, Process, eventually, free_port};
 
 pub use azure::{AZURITE_ACCOUNT, AZURITE_KEY};
@@ -49,7 +50,7 @@ impl BucketServer {
     /// # Errors
     /// When it does not get ready in time.
     pub async fn start(program: BucketProgram) -> Result<Option<Self>, Error> {
-        let path = match program::find(program).await {
+        let path = match find(program::name(program)).await {
             Ok(path) => path,
             Err(error) => {
                 eprintln!("{program:?} is not available, nothing is tested against it: {error}");

@@ -5,6 +5,7 @@
 //!        │      ├────────▶ Registry ─────▶ distribution                                   (child process)
 //!        │      ├────────▶ BucketServer ─▶ moto, gofakes3, fake-gcs-server, azurite       (child process)
 //!        │      ├────────▶ SshGitServer ─▶ sshd                                           (child process)
+//!        │      ├────────▶ DulwichServer ▶ dulwich, another implementation of Git         (child process)
 //!        │      └────────▶ GitServer, WebhookSink, Proxy, Server                          (tasks of the test's runtime)
 //!        └──pipe──▶ keeper (sh): when the pipe closes, kills every child and removes every folder
 //! ```
@@ -27,6 +28,7 @@ mod notation;
 pub mod object;
 mod port;
 mod process;
+mod program;
 mod proxy;
 mod registry;
 mod server;
@@ -41,7 +43,10 @@ pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions
 pub use error::Error;
 pub use fault_proxy::{Fault, FaultProxy};
 pub use folder::{Folder, repo_path};
-pub use git::{Change, CommitInfo, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshGitServer, SshKey};
+pub use git::{
+    Change, CommitInfo, DulwichServer, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshGitServer,
+    SshKey,
+};
 pub use keeper::watched_processes;
 pub use notation::{NotationCertificate, NotationSigner};
 pub use port::free_port;

@@ -1,34 +1,17 @@
-//! Where the servers' programs come from, and how they are started.
+//! Names of the servers' programs, and how they are started.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::BucketProgram;
-use crate::{Error, repo_path};
 
-/// Finds a program; Go's are built and azurite is installed once for this machine.
-pub(super) async fn find(program: BucketProgram) -> Result<PathBuf, Error> {
-    let name = match program {
+/// The name by which `e2e/servers/find` knows a program.
+pub(super) fn name(program: BucketProgram) -> &'static str {
+    match program {
         BucketProgram::Moto => "moto",
         BucketProgram::GoFakeS3 => "gofakes3",
         BucketProgram::FakeGcs => "fake-gcs-server",
         BucketProgram::Azurite => "azurite",
-    };
-    let script = repo_path("e2e/bucket-servers/find");
-    let shown = format!("{} {name}", script.display());
-    let output = tokio::process::Command::new(&script)
-        .arg(name)
-        .output()
-        .await
-        .map_err(|source| Error::Spawn { program: shown.clone(), source })?;
-    let printed = String::from_utf8_lossy(&output.stdout);
-    match printed.lines().last() {
-        Some(path) if output.status.success() => Ok(PathBuf::from(path)),
-        _ => Err(Error::Command {
-            command: shown,
-            status: output.status.to_string(),
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }),
     }
 }
 

@@ -1,0 +1,65 @@
+use std::process::Command;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+
+use super::GitRepo;
+use crate::program::find;
+use crate::{Error, Folder, Process, eventually, free_port};
+
+/// Python takes a second to start; the rest is for a busy machine.
+const READY_DEADLINE: Duration = Duration::from_secs(60);
+
+/// One repository served over smart HTTP by dulwich, so that not only Git's own habits are relied on.
+#[derive(Debug)]
+pub struct DulwichServer {
+    _process: Process,
+    port: u16,
+    repository: GitRepo,
+    _folder: Folder,
+}
+
+impl DulwichServer {
+    /// Starts the server with an empty repository; nothing, and a line that says why, when this machine cannot have dulwich.
+    ///
+    /// # Errors
+    /// When it does not get ready in time.
+    pub async fn start() -> Result<Option<Self>, Error> {
+        let program = match find("dulwich").await {
+            Ok(program) => program,
+            Err(error) => {
+                eprintln!("dulwich is not available, nothing is tested against it: {error}");
+                return Ok(None);
+            }
+        };
+        let folder = Folder::new("dulwich")?;
+        let repository = GitRepo::create(&folder.join("served.git"))?;
+        let port = free_port()?;
+        let mut command = Command::new(program);
+        command.args(["web-daemon", "-l", "127.0.0.1", "-p", &port.to_string()]).arg(folder.path());
+        let mut process = Process::start("dulwich", &mut command, &folder.join("log"))?;
+        eventually("dulwich to listen", READY_DEADLINE, || {
+            let running = process.check_running();
+            async move {
+                match running {
+                    Err(error) => Some(Err(error)),
+                    Ok(()) => TcpStream::connect(("127.0.0.1", port)).await.ok().map(|_| Ok(())),
+                }
+            }
+        })
+        .await??;
+        Ok(Some(Self { _process: process, port, repository, _folder: folder }))
+    }
+
+    /// What is served.
+    #[must_use]
+    pub fn repository(&self) -> &GitRepo {
+        &self.repository
+    }
+
+    /// The URL of the repository, whose path is that of the folder.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}{}", self.port, self.repository.path().display())
+    }
+}
