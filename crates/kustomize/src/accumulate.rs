@@ -13,6 +13,7 @@ use crate::error::Context;
 use crate::kustomization::Kustomization;
 use crate::loader::Loader;
 use crate::origin::Origin;
+use crate::remote::RemoteError;
 use crate::resmap::ResMap;
 use crate::vars::BoundVars;
 use crate::{Error, config, generate, input, plugin, transform};
@@ -73,9 +74,15 @@ impl Target {
     ) -> Result<Accumulator, Error> {
         for reference in references {
             let Err(file_error) = self.add_file(build, &mut accumulated, reference) else { continue };
-            let loader = match self.loader.enter(&build.files, reference) {
+            if file_error.remote().is_some_and(RemoteError::is_final) {
+                return Err(file_error);
+            }
+            let loader = match self.loader.enter(build, reference) {
                 Ok(loader) => loader,
-                Err(_) if file_error.is_malformed_yaml() => return Err(file_error),
+                // A repository that did not answer in time may be what was meant.
+                Err(error) if file_error.is_malformed_yaml() && !error.is_timeout() => {
+                    return Err(file_error);
+                }
                 Err(error) => return Err(error.context(format!("accumulation err='{file_error}'"))),
             };
             accumulated = self
@@ -97,7 +104,7 @@ impl Target {
         let documents = build.files.documents(&path, reference).context(loading)?;
         let mut resources = input::resources(documents).context(loading)?;
         if build.is_tracking {
-            let origin = Origin::file(&path, &build.root);
+            let origin = Origin::resource(reference, &path, self.loader.home(&build.root));
             resources.iter_mut().for_each(|resource| resource.track(&origin));
         }
         for resource in resources {
@@ -144,7 +151,7 @@ impl Target {
         for reference in references {
             let loader = self
                 .loader
-                .enter(&build.files, reference)
+                .enter(build, reference)
                 .map_err(|error| error.context(format!("loader.New '{reference}'")))?;
             accumulated = self
                 .add_directory(build, accumulated, loader, Role::Component)

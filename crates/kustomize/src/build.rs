@@ -1,5 +1,6 @@
 //! One build: what its steps share, and their order at the root (KZ-107).
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use crate::files::Files;
 use crate::fs::{FileSystem, MemoryFs, RelPath};
 use crate::kustomization::Kustomization;
 use crate::loader::Loader;
+use crate::remote::without_secrets;
 use crate::resource::Resource;
 use crate::schema::Schema;
 use crate::{CustomSchema, Error, Options, Output, Reorder, Warning, finish, hash, order, reference, vars};
@@ -34,7 +36,7 @@ pub(crate) struct Build<'b> {
 /// # Errors
 /// Anything from a missing file to a patch without target; the message tells the steps and files that led there.
 pub fn build(fs: &dyn FileSystem, directory: &RelPath, options: &Options) -> Result<Output, Error> {
-    guarded(|| run(fs, directory, None, options))
+    discreet(guarded(|| run(fs, directory, None, options)))
 }
 
 /// Builds `kustomization` as if it were the file in `directory`; a file that is there is not read.
@@ -47,7 +49,15 @@ pub fn build_kustomization(
     kustomization: Kustomization,
     options: &Options,
 ) -> Result<Output, Error> {
-    guarded(|| run(fs, directory, Some(kustomization), options))
+    discreet(guarded(|| run(fs, directory, Some(kustomization), options)))
+}
+
+/// Messages repeat references as they are written, secrets included; what leaves a build has none.
+fn discreet(result: Result<Output, Error>) -> Result<Output, Error> {
+    result.map_err(|error| match without_secrets(&error.to_string()) {
+        Cow::Owned(text) if text != error.to_string() => Error::Discreet(text),
+        _ => error,
+    })
 }
 
 /// Turns a panic into an error: a build shares nothing that it could leave half-changed.
@@ -65,7 +75,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
 /// The file is not YAML, or holds something that is no resource.
 pub fn validate_manifest(path: &RelPath, content: Vec<u8>, options: &Options) -> Result<usize, Error> {
     let nothing = MemoryFs::new();
-    let files = Files::new(&nothing, options.limits);
+    let files = Files::new(&nothing, options);
     let documents = files.parse(path.to_string(), content, &path.to_string())?;
     Ok(crate::input::resources(documents)?.len())
 }
@@ -76,7 +86,7 @@ fn run(
     given: Option<Kustomization>,
     options: &Options,
 ) -> Result<Output, Error> {
-    let files = Files::new(fs, options.limits);
+    let files = Files::new(fs, options);
     let loader = Loader::start(&files, directory)?;
     let mut build = Build {
         files,

@@ -11,6 +11,7 @@ use crate::patch::PatchError;
 use crate::path::PathError;
 use crate::plugin::PluginError;
 use crate::reference::ReferenceError;
+use crate::remote::RemoteError;
 use crate::replacement::ReplacementError;
 use crate::schema::SchemaError;
 use crate::selector::SelectorError;
@@ -73,9 +74,6 @@ pub enum Error {
     /// More resources than the cap.
     #[error("more than {0} resources in one build")]
     TooManyResources(usize),
-    /// A reference to a remote base or file while those are off (KZ-316).
-    #[error("remote resource '{0}' is not allowed: remote bases are disabled")]
-    Remote(String),
     /// A directory without kustomization file (KZ-201).
     #[error(
         "unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{0}'"
@@ -192,6 +190,12 @@ pub enum Error {
     /// See [`ReferenceError`].
     #[error(transparent)]
     Reference(#[from] ReferenceError),
+    /// See [`RemoteError`].
+    #[error(transparent)]
+    Remote(Box<RemoteError>),
+    /// A failure whose message named secrets of URLs; they are left out.
+    #[error("{0}")]
+    Discreet(String),
     /// See [`ReplacementError`].
     #[error(transparent)]
     Replacement(Box<ReplacementError>),
@@ -222,6 +226,7 @@ boxed!(
     Decode(DecodeError),
     Generate(GenerateError),
     Patch(PatchError),
+    Remote(RemoteError),
     Replacement(ReplacementError),
 );
 
@@ -252,6 +257,20 @@ impl Error {
             Self::Step { cause, .. } => cause.is_malformed_yaml(),
             Self::MalformedYaml { .. } => true,
             _ => false,
+        }
+    }
+
+    /// Whether a remote did not answer in time.
+    pub(crate) fn is_timeout(&self) -> bool {
+        self.remote().is_some_and(RemoteError::is_timeout)
+    }
+
+    /// What is wrong with a remote reference, if that is the root of the failure.
+    pub fn remote(&self) -> Option<&RemoteError> {
+        match self {
+            Self::Step { cause, .. } => cause.remote(),
+            Self::Remote(error) => Some(error),
+            _ => None,
         }
     }
 

@@ -9,7 +9,8 @@ use weir_yaml::{Limits, Node, Source, parse_documents};
 
 use crate::fs::{FileKind, FileSystem, FsError, RelPath};
 use crate::kustomization::{Kustomization, UnknownFields};
-use crate::{Error, ReadSet, Seen};
+use crate::remote::{Fetched, GitUrl, RemoteError};
+use crate::{Error, Options, ReadSet, Seen};
 
 /// Files up to this size stay parsed, since bases are often reached through many overlays; larger ones are read
 /// again if they are reached twice, because keeping their nodes would double the memory of a build.
@@ -21,6 +22,7 @@ const CACHED_BYTES: usize = 32 << 20;
 /// The file system of one build.
 pub(crate) struct Files<'f> {
     fs: &'f dyn FileSystem,
+    fetched: Fetched,
     limits: Limits,
     seen: RefCell<BTreeMap<RelPath, Seen>>,
     documents: RefCell<HashMap<RelPath, Rc<Vec<Node>>>>,
@@ -29,10 +31,11 @@ pub(crate) struct Files<'f> {
 }
 
 impl<'f> Files<'f> {
-    pub(crate) fn new(fs: &'f dyn FileSystem, limits: Limits) -> Self {
+    pub(crate) fn new(fs: &'f dyn FileSystem, options: &Options) -> Self {
         Self {
             fs,
-            limits,
+            fetched: Fetched::new(options.remote.clone()),
+            limits: options.limits,
             seen: RefCell::default(),
             documents: RefCell::default(),
             kustomizations: RefCell::default(),
@@ -47,11 +50,14 @@ impl<'f> Files<'f> {
 
     /// What the build has looked at.
     pub(crate) fn into_read_set(self) -> ReadSet {
-        ReadSet::new(self.seen.into_inner())
+        ReadSet::new(self.seen.into_inner(), self.fetched.is_used())
     }
 
     /// Where a path leads; the answer becomes part of the read-set.
     pub(crate) fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+        if Fetched::holds(path) {
+            return self.fetched.resolve(path);
+        }
         let resolved = self.fs.resolve(path);
         match &resolved {
             Ok((_, FileKind::Directory)) => self.saw(path, Seen::Directory),
@@ -68,9 +74,23 @@ impl<'f> Files<'f> {
 
     /// The bytes of a file.
     pub(crate) fn read(&self, path: &RelPath) -> Result<Vec<u8>, FsError> {
-        let content = self.fs.read(path, self.limits.bytes as u64)?;
+        let limit = self.limits.bytes as u64;
+        if Fetched::holds(path) {
+            return self.fetched.read(path, limit);
+        }
+        let content = self.fs.read(path, limit)?;
         self.saw(path, Seen::File { sha256: Sha256::digest(&content).into() });
         Ok(content)
+    }
+
+    /// Fetches the repository that a URL names, unless it is there; its root.
+    pub(crate) fn repository(&self, url: &GitUrl) -> Result<RelPath, RemoteError> {
+        self.fetched.repository(url)
+    }
+
+    /// Fetches the file that a URL leads to, unless it is there.
+    pub(crate) fn download(&self, url: &str) -> Result<RelPath, RemoteError> {
+        self.fetched.download(url, self.limits.bytes as u64)
     }
 
     /// The documents of a YAML file. `reference` is how the file was referred to, for messages.

@@ -106,5 +106,22 @@ pub enum FsError {
     },
 }
 
+impl FsError {
+    /// The error as it reads where the tree is shown below `root`.
+    pub(crate) fn below(self, root: &RelPath) -> Self {
+        match self {
+            Self::Escapes { operation, path, .. } => {
+                let path = format!("{root}/{}", path.trim_start_matches('/'));
+                Self::Escapes { operation, path, root: root.to_string() }
+            }
+            Self::NotFound { path } => Self::NotFound { path: path.below(root) },
+            Self::IsDirectory { path } => Self::IsDirectory { path: path.below(root) },
+            Self::NotADirectory { path } => Self::NotADirectory { path: path.below(root) },
+            Self::TooLarge { path, limit } => Self::TooLarge { path: path.below(root), limit },
+            Self::Io { path, cause } => Self::Io { path: path.below(root), cause },
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

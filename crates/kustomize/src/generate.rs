@@ -128,7 +128,8 @@ fn absorb_built_in(
     name: &str,
     mut made: Resource,
 ) -> Result<(), Error> {
-    made.origin = build.is_tracking.then(|| Origin::builtin(&target.file, &build.root, name));
+    made.origin =
+        build.is_tracking.then(|| Origin::builtin(&target.file, target.loader.home(&build.root), name));
     absorb::into(accumulated, made, build.schema()).context(merging)
 }
 

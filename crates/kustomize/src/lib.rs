@@ -3,7 +3,8 @@
 //!
 //! [`build`] reads the kustomization file of a directory; [`build_kustomization`] takes a [`Kustomization`] that the
 //! caller has made or changed. A build is a pure function of its files and [`Options`]: no processes, no network, no
-//! state shared between builds. [`Output::read_set`] tells which files decided the result.
+//! state shared between builds; what lies elsewhere is fetched by the [`Remote`] of the options, or refused.
+//! [`Output::read_set`] tells which files decided the result.
 //!
 //! How a build runs: [`accumulate`](mod@accumulate) walks the tree of kustomizations; at each level resources are
 //! loaded (`input`), generated (`generate`) and transformed (`transform`). At the root, names get their hashes,
@@ -37,6 +38,7 @@ mod path;
 mod plugin;
 mod read_set;
 mod reference;
+mod remote;
 mod replacement;
 mod resmap;
 mod resource;
@@ -64,6 +66,7 @@ pub use path::PathError;
 pub use plugin::PluginError;
 pub use read_set::{ReadSet, Seen};
 pub use reference::ReferenceError;
+pub use remote::{Answer, FetchError, GitUrl, GitUrlError, Remote, RemoteError};
 pub use replacement::ReplacementError;
 pub use resource::Resource;
 pub use schema::SchemaError;

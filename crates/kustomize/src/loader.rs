@@ -2,10 +2,13 @@
 
 use std::rc::Rc;
 
+use crate::build::Build;
 use crate::error::NotADirectory;
 use crate::files::Files;
 use crate::fs::{FileKind, FsError, RelPath};
-use crate::{Error, LoadRestriction};
+use crate::origin::Home;
+use crate::remote::{Fetched, GitUrl, GitUrlError, RemoteError, is_url};
+use crate::{Error, LoadRestriction, Warning};
 
 /// How deep bases may nest (KZ-322). Real trees have fewer than ten levels.
 const MAX_LEVELS: usize = 100;
@@ -14,15 +17,26 @@ const MAX_LEVELS: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Loader {
     root: RelPath,
+    /// The repository that the directory is in, unless it is a local one.
+    repository: Option<Rc<Repository>>,
     referrer: Option<Rc<Loader>>,
     level: usize,
+}
+
+/// A repository that was fetched.
+#[derive(Debug)]
+struct Repository {
+    url: GitUrl,
+    folder: RelPath,
 }
 
 impl Loader {
     /// Starts at the directory of the build.
     pub(crate) fn start(files: &Files<'_>, directory: &RelPath) -> Result<Rc<Self>, Error> {
         let root = resolve_directory(files, directory)?;
-        Ok(Rc::new(Self { root, referrer: None, level: 0 }))
+        let loader = Self { root, repository: None, referrer: None, level: 0 };
+        loader.check_reach(&loader.root)?;
+        Ok(Rc::new(loader))
     }
 
     /// The directory, symlinks resolved.
@@ -30,14 +44,33 @@ impl Loader {
         &self.root
     }
 
+    /// Where origins count from in a build of `directory`.
+    pub(crate) fn home<'h>(&'h self, directory: &'h RelPath) -> Home<'h> {
+        match &self.repository {
+            Some(repository) => Home { root: &repository.folder, repository: Some(&repository.url) },
+            None => Home { root: directory, repository: None },
+        }
+    }
+
     /// Goes to a base or component (KZ-304).
-    pub(crate) fn enter(self: &Rc<Self>, files: &Files<'_>, reference: &str) -> Result<Rc<Self>, Error> {
+    pub(crate) fn enter(self: &Rc<Self>, build: &Build<'_>, reference: &str) -> Result<Rc<Self>, Error> {
         if reference.is_empty() {
             return Err(Error::EmptyRoot);
         }
-        if is_remote(reference) {
-            return Err(Error::Remote(reference.to_owned()));
+        if self.level >= MAX_LEVELS {
+            return Err(Error::TooManyLevels(MAX_LEVELS));
         }
+        let (root, repository) = match GitUrl::parse(reference) {
+            Ok(url) => self.fetch(build, url)?,
+            Err(error @ GitUrlError::Exits(_)) => return Err(RemoteError::from(error).into()),
+            // A path, then.
+            Err(_) => (self.follow(&build.files, reference)?, self.repository.clone()),
+        };
+        Ok(Rc::new(Self { root, repository, referrer: Some(Rc::clone(self)), level: self.level + 1 }))
+    }
+
+    /// The directory that a path leads to.
+    fn follow(&self, files: &Files<'_>, reference: &str) -> Result<RelPath, Error> {
         if reference.starts_with('/') {
             return Err(Error::AbsoluteRoot(reference.to_owned()));
         }
@@ -45,21 +78,59 @@ impl Loader {
         if reference.split('/').any(|segment| segment != ".." && segment.contains("..")) {
             return Err(Error::AmbiguousPath { path: reference.to_owned(), resolved: path });
         }
+        // Before anything is asked of a place that a repository has no business with, and after links have been followed.
+        self.check_reach(&path)?;
         let root = resolve_directory(files, &path)?;
-        let mut visited = Some(self);
-        while let Some(loader) = visited {
-            if loader.root.is_in_or_below(&root) {
-                return Err(Error::Cycle { candidate: root, visited: loader.root.clone() });
+        self.check_reach(&root)?;
+        for visited in self.way() {
+            if visited.root.is_in_or_below(&root) {
+                return Err(Error::Cycle { candidate: root, visited: visited.root.clone() });
             }
-            visited = loader.referrer.as_ref();
         }
-        if self.level >= MAX_LEVELS {
-            return Err(Error::TooManyLevels(MAX_LEVELS));
-        }
-        Ok(Rc::new(Self { root, referrer: Some(Rc::clone(self)), level: self.level + 1 }))
+        Ok(root)
     }
 
-    /// The file that a reference means, checked against the load restriction (KZ-302).
+    /// The directory that a Git URL leads to (KZ-314).
+    fn fetch(&self, build: &Build<'_>, url: GitUrl) -> Result<(RelPath, Option<Rc<Repository>>), Error> {
+        for repository in self.way().filter_map(|loader| loader.repository.as_ref()) {
+            if repository.url.raw.starts_with(&url.raw) {
+                return Err(RemoteError::Cycle { new: url.raw, previous: repository.url.raw.clone() }.into());
+            }
+        }
+        let folder = build.files.repository(&url)?;
+        if url.is_forced() {
+            build.warn(Warning::ForcedGit(url.raw.clone()));
+        }
+        let path = folder.join(&url.path)?;
+        let root = match build.files.resolve(&path) {
+            Ok((root, FileKind::Directory)) => root,
+            Ok((file, FileKind::File)) => return Err(RemoteError::IsFile { path, file }.into()),
+            Err(FsError::Escapes { .. }) => {
+                return Err(RemoteError::OutsideRepository { path, repository: folder }.into());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Ok((root, Some(Rc::new(Repository { url, folder }))))
+    }
+
+    /// This loader and those that led to it.
+    fn way(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |loader| loader.referrer.as_deref())
+    }
+
+    /// Checks that a path is one that this directory may name: in its own repository, or a local one (KZ-321).
+    fn check_reach(&self, path: &RelPath) -> Result<(), RemoteError> {
+        match &self.repository {
+            Some(repository) if !path.is_in_or_below(&repository.folder) => {
+                let (base, repository) = (path.clone(), repository.folder.clone());
+                Err(RemoteError::LeavesRepository { base, repository })
+            }
+            None if Fetched::holds(path) => Err(RemoteError::Reserved(path.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// The file that a reference means, checked against the load restriction (KZ-302); fetched if it is a URL (KZ-310).
     pub(crate) fn locate(
         &self,
         files: &Files<'_>,
@@ -67,18 +138,23 @@ impl Loader {
         restriction: LoadRestriction,
     ) -> Result<RelPath, Error> {
         if is_url(reference) {
-            return Err(Error::Remote(reference.to_owned()));
+            return Ok(files.download(reference)?);
         }
         let outside = |file| Error::OutsideRoot { file, root: self.root.clone() };
         if reference.starts_with('/') {
             return Err(outside(RelPath::new(reference)?));
         }
         let path = self.root.join(reference)?;
+        if self.check_reach(&path).is_err() {
+            return Err(outside(path));
+        }
         let (real, kind) = files.resolve(&path)?;
         if kind == FileKind::Directory {
             return Err(FsError::IsDirectory { path }.into());
         }
-        if restriction == LoadRestriction::RootOnly && !real.is_in_or_below(&self.root) {
+        // In repositories whatever the option says (KZ-314).
+        let is_restricted = restriction == LoadRestriction::RootOnly || self.repository.is_some();
+        if is_restricted && !real.is_in_or_below(&self.root) {
             return Err(outside(real));
         }
         Ok(path)
@@ -101,48 +177,5 @@ fn resolve_directory(files: &Files<'_>, path: &RelPath) -> Result<RelPath, Error
         Ok((root, FileKind::Directory)) => Ok(root),
         Ok((file, FileKind::File)) => Err(Error::Directory(NotADirectory::IsFile(file))),
         Err(cause) => Err(Error::Directory(NotADirectory::Unreachable(cause))),
-    }
-}
-
-/// Whether a file reference is an HTTP URL (KZ-310).
-fn is_url(reference: &str) -> bool {
-    ["http://", "https://"].iter().any(|scheme| starts_with_ignoring_case(reference, scheme))
-}
-
-/// Whether a base reference is a URL or a Git repository (KZ-311).
-fn is_remote(reference: &str) -> bool {
-    const SCHEMES: [&str; 7] =
-        ["http://", "https://", "ssh://", "file://", "git::", "github.com/", "github.com:"];
-    if SCHEMES.iter().any(|scheme| starts_with_ignoring_case(reference, scheme)) {
-        return true;
-    }
-    // scp style: user@host:path
-    let Some((user, rest)) = reference.split_once('@') else { return false };
-    let is_user = user.starts_with(|first: char| first.is_ascii_alphabetic())
-        && user.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    is_user && rest.split_once(':').is_some_and(|(host, _)| !host.contains('/'))
-}
-
-fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
-    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::is_remote;
-
-    #[rstest]
-    #[case("https://github.com/org/repo//path?ref=v1", true)]
-    #[case("GitHub.com/org/repo", true)]
-    #[case("git::https://example.com/repo.git", true)]
-    #[case("git@github.com:org/repo", true)]
-    #[case("file:///repo", true)]
-    #[case("../base", false)]
-    #[case("dir@v1/x", false)]
-    #[case("github.community/x", false)]
-    fn remote_references_are_told_from_paths(#[case] reference: &str, #[case] wanted: bool) {
-        assert_eq!(is_remote(reference), wanted);
     }
 }

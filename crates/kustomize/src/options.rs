@@ -1,10 +1,11 @@
 //! How a build is asked for, and what it gives back.
 
 use std::fmt;
+use std::sync::Arc;
 
 use weir_yaml::Limits;
 
-use crate::{Error, ReadSet, Resource};
+use crate::{Error, ReadSet, Remote, Resource};
 
 /// The final order of resources (KZ-102).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,6 +53,8 @@ pub struct Options {
     pub custom_schema: CustomSchema,
     /// Caps on each YAML file.
     pub limits: Limits,
+    /// What fetches remote bases and files. Without it they are refused (KZ-316).
+    pub remote: Option<Arc<dyn Remote>>,
 }
 
 impl Options {
@@ -64,6 +67,7 @@ impl Options {
             renames_namespaces: true,
             custom_schema: CustomSchema::Extends,
             limits: Limits::default(),
+            remote: None,
         }
     }
 
@@ -76,6 +80,7 @@ impl Options {
             renames_namespaces: true,
             custom_schema: CustomSchema::Replaces,
             limits: Limits::default(),
+            remote: None,
         }
     }
 }
@@ -118,6 +123,8 @@ pub enum Warning {
         /// The field to use.
         new: &'static str,
     },
+    /// A Git URL that starts with `git::` (KZ-311).
+    ForcedGit(String),
     /// Vars that no field refers to (KZ-1123).
     UnusedVars(Vec<String>),
     /// Sorting given both by the root and by the option; the root's counts (KZ-1301).
@@ -134,6 +141,9 @@ impl fmt::Display for Warning {
                     "# Warning: '{old}' is deprecated. Please use '{new}' instead. {experimental}Run 'kustomize edit \
                      fix' to update your Kustomization automatically."
                 )
+            }
+            Self::ForcedGit(url) => {
+                write!(f, "# Warning: 'git::' in front of '{url}' has no meaning; write the URL without it.")
             }
             Self::UnusedVars(names) => {
                 write!(f, "well-defined vars that were never replaced: {}", names.join(","))

@@ -5,6 +5,27 @@ use std::sync::Arc;
 use weir_yaml::{Map, Node, emit};
 
 use crate::fs::RelPath;
+use crate::remote::{GitUrl, is_url, without_secrets};
+
+/// Where the paths of origins count from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Home<'h> {
+    /// The directory of the build, or the root of a repository.
+    pub(crate) root: &'h RelPath,
+    /// The repository, if it is one.
+    pub(crate) repository: Option<&'h GitUrl>,
+}
+
+impl Home<'_> {
+    /// An origin that says no more than the repository.
+    fn origin(self) -> Origin {
+        let Some(url) = self.repository else { return Origin::default() };
+        let reference = url.reference.clone().unwrap_or_default();
+        // The annotation goes into the cluster.
+        let repo = without_secrets(&url.repository).into_owned();
+        Origin { repo, reference, ..Origin::default() }
+    }
+}
 
 /// A step in the life of a resource: the file it was loaded from, or the configuration that made or changed it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,19 +47,31 @@ pub(crate) struct ConfiguredBy {
 }
 
 impl Origin {
-    /// Loaded from a file, told relative to the directory of the build.
-    pub(crate) fn file(path: &RelPath, root: &RelPath) -> Arc<Self> {
-        Arc::new(Self { path: path.relative_to(root), ..Self::default() })
+    /// Loaded from a file.
+    pub(crate) fn file(path: &RelPath, home: Home<'_>) -> Arc<Self> {
+        Arc::new(Self { path: path.relative_to(home.root), ..home.origin() })
+    }
+
+    /// Loaded from what a reference leads to. URLs of files are told as if they were those of repositories, as the
+    /// reference does.
+    pub(crate) fn resource(reference: &str, path: &RelPath, home: Home<'_>) -> Arc<Self> {
+        if !is_url(reference) {
+            return Self::file(path, home);
+        }
+        Arc::new(match GitUrl::parse(reference) {
+            Ok(url) => Self { path: url.path.clone(), ..Home { repository: Some(&url), ..home }.origin() },
+            Err(_) => Self { path: without_secrets(reference).into_owned(), ..home.origin() },
+        })
     }
 
     /// Made or changed by a builtin named in the kustomization file `file`.
-    pub(crate) fn builtin(file: &RelPath, root: &RelPath, kind: &str) -> Arc<Self> {
+    pub(crate) fn builtin(file: &RelPath, home: Home<'_>, kind: &str) -> Arc<Self> {
         let configured_by = ConfiguredBy {
             api_version: "builtin".to_owned(),
             kind: kind.to_owned(),
             ..ConfiguredBy::default()
         };
-        Arc::new(Self { configured_in: file.relative_to(root), configured_by, ..Self::default() })
+        Arc::new(Self { configured_in: file.relative_to(home.root), configured_by, ..home.origin() })
     }
 
     fn fields(&self) -> Node {

@@ -153,7 +153,8 @@ fn load(build: &Build<'_>, target: &Target, references: &[String]) -> Result<Vec
             continue;
         };
         for mut resource in resources {
-            resource.origin = build.is_tracking.then(|| Origin::file(&target.file, &build.root));
+            resource.origin =
+                build.is_tracking.then(|| Origin::file(&target.file, target.loader.home(&build.root)));
             accumulated
                 .resources
                 .append(resource, build.schema())

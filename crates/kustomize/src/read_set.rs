@@ -22,15 +22,17 @@ pub enum Seen {
 
 /// Every path a build asked for, with what it found.
 ///
-/// A build is a function of its options and these answers: while they hold, its result holds.
+/// A build is a function of its options and these answers: while they hold, its result holds. What was fetched from
+/// elsewhere is not among them, because nobody knows whether it is still the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadSet {
     entries: BTreeMap<RelPath, Seen>,
+    has_fetched: bool,
 }
 
 impl ReadSet {
-    pub(crate) fn new(entries: BTreeMap<RelPath, Seen>) -> Self {
-        Self { entries }
+    pub(crate) fn new(entries: BTreeMap<RelPath, Seen>, has_fetched: bool) -> Self {
+        Self { entries, has_fetched }
     }
 
     /// Paths with what was found, in order of paths.
@@ -48,16 +50,18 @@ impl ReadSet {
         self.entries.is_empty()
     }
 
-    /// Whether a build from `fs` would find the same everywhere. Reads every file of the set.
+    /// Whether a build from `fs` would surely find the same everywhere: never, if it has fetched anything. Reads every file
+    /// of the set.
     pub fn still_holds(&self, fs: &dyn FileSystem) -> bool {
         let limit = weir_yaml::Limits::default().bytes as u64;
-        self.entries.iter().all(|(path, seen)| match (seen, fs.resolve(path)) {
-            (Seen::Missing, found) => found.is_err(),
-            (Seen::Directory, Ok((_, kind))) => kind == FileKind::Directory,
-            (Seen::File { sha256 }, Ok((_, FileKind::File))) => {
-                fs.read(path, limit).is_ok_and(|content| Sha256::digest(&content).as_slice() == sha256)
-            }
-            _ => false,
-        })
+        !self.has_fetched
+            && self.entries.iter().all(|(path, seen)| match (seen, fs.resolve(path)) {
+                (Seen::Missing, found) => found.is_err(),
+                (Seen::Directory, Ok((_, kind))) => kind == FileKind::Directory,
+                (Seen::File { sha256 }, Ok((_, FileKind::File))) => {
+                    fs.read(path, limit).is_ok_and(|content| Sha256::digest(&content).as_slice() == sha256)
+                }
+                _ => false,
+            })
     }
 }

@@ -73,8 +73,8 @@ struct Builtins<'t, 'b> {
 
 impl Builtins<'_, '_> {
     fn add(&mut self, name: &str, transformer: impl Transformer + 'static) {
-        let origin =
-            self.build.is_tracking.then(|| Origin::builtin(&self.target.file, &self.build.root, name));
+        let home = self.target.loader.home(&self.build.root);
+        let origin = self.build.is_tracking.then(|| Origin::builtin(&self.target.file, home, name));
         self.steps.push(Step { transformer: Box::new(transformer), origin });
     }
 

@@ -28,6 +28,11 @@ impl MemoryFs {
         Ok(memory)
     }
 
+    /// A file system with one file.
+    pub(crate) fn of_file(path: RelPath, content: Vec<u8>) -> Self {
+        Self { files: BTreeMap::from([(path, content)]) }
+    }
+
     /// Writes a file.
     ///
     /// # Errors

@@ -46,6 +46,16 @@ impl RelPath {
         Ok(Self(segments.join("/")))
     }
 
+    /// The entry of this name, which must be one.
+    pub(crate) fn child(&self, name: &str) -> Self {
+        Self(if self.0.is_empty() { name.to_owned() } else { format!("{}/{name}", self.0) })
+    }
+
+    /// This path, read from `root`.
+    pub(crate) fn below(&self, root: &Self) -> Self {
+        if self.0.is_empty() { root.clone() } else { root.child(&self.0) }
+    }
+
     /// The path without leading slash; empty for the root.
     pub fn as_str(&self) -> &str {
         &self.0

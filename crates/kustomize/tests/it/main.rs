@@ -9,6 +9,7 @@ mod memory;
 mod properties;
 mod read_set;
 mod reference;
+mod remote;
 
 use weir_kustomize::{Error, MemoryFs, Options, Output, RelPath, build};
 
