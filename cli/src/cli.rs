@@ -15,7 +15,7 @@ pub(crate) use cluster_flags::bearer_token;
 pub(crate) use global::Global;
 pub(crate) use verb::{OnKinds, Target, Verb};
 
-use crate::command::build::Build;
+use crate::command::build::{Build, Directory, Start};
 use crate::command::completion::Completion;
 use crate::command::get::Get;
 use crate::command::reconcile::Reconcile;
@@ -75,35 +75,36 @@ enum Command {
     /// Follow the status of objects live.
     Watch(Watch),
     /// Build a kustomization and print its resources.
-    Build(Build),
+    Build(Box<Build>),
     /// Print the script that completes commands in a shell.
     Completion(Completion),
     /// Print the versions of this command and of what runs in the cluster.
     Version(Version),
 }
 
-/// `weir build` alone: to put the tree of all verbs together takes longer than a small build.
+/// `weir build DIR` alone: to put the tree of all verbs together takes longer than a small build.
 #[derive(Parser)]
 struct BuildAlone {
     #[command(flatten)]
     _global: Global,
     #[command(flatten)]
-    build: Build,
+    directory: Directory,
 }
 
 impl BuildAlone {
     /// The build that this process is asked for, if it is one. What does not parse is for [`Cli`] to explain.
-    fn requested() -> Option<Build> {
+    fn requested() -> Option<Directory> {
         let mut arguments = std::env::args_os().skip(1);
         let verb = arguments.next().filter(|verb| verb == "build")?;
-        Some(Self::try_parse_from(std::iter::once(verb).chain(arguments)).ok()?.build)
+        let Self { directory, .. } = Self::try_parse_from(std::iter::once(verb).chain(arguments)).ok()?;
+        Some(directory).filter(|directory| !directory.is_a_kind())
     }
 }
 
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
     let result = match BuildAlone::requested() {
-        Some(build) => build.run(),
+        Some(directory) => directory.run(),
         None => match Cli::try_parse() {
             Ok(cli) => run(cli),
             Err(refused) => return explain(&refused),
@@ -121,7 +122,10 @@ pub(crate) fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<(), Error> {
     let Cli { global, command, .. } = cli;
     let with_cluster: BoxFuture<'_, _> = match command {
-        Command::Build(build) => return build.run(),
+        Command::Build(build) => match build.start() {
+            Start::Directory(directory) => return directory.run(),
+            Start::Kustomization(kustomization) => Box::pin(kustomization.run(&global)),
+        },
         Command::Completion(completion) => return completion.run(),
         Command::Get(OnKinds(get)) => Box::pin(get.run(&global)),
         Command::Reconcile(OnKinds(reconcile)) => Box::pin(reconcile.run(&global)),

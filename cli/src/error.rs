@@ -91,6 +91,26 @@ pub(crate) enum Error {
     /// The kustomization cannot be built.
     #[error("{0}")]
     Build(String),
+    /// `--path` is no directory (CLI-BLD01).
+    #[error("invalid resource path \"{0}\"")]
+    ResourcePath(String),
+    /// `--kustomization-file` is no file.
+    #[error("invalid kustomization file \"{0}\"")]
+    KustomizationFile(String),
+    /// `--dry-run` without anything that has a spec.
+    #[error("dry-run mode requires a kustomization file")]
+    DryRunWithoutFile,
+    /// The Kustomization is not in the cluster, or not in the file (CLI-BLD01).
+    #[error("failed to get kustomization object: {0}")]
+    KustomizationObject(String),
+    /// `--local-sources` lacks a source (CLI-BLD03).
+    #[error("cannot get local path for {source_ref} of kustomization {name}")]
+    LocalSource {
+        /// The source, as the flag has to name it.
+        source_ref: String,
+        /// The Kustomization.
+        name: String,
+    },
     /// There is no token to show to the services.
     #[error(
         "no bearer token: the kubeconfig has none for this user; give one with --token, for example --token \"$(kubectl create token <service account>)\""

@@ -1,17 +1,17 @@
-//! `weir build`: what `kustomize build` prints, byte for byte, by the engine that the kustomize service builds with.
+//! `weir build`: prints what a directory, or a Kustomization over a directory, comes to.
 
+mod directory;
 mod files;
+mod kustomization;
 
-use std::path::{Path, PathBuf};
+use clap::{Args, Subcommand};
 
-use clap::{Args, ValueEnum};
-use weir_kustomize::{LoadRestriction, Options, Output, RelPath, Reorder, RootedFs};
-
-use crate::error::Error;
-use crate::output::print;
+pub(crate) use directory::Directory;
+pub(crate) use kustomization::Kustomization;
 
 /// What to build.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
   # Print the resources of an overlay
   weir build clusters/prod
@@ -20,87 +20,38 @@ use crate::output::print;
   weir build clusters/prod --load-restrictor none --reorder none
 
   # Write each resource into a file of its own
-  weir build clusters/prod --output rendered/")]
+  weir build clusters/prod --output rendered/
+
+  # Print what the service would apply, with the local files instead of those of the source
+  weir build kustomization apps --path clusters/prod/apps")]
 pub(crate) struct Build {
-    /// Directory with a kustomization file.
-    #[arg(default_value = ".", value_name = "DIR")]
-    directory: PathBuf,
-    /// From where files may be read.
-    #[arg(long, value_enum, default_value_t = LoadRestrictor::RootOnly)]
-    load_restrictor: LoadRestrictor,
-    /// Order of the resources; legacy unless the kustomization file has sortOptions.
-    #[arg(long, value_enum)]
-    reorder: Option<Order>,
-    /// Add the label app.kubernetes.io/managed-by to every resource.
-    #[arg(long)]
-    enable_managedby_label: bool,
-    /// Write to this file, or one file a resource if it is a directory.
-    #[arg(short, long, value_name = "PATH")]
-    output: Option<PathBuf>,
+    #[command(subcommand)]
+    object: Option<Object>,
+    #[command(flatten)]
+    directory: Directory,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum LoadRestrictor {
-    /// The directory of the kustomization file that names them, and below.
-    #[value(name = "LoadRestrictionsRootOnly", alias = "root-only", alias = "rootOnly")]
-    RootOnly,
-    /// Anywhere.
-    #[value(name = "LoadRestrictionsNone", alias = "none")]
-    None,
+#[derive(Subcommand, Debug)]
+enum Object {
+    /// Build local files as a Kustomization of the cluster, or of a file, would be built.
+    #[command(alias = "ks")]
+    Kustomization(Kustomization),
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Order {
-    /// Namespaces and other kinds that the rest depends on first.
-    Legacy,
-    /// As they were loaded.
-    None,
+/// What a build needs to start.
+pub(crate) enum Start {
+    /// Nothing but files.
+    Directory(Directory),
+    /// Perhaps a cluster.
+    Kustomization(Kustomization),
 }
 
 impl Build {
-    /// Builds and prints.
-    pub(crate) fn run(self) -> Result<(), Error> {
-        let output = self.build()?;
-        for warning in &output.warnings {
-            eprintln!("{warning}");
-        }
-        let rendered = |error: weir_kustomize::Error| Error::Build(error.to_string());
-        match &self.output {
-            None => print(&output.to_yaml().map_err(rendered)?),
-            Some(path) if path.is_dir() => files::write_all(path, &output),
-            Some(path) => write(path, &output.to_yaml().map_err(rendered)?),
+    /// The build that the command line asks for.
+    pub(crate) fn start(self) -> Start {
+        match self.object {
+            Some(Object::Kustomization(kustomization)) => Start::Kustomization(kustomization),
+            None => Start::Directory(self.directory),
         }
     }
-
-    fn build(&self) -> Result<Output, Error> {
-        let options = self.options();
-        let refused = |error: &dyn std::error::Error| Error::Build(error.to_string());
-        let directory = self.directory.canonicalize();
-        let directory = directory.map_err(|cause| unusable(&self.directory, cause))?;
-        // The whole disk, because bases may lie beside the directory; the load restrictor decides what may be read.
-        let disk = RootedFs::new(Path::new("/")).map_err(|error| refused(&error))?;
-        let directory = RelPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
-        weir_kustomize::build(&disk, &directory, &options).map_err(|error| refused(&error))
-    }
-
-    fn options(&self) -> Options {
-        let load_restriction = match self.load_restrictor {
-            LoadRestrictor::RootOnly => LoadRestriction::RootOnly,
-            LoadRestrictor::None => LoadRestriction::None,
-        };
-        let reorder = match self.reorder {
-            Option::None => Reorder::Unspecified,
-            Some(Order::Legacy) => Reorder::Legacy,
-            Some(Order::None) => Reorder::None,
-        };
-        Options { load_restriction, reorder, managed_by_label: self.enable_managedby_label, ..Options::cli() }
-    }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text).map_err(|cause| unusable(path, cause))
-}
-
-fn unusable(path: &Path, cause: std::io::Error) -> Error {
-    Error::File { path: path.display().to_string(), cause }
 }

@@ -22,7 +22,7 @@ metadata:
   name: podinfo
 ";
 
-fn write(folder: &Path, files: &[(&str, &str)]) {
+pub(crate) fn write(folder: &Path, files: &[(&str, &str)]) {
     for (name, text) in files {
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

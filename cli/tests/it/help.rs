@@ -20,6 +20,7 @@ async fn every_command_explains_itself() {
         "resume kustomization -h",
         "watch -h",
         "build -h",
+        "build kustomization -h",
         "completion -h",
         "version -h",
     ];

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod build;
+mod build_kustomization;
 mod completion;
 mod get;
 mod help;

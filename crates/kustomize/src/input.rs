@@ -103,6 +103,3 @@ pub(crate) fn parse_one(text: &str) -> Node {
     let source = weir_yaml::Source::file("test.yaml", text.to_owned());
     weir_yaml::parse_first_document(&source, &weir_yaml::Limits::default()).unwrap().unwrap()
 }
-
-#[cfg(test)]
-mod tests;

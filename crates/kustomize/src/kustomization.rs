@@ -245,6 +245,3 @@ impl Kustomization {
         self.kind == "Component"
     }
 }
-
-#[cfg(test)]
-mod tests;

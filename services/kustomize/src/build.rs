@@ -1,6 +1,7 @@
 //! From files to manifests: the kustomization file with the spec merged in, the build, the substitution (KS 6, 8).
 //!
-//! Pure and CPU bound: it is run off the reactor, and knows neither cluster nor clock.
+//! Pure and CPU bound: it is run off the reactor, and knows neither cluster nor clock. `weir build kustomization` builds with
+//! it too.
 
 mod document;
 mod generate;
@@ -12,7 +13,7 @@ use weir_api::kustomize::KustomizationSpec;
 use weir_kustomize::{FileSystem, MemoryFs, Options, ReadSet, RelPath, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
-pub(crate) use substitute::to_yaml;
+pub use substitute::to_yaml;
 
 use crate::variables::{self, Variables};
 
@@ -20,20 +21,23 @@ use crate::variables::{self, Variables};
 const MAX_OBJECTS: usize = 10_000;
 
 /// What a build is made of.
-pub(crate) struct Input {
-    pub(crate) files: MemoryFs,
-    pub(crate) directory: RelPath,
-    pub(crate) spec: KustomizationSpec,
+pub struct Input<F> {
+    /// The files of the source.
+    pub files: F,
+    /// The directory to build.
+    pub directory: RelPath,
+    /// What is merged into the directory's kustomization file.
+    pub spec: KustomizationSpec,
     /// Nothing when the spec has no `postBuild`.
-    pub(crate) variables: Option<Result<Variables, variables::Error>>,
+    pub variables: Option<Result<Variables, variables::Error>>,
     /// Unset variables are errors (KS-ENV-20).
-    pub(crate) is_strict: bool,
+    pub is_strict: bool,
 }
 
 /// A finished build.
-pub(crate) struct Built {
+pub struct Built {
     /// The objects with `commonMetadata`, not yet labelled.
-    pub(crate) manifests: Vec<Manifest>,
+    pub manifests: Vec<Manifest>,
     /// `sha256:<hex>` of the manifests as YAML (KS-REC-54).
     pub(crate) digest: String,
     /// What a new revision must not change to make the same build.
@@ -62,8 +66,8 @@ impl Footprint {
 
 /// Why there are no manifests.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    /// The kustomization file cannot be read or written anew.
+pub enum Error {
+    /// The kustomization file cannot be read or made.
     #[error(transparent)]
     Document(#[from] document::Error),
     /// The build failed (KS-BLD-36).
@@ -71,10 +75,18 @@ pub(crate) enum Error {
     Build(#[source] Box<weir_kustomize::Error>),
     /// An object could not be substituted (KS-SUB-8).
     #[error("post build failed for '{resource}': {source}")]
-    Substitute { resource: String, source: substitute::Error },
+    Substitute {
+        /// The object.
+        resource: String,
+        /// Why.
+        source: substitute::Error,
+    },
     /// Objects that were not encrypted by anyone whom this service can read (KS-DEC-28).
     #[error("decryption failed for '{resource}': SOPS decryption is not available")]
-    Encrypted { resource: String },
+    Encrypted {
+        /// The object.
+        resource: String,
+    },
     /// A built object cannot be written as JSON or YAML.
     #[error("kustomize build failed: {0}")]
     Emit(String),
@@ -83,8 +95,11 @@ pub(crate) enum Error {
     TooMany,
 }
 
-/// Builds. `Err` holds what the condition will say.
-pub(crate) fn build(input: Input) -> Result<Built, Error> {
+/// Builds.
+///
+/// # Errors
+/// The files, the spec or the variables do not make manifests; the text is what the condition will say.
+pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
     let Input { files, directory, spec, variables, is_strict } = input;
     let fingerprint = document::fingerprint(&files, &directory, &spec)?;
     let document = document::merged(&files, &directory, &spec)?;

@@ -11,13 +11,13 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod args;
-mod build;
+pub mod build;
 mod cluster;
 mod fetch;
 mod kustomization;
 mod rpc;
 mod service;
 mod source;
-mod variables;
+pub mod variables;
 
 pub use service::run;

@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// Name and value of every variable. Values may come from Secrets, so that they are not printed.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Variables(BTreeMap<String, String>);
+pub struct Variables(BTreeMap<String, String>);
 
 impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,13 +25,23 @@ impl fmt::Debug for Variables {
 
 /// Why the variables are not known; the texts stand behind the name of the object that is substituted (KS-SUB-8).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// A ConfigMap or Secret could not be read (KS-SUB-3).
     #[error("substitute from '{kind}/{name}' error: {message}")]
-    Reference { kind: String, name: String, message: String },
+    Reference {
+        /// Of the object.
+        kind: String,
+        /// Of the object.
+        name: String,
+        /// Why not.
+        message: String,
+    },
     /// A name that no variable can have (KS-SUB-5).
     #[error("'{name}' var name is invalid, must match '{VARIABLE_NAME}'")]
-    Name { name: String },
+    Name {
+        /// The name.
+        name: String,
+    },
     /// More values than a build takes.
     #[error("variables exceed the limit of {MAX_BYTES} bytes")]
     TooLarge,
@@ -49,7 +59,10 @@ impl Variables {
     }
 
     /// Reads all sources, later ones over earlier ones and inline values last, as the service itself (KS-IMP-2).
-    pub(crate) async fn load(client: &Client, kustomization: &Kustomization) -> Result<Option<Self>, Error> {
+    ///
+    /// # Errors
+    /// A source cannot be read, or a name or the size of all is not allowed.
+    pub async fn load(client: &Client, kustomization: &Kustomization) -> Result<Option<Self>, Error> {
         let Some(post_build) = &kustomization.spec.post_build else { return Ok(None) };
         let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
         let mut loaded = BTreeMap::new();
@@ -57,6 +70,14 @@ impl Variables {
             loaded.extend(read(client, namespace, reference).await?);
         }
         Self::merge(loaded, post_build).map(Some)
+    }
+
+    /// The inline values alone.
+    ///
+    /// # Errors
+    /// A name or the size of all is not allowed.
+    pub fn inline(post_build: &PostBuild) -> Result<Self, Error> {
+        Self::merge(BTreeMap::new(), post_build)
     }
 
     fn merge(loaded: BTreeMap<String, String>, post_build: &PostBuild) -> Result<Self, Error> {
@@ -142,7 +163,7 @@ mod tests {
 
     #[test]
     fn one_bad_name_fails_all() {
-        let error = Variables::merge(BTreeMap::new(), &inline(&[("a-b", "x")])).unwrap_err();
+        let error = Variables::inline(&inline(&[("a-b", "x")])).unwrap_err();
         assert_eq!(
             error.to_string(),
             "'a-b' var name is invalid, must match '^[_[:alpha:]][_[:alpha:][:digit:]]*$'"
@@ -151,7 +172,7 @@ mod tests {
 
     #[test]
     fn values_are_not_printed() {
-        let variables = Variables::merge(BTreeMap::new(), &inline(&[("password", "hunter2")])).unwrap();
+        let variables = Variables::inline(&inline(&[("password", "hunter2")])).unwrap();
         assert_eq!(format!("{variables:?}"), r#"{"password"}"#);
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use weir_kustomize::{Output, Resource};
 
-use super::write;
+use super::directory::write;
 use crate::error::Error;
 
 /// Writes each resource into `directory`. With several namespaces, names start with the namespace.

@@ -71,7 +71,8 @@ impl Case {
     }
 }
 
-fn difference(wanted: &str, found: &str) -> String {
+/// The first line in which two texts differ.
+pub(crate) fn difference(wanted: &str, found: &str) -> String {
     let mut lines = wanted.lines().zip(found.lines()).enumerate();
     match lines.find(|(_, (wanted, found))| wanted != found) {
         Some((index, (wanted, found))) => format!("line {}: wanted `{wanted}`, found `{found}`", index + 1),

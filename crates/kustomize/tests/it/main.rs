@@ -1,6 +1,7 @@
 //! Integration tests of the build engine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod acceptance;
 mod confinement;
 mod conformance;
 mod document;

@@ -17,7 +17,7 @@ const REMOTE: [&str; 9] =
 
 /// Why there is no document to build.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// The file is there but cannot be read.
     #[error("{0}")]
     Parse(Box<weir_kustomize::Error>),
@@ -26,7 +26,10 @@ pub(crate) enum Error {
     Generate(#[from] generate::Error),
     /// A component that is not in the source (KS-BLD-13).
     #[error("component path '{path}' must be local and relative")]
-    Component { path: String },
+    Component {
+        /// The component, as the spec names it.
+        path: String,
+    },
 }
 
 /// The document that is built in a directory.

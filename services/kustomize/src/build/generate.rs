@@ -17,16 +17,24 @@ const PLACEHOLDER: &str = "_placeholder";
 
 /// Why no file could be made.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// A YAML file that is no manifest (KS-BLD-3).
     #[error("failed to decode Kubernetes YAML from {path}: {source}")]
-    Manifest { path: RelPath, source: Box<weir_kustomize::Error> },
+    Manifest {
+        /// The file.
+        path: RelPath,
+        /// Why.
+        source: Box<weir_kustomize::Error>,
+    },
     /// A file or folder could not be read.
     #[error(transparent)]
     Files(#[from] FsError),
     /// More files than are looked at.
     #[error("more than {MAX_ENTRIES} files below '{path}'")]
-    TooMany { path: RelPath },
+    TooMany {
+        /// The directory.
+        path: RelPath,
+    },
 }
 
 /// A file or folder that the generated file names.

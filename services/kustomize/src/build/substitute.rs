@@ -13,7 +13,7 @@ use crate::variables::{self, Variables};
 
 /// Why an object could not be substituted.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// The variables are not known.
     #[error(transparent)]
     Variables(#[from] variables::Error),
@@ -65,7 +65,10 @@ fn read_again(text: String) -> Result<(Value, String), Error> {
 }
 
 /// An object as the build prints it.
-pub(crate) fn to_yaml(object: &Value) -> Result<String, YamlError> {
+///
+/// # Errors
+/// Text that YAML cannot hold.
+pub fn to_yaml(object: &Value) -> Result<String, YamlError> {
     let mut yaml = String::new();
     emit(&to_node(object), &mut yaml)?;
     Ok(yaml)

@@ -1,0 +1,115 @@
+//! The Kustomization whose spec counts, and its variables (CLI-BLD01).
+
+use std::path::Path;
+
+use kube::{Api, Resource, ResourceExt};
+use serde_json::Value;
+use weir_api::Kustomization;
+use weir_kustomize::{Kustomization as Document, Options, RelPath, RootedFs, build_kustomization};
+use weir_kustomize_controller::variables::{self, Variables};
+
+use crate::cluster::Cluster;
+use crate::error::Error;
+
+/// Where Kustomizations are looked for.
+pub(super) struct Specs<'a> {
+    /// Nothing in a dry run.
+    pub(super) cluster: Option<Cluster>,
+    /// `--kustomization-file`.
+    pub(super) file: Option<&'a Path>,
+}
+
+impl Specs<'_> {
+    /// The Kustomization that is asked for. With a cluster it has to be there even if the file says what counts: what is
+    /// built is something that exists.
+    pub(super) async fn of(&self, name: &str, namespace: &str) -> Result<Kustomization, Error> {
+        let live = match &self.cluster {
+            Some(cluster) => {
+                Some(cluster.in_time(api(cluster, namespace).get(name)).await?.map_err(unknown)?)
+            }
+            None => None,
+        };
+        match (self.file, live) {
+            (Some(file), _) => of_file(file, name, namespace),
+            (None, Some(live)) => Ok(live),
+            (None, None) => Err(Error::DryRunWithoutFile),
+        }
+    }
+
+    /// As it is in the cluster, or as it was built when it is not there yet.
+    pub(super) async fn of_nested(&self, built: Kustomization) -> Result<Kustomization, Error> {
+        let Some(cluster) = &self.cluster else { return Ok(built) };
+        let api = api(cluster, &built.namespace().unwrap_or_default());
+        let live = cluster.in_time(api.get_opt(&built.name_any())).await?;
+        Ok(live.map_err(unknown)?.unwrap_or(built))
+    }
+
+    /// The variables of a Kustomization; those of ConfigMaps and Secrets only with a cluster.
+    pub(super) async fn variables(
+        &self,
+        kustomization: &Kustomization,
+    ) -> Result<Option<Result<Variables, variables::Error>>, Error> {
+        Ok(match &self.cluster {
+            Some(cluster) => {
+                cluster.in_time(Variables::load(&cluster.client, kustomization)).await?.transpose()
+            }
+            None => kustomization.spec.post_build.as_ref().map(Variables::inline),
+        })
+    }
+}
+
+fn api(cluster: &Cluster, namespace: &str) -> Api<Kustomization> {
+    Api::namespaced(cluster.client.clone(), namespace)
+}
+
+fn unknown(error: kube::Error) -> Error {
+    Error::KustomizationObject(Error::from(error).to_string())
+}
+
+/// The Kustomization of a name among the documents of a file; one without namespace is meant too.
+fn of_file(file: &Path, name: &str, namespace: &str) -> Result<Kustomization, Error> {
+    let shown = file.display().to_string();
+    let real = file.canonicalize().ok().filter(|path| path.is_file());
+    let Some((folder, file_name)) = real.as_deref().and_then(|path| path.parent().zip(path.file_name()))
+    else {
+        return Err(Error::KustomizationFile(shown));
+    };
+    let refused = |error: &dyn std::error::Error| {
+        Error::KustomizationObject(format!("failed to unmarshall kustomization file {shown}: {error}"))
+    };
+    // The engine reads the file as it reads every other one.
+    let files = RootedFs::new(folder).map_err(|error| refused(&error))?;
+    let document =
+        Document { resources: vec![file_name.to_string_lossy().into_owned()], ..Document::default() };
+    let output = build_kustomization(&files, &RelPath::root(), document, &Options::gitops());
+    for resource in output.map_err(|error| refused(&error))?.resources {
+        let object = resource.to_json().map_err(|error| refused(&error))?;
+        let is_meant = resource.name() == name && [namespace, ""].contains(&resource.namespace());
+        if is_kustomization(&object) && is_meant {
+            let mut found: Kustomization = serde_json::from_value(object).map_err(|error| refused(&error))?;
+            found.metadata.namespace.get_or_insert_with(|| namespace.to_owned());
+            return Ok(found);
+        }
+    }
+    Err(Error::KustomizationObject(format!(
+        "failed find kustomization with name '{name}' and namespace '{namespace}' in file '{shown}'"
+    )))
+}
+
+/// The Kustomization that a built object is.
+///
+/// # Errors
+/// It is one, but its fields have other types.
+pub(super) fn kustomization(object: &Value) -> Result<Option<Kustomization>, Error> {
+    if !is_kustomization(object) {
+        return Ok(None);
+    }
+    let found = serde_json::from_value(object.clone());
+    found.map(Some).map_err(|error| Error::KustomizationObject(error.to_string()))
+}
+
+fn is_kustomization(object: &Value) -> bool {
+    let text = |field| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    let group = text("apiVersion").split('/').next().unwrap_or_default();
+    text("kind") == Kustomization::kind(&()) && group == Kustomization::group(&())
+}

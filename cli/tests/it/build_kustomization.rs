@@ -1,0 +1,220 @@
+//! `weir build kustomization` (CLI-BLD01 to CLI-BLD03): whose spec counts, what is printed, and what is refused.
+
+use std::path::Path;
+
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::build::write;
+use crate::weir::Weir;
+use crate::world::World;
+
+const CONFIG: &str = "apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+data:
+  color: ${color:=blue}
+  region: ${region}
+";
+
+const SECRET: &str = "apiVersion: v1
+kind: Secret
+metadata:
+  name: token
+data:
+  token: RU5DW0FFUzI1Nl9HQ00sZGF0YTp4XQ==
+sops:
+  mac: ENC[AES256_GCM,data:y]
+  version: 3.8.1
+";
+
+/// Kustomizations as a fleet keeps them: the parent, and a child that comes out of the parent's build.
+const FLEET: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: other
+  namespace: flux-system
+spec:
+  interval: 10m
+  prune: true
+  sourceRef: {kind: GitRepository, name: fleet}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: apps
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./elsewhere
+  prune: true
+  sourceRef: {kind: GitRepository, name: fleet}
+  targetNamespace: prod
+  namePrefix: my-
+  commonMetadata:
+    labels: {team: a}
+  patches:
+  - target: {kind: ConfigMap}
+    patch: |
+      - op: add
+        path: /data/patched
+        value: \"yes\"
+  decryption: {provider: sops}
+  postBuild:
+    substitute: {color: green}
+    substituteFrom:
+    - {kind: ConfigMap, name: region}
+";
+
+const CHILD: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: child
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./child
+  prune: true
+  nameSuffix: -of-file
+  sourceRef: {kind: GitRepository, name: fleet}
+";
+
+fn fleet() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let parent =
+        FLEET.replace("targetNamespace: prod", "suspend: false").replace("namePrefix: my-", "wait: true");
+    write(
+        folder.path(),
+        &[
+            ("fleet.yaml", FLEET),
+            ("parent.yaml", &parent),
+            ("apps/config.yaml", CONFIG),
+            ("apps/inner/secret.yml", SECRET),
+            ("clusters/child.yaml", CHILD),
+            ("clusters/config.yaml", CONFIG),
+            ("clusters/broken.yaml", "kind: Nothing\n"),
+            ("child/kustomization.yaml", "resources: [map.yaml]\n"),
+            ("child/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inner}\n"),
+        ],
+    );
+    folder
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = vec![];
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push((path.display().to_string(), std::fs::read(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn a_dry_run_needs_files_only() {
+    let folder = fleet();
+    let weir = Weir::default().in_folder(folder.path());
+    let before = files(folder.path());
+    let commands = [
+        "build kustomization apps --path ./apps --kustomization-file fleet.yaml --dry-run",
+        "build ks other --path clusters/..//apps/inner --kustomization-file fleet.yaml --dry-run --in-memory-build",
+    ];
+    insta::assert_snapshot!(weir.transcript(&commands).await);
+    assert_eq!(files(folder.path()), before, "nothing is written into the directory");
+}
+
+#[tokio::test]
+async fn kustomizations_that_come_out_of_a_build_are_built() {
+    let folder = fleet();
+    let weir = Weir::default().in_folder(folder.path());
+    let build = "build kustomization apps --path clusters --kustomization-file parent.yaml --dry-run";
+    let commands = [
+        format!("{build} --ignore-paths broken.yaml -r --local-sources GitRepository/flux-system/fleet=."),
+        format!(
+            "{build} --ignore-paths broken.yaml,config.yaml -r --local-sources GitRepository/apps/fleet=."
+        ),
+        format!("{build} -r"),
+    ];
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let transcript = weir.transcript(&commands).await;
+    let root = folder.path().canonicalize().unwrap();
+    insta::assert_snapshot!(transcript.replace(root.to_str().unwrap(), "[folder]"));
+}
+
+#[tokio::test]
+async fn what_lacks_a_path_a_file_or_an_object_is_refused() {
+    let folder = fleet();
+    let weir = Weir::default().in_folder(folder.path());
+    let commands = [
+        "build kustomization",
+        "build kustomization apps",
+        "build kustomization apps --path nowhere",
+        "build kustomization apps --path fleet.yaml",
+        "build kustomization apps --path apps --dry-run",
+        "build kustomization apps --path apps --dry-run --kustomization-file nowhere.yaml",
+        "build kustomization nope --path apps --dry-run --kustomization-file fleet.yaml",
+        "build kustomization apps -n apps --path apps --dry-run --kustomization-file fleet.yaml",
+        "build kustomization apps --path apps --dry-run --kustomization-file fleet.yaml --strict-substitute",
+        "build kustomization apps --path apps --local-sources fleet=.",
+    ];
+    insta::assert_snapshot!(weir.transcript(&commands).await);
+}
+
+#[tokio::test]
+async fn the_object_of_the_cluster_counts_unless_there_is_a_file() {
+    let world = World::new("build-live").await;
+    let folder = fleet();
+    let weir = world.weir().in_folder(folder.path());
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "region"}, "data": {"region": "eu"}});
+    world.plane.apply(&world.namespace, map).await.unwrap();
+    let live = json!({
+        "interval": "10m",
+        "prune": true,
+        "sourceRef": { "kind": "GitRepository", "name": "fleet" },
+        "nameSuffix": "-live",
+        "postBuild": { "substituteFrom": [{ "kind": "ConfigMap", "name": "region" }] },
+    });
+    world.object_with("Kustomization", "apps", live).await;
+    let file = FLEET.replace("namespace: flux-system", "namespace: build-live");
+    write(
+        folder.path(),
+        &[("here.yaml", &file), ("nested/child.yaml", &CHILD.replace("flux-system", "build-live"))],
+    );
+    let nested = "build kustomization apps --path nested -r --local-sources GitRepository/build-live/fleet=.";
+    let commands = [
+        "build kustomization apps --path apps",
+        "build kustomization apps --path apps --kustomization-file here.yaml",
+        "build kustomization missing --path apps --kustomization-file here.yaml",
+        nested,
+    ];
+    insta::assert_snapshot!(weir.transcript(&commands).await);
+    // What is in the cluster counts for a nested one, too.
+    let child = json!({
+        "interval": "10m",
+        "prune": true,
+        "sourceRef": { "kind": "GitRepository", "name": "fleet" },
+        "nameSuffix": "-of-cluster",
+    });
+    world.object_with("Kustomization", "child-live", child).await;
+    assert!(weir.stdout(nested).await.contains("name: inner-of-cluster\n"));
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_the_build() {
+    let folder = fleet();
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = format!("http://{}", silent.local_addr().unwrap());
+    let weir = Weir::default().in_folder(folder.path());
+    let running = weir.start(&format!("build kustomization apps --path apps --server {server}"));
+    let _asked = silent.accept().await.unwrap();
+    let pid = running.child.id().unwrap().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let ended = running.end().await;
+    assert!(ended.ends_with("\nBuild cancelled... exiting.\n"), "{ended}");
+}
