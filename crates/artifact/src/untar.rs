@@ -110,19 +110,27 @@ pub enum UntarError {
 pub struct Untar {
     limits: Limits,
     symlinks: Symlinks,
+    backslashes: bool,
 }
 
 impl Untar {
     /// An unpacker that leaves symlinks out.
     #[must_use]
     pub fn new(limits: Limits) -> Untar {
-        Untar { limits, symlinks: Symlinks::Skip }
+        Untar { limits, symlinks: Symlinks::Skip, backslashes: false }
     }
 
     /// Says what happens to symlinks.
     #[must_use]
     pub fn symlinks(mut self, symlinks: Symlinks) -> Untar {
         self.symlinks = symlinks;
+        self
+    }
+
+    /// Takes backslashes in names as slashes, as tools on Windows write them; by default such names are refused.
+    #[must_use]
+    pub fn backslashes(mut self) -> Untar {
+        self.backslashes = true;
         self
     }
 
@@ -181,7 +189,10 @@ impl Untar {
         progress: &mut Progress,
     ) -> Result<Option<(RelPath, Option<bool>)>, UntarError> {
         let bytes = entry.path_bytes();
-        let name = String::from_utf8_lossy(&bytes).into_owned();
+        let mut name = String::from_utf8_lossy(&bytes).into_owned();
+        if self.backslashes {
+            name = name.replace('\\', "/");
+        }
         progress.count(&name, entry.size())?;
         let kind = entry.header().entry_type();
         let executable = match kind {

@@ -228,7 +228,7 @@ fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, ChartError> {
         depth: limits.depth,
         ..weir_artifact::Limits::default()
     };
-    let unpacked = Untar::new(limits).to_map(archive).map_err(archive_failure)?;
+    let unpacked = Untar::new(limits).backslashes().to_map(archive).map_err(archive_failure)?;
     if unpacked.is_empty() {
         return Err(ChartError::Empty);
     }

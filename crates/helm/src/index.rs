@@ -4,6 +4,7 @@
 //! without the entries that Helm would drop; [`releases`] reads one chart out of that JSON.
 
 mod convert;
+mod meter;
 mod read;
 mod scratch;
 
@@ -19,6 +20,8 @@ pub const MAX_CHARTS: usize = 100_000;
 pub const MAX_VERSIONS: usize = 100_000;
 /// Versions of one index.
 pub const MAX_RELEASES: usize = 1_000_000;
+/// Bytes of an index in one version of a chart, which is held in memory. Public repositories have some KiB.
+pub const MAX_RELEASE_BYTES: u64 = 1 << 20;
 
 /// One version of a chart in an index: what it takes to choose and to download it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,6 +75,9 @@ pub enum IndexError {
         /// The cap.
         limit: usize,
     },
+    /// A version of a chart, or something beside the charts, does not end.
+    #[error("one entry of the index is larger than {MAX_RELEASE_BYTES} bytes")]
+    TooLarge,
     /// The file could not be read, or the result not written.
     #[error("failed to read index: {source}")]
     Io {

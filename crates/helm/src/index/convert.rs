@@ -1,5 +1,6 @@
 //! From what a repository serves to what is stored.
 
+use super::meter::Meter;
 use super::read::{Flow, Head, Sink, Top, Walk, walk_json};
 use super::scratch::Scratch;
 use super::{IndexError, MAX_RELEASES};
@@ -53,14 +54,16 @@ pub fn convert(mut raw: impl Read + Seek, out: &mut File) -> Result<Converted, I
         out.rewind().map_err(io)?;
         out.set_len(0).map_err(io)?;
     }
-    let mut sink = Writer::begin(BufWriter::new(out))?;
-    let head = walk_yaml(&mut raw, &mut sink)?;
+    let meter = Meter::default();
+    let mut sink = Writer::begin(BufWriter::new(out), meter.clone())?;
+    let head = walk_yaml(meter.read(raw), &mut sink).map_err(|error| meter.explain(error))?;
     sink.finish(&head)
 }
 
 fn convert_json(raw: impl Read, out: &File) -> Result<Converted, IndexError> {
-    let mut sink = Writer::begin(BufWriter::new(out))?;
-    let head = walk_json(raw, &mut sink)?;
+    let meter = Meter::default();
+    let mut sink = Writer::begin(BufWriter::new(out), meter.clone())?;
+    let head = walk_json(meter.read(raw), &mut sink).map_err(|error| meter.explain(error))?;
     sink.finish(&head)
 }
 
@@ -118,10 +121,11 @@ struct Writer<W: Write> {
     names: HashSet<String>,
     name: String,
     converted: Converted,
+    meter: Meter,
 }
 
 impl<W: Write> Writer<W> {
-    fn begin(mut out: W) -> Result<Writer<W>, IndexError> {
+    fn begin(mut out: W, meter: Meter) -> Result<Writer<W>, IndexError> {
         out.write_all(b"{\n  \"entries\": {").map_err(|source| IndexError::Io { source })?;
         Ok(Writer {
             out,
@@ -129,6 +133,7 @@ impl<W: Write> Writer<W> {
             names: HashSet::new(),
             name: String::new(),
             converted: Converted::default(),
+            meter,
         })
     }
 
@@ -178,6 +183,7 @@ impl<W: Write> Sink for Writer<W> {
         if !self.names.insert(name.to_owned()) {
             return Err(IndexError::Json { problem: format!("chart {name:?} stands in the index twice") });
         }
+        self.meter.restart();
         name.clone_into(&mut self.name);
         self.converted.charts += 1;
         self.scratch.clear().map_err(|source| IndexError::Io { source })?;
@@ -185,6 +191,7 @@ impl<W: Write> Sink for Writer<W> {
     }
 
     fn release(&mut self, mut release: Metadata) -> Result<(), IndexError> {
+        self.meter.restart();
         if release.api_version.is_empty() {
             V1.clone_into(&mut release.api_version);
         }

@@ -50,6 +50,21 @@ fn a_directory_becomes_a_package_without_what_is_ignored() {
     assert_eq!(packaged(&Chart::from_archive(&package, &Limits::default()).unwrap()), package);
 }
 
+/// SRC-CHT-18: Windows separates by backslashes, and Helm takes what it packaged.
+#[test]
+fn a_package_made_on_windows_is_a_chart() {
+    let archive = package(&[
+        ("app\\Chart.yaml", b"name: app\nversion: 1.0.0\n"),
+        ("app\\templates\\cm.yaml", b"kind: ConfigMap\n"),
+        ("app\\charts\\db\\Chart.yaml", b"name: db\nversion: 1.0.0\n"),
+    ]);
+    let chart = Chart::from_archive(&archive, &Limits::default()).unwrap();
+    assert_eq!(
+        names(&packaged(&chart)),
+        ["app/Chart.yaml", "app/templates/cm.yaml", "app/charts/db/Chart.yaml"]
+    );
+}
+
 #[test]
 fn charts_inside_charts_are_written_out() {
     let (_folder, tree) = tree(&[

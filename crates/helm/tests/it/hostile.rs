@@ -15,7 +15,10 @@ fn refusal(archive: &[u8], limits: &Limits) -> String {
 #[case("/etc/passwd", "chart illegally contains absolute paths")]
 #[case("app/../../etc/passwd", "chart illegally references parent directory")]
 #[case("app/C:/Windows/x", "chart contains illegally named files")]
-#[case("app\\..\\x", "chart contains illegally named files")]
+#[case("app\\..\\x", "chart illegally references parent directory")]
+#[case("\\x", "chart illegally contains absolute paths")]
+#[case("app\\C:\\Windows\\x", "chart contains illegally named files")]
+#[case("app/%2e%2e\\..\\..\\x", "chart illegally references parent directory")]
 #[case("Chart.yaml", "chart illegally contains content outside the base directory")]
 fn names(#[case] name: &str, #[case] expected: &str) {
     let archive = package(&[("app/Chart.yaml", DESCRIPTION), (name, b"x")]);
