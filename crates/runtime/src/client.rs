@@ -1,4 +1,7 @@
-//! The Kubernetes client of a service: named, and counted in `rest_client_requests_total` (KS-MET-3).
+//! The Kubernetes client of a service: named, counted in `rest_client_requests_total` (KS-MET-3), and confined to the
+//! paths that it means.
+
+mod confined;
 
 use std::task::{Context, Poll};
 
@@ -8,6 +11,7 @@ use kube::client::{Body, ClientBuilder};
 use tower::{Layer, Service};
 
 use crate::metrics::RequestMetrics;
+use confined::Confining;
 
 /// What the API server's audit log shows of us.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("weir/", env!("CARGO_PKG_VERSION")));
@@ -20,7 +24,10 @@ const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("weir/", env!("
 pub fn client(mut config: kube::Config, metrics: RequestMetrics) -> kube::Result<kube::Client> {
     config.headers.push((HeaderName::from_static("user-agent"), USER_AGENT));
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
-    Ok(ClientBuilder::try_from(config)?.with_layer(&Counting { metrics, host }).build())
+    Ok(ClientBuilder::try_from(config)?
+        .with_layer(&Counting { metrics, host })
+        .with_layer(&Confining)
+        .build())
 }
 
 #[derive(Clone)]
