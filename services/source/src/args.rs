@@ -9,6 +9,10 @@ use weir_runtime::args::{EventsArgs, RuntimeArgs};
 pub(crate) const CONCURRENT: usize = 2;
 /// Gate of workload identity per object.
 pub(crate) const WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";
+/// Gate of a reader of sources that this service does not need.
+pub(crate) const DIRECT_SOURCE_FETCH: &str = "DirectSourceFetch";
+/// Default of `--http-retry`.
+pub(crate) const HTTP_RETRY: u32 = 9;
 /// Feature gates of the service; retired ones are accepted without effect (SRC-OPS-2).
 pub const GATES: [(&str, bool); 6] = [
     ("CacheSecretsAndConfigMaps", false),
@@ -16,7 +20,7 @@ pub const GATES: [(&str, bool); 6] = [
     ("OptimizedGitClones", true),
     ("ForceGoGitImplementation", true),
     ("GitManagedTransport", false),
-    ("DirectSourceFetch", false),
+    (DIRECT_SOURCE_FETCH, false),
 ];
 
 /// Fetches remote content and advertises it as artifacts.
@@ -66,13 +70,13 @@ pub struct Args {
     /// Largest file of a chart in bytes.
     #[arg(long, default_value_t = 5_242_880)]
     pub helm_chart_file_max_size: u64,
-    /// Charts whose versions, read out of an index, are kept in memory; 0 keeps none.
+    /// Helm indexes that are kept in memory, of each the charts that are asked for; 0 keeps none.
     #[arg(long, default_value_t = 0)]
     pub helm_cache_max_size: usize,
     /// Time after the last use for which they are kept.
     #[arg(long, default_value = "15m")]
     pub helm_cache_ttl: Duration,
-    /// Interval at which they are dropped. Accepted for compatibility: they are when their time is over.
+    /// Interval at which the memory of those whose time is over is freed.
     #[arg(long, default_value = "1m")]
     pub helm_cache_purge_interval: Duration,
     /// How ArtifactGenerators are treated.
@@ -95,7 +99,7 @@ pub struct GeneratorArgs {
     pub reconciliation_timeout: Duration,
     /// Retries of downloads. Accepted for compatibility: what is not there is looked for again after
     /// --generator-requeue-dependency.
-    #[arg(long, default_value_t = 9)]
+    #[arg(long, default_value_t = HTTP_RETRY)]
     pub http_retry: u32,
 }
 

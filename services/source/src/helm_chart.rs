@@ -10,6 +10,7 @@ mod act;
 mod build;
 mod decide;
 mod dependencies;
+mod index_cache;
 mod indexed;
 mod observe;
 mod registry;
@@ -29,7 +30,7 @@ use weir_helm::Limits;
 use weir_oci::Registries;
 use weir_runtime::{Cache, ObjectKey};
 
-use indexed::IndexCache;
+use index_cache::IndexCache;
 use observe::Origin;
 
 /// Keeps the packages of `HelmChart` objects equal to what their references stand for.
@@ -59,6 +60,7 @@ pub(crate) fn start(
     let args = wiring.args;
     let indexes = IndexCache::new(args.helm_cache_max_size, args.helm_cache_ttl.to_std());
     wiring.service.metrics().register(|registry| indexes.register(registry));
+    indexes.purge(wiring.service, args.helm_cache_purge_interval.to_std());
     let reconciler = HelmChartReconciler {
         connector,
         secrets: wiring.secrets.clone(),
@@ -92,5 +94,6 @@ impl SourceReconciler for HelmChartReconciler {
 
     fn forget(&self, key: &ObjectKey) {
         self.verdicts.forget(key);
+        self.indexes.forget(key);
     }
 }

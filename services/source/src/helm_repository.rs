@@ -10,6 +10,7 @@ use weir_api::HelmRepository;
 use weir_helm::Limits;
 use weir_runtime::Cache;
 
+pub(crate) use act::converted;
 pub(crate) use connect::Connector;
 pub(crate) use decide::is_oci;
 

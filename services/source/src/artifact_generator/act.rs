@@ -27,6 +27,8 @@ use weir_runtime::{ObjectKey, Run};
 
 /// Sources that are downloaded at once: enough to hide latency, few enough to leave the network to others.
 const FETCHES: usize = 4;
+/// Artifacts that are built at once: while one waits for the API server, others are copied and compressed.
+const BUILDS: usize = 4;
 /// Buffer for hashing a staged file.
 const READ_BUFFER: usize = 64 * 1024;
 
@@ -56,10 +58,13 @@ impl GeneratorReconciler {
     ) -> Result<Vec<ExternalArtifactReference>, Failure> {
         let sources = Arc::new(self.fetch(inputs).await?);
         let requests = self.requests(&run.object, &sources).await?;
+        let making = requests.into_iter().map(|request| self.make(run, inputs, &sources, request));
+        let mut making = stream::iter(making).buffered(BUILDS);
         let mut made = Vec::new();
-        for request in requests {
-            match self.make(run, inputs, &sources, request).await {
+        while let Some(result) = making.next().await {
+            match result {
                 Ok(entry) => made.push(entry),
+                // What was made after it is found by its label.
                 Err(failure) => return Err(Failure { made, ..failure }),
             }
         }

@@ -2,6 +2,7 @@
 
 use super::inputs::SourceCaches;
 use super::{GeneratorReconciler, GeneratorSettings};
+use crate::args::{DIRECT_SOURCE_FETCH, HTTP_RETRY};
 use crate::external_artifact::ExternalArtifacts;
 use crate::source::Wiring;
 use weir_api::{ArtifactGenerator, ExternalArtifact, FluxObject};
@@ -18,6 +19,7 @@ pub(crate) async fn start(
     external: Cache<ExternalArtifact>,
 ) -> Result<(), ServiceError> {
     let (service, args) = (wiring.service, wiring.args);
+    tell_of_no_effect(wiring);
     let host = std::env::var(LOCAL_SOURCE).ok().filter(|host| !host.is_empty());
     let fetcher = Fetcher::new(Limits::default(), host);
     let sources = SourceCaches::watch(service, external.clone()).await?;
@@ -38,4 +40,16 @@ pub(crate) async fn start(
         service.controller(&name, generators.clone(), reconciler, args.generator.generator_concurrent);
     sources.wake(&generators, &queue);
     Ok(())
+}
+
+/// What Flux's controller needs and this one does not (SRC-OPS-1).
+fn tell_of_no_effect(wiring: &Wiring<'_>) {
+    if wiring.service.gates().enabled(DIRECT_SOURCE_FETCH) {
+        tracing::info!(gate = DIRECT_SOURCE_FETCH, "the gate has no effect: sources are read from a watch");
+    }
+    if wiring.args.generator.http_retry != HTTP_RETRY {
+        tracing::info!(
+            "--http-retry has no effect: failed downloads are tried again after --generator-requeue-dependency"
+        );
+    }
 }

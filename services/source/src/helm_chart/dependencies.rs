@@ -3,21 +3,27 @@
 
 use super::HelmChartReconciler;
 use super::build::Step;
-use super::indexed::said;
+use super::index_cache::Releases;
 use super::tree::Files;
-use crate::helm_repository::is_oci;
+use crate::helm_repository::{converted, is_oci};
 use crate::source::Failure;
+use std::collections::hash_map::{Entry, HashMap};
 use std::fmt::Display;
+use std::fs::File;
+use std::io::Seek;
 use std::sync::Arc;
 use url::Url;
-use weir_api::HelmRepository;
+use weir_api::{Artifact, FluxObject, HelmRepository, SourceObject};
 use weir_artifact::{RelPath, TreeKind};
 use weir_helm::dependency::{self, DependencyError, Origin};
-use weir_helm::index::{self, IndexError};
+use weir_helm::index::{self, IndexError, Release};
 use weir_helm::repository::normalized;
 use weir_helm::version::{self, SelectError};
-use weir_helm::{Chart, Dependency, Fetched, Limits};
+use weir_helm::{Chart, Dependency, Limits, Repository};
 use weir_runtime::ObjectKey;
+
+/// Indexes that were fetched for one build, in their stored form: an umbrella chart takes much from one repository.
+type Fetched = HashMap<Url, File>;
 
 impl HelmChartReconciler {
     /// Adds what is missing; says how many charts that were.
@@ -29,6 +35,7 @@ impl HelmChartReconciler {
         directory: Option<&RelPath>,
     ) -> Result<usize, Failure> {
         let missing = dependency::missing(chart);
+        let mut fetched = Fetched::new();
         for needed in &missing {
             let origin = dependency::origin(needed, directory).map_err(|error| failed("", needed, error))?;
             let subchart = match origin {
@@ -36,14 +43,20 @@ impl HelmChartReconciler {
                     let (files, needed, limits) = (files.clone(), needed.clone(), self.limits);
                     self.blocking(move || local(&files, path.as_ref(), &needed, &limits)).await?
                 }
-                Origin::Remote(repository) => self.remote(owner, needed, &repository).await?,
+                Origin::Remote(repository) => self.remote(owner, needed, &repository, &mut fetched).await?,
             };
             chart.add(subchart);
         }
         Ok(missing.len())
     }
 
-    async fn remote(&self, owner: &ObjectKey, needed: &Dependency, url: &str) -> Result<Chart, Failure> {
+    async fn remote(
+        &self,
+        owner: &ObjectKey,
+        needed: &Dependency,
+        url: &str,
+        fetched: &mut Fetched,
+    ) -> Result<Chart, Failure> {
         let refuse = |error: &dyn Display| failed("remote ", needed, error);
         let invalid = || refuse(&DependencyError::Repository { repository: url.to_owned() });
         let url = normalized(Url::parse(url).map_err(|_| invalid())?);
@@ -51,22 +64,27 @@ impl HelmChartReconciler {
         let package = if url.scheme() == "oci" {
             self.package_of_registry(needed, &url, known).await?
         } else {
-            let server = match known {
-                Some(repository) => self.connector.open(&ObjectKey::of(&*repository), &repository).await?,
-                None => self.connector.anonymous(url).map_err(|error| refuse(&error))?,
+            let server = match &known {
+                Some(repository) => {
+                    let opened = self.connector.open(&ObjectKey::of(&**repository), repository).await;
+                    opened.map_err(|failure| refuse(&failure.message))?
+                }
+                None => self.connector.anonymous(url.clone()).map_err(|error| refuse(&error))?,
             };
-            let index = server.index(self.limits.index).await.map_err(|error| refuse(&error))?;
-            let name = needed.name.clone();
-            let releases = self.blocking_index(move || releases(index, &name)).await;
-            let releases =
-                releases.map_err(|error| refuse(&error))?.ok_or_else(|| refuse(&SelectError::NoChart))?;
+            let releases = match self.stored_index(known.as_deref()).await {
+                Some(index) => {
+                    let stored = self.releases(owner, &index, &needed.name).await;
+                    stored.map_err(|failure| refuse(&failure.message))?
+                }
+                None => self.fetched_releases(&server, url, needed, fetched).await?,
+            };
+            let releases = releases.ok_or_else(|| refuse(&SelectError::NoChart))?;
             let release =
                 version::select(&needed.name, &releases, &needed.version).map_err(|error| refuse(&error))?;
-            let fetched = server.chart(&needed.name, release, self.limits.chart).await.map_err(|error| {
-                tracing::debug!(said = said(&error), "chart of a dependency was not downloaded");
+            let package = server.chart(&needed.name, release, self.limits.chart).await.map_err(|error| {
                 refuse(&format!("chart download of version '{}' failed: {error}", release.version))
             })?;
-            let read = self.storage.blocking(move || fetched.into_bytes()).await.and_then(|package| package);
+            let read = self.storage.blocking(move || package.into_bytes()).await.flatten();
             read.map_err(|error| refuse(&error))?
         };
         let limits = self.limits;
@@ -86,6 +104,37 @@ impl HelmChartReconciler {
         });
         // The same one each time, should several describe it.
         found.into_iter().min_by_key(|repository| repository.metadata.name.clone())
+    }
+
+    /// The index of a described repository that is stored already.
+    async fn stored_index(&self, known: Option<&HelmRepository>) -> Option<Artifact> {
+        let repository = known?;
+        let index = repository.artifact()?;
+        let is_whole = self.is_whole(HelmRepository::KIND, &ObjectKey::of(repository), index).await;
+        is_whole.then(|| index.clone())
+    }
+
+    /// The versions of a chart in an index that nobody else keeps.
+    async fn fetched_releases(
+        &self,
+        server: &Repository,
+        url: Url,
+        needed: &Dependency,
+        fetched: &mut Fetched,
+    ) -> Result<Option<Releases>, Failure> {
+        let refuse = |error: &dyn Display| failed("remote ", needed, error);
+        let index = match fetched.entry(url) {
+            Entry::Occupied(index) => index.into_mut(),
+            Entry::Vacant(place) => {
+                let raw = server.index(self.limits.index).await.map_err(|error| refuse(&error))?;
+                let stored = self.blocking_index(move || converted(raw.file)).await;
+                place.insert(stored.map_err(|error| refuse(&error))?)
+            }
+        };
+        let index = index.try_clone().map_err(|error| refuse(&error))?;
+        let name = needed.name.clone();
+        let releases = self.blocking_index(move || releases(index, &name)).await;
+        Ok(releases.map_err(|error| refuse(&error))?.map(Arc::new))
     }
 
     async fn package_of_registry(
@@ -116,13 +165,10 @@ fn failed(kind: &str, needed: &Dependency, error: impl Display) -> Failure {
     Step::Dependencies.failed(format!("failed to add {kind}dependency '{}': {error}", needed.name))
 }
 
-/// The versions of one chart in an index as it is served.
-fn releases(raw: Fetched, name: &str) -> Result<Option<Vec<index::Release>>, IndexError> {
-    let io = |source| IndexError::Io { source };
-    let mut stored = tempfile::tempfile().map_err(io)?;
-    index::convert(raw.file, &mut stored)?;
-    std::io::Seek::rewind(&mut stored).map_err(io)?;
-    index::releases(stored, name)
+/// The versions of one chart in an index that was read before, maybe.
+fn releases(mut index: File, name: &str) -> Result<Option<Vec<Release>>, IndexError> {
+    index.rewind().map_err(|source| IndexError::Io { source })?;
+    index::releases(index, name)
 }
 
 /// A chart of the same source.

@@ -3,71 +3,19 @@
 use super::HelmChartReconciler;
 use super::build::{Build, Step, pull_failure};
 use super::decide::{Order, is_default};
+use super::index_cache::Releases;
 use crate::source::Failure;
 use bytes::Bytes;
-use moka::sync::Cache;
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::registry::Registry;
 use std::sync::Arc;
-use std::time::Duration;
 use weir_api::{Artifact, HelmRepository};
 use weir_artifact::RelPath;
 use weir_helm::chart::VALUES_FILE;
 use weir_helm::dependency::confined;
-use weir_helm::index::{self, Release};
+use weir_helm::index;
 use weir_helm::values::{self, Values, ValuesError};
 use weir_helm::version::{self, SelectError};
 use weir_helm::{Chart, FetchError, Limits};
 use weir_runtime::ObjectKey;
-
-/// Versions by the index's path in the store and the chart's name.
-type Charts = Cache<(String, String), Arc<Vec<Release>>>;
-
-/// Versions of charts that were read out of stored indexes (SRC-HRP-9). Keyed by the index's path in the store, which names
-/// its owner and its content, so that nobody is given another tenant's.
-#[derive(Clone)]
-pub(crate) struct IndexCache {
-    charts: Option<Charts>,
-    events: Family<EventLabels, Counter>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct EventLabels {
-    event_type: &'static str,
-    name: String,
-    namespace: String,
-}
-
-impl IndexCache {
-    /// Keeps the versions of at most `capacity` charts, each until it was not used for `life`; none is kept for 0.
-    pub(crate) fn new(capacity: usize, life: Duration) -> IndexCache {
-        let charts =
-            (capacity > 0).then(|| Cache::builder().max_capacity(capacity as u64).time_to_idle(life).build());
-        IndexCache { charts, events: Family::default() }
-    }
-
-    /// Adds the metric of the cache (SRC-MET-1).
-    pub(crate) fn register(&self, registry: &mut Registry) {
-        let help = "Total number of cache retrieval events for a Gitops Toolkit resource reconciliation.";
-        registry.register("gotk_cache_events", help, self.events.clone());
-    }
-
-    fn get(&self, owner: &ObjectKey, path: &str, chart: &str) -> Option<Arc<Vec<Release>>> {
-        let found = self.charts.as_ref()?.get(&(path.to_owned(), chart.to_owned()));
-        let event_type = if found.is_some() { "cache_hit" } else { "cache_miss" };
-        let labels = EventLabels { event_type, name: owner.name.clone(), namespace: owner.namespace.clone() };
-        self.events.get_or_create(&labels).inc();
-        found
-    }
-
-    fn put(&self, path: &str, chart: &str, releases: &Arc<Vec<Release>>) {
-        if let Some(charts) = &self.charts {
-            charts.insert((path.to_owned(), chart.to_owned()), releases.clone());
-        }
-    }
-}
 
 /// Refuses what is no name of a chart.
 pub(super) fn check_name(name: &str) -> Result<(), Failure> {
@@ -112,12 +60,12 @@ impl HelmChartReconciler {
     }
 
     /// The versions of a chart in a stored index.
-    async fn releases(
+    pub(super) async fn releases(
         &self,
         owner: &ObjectKey,
         index: &Artifact,
         chart: &str,
-    ) -> Result<Option<Arc<Vec<Release>>>, Failure> {
+    ) -> Result<Option<Releases>, Failure> {
         if let Some(known) = self.indexes.get(owner, &index.path, chart) {
             return Ok(Some(known));
         }
@@ -205,7 +153,7 @@ pub(super) fn replace_values(chart: &mut Chart, merged: &Values) -> Result<(), F
 }
 
 /// What the server said, without addresses.
-pub(super) fn said(error: &FetchError) -> String {
+fn said(error: &FetchError) -> String {
     match error {
         FetchError::Status { status, .. } => status.to_string(),
         FetchError::Transport { reason, .. } => reason.clone(),

@@ -6,7 +6,7 @@ use crate::source::{Attempt, Failure};
 use std::sync::Arc;
 use weir_api::SourceObject;
 use weir_api::{Artifact, FluxObject, HelmChart, HelmRepository};
-use weir_artifact::{Location, RelPath, VerifyError};
+use weir_artifact::{Location, RelPath};
 use weir_runtime::ObjectKey;
 
 /// What a chart is made from.
@@ -73,18 +73,21 @@ impl HelmChartReconciler {
             Failure::fetch("NoSourceArtifact", message).waiting(self.requeue)
         };
         let artifact = artifact.ok_or_else(none)?;
-        let at = Location::new(&kind, &key.namespace, &key.name).map_err(|_| none())?;
+        if !self.is_whole(&kind, key, &artifact).await {
+            return Err(none());
+        }
+        let status = attempt.object.status.get_or_insert_default();
+        status.observed_source_artifact_revision = Some(artifact.revision.clone());
+        Ok(artifact)
+    }
+
+    /// Whether what a source advertises is a file of its own that is as it says: a status may be forged (SRC-SCK-15).
+    pub(super) async fn is_whole(&self, kind: &str, key: &ObjectKey, artifact: &Artifact) -> bool {
+        let Ok(at) = Location::new(kind, &key.namespace, &key.name) else { return false };
         let (store, path, digest) =
             (self.storage.store().clone(), artifact.path.clone(), artifact.digest.clone());
         let verified = self.storage.blocking(move || store.verify(&at, &path, &digest)).await;
-        match verified.unwrap_or(Err(VerifyError::Missing)) {
-            Ok(()) => {
-                let status = attempt.object.status.get_or_insert_default();
-                status.observed_source_artifact_revision = Some(artifact.revision.clone());
-                Ok(artifact)
-            }
-            Err(_) => Err(none()),
-        }
+        matches!(verified, Ok(Ok(())))
     }
 
     /// Opens the file of a source's artifact.

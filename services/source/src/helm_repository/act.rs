@@ -43,7 +43,7 @@ impl HelmRepositoryReconciler {
 }
 
 /// The stored form of an index, at its start.
-fn converted(raw: File) -> Result<File, IndexError> {
+pub(crate) fn converted(raw: File) -> Result<File, IndexError> {
     let failed = |source| IndexError::Io { source };
     let mut stored = tempfile::tempfile().map_err(failed)?;
     let counts = index::convert(raw, &mut stored)?;

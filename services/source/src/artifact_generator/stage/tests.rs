@@ -137,6 +137,12 @@ fn yaml_is_merged_into_what_is_there() {
 #[case(operation("@git/README.md", "@artifact//x"), "path '/x' is absolute")]
 #[case(operation("@git/deploy/**", "@artifact/x/../../y/"), "leads out of its root")]
 #[case(with(MERGE, "@git/README.md", "@artifact/../x"), "leads out of its root")]
+#[case(with(MERGE, "@git/../x", "@artifact/"), "path must stay within the source root")]
+#[case(with(EXTRACT, "@git/x.tgz", "@artifact/../x"), "leads out of its root")]
+#[case(with(EXTRACT, "@git/x.tgz", "@artifact//x"), "path '/x' is absolute")]
+#[case(with(EXTRACT, "@git//etc/x.tgz", "@artifact/"), "path '/etc/x.tgz' is absolute")]
+#[case(operation("@git/%2e%2e/x", "@artifact/"), "source '%2e%2e/x' does not exist")]
+#[case(operation("@git/..\\x", "@artifact/"), "invalid copy source")]
 #[case(with(EXTRACT, "@git/../x.tgz", "@artifact/"), "path must stay within the source root")]
 #[case(with(EXTRACT, "@git/**/../*.tgz", "@artifact/"), "path must stay within the source root")]
 #[case(

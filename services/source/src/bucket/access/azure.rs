@@ -2,6 +2,8 @@
 
 use super::{Login, token_of};
 use crate::source::Failure;
+use std::future::ready;
+use weir_auth::{LoginError, ProviderError};
 use weir_bucket::login::{Application, Proof, managed_identity};
 use weir_bucket::{AzureAccess, AzureService};
 use weir_http::Profile;
@@ -18,8 +20,17 @@ impl Login<'_> {
             Some(_) => self.azure_secret().await?,
             None => {
                 let caller = self.caller();
-                let login = self.issued(self.logins().azure(&caller, STORAGE_SCOPE)).await?;
-                AzureAccess::Token(token_of(&login))
+                match self.logins().azure(&caller, STORAGE_SCOPE).await {
+                    // A pod that nobody gave an identity may read what is public.
+                    Err(LoginError::Provider(error)) if matches!(*error, ProviderError::Pod(_)) => {
+                        tracing::warn!(bucket = %self.attempt.key(), %error, "asked for anonymously");
+                        AzureAccess::Anonymous
+                    }
+                    login => {
+                        let login = self.issued(ready(login)).await?;
+                        AzureAccess::Token(token_of(&login))
+                    }
+                }
             }
         };
         Ok(AzureService { endpoint: self.attempt.object.spec.endpoint.clone(), access })
