@@ -1,7 +1,7 @@
 //! `Bucket` from object to artifact on every kind of server, and what stops it.
 
 mod hostile;
-mod stand_in;
+pub mod stand_in;
 
 use serde_json::{Value, json};
 use weir_testkit::{AZURITE_KEY, BucketProgram, BucketServer, Identity, Proxy, touch_requested_at};
@@ -97,6 +97,19 @@ async fn the_other_clouds() {
         assert_eq!(reason, "AuthenticationFailed");
         assert!(message.starts_with("invalid 'nothing' secret data: requires a 'clientId' or "), "{message}");
     }
+}
+
+/// SRC-BKT-11: who has no identity may read what is public.
+#[tokio::test]
+async fn a_public_container() {
+    let (world, server) = (World::start().await, StandIn::start(None).await);
+    let azure = json!({"provider": "azure"});
+    world.bucket("public", &format!("http://{}", server.address), "public", azure.clone()).await;
+    world.bucket("private", &format!("http://{}", server.address), "private", azure).await;
+    assert_eq!(paths(&world.ready(BUCKET, "public").await).await, ["a.yaml"]);
+    let (reason, message) = world.failure(BUCKET, "private").await;
+    assert_eq!(reason, "BucketOperationFailed", "{message}");
+    assert!(world.controller.log_tail().contains("asked for anonymously"));
 }
 
 #[tokio::test]

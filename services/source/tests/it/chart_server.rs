@@ -1,6 +1,7 @@
 //! A chart repository over HTTP, whose files a test puts there, and packages made by hand.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -14,7 +15,7 @@ use tokio::task::JoinSet;
 
 /// The server stops when this is dropped.
 pub struct ChartServer {
-    url: String,
+    address: SocketAddr,
     state: Arc<Mutex<Shown>>,
     _serving: JoinSet<()>,
 }
@@ -43,16 +44,20 @@ async fn answer(State(state): State<Arc<Mutex<Shown>>>, request: Request) -> Res
 impl ChartServer {
     pub async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let address = listener.local_addr().unwrap();
         let state = Arc::<Mutex<Shown>>::default();
         let routes = Router::new().fallback(answer).with_state(state.clone());
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        Self { url, state, _serving: serving }
+        Self { address, state, _serving: serving }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.url)
+        format!("http://{}{path}", self.address)
     }
 
     pub fn put(&self, path: &str, content: impl Into<Vec<u8>>) {

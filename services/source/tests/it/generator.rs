@@ -1,11 +1,13 @@
 //! `ArtifactGenerator` from sources to `ExternalArtifact` objects, and what becomes of these (SRC 9, SRC 10).
 
+mod places;
+
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use weir_testkit::{Registry, condition, eventually, touch_requested_at, wait_for};
 
-use crate::world::{DEADLINE, World, files, paths};
+use crate::world::{DEADLINE, Setup, World, files, paths};
 
 const API: &str = "source.extensions.fluxcd.io/v1beta1";
 const GENERATOR: &str = "ArtifactGenerator";
@@ -20,7 +22,11 @@ struct Sources {
 
 impl Sources {
     async fn start() -> Self {
-        let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+        Self::start_as(Setup::default()).await
+    }
+
+    async fn start_as(setup: Setup) -> Self {
+        let (world, registry) = (World::start_as(setup).await, Registry::start().await.unwrap());
         let this = Self { world, registry };
         this.push(
             "app",

@@ -1,11 +1,14 @@
 //! `HelmChart` from repositories, registries and trees of files.
 
+mod trees;
+
 use serde_json::{Value, json};
 use weir_artifact::FileMap;
-use weir_testkit::{Artifact, GitServer, Registry, touch_requested_at};
+use weir_testkit::{Artifact, Registry, touch_requested_at};
 
+use crate::bucket::stand_in::StandIn;
 use crate::chart_server::{ChartServer, chart};
-use crate::world::{World, files};
+use crate::world::{Setup, World, files};
 
 const CHART: &str = "HelmChart";
 const HELM: &str = "HelmRepository";
@@ -227,116 +230,34 @@ async fn a_private_registry_wants_credentials() {
     assert_eq!(reason, "AuthenticationFailed", "{said}");
 }
 
+/// SRC-SCK-10: what is too large, and what only becomes so when it is unpacked.
 #[tokio::test]
-async fn charts_of_a_git_repository() {
-    let world = World::start().await;
-    let server = GitServer::start().await.unwrap();
-    let repo = server.repo("src").unwrap();
-    let (chart_server, registry) = (ChartServer::start().await, Registry::start().await.unwrap());
-    chart_server.publish("/deps", &["1.0.0", "1.4.0"]);
-    let mut layer = Artifact::of_layer(chart("cache", "3.0.0", &[]));
-    layer.layer_media_type = LAYER.to_owned();
-    registry.push_artifact_with("deps/cache", "3.0.0", layer).await.unwrap();
-    world.apply(HELM, "deps", json!({"url": registry.url("deps"), "type": "oci", "insecure": true})).await;
-    let umbrella = format!(
-        "apiVersion: v2\nname: umbrella\nversion: 0.1.0\ndependencies:\n- {{name: app, version: 1.x, repository: '{}'}}\n- {{name: lib, version: 0.x, repository: 'file://../lib', alias: tools}}\n- {{name: cache, version: '>=2', repository: '{}'}}\n",
-        chart_server.url("/deps/"),
-        registry.url("deps"),
-    );
-    let files_ = [
-        ("charts/app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
-        ("charts/app/values.yaml", "replicas: 1\n"),
-        ("charts/app/.helmignore", "*.bak\n"),
-        ("charts/app/x.bak", "x"),
-        ("charts/lib/Chart.yaml", "apiVersion: v2\nname: lib\nversion: 0.9.0\n"),
-        ("charts/umbrella/Chart.yaml", umbrella.as_str()),
-        (
-            "charts/broken/Chart.yaml",
-            "apiVersion: v2\nname: broken\nversion: 1.0.0\ndependencies: [{name: x, version: 1.x, repository: 'file://../../../../etc'}]\n",
-        ),
-        ("env.yaml", "replicas: 9\n"),
-    ];
-    let commit = repo.commit("main", "charts", &files_).unwrap();
-    world.git("src", &server.url("src"), json!({})).await;
-    let git = |path: &str, more: Value| of("GitRepository", "src", path, more);
-    let table = [
-        ("dir", git("./charts/app", json!({})), "1.0.0".to_owned()),
-        (
-            "rev",
-            git("charts/app", json!({"reconcileStrategy": "Revision"})),
-            format!("1.0.0+{}", &commit[..12]),
-        ),
-        ("values", git("charts/app", json!({"valuesFiles": ["env.yaml"]})), "1.0.0+1".to_owned()),
-        (
-            "both",
-            git("charts/app", json!({"reconcileStrategy": "Revision", "valuesFile": "env.yaml"})),
-            format!("1.0.0+{}.1", &commit[..12]),
-        ),
-        ("umbrella", git("charts/umbrella", json!({})), "0.1.0".to_owned()),
-    ];
-    for (name, spec, _) in &table {
-        world.apply(CHART, name, spec.clone()).await;
+async fn charts_have_caps() {
+    let flags = ["--helm-chart-max-size=3000", "--helm-chart-file-max-size=1000"].map(str::to_owned);
+    let world = World::start_as(Setup { arguments: flags.to_vec(), ..Setup::default() }).await;
+    let (server, bucket) = (ChartServer::start().await, StandIn::start(None).await);
+    server.publish("/charts", &["1.0.0", "2.0.0", "3.0.0"]);
+    let noise: String =
+        (0..4000_u64).map(|index| format!("{:x}", index.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    server.put("/charts/app-2.0.0.tgz", chart("app", "2.0.0", &[("noise", &noise)]));
+    let bomb = chart("app", "3.0.0", &[("zeros", &"0".repeat(1 << 18))]);
+    assert!(bomb.len() < 3000, "the bomb is small");
+    server.put("/charts/app-3.0.0.tgz", bomb);
+    world.apply(HELM, "repo", json!({"url": server.url("/charts"), "interval": "1h"})).await;
+    bucket.put("app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n");
+    bucket.put("app/big", &"x".repeat(5000));
+    world.bucket("src", &bucket.endpoint(), "apps", json!({})).await;
+    for version in ["1.0.0", "2.0.0", "3.0.0"] {
+        let name = format!("v{}", &version[..1]);
+        world.apply(CHART, &name, of(HELM, "repo", "app", json!({"version": version}))).await;
     }
-    for (name, _, version) in &table {
-        assert_eq!(world.ready(CHART, name).await["artifact"]["revision"], *version, "{name}");
+    world.apply(CHART, "tree", of("Bucket", "src", "app", json!({}))).await;
+    world.ready(CHART, "v1").await;
+    for (name, part) in [
+        ("v2", "chart exceeds the maximum chart file size of 3000 bytes"),
+        ("v3", "is bigger than max archive size of 1000 bytes"),
+        ("tree", "app/big as file size (5000) exceeds limit (1000)"),
+    ] {
+        world.failure_of(CHART, name, part).await;
     }
-    let content = files(&world.ready(CHART, "dir").await).await;
-    let names: Vec<&str> = content.keys().map(weir_artifact::RelPath::as_str).collect();
-    assert_eq!(names, ["app/.helmignore", "app/Chart.yaml", "app/values.yaml"]);
-    assert_eq!(text(&files(&world.ready(CHART, "values").await).await, "app/values.yaml"), "replicas: 9\n");
-    let content = files(&world.ready(CHART, "umbrella").await).await;
-    for (name, version) in [("app", "1.4.0"), ("lib", "0.9.0"), ("cache", "3.0.0")] {
-        let description = text(&content, &format!("umbrella/charts/{name}/Chart.yaml"));
-        assert!(description.contains(&format!("version: \"{version}\"")), "{description}");
-    }
-    let failures = [
-        (
-            "abs",
-            git("/charts/app", json!({})),
-            "InvalidChartReference",
-            "invalid chart reference: local chart reference path is expected to be relative",
-        ),
-        (
-            "up",
-            git("../../etc", json!({})),
-            "InvalidChartReference",
-            "invalid chart reference: stat etc: no such file or directory",
-        ),
-        (
-            "nochart",
-            git("charts", json!({})),
-            "InvalidChartReference",
-            "invalid chart reference: open charts/Chart.yaml: no such file or directory",
-        ),
-        (
-            "novalues",
-            git("charts/app", json!({"valuesFiles": ["prod.yaml"]})),
-            "ValuesFilesError",
-            "values files merge error: no values file found at path '/prod.yaml' (reference 'prod.yaml')",
-        ),
-        (
-            "broken",
-            git("charts/broken", json!({})),
-            "DependencyBuildError",
-            "dependency build error: failed to add local dependency 'x': no chart found at '/etc' (reference 'file://../../../../etc')",
-        ),
-    ];
-    for (name, spec, reason, expected) in &failures {
-        world.apply(CHART, name, spec.clone()).await;
-        let (found, said) = world.failure(CHART, name).await;
-        assert_eq!((found.as_str(), said.as_str()), (*reason, *expected), "{name}");
-    }
-    let second = repo.commit("main", "other", &[("charts/app/templates/new.yaml", "kind: X\n")]).unwrap();
-    touch_requested_at(&world.api("GitRepository").await, "src").await.unwrap();
-    world.at(CHART, "rev", &second[..12]).await;
-    let seen = |object: &kube::core::DynamicObject| {
-        object.data["status"]["observedSourceArtifactRevision"]
-            .as_str()
-            .is_some_and(|seen| seen.ends_with(&second))
-    };
-    let status = world.until(CHART, "dir", "the new commit is seen", seen).await;
-    assert!(
-        !files(&status).await.keys().any(|path| path.as_str().ends_with("new.yaml")),
-        "same version, same chart"
-    );
 }

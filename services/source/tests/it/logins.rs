@@ -3,10 +3,13 @@
 use serde_json::json;
 use weir_testkit::{Identity, Proxy, Registry, TlsFront};
 
+use crate::bucket::stand_in::StandIn;
+use crate::chart_server::ChartServer;
 use crate::world::World;
 
 const OCI: &str = "OCIRepository";
 const GIT: &str = "GitRepository";
+const HELM: &str = "HelmRepository";
 
 #[tokio::test]
 async fn refused_without_asking() {
@@ -114,5 +117,45 @@ async fn authorities_of_the_object() {
         let (found, message) = world.failure(OCI, name).await;
         assert_eq!(found, reason, "{name}: {message}");
         assert!(message.contains(part), "{name}: {message}");
+    }
+}
+
+/// B7 for chart repositories and S3.
+#[tokio::test]
+async fn client_certificates() {
+    let (world, charts, bucket) =
+        (World::start().await, ChartServer::start().await, StandIn::start(None).await);
+    charts.publish("/charts", &["1.0.0"]);
+    bucket.put("a.yaml", "a");
+    let [own, client, stranger] = [(); 3].map(|()| Identity::for_names(&[]).unwrap());
+    let helm = TlsFront::start_for(&own, charts.address(), &client.ca_pem).await.unwrap();
+    let s3 = TlsFront::start_for(&own, bucket.address, &client.ca_pem).await.unwrap();
+    for (name, identity) in [("client", Some(&client)), ("stranger", Some(&stranger)), ("nobody", None)] {
+        let mut data = json!({"ca.crt": own.ca_pem});
+        if let Some(identity) = identity {
+            data["tls.crt"] = json!(identity.certificate_pem);
+            data["tls.key"] = json!(identity.key_pem);
+        }
+        world.secret(name, "Opaque", data).await;
+        let reference = json!({"name": name});
+        let url = format!("https://localhost:{}/charts", helm.address().port());
+        world.apply(HELM, name, json!({"url": url, "interval": "1h", "certSecretRef": reference})).await;
+        let spec = json!({"insecure": false, "certSecretRef": reference});
+        world.bucket(name, &format!("localhost:{}", s3.address().port()), "apps", spec).await;
+    }
+    let source = json!({"kind": HELM, "name": "client"});
+    world.apply("HelmChart", "app", json!({"chart": "app", "interval": "1h", "sourceRef": source})).await;
+    world.ready(HELM, "client").await;
+    world.ready("HelmChart", "app").await;
+    world.ready("Bucket", "client").await;
+    for name in ["stranger", "nobody"] {
+        for (kind, reason) in [(HELM, "Failed"), ("Bucket", "BucketOperationFailed")] {
+            let (found, message) = world.failure(kind, name).await;
+            assert_eq!(
+                (found.as_str(), message.contains("remote error: tls: ")),
+                (reason, true),
+                "{kind} {name}: {message}"
+            );
+        }
     }
 }

@@ -5,7 +5,7 @@ use weir_testkit::touch_requested_at;
 
 use super::stand_in::StandIn;
 use super::{BUCKET, revision};
-use crate::world::World;
+use crate::world::{World, paths};
 
 #[tokio::test]
 async fn keys_that_lead_elsewhere_are_refused() {
@@ -24,6 +24,19 @@ async fn keys_that_lead_elsewhere_are_refused() {
         world.bucket("evil", &server.endpoint(), "apps", json!({"ignore": "/*\n!/good.yaml"})).await;
         world.ready(BUCKET, "evil").await;
     }
+}
+
+/// SRC-SCK-1: a key is a key, and not what it would be after decoding.
+#[tokio::test]
+async fn escapes_in_keys_are_not_undone() {
+    let (world, server) = (World::start().await, StandIn::start(None).await);
+    let keys = ["%2e%2e/%2e%2e/x", "..%2f..%2fy", "/etc/passwd"];
+    for key in keys {
+        server.put(key, "evil");
+    }
+    world.bucket("apps", &server.endpoint(), "apps", json!({})).await;
+    let status = world.ready(BUCKET, "apps").await;
+    assert_eq!(paths(&status).await, ["%2e%2e/%2e%2e/x", "..%2f..%2fy", "etc/passwd"]);
 }
 
 #[tokio::test]

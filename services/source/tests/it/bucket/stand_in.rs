@@ -44,6 +44,8 @@ impl StandIn {
             .route("/sts", post(sts))
             .route("/apps/", get(bucket))
             .route("/apps/{*key}", get(object))
+            .route("/public", get(container))
+            .route("/public/{*key}", get(|| async { ([(header::ETAG, "\"0x1\"")], "public") }))
             .fallback(get(|| async { refuse(StatusCode::NOT_FOUND, "NoSuchBucket") }))
             .with_state(store.clone());
         let server = Server::start(routes, identity).await.unwrap();
@@ -135,6 +137,16 @@ async fn object(State(store): State<Store>, Path(key): Path<String>, request: Re
         "denied" => refuse(StatusCode::FORBIDDEN, "AccessDenied"),
         _ => ([(header::ETAG, tag)], content).into_response(),
     }
+}
+
+/// A container at Azure that everyone may read.
+async fn container(request: Request) -> Response {
+    if request.headers().contains_key(header::AUTHORIZATION) {
+        return refuse(StatusCode::FORBIDDEN, "AuthenticationFailed");
+    }
+    "<EnumerationResults><Blobs><Blob><Name>a.yaml</Name><Properties><Etag>0x1</Etag><Content-Length>6</Content-Length>\
+     </Properties></Blob></Blobs><NextMarker/></EnumerationResults>"
+        .into_response()
 }
 
 /// A token service that knows one user, and repeats what it was told.
