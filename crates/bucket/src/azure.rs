@@ -1,6 +1,6 @@
 //! Azure Blob Storage.
 
-mod listing;
+pub(crate) mod listing;
 mod shared_key;
 
 use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};

@@ -51,6 +51,19 @@ struct Item {
     generation: Option<String>,
 }
 
+/// Reads a page.
+pub(crate) fn read(body: &[u8]) -> Result<Page, Error> {
+    let listing: Listing =
+        serde_json::from_slice(body).map_err(|error| Error::malformed("listing", error))?;
+    let objects = listing.items.into_iter().map(|item| Object {
+        key: item.name,
+        etag: bare_etag(&item.etag).to_owned(),
+        size: item.size.and_then(|size| size.parse().ok()).unwrap_or_default(),
+        pin: item.generation.unwrap_or_default(),
+    });
+    Ok(Page { objects: objects.collect(), next: listing.next_page_token })
+}
+
 impl Gcs {
     pub(crate) fn open(name: &str, service: GcsService, client: Client) -> Result<Gcs, Error> {
         if name.is_empty() {
@@ -74,15 +87,7 @@ impl Gcs {
         let mut query = vec![("prefix", prefix), ("maxResults", PAGE_SIZE), ("fields", fields)];
         query.extend(next.map(|next| ("pageToken", next)));
         let body = self.sender.body("listing", MAX_PAGE_BYTES, || self.request(None, &query)).await?;
-        let listing: Listing =
-            serde_json::from_slice(&body).map_err(|error| Error::malformed("listing", error))?;
-        let objects = listing.items.into_iter().map(|item| Object {
-            key: item.name,
-            etag: bare_etag(&item.etag).to_owned(),
-            size: item.size.and_then(|size| size.parse().ok()).unwrap_or_default(),
-            pin: item.generation.unwrap_or_default(),
-        });
-        Ok(Page { objects: objects.collect(), next: listing.next_page_token })
+        read(&body)
     }
 
     pub(crate) async fn fetch(&self, object: &Object) -> Result<Response, Error> {

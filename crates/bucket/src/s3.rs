@@ -1,7 +1,7 @@
 //! S3: Amazon's, and that of the servers that speak its language.
 
 mod endpoint;
-mod listing;
+pub(crate) mod listing;
 mod sign;
 
 use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};

@@ -9,10 +9,10 @@ mod observe;
 use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
-use weir_api::{Artifact, Bucket};
+use weir_api::Bucket;
 use weir_auth::Logins;
 use weir_bucket::Buckets;
-use weir_runtime::{Cache, EventDraft};
+use weir_runtime::Cache;
 
 /// Keeps the artifacts of `Bucket` objects equal to what is in their buckets.
 struct BucketReconciler {
@@ -44,17 +44,11 @@ impl SourceReconciler for BucketReconciler {
         let index = observe::index(&mut bucket, &attempt.object).await?;
         let revision = index.revision(self.storage.store().algorithm());
         match attempt.known.as_ref().filter(|known| known.revision == revision) {
-            Some(known) => Ok(unchanged(known.clone(), index.len(), &attempt.object.spec.bucket_name)),
+            Some(known) => {
+                let message = decide::stored_event(index.len(), &attempt.object.spec.bucket_name);
+                Ok(Success::up_to_date(known.clone(), message))
+            }
             None => self.act(attempt, &bucket, index).await,
         }
-    }
-}
-
-/// The result when the listing has nothing new (SRC-BKT-2).
-fn unchanged(artifact: Artifact, files: usize, name: &str) -> Success {
-    let told = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
-    Success {
-        unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)),
-        ..Success::new(artifact, decide::stored_event(files, name))
     }
 }

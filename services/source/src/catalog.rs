@@ -10,7 +10,7 @@ use weir_api::{Artifact, FluxObject};
 use weir_runtime::{Cache, Change, ObjectKey, Service, ServiceError};
 
 /// How often directories of objects that are gone are looked for, beside the start (SRC-STO-13).
-pub(crate) const SWEEP: Duration = Duration::from_secs(60 * 60);
+const SWEEP: Duration = Duration::from_secs(60 * 60);
 
 /// An object as it stands in a cache, as far as consumers of artifacts care.
 #[derive(Debug, Clone)]
@@ -139,6 +139,22 @@ impl Catalog {
 
 /// Removes what belongs to no object, now and every hour, while this replica leads.
 pub(crate) fn sweep(service: &Service, storage: Storage, catalog: Catalog) {
+    hourly(service, move || {
+        let (storage, catalog) = (storage.clone(), catalog.clone());
+        async move {
+            for kind in catalog.kinds() {
+                kind.synced().await;
+                sweep_kind(&storage, kind.clone()).await;
+            }
+        }
+    });
+}
+
+/// Sweeps now and every hour, while this replica leads.
+pub(crate) fn hourly<F>(service: &Service, sweep: impl Fn() -> F + Send + 'static)
+where
+    F: Future<Output = ()> + Send,
+{
     let mut leader = service.leader();
     service.spawn(async move {
         if leader.wait_for(|leads| *leads).await.is_err() {
@@ -147,10 +163,7 @@ pub(crate) fn sweep(service: &Service, storage: Storage, catalog: Catalog) {
         let mut hours = tokio::time::interval(SWEEP);
         loop {
             hours.tick().await;
-            for kind in catalog.kinds() {
-                kind.synced().await;
-                sweep_kind(&storage, kind.clone()).await;
-            }
+            sweep().await;
         }
     });
 }

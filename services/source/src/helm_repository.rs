@@ -40,7 +40,10 @@ impl SourceReconciler for HelmRepositoryReconciler {
             repository.index(self.limits.index).await.map_err(|error| decide::fetch_failure(&error))?;
         let revision = format!("sha256:{}", fetched.sha256());
         match attempt.known.clone().filter(|known| known.revision == revision) {
-            Some(known) => Ok(decide::unchanged(known, &attempt.object.spec.url)),
+            Some(known) => {
+                let message = decide::stored_event(&known, &attempt.object.spec.url);
+                Ok(Success::up_to_date(known, message))
+            }
             None => self.act(attempt, fetched, revision).await,
         }
     }

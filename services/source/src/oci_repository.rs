@@ -9,10 +9,10 @@ use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
-use weir_api::{Artifact, FluxObject, OciRepository};
+use weir_api::{FluxObject, OciRepository};
 use weir_auth::Logins;
 use weir_oci::Registries;
-use weir_runtime::{Cache, EventDraft, ObjectKey};
+use weir_runtime::{Cache, ObjectKey};
 
 /// Keeps the artifacts of `OCIRepository` objects equal to what their references stand for.
 struct OciReconciler {
@@ -44,7 +44,10 @@ impl SourceReconciler for OciReconciler {
         let target = observe::resolve(&mut registry, &wanted, &attempt.object.spec).await?;
         self.verify(attempt, &mut registry, &target).await?;
         match decide::reusable(&attempt.object, attempt.known.as_ref(), &target.revision()) {
-            Some(known) => Ok(unchanged(known.clone(), &attempt.object.spec.url)),
+            Some(known) => {
+                let message = decide::stored_event(known, &attempt.object.spec.url);
+                Ok(Success::up_to_date(known.clone(), message))
+            }
             None => self.act(attempt, &mut registry, target).await,
         }
     }
@@ -56,15 +59,5 @@ impl SourceReconciler for OciReconciler {
     fn forget(&self, key: &ObjectKey) {
         self.verdicts.forget(key);
         self.logins.forget(OciRepository::KIND, &key.namespace, &key.name);
-    }
-}
-
-/// The result when the registry has nothing new (SRC-OCI-6).
-fn unchanged(artifact: Artifact, url: &str) -> Success {
-    let told = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
-    let message = decide::stored_event(&artifact, url);
-    Success {
-        unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)),
-        ..Success::new(artifact, message)
     }
 }

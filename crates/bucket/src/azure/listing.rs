@@ -40,7 +40,7 @@ struct Properties {
 }
 
 /// Reads a page. Directories are left out: they have no content.
-pub(super) fn read(body: &[u8]) -> Result<Page, Error> {
+pub(crate) fn read(body: &[u8]) -> Result<Page, Error> {
     let page: EnumerationResults = xml::parse("listing", body)?;
     let files = page.blobs.blob.into_iter().filter(|blob| blob.properties.resource_type != "directory");
     let objects = files.map(|blob| {

@@ -32,7 +32,7 @@ struct Contents {
 }
 
 /// Reads a page; of old listings the last key names the next page.
-pub(super) fn read(body: &[u8], is_old: bool) -> Result<Page, Error> {
+pub(crate) fn read(body: &[u8], is_old: bool) -> Result<Page, Error> {
     let page: ListBucketResult = xml::parse("listing", body)?;
     let is_escaped = page.encoding_type.as_deref() == Some("url");
     let decode = |key: String| if is_escaped { unescape(&key) } else { Ok(key) };

@@ -10,7 +10,6 @@ use tokio::time::timeout;
 use weir_api::Bucket;
 use weir_api::condition_type::STORAGE_OPERATION_FAILED;
 use weir_artifact::{DirectoryTree, archive};
-use weir_runtime::EventDraft;
 
 /// The link that always points at the newest artifact.
 const LATEST: &str = "latest.tar.gz";
@@ -49,12 +48,8 @@ impl BucketReconciler {
         let status = attempt.object.status.get_or_insert_default();
         status.observed_ignore = ignore;
         status.url = latest;
-        let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
-        let up_to_date = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
-        Ok(Success {
-            unchanged: is_same.then(|| EventDraft::trace("ArtifactUpToDate", up_to_date)),
-            ..Success::new(artifact, decide::stored_event(index.len(), &name))
-        })
+        let message = decide::stored_event(index.len(), &name);
+        Ok(Success::made(artifact, attempt.known.as_ref(), message))
     }
 }
 

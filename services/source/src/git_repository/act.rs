@@ -11,7 +11,6 @@ use std::io;
 use weir_api::GitRepository;
 use weir_artifact::{RelPath, Revision, Store};
 use weir_git::{Checkout, Error, Remote, Submodule};
-use weir_runtime::EventDraft;
 
 /// What the artifact is made of.
 struct Parts {
@@ -60,12 +59,8 @@ impl GitReconciler {
         status.observed_include = spec.include.clone();
         status.observed_sparse_checkout = spec.sparse_checkout.clone();
         status.included_artifacts = included;
-        let up_to_date = format!("artifact up-to-date with remote revision: '{revision}'");
-        let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
-        Ok(Success {
-            unchanged: is_same.then(|| EventDraft::trace("ArtifactUpToDate", up_to_date)),
-            ..Success::new(artifact, format!("stored artifact for commit '{summary}'"))
-        })
+        let message = format!("stored artifact for commit '{summary}'");
+        Ok(Success::made(artifact, attempt.known.as_ref(), message))
     }
 
     /// The submodules, as far as the artifact shows them (SRC-GIT-13).

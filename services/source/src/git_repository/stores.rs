@@ -1,7 +1,7 @@
 //! What was fetched before, kept per object and removed with it.
 
 use super::GitReconciler;
-use crate::catalog::SWEEP;
+use crate::catalog::hourly;
 use crate::storage::Storage;
 use url::Url;
 use weir_api::GitRepository;
@@ -38,16 +38,10 @@ impl GitReconciler {
 
 /// Removes what was fetched for objects that are gone, now and every hour.
 pub(super) fn sweep(service: &Service, storage: Storage, stores: Stores, objects: Cache<GitRepository>) {
-    let mut leader = service.leader();
-    service.spawn(async move {
-        if leader.wait_for(|leads| *leads).await.is_err() {
-            return;
-        }
-        let mut hours = tokio::time::interval(SWEEP);
-        loop {
-            hours.tick().await;
+    hourly(service, move || {
+        let (storage, stores, objects) = (storage.clone(), stores.clone(), objects.clone());
+        async move {
             objects.synced().await;
-            let (stores, objects) = (stores.clone(), objects.clone());
             // Asked when a folder is about to go: an object may have come since the sweep began.
             let is_live = move |uid: &str| {
                 objects.list().iter().any(|object| object.metadata.uid.as_deref() == Some(uid))

@@ -25,9 +25,7 @@ impl HelmChartReconciler {
         let Build { name, version, values_files, package, .. } = build;
         let artifact = match (package, attempt.known.clone()) {
             (None, Some(known)) => {
-                let told = format!("artifact up-to-date with remote revision: '{}'", known.revision);
-                let unchanged = Some(EventDraft::trace("ArtifactUpToDate", told));
-                return Ok(Success { unchanged, reason, ..Success::new(known, message) });
+                return Ok(Success { reason, ..Success::up_to_date(known, message) });
             }
             (package, _) => {
                 attempt.progress(format!("building artifact: {message}"));

@@ -8,7 +8,6 @@ use std::io::{self, Seek, Write};
 use weir_api::HelmRepository;
 use weir_helm::Fetched;
 use weir_helm::index::{self, IndexError};
-use weir_runtime::EventDraft;
 
 /// The link that always points at the newest index (SRC-HRP-6).
 const LINK: &str = "index.yaml";
@@ -35,10 +34,7 @@ impl HelmRepositoryReconciler {
         let artifact = artifact.map_err(|error| Failure::storage(&error))?;
         attempt.object.status.get_or_insert_default().url = link;
         let message = decide::stored_event(&artifact, &attempt.object.spec.url);
-        let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
-        let up_to_date = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
-        let unchanged = is_same.then(|| EventDraft::trace("ArtifactUpToDate", up_to_date));
-        Ok(Success { unchanged, ..Success::new(artifact, message) })
+        Ok(Success::made(artifact, attempt.known.as_ref(), message))
     }
 }
 

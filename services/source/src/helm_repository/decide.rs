@@ -1,11 +1,10 @@
 //! What is to be done, and what is said of it. Pure.
 
 use crate::go_url;
-use crate::source::{Failure, Success};
+use crate::source::Failure;
 use url::Url;
 use weir_api::{Artifact, HelmRepository};
 use weir_helm::FetchError;
-use weir_runtime::EventDraft;
 
 /// Steps between the units of sizes.
 const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
@@ -41,16 +40,6 @@ pub(super) fn fetch_failure(error: &FetchError) -> Failure {
     let message =
         format!("failed to fetch Helm repository index: failed to cache index to temporary file: {error}");
     Failure::fetch("Failed", message)
-}
-
-/// The result when the server has nothing new (SRC-HRP-4).
-pub(super) fn unchanged(artifact: Artifact, url: &str) -> Success {
-    let told = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
-    let message = stored_event(&artifact, url);
-    Success {
-        unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)),
-        ..Success::new(artifact, message)
-    }
 }
 
 /// What is told of a stored index.

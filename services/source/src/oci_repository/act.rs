@@ -10,7 +10,6 @@ use tempfile::SpooledTempFile;
 use weir_api::OciRepository;
 use weir_artifact::{DirectoryTree, Limits, Untar, UntarError};
 use weir_oci::{Blob, Descriptor, Registry};
-use weir_runtime::EventDraft;
 
 /// Bytes of a layer that stay in memory; typical ones are a few KiB.
 const IN_MEMORY: usize = 1 << 20;
@@ -45,13 +44,8 @@ impl OciReconciler {
         status.observed_ignore = spec.ignore.clone();
         status.observed_layer_selector = spec.layer_selector.clone();
         status.url = latest;
-        let is_same = attempt.known.as_ref().is_some_and(|known| known.digest == artifact.digest);
-        let up_to_date = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
         let message = decide::stored_event(&artifact, &url);
-        Ok(Success {
-            unchanged: is_same.then(|| EventDraft::trace("ArtifactUpToDate", up_to_date)),
-            ..Success::new(artifact, message)
-        })
+        Ok(Success::made(artifact, attempt.known.as_ref(), message))
     }
 
     async fn store(

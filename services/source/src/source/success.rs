@@ -3,7 +3,7 @@
 use weir_api::Artifact;
 use weir_runtime::EventDraft;
 
-/// A successful run. Made by [`Success::new`], with what else there is to say as fields.
+/// A successful run. Made by one of its functions, with what else there is to say as fields.
 pub(crate) struct Success {
     /// The artifact to advertise: a new one, or the one that is there.
     pub(crate) artifact: Artifact,
@@ -20,5 +20,22 @@ impl Success {
     pub(crate) fn new(artifact: Artifact, message: impl Into<String>) -> Success {
         let message = message.into();
         Success { artifact, message, unchanged: None, reason: None }
+    }
+
+    /// The artifact that is there, which is what the remote has (SRC-OCI-6, SRC-BKT-2, SRC-HRP-4).
+    pub(crate) fn up_to_date(artifact: Artifact, message: impl Into<String>) -> Success {
+        let told = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
+        Success {
+            unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)),
+            ..Success::new(artifact, message)
+        }
+    }
+
+    /// An artifact that was made, maybe with the same content as the one that was known.
+    pub(crate) fn made(artifact: Artifact, known: Option<&Artifact>, message: impl Into<String>) -> Success {
+        if known.is_some_and(|known| known.digest == artifact.digest) {
+            return Success::up_to_date(artifact, message);
+        }
+        Success::new(artifact, message)
     }
 }
