@@ -15,6 +15,7 @@ use crate::loader::Loader;
 use crate::origin::Origin;
 use crate::remote::RemoteError;
 use crate::resmap::ResMap;
+use crate::resource::Resource;
 use crate::vars::BoundVars;
 use crate::{Error, config, generate, input, plugin, transform};
 
@@ -103,6 +104,7 @@ impl Target {
         let path = self.loader.locate(&build.files, reference, restriction).context(loading)?;
         let documents = build.files.documents(&path, reference).context(loading)?;
         let mut resources = input::resources(documents).context(loading)?;
+        resources.iter_mut().for_each(Resource::open_annotations);
         if build.is_tracking {
             let origin = Origin::resource(reference, &path, self.loader.home(&build.root));
             resources.iter_mut().for_each(|resource| resource.track(&origin));

@@ -159,15 +159,21 @@ impl Prepared {
     }
 
     fn apply(&self, resources: &mut ResMap) -> Result<(), Error> {
-        let value = self.source.value(resources)?;
+        let (origin, mut value) = self.source.value(resources)?;
         for target in &self.targets {
             for position in 0..resources.len() {
-                if resources.get(position).is_some_and(|resource| target.selects(resource))
-                    && let Some(resource) = resources.get_mut(position)
-                {
-                    target.set(resource, &value)?;
-                    resource.follow_shared();
+                if !resources.get(position).is_some_and(|resource| target.selects(resource)) {
+                    continue;
                 }
+                let Some(resource) = resources.get_mut(position) else { continue };
+                for field in &target.fields {
+                    target.set(resource, field, &value)?;
+                    // The reference copies from the source's own node, which may just have got another value.
+                    if origin == Some(position) {
+                        self.source.read_again(resource, &mut value);
+                    }
+                }
+                resource.follow_shared();
             }
         }
         Ok(())
@@ -179,13 +185,15 @@ fn non_empty(path: &str) -> &str {
 }
 
 impl Source {
-    fn value(&self, resources: &ResMap) -> Result<Node, Error> {
+    /// The value, and the position of the resource that it was found in.
+    fn value(&self, resources: &ResMap) -> Result<(Option<usize>, Node), Error> {
         let (selector, path) = match self {
-            Self::Value(value) => return Ok(Node::plain(value.as_str())),
+            Self::Value(value) => return Ok((None, Node::plain(value.as_str()))),
             Self::Field { selector, path } => (selector, path),
         };
-        let mut matches = resources.iter().filter(|resource| is_selected(resource, selector));
-        let Some(resource) = matches.next() else {
+        let mut matches =
+            resources.iter().enumerate().filter(|(_, resource)| is_selected(resource, selector));
+        let Some((position, resource)) = matches.next() else {
             return Err(ReplacementError::NoSource(described(selector)).into());
         };
         if matches.next().is_some() {
@@ -193,12 +201,23 @@ impl Source {
         }
         let found = path::get(&resource.node, path).map_err(ReplacementError::SourcePath)?;
         match found.filter(|node| !node.is_null() && !node.is_empty_collection()) {
-            Some(node) => refined(node, selector),
+            Some(node) => Ok((Some(position), refined(node, selector)?)),
             None => Err(ReplacementError::NoSourceField {
                 path: non_empty(&selector.field_path).to_owned(),
                 id: selector_id(selector).to_string(),
             }
             .into()),
+        }
+    }
+
+    /// Takes what is in the source now; a part of a text was copied once and for all.
+    fn read_again(&self, resource: &Resource, value: &mut Node) {
+        let Self::Field { selector, path } = self else { return };
+        let is_part = selector.options.as_ref().is_some_and(|options| !options.delimiter.is_empty());
+        if let Ok(Some(node)) = path::get(&resource.node, path)
+            && !is_part
+        {
+            value.clone_from(node);
         }
     }
 }

@@ -57,7 +57,11 @@ impl Merger<'_> {
         keys: &[String],
         field: &Field,
     ) -> Result<Option<Vec<Node>>, Error> {
-        let patched = patch.elements();
+        let (is_same, mut patched) = match patch {
+            Source::Given(elements) => (false, elements),
+            Source::Same => (true, Vec::new()),
+            Source::Absent => (false, Vec::new()),
+        };
         let length = target.len() + patched.len();
         if length > MAX_ELEMENTS {
             return Err(PatchError::LongList { length, limit: MAX_ELEMENTS }.into());
@@ -80,14 +84,18 @@ impl Merger<'_> {
             let (by_keys, by_values) = narrowed(&valid, &values);
             let at = find(&target, &by_keys, &by_values);
             let before = at.and_then(|at| target.get(at)).cloned();
-            let source = match &patch {
-                Source::Same if at.is_some() => Patch::Same,
-                _ => Patch::of(find(patched, &by_keys, &by_values).and_then(|at| patched.get(at))),
+            let given = find(&patched, &by_keys, &by_values);
+            let source = match given.and_then(|given| patched.get(given)) {
+                None if is_same && at.is_some() => Patch::Same,
+                given => Patch::of(given),
             };
             let replaces = source.given().is_some_and(|node| node.text_at(&["$patch"]) == Some("replace"));
-            let Some(mut value) =
-                self.node(before, source, Some(&element))?.filter(|value| !is_nothing(value))
-            else {
+            let value = self.node(before, source, Some(&element))?.filter(|value| !is_nothing(value));
+            // A directive works once: where gaps made two tuples the same, the element is an ordinary one the next time.
+            if let Some(map) = given.and_then(|given| patched.get_mut(given)).and_then(Node::as_map_mut) {
+                map.remove("$patch");
+            }
+            let Some(mut value) = value else {
                 set(&mut target, None, &valid, &values);
                 continue;
             };
@@ -108,15 +116,6 @@ enum Source {
     Absent,
     Same,
     Given(Vec<Node>),
-}
-
-impl Source {
-    fn elements(&self) -> &[Node] {
-        match self {
-            Self::Given(elements) => elements,
-            Self::Absent | Self::Same => &[],
-        }
-    }
 }
 
 fn is_nothing(node: &Node) -> bool {
@@ -141,12 +140,14 @@ fn unique_tuples<'n>(elements: impl Iterator<Item = &'n Node>, keys: &[String]) 
     tuples
 }
 
-/// Tuples that agree where both have values, and agree somewhere, become one (KZ-827, step 2).
+/// Tuples that agree where both have values, and agree somewhere, become one (KZ-827, step 2). The reference compares each
+/// tuple with the others as it was before its own round.
 fn fill_gaps(tuples: &mut [Tuple]) {
     for first in 0..tuples.len() {
+        let Some(before) = tuples.get(first).cloned() else { continue };
         for second in 0..tuples.len() {
-            let (Some(a), Some(b)) = (tuples.get(first), tuples.get(second)) else { continue };
-            if let Some(filled) = filled(a, b) {
+            let filled = tuples.get(second).and_then(|other| filled(&before, other));
+            if let Some(filled) = filled {
                 for at in [first, second] {
                     if let Some(tuple) = tuples.get_mut(at) {
                         tuple.clone_from(&filled);
@@ -272,5 +273,18 @@ fn append_all(merged: &mut Vec<Node>, target: Vec<Node>, keys: &[String]) {
             set(merged, None, keys, &values);
         }
         set(merged, Some(element), keys, &values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fill_gaps;
+
+    #[test]
+    fn regression_4_each_round_of_filling_gaps_starts_with_the_tuple_as_it_was() {
+        let mut tuples =
+            [["", "UDP"], ["80", "UDP"], ["81", "UDP"]].map(|tuple| tuple.map(str::to_owned).to_vec());
+        fill_gaps(&mut tuples);
+        assert_eq!(tuples, [["81", "UDP"], ["80", "UDP"], ["81", "UDP"]]);
     }
 }

@@ -13,18 +13,30 @@ use crate::selector::CompiledSelector;
 pub(super) struct CompiledTarget {
     select: CompiledSelector,
     reject: Vec<CompiledSelector>,
-    fields: Vec<(String, Vec<Part>)>,
+    /// The fields that get the value.
+    pub(super) fields: Vec<TargetField>,
     options: ValueOptions,
+}
+
+/// A field as it is written, and its parts.
+pub(super) struct TargetField {
+    text: String,
+    path: Vec<Part>,
+}
+
+impl TargetField {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), path: path::split(text) }
+    }
 }
 
 impl CompiledTarget {
     pub(super) fn new(target: &ReplacementTarget) -> Result<Self, Error> {
         let Some(select) = &target.select else { return Err(ReplacementError::NoSelect.into()) };
         let reject = target.reject.iter().map(CompiledSelector::new).collect::<Result<_, _>>()?;
-        let mut fields: Vec<(String, Vec<Part>)> =
-            target.field_paths.iter().map(|path| (path.clone(), path::split(path))).collect();
+        let mut fields: Vec<_> = target.field_paths.iter().map(|path| TargetField::new(path)).collect();
         if fields.is_empty() {
-            fields.push((DEFAULT_FIELD.to_owned(), path::split(DEFAULT_FIELD)));
+            fields.push(TargetField::new(DEFAULT_FIELD));
         }
         let options = target.options.clone().unwrap_or_default();
         Ok(Self { select: CompiledSelector::new(select)?, reject, fields, options })
@@ -48,25 +60,34 @@ impl CompiledTarget {
             })
     }
 
-    /// Puts the value into every field.
-    pub(super) fn set(&self, resource: &mut Resource, value: &Node) -> Result<(), Error> {
-        let creating = if self.options.create { Creating::like(value) } else { Creating::No };
-        for (text, path) in &self.fields {
-            let mut put = |node: &mut Node| put(node, value, &self.options);
-            if structured::set(&mut resource.node, path, creating, &mut put) {
-                continue;
-            }
-            let found = path::visit(&mut resource.node, path, creating, &mut put);
-            let cause = match found {
-                Ok(0) => None,
-                Ok(_) => continue,
-                Err(cause @ Error::Path(_)) => Some(Box::new(cause)),
-                Err(cause) => return Err(cause),
-            };
-            let is_creating = self.options.create;
-            return Err(ReplacementError::NoTargetField { path: text.clone(), is_creating, cause }.into());
+    /// Puts the value into a field.
+    pub(super) fn set(
+        &self,
+        resource: &mut Resource,
+        field: &TargetField,
+        value: &Node,
+    ) -> Result<(), Error> {
+        let TargetField { text, path } = field;
+        if value.as_scalar().is_none() {
+            let keys = path.iter().map_while(|part| match part {
+                Part::Key(key) => Some(key.as_str()),
+                _ => None,
+            });
+            resource.shared.forget_below(&keys.collect::<Vec<_>>());
         }
-        Ok(())
+        let creating = if self.options.create { Creating::like(value) } else { Creating::No };
+        let mut put = |node: &mut Node| put(node, value, &self.options);
+        if structured::set(&mut resource.node, path, creating, &mut put) {
+            return Ok(());
+        }
+        let cause = match path::visit(&mut resource.node, path, creating, &mut put) {
+            Ok(0) => None,
+            Ok(_) => return Ok(()),
+            Err(cause @ Error::Path(_)) => Some(Box::new(cause)),
+            Err(cause) => return Err(cause),
+        };
+        let is_creating = self.options.create;
+        Err(ReplacementError::NoTargetField { path: text.clone(), is_creating, cause }.into())
     }
 }
 

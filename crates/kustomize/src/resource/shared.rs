@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use weir_yaml::{Node, Scalar};
 
+/// The only list on the way to labels whose elements patches merge; they replace the others.
+const MERGED_LIST: &str = "topologySpreadConstraints";
+
 /// What is known about the shared values of one resource.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedValues {
@@ -38,10 +41,19 @@ impl SharedValues {
         self.values.retain_mut(|shared| shared.follow(node));
     }
 
-    /// Forgets the place in one mapping, which has been written anew.
-    pub(crate) fn forget_mapping(&mut self, path: &[&str]) {
+    /// Forgets the places in and below a field that has been written anew.
+    pub(crate) fn forget_below(&mut self, path: &[&str]) {
+        self.forget(|place| place.len() >= path.len() && place.iter().zip(path).all(|(a, b)| a == b));
+    }
+
+    /// Forgets the places whose mappings a patch puts others in the place of.
+    pub(crate) fn forget_replaced(&mut self, patch: &Node) {
+        self.forget(|place| is_replaced(patch, place));
+    }
+
+    fn forget(&mut self, is_gone: impl Fn(&[String]) -> bool) {
         for shared in &mut self.values {
-            shared.places.retain(|place| !place.iter().eq(path.iter()));
+            shared.places.retain(|place| !is_gone(place));
         }
     }
 
@@ -60,7 +72,8 @@ impl SharedValue {
             let mut is_there = false;
             each_value(node, path, key, &mut |found| {
                 is_there = true;
-                if found != value {
+                // The style is that of the place: a text that YAML 1.1 would read as something else was quoted there.
+                if found.text != value.text {
                     changed = Some(found.clone());
                 }
             });
@@ -73,6 +86,19 @@ impl SharedValue {
             self.value = changed;
         }
         self.places.len() > 1
+    }
+}
+
+/// Whether a patch replaces a mapping, or something above it, as a whole. At its root the directive has no effect.
+fn is_replaced(patch: &Node, place: &[String]) -> bool {
+    let Some((part, rest)) = place.split_first() else { return false };
+    let part = part.strip_suffix("[]").unwrap_or(part);
+    match patch.get(part) {
+        Some(field @ Node::Map(_)) => {
+            field.text_at(&["$patch"]) == Some("replace") || is_replaced(field, rest)
+        }
+        Some(Node::Seq(_)) => part != MERGED_LIST,
+        Some(Node::Scalar(_)) | None => false,
     }
 }
 

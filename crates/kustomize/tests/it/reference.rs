@@ -212,3 +212,88 @@ fn regression_4_containers_that_are_no_mappings_are_an_error_of_images() {
     let error = built_from("images:\n- name: nginx\n  newTag: '1'\n", foo).unwrap_err();
     assert!(error.contains("wrong node kind: expected MappingNode but got ScalarNode"), "{error}");
 }
+
+/// A Service with these ports, and a patch for them.
+fn built_ports(ports: &str, patch: &str) -> String {
+    let service = |ports: &str| {
+        format!("apiVersion: v1\nkind: Service\nmetadata: {{name: s}}\nspec: {{ports: [{ports}]}}\n")
+    };
+    let patch = service(patch).replace('\n', "\n    ");
+    let text = built_from(&format!("patches:\n- patch: |\n    {patch}\n"), &service(ports)).unwrap();
+    text.split_once("ports:\n").unwrap().1.to_owned()
+}
+
+#[test]
+fn regression_4_a_directive_in_a_list_works_once() {
+    let text = built_ports(
+        "{protocol: UDP, name: a}, {port: 80, protocol: UDP, name: b}",
+        "{port: 80, protocol: UDP, name: d, $patch: delete}",
+    );
+    assert_eq!(
+        text,
+        "  - name: d\n    port: 80\n    protocol: UDP\n  - name: a\n    protocol: UDP\n  - name: a\n    protocol: UDP\n"
+    );
+}
+
+/// A Deployment with `metadata` of its own, the fields of a first level, and a patch above them.
+fn patched_above(metadata: &str, first: &str, patch: &str) -> String {
+    let deployment = |metadata: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: a{metadata}}}\nspec: {{template: {{}}}}\n"
+        )
+    };
+    let patch = deployment(patch).replace("spec: {template: {}}\n", "").replace('\n', "\n    ");
+    let base = format!("resources: [r.yaml]\n{first}");
+    let files = [
+        ("kustomization.yaml", &*format!("resources: [base]\npatches:\n- patch: |\n    {patch}\n")),
+        ("base/kustomization.yaml", &base),
+        ("base/r.yaml", &deployment(metadata)),
+    ];
+    built(&files).unwrap()
+}
+
+#[test]
+fn regression_4_a_label_that_needs_quotes_changes_in_all_fields_too() {
+    let text = patched_above("", "commonLabels: {v: \"1\"}\n", ", labels: {v: two}");
+    assert_eq!((count(&text, "v: two"), count(&text, "v: \"1\"")), (3, 0), "{text}");
+}
+
+#[test]
+fn regression_4_annotations_that_are_replaced_as_a_whole_no_longer_follow() {
+    let text = patched_above("", "commonAnnotations: {v: one}\n", ", annotations: {$patch: replace, v: two}");
+    assert_eq!((count(&text, "v: two"), count(&text, "v: one")), (1, 1), "{text}");
+}
+
+#[test]
+fn regression_4_a_patch_can_take_all_annotations_away() {
+    let text = patched_above(", annotations: {v: one}", "", ", annotations: null");
+    assert!(!text.contains("annotations"), "{text}");
+}
+
+#[test]
+fn regression_4_labels_that_a_replacement_writes_as_a_whole_no_longer_follow() {
+    let files = [
+        (
+            "kustomization.yaml",
+            "resources: [base, map.yaml]\nreplacements:\n- source: {kind: ConfigMap, name: a, fieldPath: metadata.labels}\n  targets: [{select: {kind: Deployment}, fieldPaths: [metadata.labels]}]\n",
+        ),
+        ("base/kustomization.yaml", "resources: [r.yaml]\ncommonLabels: {v: one}\n"),
+        ("base/r.yaml", DEPLOYMENT),
+        ("map.yaml", &map("  labels: {v: two}\n")),
+    ];
+    let text = built(&files).unwrap();
+    assert_eq!((count(&text, "v: two"), count(&text, "v: one")), (2, 2), "{text}");
+}
+
+#[test]
+fn regression_4_a_source_that_is_its_own_target_changes_on_the_way() {
+    let replacements = "replacements:\n- source: {kind: ConfigMap, name: a, fieldPath: data.x}\n  targets:\n  - {select: {kind: ConfigMap}, fieldPaths: [data.x], options: {delimiter: '-', index: 0}}\n  - {select: {kind: ConfigMap}, fieldPaths: [data.z]}\n";
+    let text = built_from(replacements, &map("data: {x: a-b, z: q}\n")).unwrap();
+    assert!(text.contains("  x: a-b-b\n  z: a-b-b\n"), "{text}");
+}
+
+#[test]
+fn regression_4_the_tag_without_a_name_says_nothing() {
+    let text = built_from("", &map("data: {a: ! 1, b: ! true, c: ! \"1\"}\n")).unwrap();
+    assert!(text.contains("  a: 1\n  b: true\n  c: \"1\"\n"), "{text}");
+}

@@ -76,6 +76,8 @@ impl Reader<'_> {
         span: &Span,
     ) -> Scalar {
         let range = span.byte_range().unwrap_or(0..0);
+        // A `!` alone says nothing to the reference.
+        let tag = tag.filter(|tag| tag.parts() != ("", "!"));
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::SingleQuoted => Style::Single,
