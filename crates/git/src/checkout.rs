@@ -260,11 +260,19 @@ impl Reader {
     /// # Errors
     /// When it cannot be read or is beyond the limits.
     pub fn blob(&self, blob: Oid) -> Result<BlobContent<'_>, Error> {
-        let (size, _) = self.repository.odb()?.read_header(blob)?;
-        if size as u64 > self.limits.blob {
+        if self.size(blob)? > self.limits.blob {
             return Err(Error::Limit { what: format!("size of blob {blob}"), limit: self.limits.blob });
         }
         Ok(BlobContent(self.repository.find_blob(blob)?))
+    }
+
+    /// Bytes of a blob.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn size(&self, blob: Oid) -> Result<u64, Error> {
+        let (size, _) = self.repository.odb()?.read_header(blob)?;
+        Ok(size as u64)
     }
 
     /// The entry at a path below `root`; nothing when there is none.

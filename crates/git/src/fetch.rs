@@ -188,9 +188,11 @@ fn download(
     depth: i32,
 ) -> Result<(), Error> {
     let mut callbacks = RemoteCallbacks::new();
+    let allowance = operation.operation().remote.allowance.as_ref();
+    let limit = allowance.map_or(MAX_PACK_BYTES, |allowance| allowance.left().min(MAX_PACK_BYTES));
     callbacks.transfer_progress(|progress| {
-        if progress.received_bytes() > MAX_PACK_BYTES {
-            let limit = MAX_PACK_BYTES as u64;
+        if progress.received_bytes() > limit {
+            let limit = limit as u64;
             operation.operation().fail(Error::Limit { what: "size of the download".to_owned(), limit });
             return false;
         }
@@ -202,6 +204,9 @@ fn download(
     let refspecs: Vec<String> =
         names.iter().enumerate().map(|(index, name)| format!("+{name}:{LOCAL}/{index}")).collect();
     remote.download(&refspecs, Some(&mut options))?;
+    if let Some(allowance) = allowance {
+        allowance.spend(remote.stats().received_bytes());
+    }
     remote.disconnect()?;
     Ok(())
 }

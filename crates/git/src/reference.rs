@@ -8,6 +8,9 @@ use weir_policy::semver::{Constraint, Version};
 const PEELED: &str = "^{}";
 const HEADS: &str = "refs/heads/";
 const TAGS: &str = "refs/tags/";
+/// Where Git looks for a short name, in this order; what stands before and after it.
+const PLACES: [(&str, &str); 6] =
+    [("", ""), ("refs/", ""), (TAGS, ""), (HEADS, ""), ("refs/remotes/", ""), ("refs/remotes/", "/HEAD")];
 /// Tags of equal precedence (build metadata) that are fetched to compare their dates.
 const MAX_TIES: usize = 16;
 
@@ -22,6 +25,9 @@ pub enum Reference {
     Semver(String),
     /// Any full reference, for example `refs/pull/1/head`.
     Name(String),
+    /// Whatever `git fetch` understands: a branch, tag or other reference by the part of its name that tells, or a commit
+    /// by its full hash.
+    Short(String),
     /// A commit by its full hash, searched on `branch` if given, else everywhere.
     Commit {
         /// 40 hex digits.
@@ -109,6 +115,7 @@ impl Reference {
             Reference::Tag(tag) => Ok(Plan::one(named(refs, &format!("{TAGS}{tag}"), tag)?)),
             Reference::Semver(range) => by_range(refs, range),
             Reference::Name(name) => by_name(refs, name),
+            Reference::Short(name) => by_short_name(refs, name),
             Reference::Commit { id, branch, name } => by_commit(refs, id, branch.as_deref(), name.as_deref()),
         }
     }
@@ -142,6 +149,14 @@ fn by_name(refs: &[RemoteRef], name: &str) -> Result<Plan, Error> {
     }
     let plain = name.strip_suffix(PEELED).unwrap_or(name);
     candidate(refs, plain, name).map(Plan::one).ok_or_else(|| Error::NameNotFound { name: name.to_owned() })
+}
+
+fn by_short_name(refs: &[RemoteRef], name: &str) -> Result<Plan, Error> {
+    if name.len() == 40 && Oid::from_str(name).is_ok() {
+        return by_commit(refs, name, None, None);
+    }
+    let found = PLACES.iter().find_map(|(start, end)| candidate(refs, &format!("{start}{name}{end}"), name));
+    found.map(Plan::one).ok_or_else(|| Error::RefNotFound { name: name.to_owned() })
 }
 
 fn by_range(refs: &[RemoteRef], range: &str) -> Result<Plan, Error> {

@@ -3,6 +3,8 @@
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::store::{Place, Store};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -22,10 +24,35 @@ pub struct Remote {
     pub http: Profile,
     /// Where fetched objects are kept for the next fetch; nothing for a folder that goes with the checkout.
     pub store: Option<Store>,
+    /// Bytes that are downloaded at most, submodules included; nothing for this crate's own cap on each download.
+    pub allowance: Option<Allowance>,
     /// Time for each operation, from connect to the last byte.
     pub timeout: Duration,
     /// Ends the operation early.
     pub cancel: CancellationToken,
+}
+
+/// Bytes that several downloads may have together. Clones share what is left.
+#[derive(Debug, Clone)]
+pub struct Allowance(Arc<AtomicUsize>);
+
+impl Allowance {
+    /// An allowance of so many bytes.
+    #[must_use]
+    pub fn new(bytes: usize) -> Allowance {
+        Allowance(Arc::new(AtomicUsize::new(bytes)))
+    }
+
+    pub(crate) fn left(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn spend(&self, bytes: usize) {
+        // The function always has a result.
+        let _before = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(bytes)));
+    }
 }
 
 impl Remote {
@@ -37,6 +64,7 @@ impl Remote {
             credentials: Credentials::None,
             http: Profile::default(),
             store: None,
+            allowance: None,
             timeout: DEFAULT_TIMEOUT,
             cancel: CancellationToken::new(),
         }

@@ -5,7 +5,7 @@ mod modules;
 mod place;
 
 pub use modules::{Module, ModulesError, parse_modules};
-pub use place::PlaceError;
+pub use place::{PlaceError, parse_url};
 
 use crate::checkout::{Checkout, TreeKind};
 use crate::client::Git;

@@ -65,14 +65,9 @@ pub enum FetchError {
         /// The cap in bytes.
         limit: u64,
     },
-    /// Anything else.
-    #[error("failed to fetch {what}: {reason}")]
-    Failed {
-        /// What was asked for, with quotes.
-        what: String,
-        /// The transport's words.
-        reason: String,
-    },
+    /// Anything else, with what was asked for and why it failed.
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// A remote reference that cannot be used.

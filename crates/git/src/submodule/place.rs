@@ -10,7 +10,7 @@ use url::Url;
 const MAX_URL_BYTES: usize = 2048;
 const SCHEMES: [&str; 3] = ["http", "https", "ssh"];
 
-/// Why a submodule's URL is not used.
+/// Why the URL that a commit or a kustomization names is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// Longer than any real one, or with characters that no URL has.
@@ -46,14 +46,28 @@ impl Remote {
 }
 
 fn resolve(parent: &Url, text: &str) -> Result<Url, PlaceError> {
+    if text.starts_with("./") || text.starts_with("../") {
+        check_text(text)?;
+        return relative(parent, text);
+    }
+    parse_url(text)
+}
+
+fn check_text(text: &str) -> Result<(), PlaceError> {
     if text.is_empty() || text.len() > MAX_URL_BYTES || text.chars().any(char::is_control) {
         return Err(PlaceError::Malformed);
     }
+    Ok(())
+}
+
+/// The URL of a repository that somebody else has named, written as a URL or as `user@host:path`.
+///
+/// # Errors
+/// It is none that is safe to ask: another scheme than `http`, `https` and `ssh`, or a host that looks like an option.
+pub fn parse_url(text: &str) -> Result<Url, PlaceError> {
+    check_text(text)?;
     if text.starts_with('-') {
         return Err(PlaceError::Option);
-    }
-    if text.starts_with("./") || text.starts_with("../") {
-        return relative(parent, text);
     }
     let url = match short(text) {
         Some(long) => Url::parse(&long),

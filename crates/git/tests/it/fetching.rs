@@ -1,7 +1,7 @@
 //! Branches, tags, ranges, names and commits over smart HTTP.
 
 use crate::{branch, failure, fetched, files, git, remote};
-use weir_git::{Credentials, Fetched, Reference, TreeKind};
+use weir_git::{Allowance, Credentials, Fetched, Reference, Remote, TreeKind};
 use weir_testkit::GitServer;
 
 fn commit(id: &str, branch: Option<&str>) -> Reference {
@@ -135,4 +135,28 @@ async fn basic_credentials() {
     let mut remote = remote(&server.url("private/app"));
     remote.credentials = Credentials::Basic { username: "user".into(), password: "pass".into() };
     assert_eq!(files(&fetched(&remote, &branch("main")).await).len(), 1);
+}
+
+/// What a server sends is counted as it comes, over all downloads that share an allowance.
+#[tokio::test]
+async fn an_allowance_ends_a_download() {
+    let server = GitServer::start().await.unwrap();
+    let repository = server.repo("app").unwrap();
+    // Bytes that do not compress.
+    let noise: String =
+        (0_u64..40_000).map(|n| format!("{:x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
+    repository.commit("main", "large", &[("a", &noise)]).unwrap();
+    let limited = |bytes| {
+        let allowance = Some(Allowance::new(bytes));
+        Remote { allowance, ..remote(&server.url("app")) }
+    };
+    let error = failure(&limited(10_000), &branch("main")).await;
+    assert_eq!(error.to_string(), "size of the download exceeds 10000");
+    let remote = limited(1_000_000);
+    fetched(&remote, &branch("main")).await;
+    let mut last = None;
+    for _ in 0..10 {
+        last = git().fetch(&remote, &branch("main"), None).await.err();
+    }
+    assert!(matches!(last, Some(weir_git::Error::Limit { .. })), "{last:?}");
 }

@@ -31,9 +31,7 @@ impl Remote for Fake {
             None if url.timeout < Duration::from_secs(1) => {
                 Err(FetchError::Timeout { url: url.repository.clone(), limit: url.timeout })
             }
-            None => {
-                Err(FetchError::Failed { what: format!("'{}'", url.repository), reason: "not there".into() })
-            }
+            None => Err(FetchError::Failed(format!("failed to fetch '{}': not there", url.repository))),
         }
     }
 

@@ -46,7 +46,15 @@ impl GitReconciler {
         }
         let timeout = attempt.object.timeout();
         let store = self.store_of(&attempt.object);
-        Ok(Remote { url, credentials, http, store, timeout, cancel: attempt.run.cancel.clone() })
+        Ok(Remote {
+            url,
+            credentials,
+            http,
+            store,
+            allowance: None,
+            timeout,
+            cancel: attempt.run.cancel.clone(),
+        })
     }
 
     async fn read(&self, key: &weir_runtime::ObjectKey, name: &str) -> Result<SecretData, Failure> {

@@ -181,7 +181,7 @@ fn tag_name(reference: &Reference, revision: &str) -> Option<String> {
         Reference::Name(name) => {
             name.strip_prefix(TAGS).map(|tag| tag.strip_suffix(PEELED).unwrap_or(tag).to_owned())
         }
-        Reference::Branch(_) | Reference::Commit { .. } => None,
+        Reference::Branch(_) | Reference::Short(_) | Reference::Commit { .. } => None,
     }
 }
 

@@ -1,0 +1,106 @@
+//! Servers that never answer, and those that nobody may ask.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use weir_kustomize::{MemoryFs, Options, RelPath, build};
+use weir_testkit::eventually;
+
+use crate::{PATIENCE, bases, built_with, resource};
+
+/// Takes connections, counts them, and says nothing.
+struct Silence {
+    url: String,
+    connections: Arc<AtomicUsize>,
+    _task: JoinSet<()>,
+}
+
+impl Silence {
+    async fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (counted, mut task) = (Arc::clone(&connections), JoinSet::new());
+        task.spawn(async move {
+            let mut open = Vec::new();
+            while let Ok((connection, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::SeqCst);
+                open.push(connection);
+            }
+        });
+        Self { url, connections, _task: task }
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_the_url_is_kept() {
+    let server = Silence::start().await;
+    let started = Instant::now();
+    let error = resource(&format!("{}/a/b?timeout=200ms", server.url)).await.unwrap_err();
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    let wanted = format!("': hit 200ms timeout fetching '{}/a/b'", server.url);
+    assert!(error.ends_with(&wanted), "{error}");
+}
+
+#[tokio::test]
+async fn the_time_of_the_build_is_kept() {
+    let server = Silence::start().await;
+    let fetcher = bases().for_build(Duration::from_millis(200), CancellationToken::new());
+    let kustomization = format!("resources: ['git::{}/a/b?timeout=1h']\n", server.url);
+    let error = built_with(fetcher, &kustomization).await.unwrap_err();
+    assert!(error.contains("timeout fetching"), "{error}");
+    let fetcher = bases().for_build(Duration::from_millis(200), CancellationToken::new());
+    let error = built_with(fetcher, &format!("resources: ['{}/file.yaml']\n", server.url)).await.unwrap_err();
+    assert!(error.contains("timeout fetching"), "{error}");
+}
+
+#[tokio::test]
+async fn a_build_that_is_cancelled_stops_waiting() {
+    let server = Silence::start().await;
+    let cancel = CancellationToken::new();
+    let fetcher = bases().for_build(PATIENCE, cancel.clone());
+    let kustomization = format!("resources: ['{}/a/b']\n", server.url);
+    let building = tokio::spawn(async move { built_with(fetcher, &kustomization).await });
+    eventually("a connection", PATIENCE, || async { (server.connections() > 0).then_some(()) })
+        .await
+        .unwrap();
+    cancel.cancel();
+    let error = tokio::time::timeout(Duration::from_secs(20), building).await.unwrap().unwrap().unwrap_err();
+    assert!(error.contains("was cancelled"), "{error}");
+}
+
+/// KZ-316, KS-BLD-34: the refusal comes before any connection.
+#[tokio::test]
+async fn without_a_remote_nobody_is_asked() {
+    let server = Silence::start().await;
+    let url = &server.url;
+    for kustomization in [
+        format!("resources: ['{url}/a/b']\n"),
+        format!("resources: ['git::{url}/a/b']\n"),
+        format!("components: ['{url}/a/b']\n"),
+        format!("openapi: {{path: '{url}/schema.json'}}\n"),
+        format!("patches: [{{path: '{url}/patch.yaml'}}]\n"),
+        format!("crds: ['{url}/crds.json']\n"),
+        format!("configurations: ['{url}/x.yaml']\n"),
+        format!("transformers: ['{url}/a/b']\n"),
+        format!("secretGenerator: [{{name: g, envs: ['{url}/env']}}]\n"),
+    ] {
+        let fs = MemoryFs::from_files([("kustomization.yaml", kustomization.as_str())]).unwrap();
+        let error = build(&fs, &RelPath::root(), &Options::gitops()).unwrap_err().to_string();
+        assert!(error.contains("is not allowed: remote bases are disabled"), "{error}");
+    }
+    // Whoever had connected would have been seen by now: this one is.
+    tokio::net::TcpStream::connect(url.trim_start_matches("http://")).await.unwrap();
+    eventually("the last connection", PATIENCE, || async { (server.connections() > 0).then_some(()) })
+        .await
+        .unwrap();
+    assert_eq!(server.connections(), 1);
+}
