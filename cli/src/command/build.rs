@@ -3,6 +3,7 @@
 mod directory;
 mod files;
 mod kustomization;
+mod remote;
 
 use clap::{Args, Subcommand};
 
@@ -21,6 +22,9 @@ pub(crate) use kustomization::Kustomization;
 
   # Write each resource into a file of its own
   weir build clusters/prod --output rendered/
+
+  # Bases may be URLs of Git repositories, and files those of HTTP servers
+  weir build clusters/prod --allow-remote-bases
 
   # Print what the service would apply, with the local files instead of those of the source
   weir build kustomization apps --path clusters/prod/apps")]

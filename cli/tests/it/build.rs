@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use weir_testkit::GitServer;
+
 use crate::weir::Weir;
 
 const DEPLOYMENT: &str = "apiVersion: apps/v1
@@ -98,4 +100,39 @@ async fn resources_are_written_into_files() {
     assert_eq!(names, ["podinfo_apps_v1_deployment_podinfo.yaml", "v1_namespace_podinfo.yaml"]);
     let all = std::fs::read_to_string(folder.path().join("all.yaml")).unwrap();
     assert_eq!(all, weir.stdout("build prod").await);
+}
+
+/// Off by default, as nobody expects a build to open connections; the refusal tells the flag.
+#[tokio::test]
+async fn remote_bases_are_fetched_when_a_flag_allows_it() {
+    let server = GitServer::start().await.unwrap();
+    let repository = server.repo("fleet").unwrap();
+    let files =
+        [("base/kustomization.yaml", "resources: [namespace.yaml]\n"), ("base/namespace.yaml", NAMESPACE)];
+    repository.commit("main", "x", &files).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (http, ssh) = (server.url("fleet"), "ssh://git@127.0.0.1:1/fleet.git");
+    let kustomization = "apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec: {interval: 1h, prune: true, path: ./remote, sourceRef: {kind: GitRepository, name: apps}}
+";
+    write(
+        folder.path(),
+        &[
+            ("remote/kustomization.yaml", &format!("resources: ['{http}//base?ref=main']\n")),
+            ("ssh/kustomization.yaml", &format!("resources: ['{ssh}//base']\n")),
+            ("apps.yaml", kustomization),
+        ],
+    );
+    let weir = Weir::default().in_folder(folder.path());
+    let apps = "build kustomization apps --dry-run --kustomization-file apps.yaml --path remote";
+    let mut transcript = weir.transcript(&["build remote", apps]).await;
+    assert_eq!(server.requests(), []);
+    let allowed = format!("{apps} --allow-remote-bases");
+    let commands = ["build remote --allow-remote-bases", "build ssh --allow-remote-bases", &allowed];
+    transcript.push_str(&weir.transcript(&commands).await);
+    let root = folder.path().canonicalize().unwrap();
+    let shown = transcript.replace(root.to_str().unwrap(), "[folder]").replace(&http, "[repository]");
+    insta::assert_snapshot!(shown);
 }

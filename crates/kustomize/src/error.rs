@@ -270,6 +270,10 @@ impl Error {
         match self {
             Self::Step { cause, .. } => cause.remote(),
             Self::Remote(error) => Some(error),
+            Self::Patch(error) => match error.as_ref() {
+                PatchError::Unreadable { cause, .. } => cause.remote(),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use crate::error::NotADirectory;
 use crate::files::Files;
 use crate::fs::{FileKind, FsError, RelPath};
 use crate::origin::Home;
-use crate::remote::{Fetched, GitUrl, GitUrlError, RemoteError, is_url};
+use crate::remote::{Fetched, GitUrl, GitUrlError, RemoteError, is_url, without_secrets};
 use crate::{Error, LoadRestriction, Warning};
 
 /// How deep bases may nest (KZ-322). Real trees have fewer than ten levels.
@@ -99,7 +99,7 @@ impl Loader {
         }
         let folder = build.files.repository(&url)?;
         if url.is_forced() {
-            build.warn(Warning::ForcedGit(url.raw.clone()));
+            build.warn(Warning::ForcedGit(without_secrets(&url.raw).into_owned()));
         }
         let path = folder.join(&url.path)?;
         let root = match build.files.resolve(&path) {

@@ -50,6 +50,11 @@ impl ReadSet {
         self.entries.is_empty()
     }
 
+    /// Whether the build has fetched anything from elsewhere.
+    pub fn has_fetched(&self) -> bool {
+        self.has_fetched
+    }
+
     /// Whether a build from `fs` would surely find the same everywhere: never, if it has fetched anything. Reads every file
     /// of the set.
     pub fn still_holds(&self, fs: &dyn FileSystem) -> bool {

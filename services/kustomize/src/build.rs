@@ -7,10 +7,12 @@ mod document;
 mod generate;
 mod substitute;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
-use weir_kustomize::{FileSystem, MemoryFs, Options, ReadSet, RelPath, build_kustomization};
+use weir_kustomize::{FileSystem, MemoryFs, Options, ReadSet, RelPath, Remote, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
 pub use substitute::to_yaml;
@@ -32,6 +34,8 @@ pub struct Input<F> {
     pub variables: Option<Result<Variables, variables::Error>>,
     /// Unset variables are errors (KS-ENV-20).
     pub is_strict: bool,
+    /// What fetches remote bases; without it they are refused (KS-BLD-33, KS-BLD-34).
+    pub remote: Option<Arc<dyn Remote>>,
 }
 
 /// A finished build.
@@ -52,6 +56,11 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
+    /// Whether remote bases are part of the build: nothing tells when they change.
+    pub(crate) fn has_fetched(&self) -> bool {
+        self.read_set.has_fetched()
+    }
+
     /// Whether a build of the same spec over these files gives the same manifests.
     pub(crate) fn still_holds(
         &self,
@@ -100,10 +109,10 @@ pub enum Error {
 /// # Errors
 /// The files, the spec or the variables do not make manifests; the text is what the condition will say.
 pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
-    let Input { files, directory, spec, variables, is_strict } = input;
+    let Input { files, directory, spec, variables, is_strict, remote } = input;
     let fingerprint = document::fingerprint(&files, &directory, &spec)?;
     let document = document::merged(&files, &directory, &spec)?;
-    let output = build_kustomization(&files, &directory, document, &options(&spec))
+    let output = build_kustomization(&files, &directory, document, &options(&spec, remote))
         .map_err(|error| Error::Build(Box::new(error)))?;
     let mut manifests = Vec::with_capacity(output.resources.len());
     let mut hasher = Sha256::new();
@@ -133,9 +142,9 @@ pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
 
 /// A target namespace says where objects go, not that a Namespace among them is another one: Flux renames it, and deleting
 /// the Kustomization then deletes the whole target namespace.
-fn options(spec: &KustomizationSpec) -> Options {
+fn options(spec: &KustomizationSpec, remote: Option<Arc<dyn Remote>>) -> Options {
     let has_target = spec.target_namespace.as_ref().is_some_and(|namespace| !namespace.is_empty());
-    Options { renames_namespaces: !has_target, ..Options::gitops() }
+    Options { renames_namespaces: !has_target, remote, ..Options::gitops() }
 }
 
 /// The directory that `spec.path` names; it cannot lead out of the root (KS-SRC-26).

@@ -25,11 +25,11 @@ mod wake;
 use std::sync::Arc;
 
 use kube::Client;
-use tokio::sync::Semaphore;
 use weir_api::Kustomization;
 use weir_runtime::{Cache, Finalized, ObjectKey, Outcome, Reconciler, Run};
 use weir_ssa::GroupKind;
 
+use crate::builds::Builds;
 use crate::cluster::{Cluster, owner_of};
 use crate::fetch::Artifacts;
 use crate::source::Sources;
@@ -65,8 +65,7 @@ pub(crate) struct KustomizationReconciler {
     pub(crate) artifacts: Artifacts,
     pub(crate) cluster: Cluster,
     pub(crate) memory: Arc<Memory>,
-    /// Builds at once: they are CPU bound.
-    pub(crate) builds: Arc<Semaphore>,
+    pub(crate) builds: Builds,
 }
 
 impl Reconciler for KustomizationReconciler {

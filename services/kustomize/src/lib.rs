@@ -12,6 +12,7 @@
 
 pub mod args;
 pub mod build;
+mod builds;
 mod cluster;
 mod fetch;
 mod kustomization;

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::Semaphore;
 use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
+use weir_remote_bases::RemoteBases;
 use weir_runtime::grpc::{Token, peer_channel};
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
 use weir_ssa::{Notice, Owner};
@@ -13,14 +13,12 @@ use crate::args::{
     ADDITIVE_CEL, Args, CONCURRENT, DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, STRICT_SUBSTITUTIONS,
     WORKLOAD_IDENTITY,
 };
+use crate::builds::Builds;
 use crate::cluster::Cluster;
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{KustomizationReconciler, Memory, Settings, wake_by_dependency, wake_by_source};
 use crate::rpc::Rpc;
 use crate::source::Sources;
-
-/// Builds at once beyond the number of processors only wait for each other.
-const MIN_BUILDS: usize = 2;
 
 /// Environment variables that lead artifact downloads elsewhere, for local development (KS-SRC-25).
 const LOCAL_SOURCE: &str = "SOURCE_CONTROLLER_LOCALHOST";
@@ -38,7 +36,6 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let queue: Arc<OnceLock<Queue>> = Arc::default();
     let memory = Arc::new(Memory::default());
     let cluster = cluster(&args, &service, Arc::clone(&queue), Arc::clone(&memory));
-    let processors = std::thread::available_parallelism().map_or(MIN_BUILDS, usize::from);
     let reconciler = KustomizationReconciler {
         settings: settings(&args, &service),
         client: service.client().clone(),
@@ -47,7 +44,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         artifacts: artifacts(&args, &service)?,
         cluster: cluster.clone(),
         memory,
-        builds: Arc::new(Semaphore::new(processors.max(MIN_BUILDS))),
+        builds: builds(&args)?,
     };
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let rpc = Rpc { reconciler: reconciler.clone(), authorizer: service.authorizer() };
@@ -96,6 +93,11 @@ fn settings(args: &Args, service: &Service) -> Settings {
         overridden_managers: args.override_manager.clone(),
         custom_stage: stage.collect(),
     }
+}
+
+fn builds(args: &Args) -> Result<Builds, ServiceError> {
+    let remote = (!args.no_remote_bases).then(RemoteBases::new).transpose();
+    Ok(Builds::new(remote.map_err(|error| ServiceError::Other(error.to_string()))?))
 }
 
 fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use weir_kustomize::{LoadRestriction, Options, Output, RelPath, Reorder, RootedFs};
 
-use super::files;
+use super::remote::RemoteFlags;
+use super::{files, remote};
 use crate::error::Error;
 use crate::output::print;
 
@@ -24,6 +25,8 @@ pub(crate) struct Directory {
     /// Add the label app.kubernetes.io/managed-by to every resource.
     #[arg(long)]
     enable_managedby_label: bool,
+    #[command(flatten)]
+    remote: RemoteFlags,
     /// Write to this file, or one file a resource if it is a directory.
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
@@ -75,7 +78,8 @@ impl Directory {
         // The whole disk, because bases may lie beside the directory; the load restrictor decides what may be read.
         let disk = RootedFs::new(Path::new("/")).map_err(|error| refused(&error))?;
         let directory = RelPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
-        weir_kustomize::build(&disk, &directory, &options).map_err(|error| refused(&error))
+        weir_kustomize::build(&disk, &directory, &options)
+            .map_err(|error| remote::failed(&error, error.to_string()))
     }
 
     fn options(&self) -> Options {
@@ -88,7 +92,8 @@ impl Directory {
             Some(Order::Legacy) => Reorder::Legacy,
             Some(Order::None) => Reorder::None,
         };
-        Options { load_restriction, reorder, managed_by_label: self.enable_managedby_label, ..Options::cli() }
+        let (managed_by_label, remote) = (self.enable_managedby_label, self.remote.remote());
+        Options { load_restriction, reorder, managed_by_label, remote, ..Options::cli() }
     }
 }
 

@@ -16,6 +16,7 @@ use kube::ResourceExt;
 use serde_json::Value;
 use weir_kustomize_controller::build::to_yaml;
 
+use super::remote::RemoteFlags;
 use crate::cli::Global;
 use crate::error::Error;
 use crate::output::print;
@@ -67,6 +68,8 @@ pub(crate) struct Kustomization {
     /// Ask no cluster; needs --kustomization-file.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    remote: RemoteFlags,
 }
 
 impl Kustomization {
@@ -135,9 +138,10 @@ impl Kustomization {
         directory: PathBuf,
     ) -> Result<Vec<Value>, Error> {
         let variables = specs.variables(&kustomization).await?;
-        let (ignored, is_strict) = (self.ignore_paths.join("\n"), self.strict_substitute);
+        let ignored = self.ignore_paths.join("\n");
+        let (is_strict, remote) = (self.strict_substitute, self.remote.remote());
         let building = tokio::task::spawn_blocking(move || {
-            manifests::build(&kustomization, variables, &directory, &ignored, is_strict)
+            manifests::build(&kustomization, variables, &directory, &ignored, is_strict, remote)
         });
         building.await.map_err(|panic| Error::Build(panic.to_string()))?
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use weir_api::{Artifact, Kustomization};
 use weir_kustomize::{MemoryFs, RelPath};
 use weir_runtime::{Run, killpoint};
@@ -136,7 +137,7 @@ impl KustomizationReconciler {
             return Err(Failure::retry(reason::RECONCILIATION_FAILED, message));
         }
         let session = self.cluster.session(kustomization);
-        let built = self.build(observed, files, directory).await?;
+        let built = self.build(observed, files, directory, run.cancel.clone()).await?;
         attempt.digest = Some(built.digest.clone());
         if run.cancel.is_cancelled() {
             return Ok(Done::Superseded);
@@ -204,32 +205,16 @@ impl KustomizationReconciler {
         observed: &Observed,
         files: MemoryFs,
         directory: RelPath,
+        cancel: CancellationToken,
     ) -> Result<Built, Failure> {
-        let input = build::Input {
-            files,
-            directory,
-            spec: observed.kustomization.spec.clone(),
-            variables: observed.variables.clone(),
-            is_strict: self.settings.is_strict,
-        };
-        let failed = |text: String| Failure::retry(reason::BUILD_FAILED, text);
-        let Ok(permit) = Arc::clone(&self.builds).acquire_owned().await else {
-            return Err(failed("kustomize build failed: the service stops".to_owned()));
-        };
-        let building = tokio::task::spawn_blocking(move || {
-            let built = build::build(input);
-            drop(permit);
-            built
+        let (spec, variables) = (observed.kustomization.spec.clone(), observed.variables.clone());
+        let is_strict = self.settings.is_strict;
+        let time = timeout_of(&observed.kustomization);
+        let building = self.builds.run(time, cancel, move |remote| {
+            build::build(build::Input { files, directory, spec, variables, is_strict, remote })
         });
-        match building.await {
-            Ok(Ok(built)) => Ok(built),
-            Ok(Err(error)) => Err(failed(error.to_string())),
-            Err(panic) => {
-                let error = panic.to_string();
-                tracing::error!(%error, "build panicked");
-                Err(failed(format!("kustomize build failed: recovered from kustomize build panic: {error}")))
-            }
-        }
+        let failed = |text: String| Failure::retry(reason::BUILD_FAILED, text);
+        building.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
     }
 
     fn apply_settings(&self, kustomization: &Kustomization) -> ApplySettings {
@@ -248,7 +233,10 @@ impl KustomizationReconciler {
         let observed = self.observe(kustomization, &[]).await;
         let artifact = artifact(&observed, &self.settings)?;
         let (files, directory) = self.fetch(&observed, &artifact).await?;
-        Ok(self.build(&observed, files, directory).await?.manifests)
+        // Who asked may go away.
+        let cancel = CancellationToken::new();
+        let _guard = cancel.clone().drop_guard();
+        Ok(self.build(&observed, files, directory, cancel).await?.manifests)
     }
 
     /// What applying the current artifact would change, told with the rights that an apply would have.

@@ -63,7 +63,9 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     }
     match applied {
         Some(applied) if applied.is_stale() => Plan::Apply { artifact, extent: Extent::Full },
-        Some(applied) if observed.is_proved => Plan::Confirm { artifact, digest: applied.digest.clone() },
+        Some(applied) if observed.is_proved && !applied.footprint.has_fetched() => {
+            Plan::Confirm { artifact, digest: applied.digest.clone() }
+        }
         _ => Plan::Apply { artifact, extent: Extent::Changed },
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct World {
     pub(crate) ns: String,
 }
 
-async fn start() -> Shared {
+async fn start(flags: &'static [&'static str]) -> Shared {
     let (tell, started) = tokio::sync::oneshot::channel();
     // The service outlives the runtime of the test that happens to be first.
     std::thread::spawn(move || {
@@ -49,14 +49,16 @@ async fn start() -> Shared {
                 None => SinkAnswer { status: http::StatusCode::NOT_FOUND, ..SinkAnswer::default() },
             });
             let grpc = weir_testkit::free_port().unwrap();
-            let args = Args::parse_from([
+            let grpc_addr = format!("--grpc-addr=127.0.0.1:{grpc}");
+            let usual = [
                 "kustomize-controller",
                 "--metrics-addr=0",
                 "--health-addr=0",
-                &format!("--grpc-addr=127.0.0.1:{grpc}"),
+                &grpc_addr,
                 "--requeue-dependency=2s",
                 "--concurrent=8",
-            ]);
+            ];
+            let args = Args::parse_from(usual.iter().chain(flags));
             // A user of its own tells the service's requests from those of the tests.
             let kubeconfig = Kubeconfig::read_from(plane.weir_kubeconfig_path()).unwrap();
             let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
@@ -72,12 +74,17 @@ async fn start() -> Shared {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::over(SHARED.get_or_init(start).await).await
+        Self::over(SHARED.get_or_init(|| start(&[])).await).await
     }
 
     /// A world that no other test has a part in, to count requests.
     pub(crate) async fn alone() -> Self {
-        Self::over(Box::leak(Box::new(start().await))).await
+        Self::with_flags(&[]).await
+    }
+
+    /// A world whose service has more flags.
+    pub(crate) async fn with_flags(flags: &'static [&'static str]) -> Self {
+        Self::over(Box::leak(Box::new(start(flags).await))).await
     }
 
     async fn over(shared: &'static Shared) -> Self {

@@ -1,16 +1,18 @@
 //! One build, as the service builds.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use kube::{Resource, ResourceExt};
 use serde_json::Value;
 use weir_api::Kustomization;
 use weir_ignore::{Matcher, Rules};
-use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath, RootedFs};
+use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath, Remote, RootedFs};
 use weir_kustomize_controller::build::{self, Input};
 use weir_kustomize_controller::variables::{self, Variables};
 use weir_ssa::{MetadataField, Owner};
 
+use super::super::remote::failed;
 use super::mask::mask;
 use crate::error::Error;
 
@@ -21,6 +23,7 @@ pub(super) fn build(
     directory: &Path,
     ignored: &str,
     is_strict: bool,
+    remote: Option<Arc<dyn Remote>>,
 ) -> Result<Vec<Value>, Error> {
     let refused = |error: &dyn std::error::Error| Error::Build(error.to_string());
     let directory = RelPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
@@ -28,8 +31,12 @@ pub(super) fn build(
     let mut spec = kustomization.spec.clone();
     // Nothing is decrypted here: what is encrypted is hidden.
     spec.decryption = None;
-    let built = build::build(Input { files, directory, spec, variables, is_strict });
-    let manifests = built.map_err(|error| refused(&error))?.manifests;
+    let built = build::build(Input { files, directory, spec, variables, is_strict, remote });
+    let built = built.map_err(|error| match &error {
+        build::Error::Build(cause) => failed(cause, error.to_string()),
+        _ => refused(&error),
+    });
+    let manifests = built?.manifests;
     let owner = Owner {
         group: Kustomization::group(&()).into_owned(),
         namespace: kustomization.namespace().unwrap_or_default(),

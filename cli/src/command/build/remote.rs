@@ -1,0 +1,85 @@
+//! Remote bases on the command line: fetched when a flag allows it, and nothing is set up before the first one is met.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use clap::Args;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio_util::sync::CancellationToken;
+use weir_kustomize::{Answer, FetchError, FileSystem, GitUrl, Remote, RemoteError};
+use weir_remote_bases::{Fetcher, RemoteBases};
+
+use crate::error::Error;
+
+/// Whether bases may lie elsewhere.
+#[derive(Args, Debug, Clone, Copy)]
+pub(super) struct RemoteFlags {
+    /// Fetch the bases and files that kustomizations name by URL, from Git repositories and over HTTP.
+    #[arg(long)]
+    allow_remote_bases: bool,
+}
+
+impl RemoteFlags {
+    pub(super) fn remote(self) -> Option<Arc<dyn Remote>> {
+        self.allow_remote_bases.then(|| -> Arc<dyn Remote> { Arc::new(OnFirstUse::default()) })
+    }
+}
+
+/// A failed build in words; one that was refused tells the flag.
+pub(super) fn failed(error: &weir_kustomize::Error, text: String) -> Error {
+    match error.remote() {
+        Some(RemoteError::Disabled(_)) => {
+            Error::Build(format!("{text}; use --allow-remote-bases to fetch it"))
+        }
+        _ => Error::Build(text),
+    }
+}
+
+#[derive(Debug, Default)]
+struct OnFirstUse(OnceLock<Result<Started, String>>);
+
+#[derive(Debug)]
+struct Started {
+    fetcher: Fetcher,
+    /// Unless the command has one.
+    _runtime: Option<Runtime>,
+}
+
+impl Started {
+    fn new() -> Result<Self, String> {
+        let runtime = match Handle::try_current() {
+            Ok(_) => None,
+            Err(_) => {
+                let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+                Some(runtime.map_err(|error| format!("cannot start fetching: {error}"))?)
+            }
+        };
+        let entered = runtime.as_ref().map(Runtime::enter);
+        let mut bases = RemoteBases::new().map_err(|error| error.to_string())?;
+        if let Some(home) = std::env::var_os("HOME") {
+            bases = bases.with_ssh_folder(PathBuf::from(home).join(".ssh"));
+        }
+        // As long as any build may; the user can end it sooner.
+        let fetcher = bases.for_build(Duration::MAX, CancellationToken::new());
+        drop(entered);
+        Ok(Self { fetcher, _runtime: runtime })
+    }
+}
+
+impl OnFirstUse {
+    fn fetcher(&self) -> Result<&Fetcher, FetchError> {
+        let started = self.0.get_or_init(Started::new).as_ref();
+        started.map(|started| &started.fetcher).map_err(|error| FetchError::Failed(error.clone()))
+    }
+}
+
+impl Remote for OnFirstUse {
+    fn repository(&self, url: &GitUrl) -> Result<Box<dyn FileSystem>, FetchError> {
+        self.fetcher()?.repository(url)
+    }
+
+    fn get(&self, url: &str, limit: u64) -> Result<Answer, FetchError> {
+        self.fetcher()?.get(url, limit)
+    }
+}
