@@ -12,7 +12,7 @@ use crate::kustomization::{Kustomization, UnknownFields};
 use crate::remote::{Fetched, GitUrl, RemoteError};
 use crate::{Error, Options, ReadSet, Seen};
 
-/// Files up to this size stay parsed, since bases are often reached through many overlays; larger ones are read
+/// Files up to this size are kept, parsed where they are YAML, since bases are often reached through many overlays; larger ones are read
 /// again if they are reached twice, because keeping their nodes would double the memory of a build.
 const CACHED_FILE_BYTES: usize = 64 << 10;
 
@@ -25,6 +25,7 @@ pub(crate) struct Files<'f> {
     fetched: Fetched,
     limits: Limits,
     seen: RefCell<BTreeMap<RelPath, Seen>>,
+    contents: RefCell<HashMap<RelPath, Rc<[u8]>>>,
     documents: RefCell<HashMap<RelPath, Rc<Vec<Node>>>>,
     kustomizations: RefCell<HashMap<RelPath, Rc<Kustomization>>>,
     cached_bytes: Cell<usize>,
@@ -37,6 +38,7 @@ impl<'f> Files<'f> {
             fetched: Fetched::new(options.remote.clone()),
             limits: options.limits,
             seen: RefCell::default(),
+            contents: RefCell::default(),
             documents: RefCell::default(),
             kustomizations: RefCell::default(),
             cached_bytes: Cell::new(0),
@@ -72,8 +74,19 @@ impl<'f> Files<'f> {
         matches!(self.resolve(path), Ok((_, FileKind::File)))
     }
 
-    /// The bytes of a file.
+    /// The bytes of a file that is used as it is, such as a patch or the source of a generator.
     pub(crate) fn read(&self, path: &RelPath) -> Result<Vec<u8>, FsError> {
+        if let Some(content) = self.contents.borrow().get(path) {
+            return Ok(content.to_vec());
+        }
+        let content = self.take(path)?;
+        if self.may_cache(content.len()) {
+            self.contents.borrow_mut().insert(path.clone(), content.as_slice().into());
+        }
+        Ok(content)
+    }
+
+    fn take(&self, path: &RelPath) -> Result<Vec<u8>, FsError> {
         let limit = self.limits.bytes as u64;
         if Fetched::holds(path) {
             return self.fetched.read(path, limit);
@@ -98,7 +111,7 @@ impl<'f> Files<'f> {
         if let Some(nodes) = self.documents.borrow().get(path) {
             return Ok(nodes.as_ref().clone());
         }
-        let content = self.read(path)?;
+        let content = self.take(path)?;
         let size = content.len();
         let nodes = self.parse(path.to_string(), content, reference)?;
         if self.may_cache(size) {
@@ -119,7 +132,7 @@ impl<'f> Files<'f> {
         if let Some(known) = self.kustomizations.borrow().get(path) {
             return Ok(Rc::clone(known));
         }
-        let content = self.read(path)?;
+        let content = self.take(path)?;
         let size = content.len();
         let kustomization =
             Rc::new(Kustomization::parse_file(&path.to_string(), content, UnknownFields::Reject)?);

@@ -81,11 +81,25 @@ mod tests {
     #[case("kind: ConfigMap\nbinaryData: {one: ''}", "6mtk2m274t")]
     #[case("kind: ConfigMap\ndata: {one: ''}\nbinaryData: {two: ''}", "698h7c7t9m")]
     #[case("kind: ConfigMap\nmetadata: {name: x}\ndata: {foo: bar}", "798k5k7g9f")]
+    #[case("kind: ConfigMap\ndata: {hello: world}", "dc6fm46dhm")]
+    #[case("kind: ConfigMap\ndata: {year: '2020', crisis: 'true', fruit: Indian Gooseberry}", "79t79mt227")]
+    #[case(
+        "kind: ConfigMap\ndata: {year: '2020', month: '12', crisis: 'true', fruit: Indian Gooseberry}",
+        "bk46gm59c6"
+    )]
+    #[case(
+        "kind: ConfigMap\ndata: {initial.txt: \"greetings\\neveryone\\n\", final.txt: \"different\\nbehavior\\n\"}",
+        "tt4769fb52"
+    )]
+    #[case("kind: ConfigMap\ndata: {DB_USERNAME: admin, DB_PASSWORD: somepw}", "g5f6t456f5")]
+    #[case("kind: ConfigMap\ndata: {TEST: \"'\"}", "m8t7bmb6g2")]
     #[case("kind: ConfigMap\ndata: {TEST: \"this is a 'test'\"}", "k9cc55dfm5")]
     #[case("kind: ConfigMap\ndata: {a: \"<b>&\\u2028x\"}", "9728f47h57")]
     #[case("kind: Secret\ntype: my-type", "5gmgkf8578")]
     #[case("kind: Secret\ntype: my-type\ndata: {one: ''}\nstringData: {two: 2}", "c4h4264gdb")]
+    #[case("kind: Secret\ntype: my-type\ndata: {one: ''}", "74bd68bm66")]
     #[case("kind: Secret\ntype: Opaque\ndata: {}", "46f8b28mk5")]
+    #[case("kind: Secret\ntype: Opaque\ndata: {DB_USERNAME: YWRtaW4=, DB_PASSWORD: c29tZXB3}", "82c2g5f8f6")]
     fn suffixes_are_those_of_the_reference(#[case] yaml: &str, #[case] wanted: &str) {
         assert_eq!(suffix(&Resource::new(parse_one(yaml))).unwrap(), wanted);
     }

@@ -259,7 +259,10 @@ fn refined(node: &Node, selector: &ReplacementSource) -> Result<Node, Error> {
 }
 
 fn described(selector: &ReplacementSource) -> String {
-    let mut text = format!("{}:{}", selector_id(selector), non_empty(&selector.field_path));
+    let mut text = selector_id(selector).to_string();
+    if !selector.field_path.is_empty() {
+        text.push_str(&format!(":{}", selector.field_path));
+    }
     if let Some(options) = &selector.options
         && (!options.delimiter.is_empty() || options.create)
     {

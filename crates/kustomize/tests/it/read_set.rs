@@ -1,6 +1,9 @@
 //! The read-set tells whether a build would come out the same.
 
-use weir_kustomize::{MemoryFs, Options, RelPath, Seen, build};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, MemoryFs, Options, RelPath, Seen, build};
 
 use crate::config_map;
 
@@ -42,4 +45,47 @@ fn it_breaks_when_something_appears_that_was_looked_for() {
     let read_set = build(&fs, &RelPath::new("app").unwrap(), &Options::gitops()).unwrap().read_set;
     fs.insert("app/Kustomization", "namePrefix: a\n").unwrap();
     assert!(!read_set.still_holds(&fs));
+}
+
+/// Counts how often each file is read.
+struct Counting {
+    files: MemoryFs,
+    reads: Mutex<BTreeMap<String, usize>>,
+}
+
+impl FileSystem for Counting {
+    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+        *self.reads.lock().unwrap().entry(path.to_string()).or_default() += 1;
+        self.files.read(path, limit)
+    }
+
+    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+        self.files.resolve(path)
+    }
+
+    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+        self.files.list(path)
+    }
+}
+
+#[test]
+fn a_base_of_several_overlays_is_read_once() {
+    let overlay = |name: &str| format!("resources: [../base]\nnamePrefix: {name}-\n");
+    let base = "resources: [c.yaml]\npatches: [{path: patch.json, target: {kind: ConfigMap}}]\n\
+                configMapGenerator: [{name: g, files: [data.txt]}]\n";
+    let files = MemoryFs::from_files([
+        ("kustomization.yaml", "resources: [one, two]\n"),
+        ("one/kustomization.yaml", &*overlay("one")),
+        ("two/kustomization.yaml", &*overlay("two")),
+        ("base/kustomization.yaml", base),
+        ("base/c.yaml", &*config_map("c")),
+        ("base/patch.json", "[{\"op\": \"add\", \"path\": \"/immutable\", \"value\": true}]"),
+        ("base/data.txt", "x"),
+    ]);
+    let fs = Counting { files: files.unwrap(), reads: Mutex::default() };
+    let output = build(&fs, &RelPath::root(), &Options::gitops()).unwrap();
+    assert_eq!(output.resources.len(), 4);
+    let reads = fs.reads.into_inner().unwrap();
+    assert_eq!(reads.len(), 7);
+    assert!(reads.values().all(|count| *count == 1), "{reads:?}");
 }
