@@ -18,6 +18,7 @@ use weir_testkit::{BucketProgram, BucketServer, ControlPlane, GitServer, Registr
 use crate::Usage;
 use crate::weir_process::crds;
 use objects::Objects;
+use remotes::Content;
 use subject::Subject;
 
 /// Many times what the slowest scenario needs.
@@ -34,7 +35,7 @@ pub struct Options {
     pub flux: Option<PathBuf>,
     /// OCIRepositories and GitRepositories.
     pub size: usize,
-    /// MiB of the monorepo.
+    /// MiB of each of the two large repositories.
     pub monorepo: usize,
     /// MiB of the Helm index.
     pub index: usize,
@@ -71,6 +72,7 @@ pub async fn run(options: &Options) -> Result<()> {
         bench.oci(&mut results).await?;
         bench.git(&mut results).await?;
         bench.monorepo(&mut results).await?;
+        bench.whole(&mut results).await?;
         bench.helm(&mut results).await?;
         bench.bucket(&mut results).await?;
     }
@@ -168,24 +170,41 @@ impl Bench<'_> {
         self.measure(results, &stage, "git: unchanged", size, work).await
     }
 
-    /// Of the large repository only one folder becomes the artifact, as users of such repositories have it.
+    /// Of a large repository only one folder becomes the artifact, as users of such repositories have it.
     async fn monorepo(&self, results: &mut Results) -> Result<()> {
-        if !self.is_wanted("monorepo") {
+        let scenarios = ["monorepo: to Ready", "monorepo: a one-file commit"];
+        self.large(results, scenarios, Content::Noise, "/*\n!/deploy\n").await
+    }
+
+    /// All of a large repository becomes the artifact: a quarter of it cannot be compressed, the rest is like source code.
+    async fn whole(&self, results: &mut Results) -> Result<()> {
+        let scenarios = ["whole: to Ready", "whole: a one-file commit"];
+        self.large(results, scenarios, Content::Mixed, "/.nothing\n").await
+    }
+
+    async fn large(
+        &self,
+        results: &mut Results,
+        [first, next]: [&'static str; 2],
+        content: Content,
+        ignore: &str,
+    ) -> Result<()> {
+        if !self.is_wanted(first) {
             return Ok(());
         }
         let (server, stage) = (GitServer::start().await?, self.stage().await?);
         let repository = server.repo("mono")?;
-        remotes::fill(&repository, self.options.monorepo)?;
+        remotes::fill(&repository, self.options.monorepo, content)?;
         let spec = json!({"interval": "1h", "url": server.url("mono"), "ref": {"branch": "main"},
-            "timeout": "10m", "ignore": "/*\n!/deploy\n"});
+            "timeout": "10m", "ignore": ignore});
         let work = stage.objects.create("GitRepository", 1, &spec);
-        self.measure(results, &stage, "monorepo: to Ready", 1, work).await?;
+        self.measure(results, &stage, first, 1, work).await?;
         let id = repository.commit("main", "one file", &[("deploy/app.yaml", "kind: Secret\n")])?;
         let work = async {
             stage.objects.request("GitRepository", 1).await?;
             stage.objects.at("GitRepository", &id).await
         };
-        self.measure(results, &stage, "monorepo: a one-file commit", 1, work).await
+        self.measure(results, &stage, next, 1, work).await
     }
 
     async fn helm(&self, results: &mut Results) -> Result<()> {

@@ -2,20 +2,20 @@
 //!
 //! No owner, no times, three modes, names in byte order, a fixed compressor and level: two machines that archive the
 //! same commit advertise the same digest. Nothing but one file's buffer is held in memory.
+//!
+//! The entries are compressed in runs, apart from each other ([`Parts`]): the runs that an earlier archive has too are
+//! copied from it (docs/adr/0007). Where the runs end is decided by the tree alone, so the bytes are the same with and
+//! without.
+
+mod entry;
+mod gzip;
+mod parts;
+
+pub use parts::{Parts, Previous};
 
 use crate::RelPath;
-use flate2::{Compression, GzBuilder, write::GzEncoder};
 use std::io::{self, Read, Write};
 
-/// Level of compression. Part of the artifact's bytes: a change gives every artifact a new digest.
-const LEVEL: u32 = 6;
-/// "Unknown" in the gzip header's operating system byte, so that no platform leaves its mark.
-const OPERATING_SYSTEM: u8 = 255;
-const FILE_MODE: u32 = 0o600;
-const EXECUTABLE_MODE: u32 = 0o700;
-const DIRECTORY_MODE: u32 = 0o750;
-/// Bytes of a name that fit the header; longer ones go into a PAX record.
-const MAX_HEADER_NAME: usize = 100;
 /// Directories that may lie inside each other: far beyond any real tree, and it ends a tree that refers to itself.
 const MAX_DEPTH: usize = 128;
 
@@ -50,6 +50,15 @@ pub struct OpenFile<'a> {
     pub reader: Box<dyn Read + 'a>,
 }
 
+/// What is known of a file before it is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// Bytes.
+    pub size: u64,
+    /// A name that no other content has, for example its id in Git; nothing when the tree knows none.
+    pub id: Option<Vec<u8>>,
+}
+
 /// Something that looks like a directory of files: a work directory, a commit.
 pub trait Tree {
     /// The entries of a directory in any order; `None` is the root.
@@ -63,6 +72,14 @@ pub trait Tree {
     /// # Errors
     /// When the file cannot be read.
     fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>>;
+
+    /// What is in a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    fn content(&self, path: &RelPath) -> io::Result<Content> {
+        Ok(Content { size: self.open(path)?.size, id: None })
+    }
 }
 
 /// Visits every entry of `tree` but the [`TreeKind::Other`] ones, depth first, the entries of each directory in the
@@ -107,86 +124,24 @@ fn children(tree: &dyn Tree, directory: Option<&RelPath>) -> io::Result<Vec<(Rel
 /// # Errors
 /// When the tree cannot be read or `out` does not take the bytes.
 pub fn write(tree: &dyn Tree, keep: &dyn Fn(&RelPath, bool) -> bool, out: impl Write) -> io::Result<()> {
-    let gzip =
-        GzBuilder::new().mtime(0).operating_system(OPERATING_SYSTEM).write(out, Compression::new(LEVEL));
-    let mut tar = tar::Builder::new(gzip);
-    append(&mut tar, ".", tar::EntryType::Directory, DIRECTORY_MODE, 0, &mut io::empty())?;
-    walk(tree, |path, kind| {
-        if !keep(path, kind == TreeKind::Directory) {
-            return Ok(());
-        }
-        let executable = match kind {
-            TreeKind::File { executable } => executable,
-            TreeKind::Directory | TreeKind::Other => {
-                return append(
-                    &mut tar,
-                    path.as_str(),
-                    tar::EntryType::Directory,
-                    DIRECTORY_MODE,
-                    0,
-                    &mut io::empty(),
-                );
-            }
-        };
-        let mode = if executable { EXECUTABLE_MODE } else { FILE_MODE };
-        let mut file = tree.open(path)?;
-        append(&mut tar, path.as_str(), tar::EntryType::Regular, mode, file.size, &mut file.reader)
-    })?;
-    let mut out = tar.into_inner().and_then(GzEncoder::finish)?;
-    out.flush()
+    write_after(tree, keep, None, out).map(drop)
 }
 
-fn append(
-    tar: &mut tar::Builder<impl Write>,
-    name: &str,
-    kind: tar::EntryType,
-    mode: u32,
-    size: u64,
-    content: &mut dyn Read,
-) -> io::Result<()> {
-    let mut short = name;
-    if name.len() > MAX_HEADER_NAME {
-        tar.append_pax_extensions([("path", name.as_bytes())])?;
-        let mut end = MAX_HEADER_NAME;
-        while !name.is_char_boundary(end) {
-            end -= 1;
-        }
-        short = name.get(..end).unwrap_or_default();
-    }
-    let mut header = tar::Header::new_ustar();
-    if let Some(field) = header.as_old_mut().name.get_mut(..short.len()) {
-        field.copy_from_slice(short.as_bytes());
-    }
-    header.set_entry_type(kind);
-    header.set_mode(mode);
-    header.set_uid(0);
-    header.set_gid(0);
-    header.set_mtime(0);
-    header.set_size(size);
-    header.set_cksum();
-    let mut counted = Exactly { inner: content, left: size };
-    tar.append(&header, &mut counted)?;
-    if counted.left != 0 {
-        return Err(io::Error::new(
-            io::ErrorKind::UnexpectedEof,
-            format!("{name} shrank while it was archived"),
-        ));
-    }
-    Ok(())
-}
-
-/// Gives exactly `left` bytes, also when the file grows meanwhile: the header has promised its size.
-struct Exactly<'a> {
-    inner: &'a mut dyn Read,
-    left: u64,
-}
-
-impl Read for Exactly<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let wanted = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let Some(buffer) = buffer.get_mut(..wanted) else { return Ok(0) };
-        let count = self.inner.read(buffer)?;
-        self.left -= count as u64;
-        Ok(count)
-    }
+/// Like [`write`], with the same bytes: what `previous` has too is copied from it. Returns what the next archive can
+/// copy from this one.
+///
+/// # Errors
+/// As [`write`], and when the file of `previous` is not what it was when it was written.
+pub fn write_after(
+    tree: &dyn Tree,
+    keep: &dyn Fn(&RelPath, bool) -> bool,
+    previous: Option<&Previous>,
+    out: impl Write,
+) -> io::Result<Parts> {
+    let mut writer = parts::Writer::new(tree, previous, out)?;
+    walk(
+        tree,
+        |path, kind| if keep(path, kind == TreeKind::Directory) { writer.add(path, kind) } else { Ok(()) },
+    )?;
+    writer.finish()
 }

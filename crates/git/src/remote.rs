@@ -20,7 +20,7 @@ pub struct Remote {
     pub url: Url,
     /// How we identify ourselves.
     pub credentials: Credentials,
-    /// Certificates for HTTPS, and the proxy; SSH goes through it too if it speaks SOCKS5.
+    /// Certificates for HTTPS, and the proxy; SSH goes through it too, unless it is an `https` one.
     pub http: Profile,
     /// Where fetched objects are kept for the next fetch; nothing for a folder that goes with the checkout.
     pub store: Option<Store>,

@@ -122,18 +122,25 @@ impl Proxy {
             return Err(SecretError::LongProxy { place: place() });
         }
         let url = Url::parse(address.trim());
-        let mut url = url.map_err(|source| SecretError::ProxyAddress { place: place(), source })?;
+        let url = url.map_err(|source| SecretError::ProxyAddress { place: place(), source })?;
         if !PROXY_SCHEMES.contains(&url.scheme()) {
             return Err(SecretError::ProxyScheme { place: place(), scheme: url.scheme().to_owned() });
         }
+        let Proxy { address, credentials: inline } = Proxy::from_url(url);
+        let password = || text(data, "password").unwrap_or_default().into();
+        let given = text(data, "username").map(|user| (user, password()));
+        Ok(Proxy { address, credentials: given.or(inline) })
+    }
+
+    /// The proxy at an address, with the user and the password that stand in it.
+    #[must_use]
+    pub fn from_url(mut address: Url) -> Proxy {
         // User info is a secret and belongs to the credentials, not to an address that is logged.
-        let inline = (!url.username().is_empty())
-            .then(|| (decoded(url.username()), decoded(url.password().unwrap_or_default())));
-        let _ = url.set_password(None);
-        let _ = url.set_username("");
-        let given = text(data, "username").map(|user| (user, text(data, "password").unwrap_or_default()));
-        let credentials = given.or(inline).map(|(user, password)| (user, password.into()));
-        Ok(Proxy { address: url, credentials })
+        let credentials = (!address.username().is_empty())
+            .then(|| (decoded(address.username()), decoded(address.password().unwrap_or_default()).into()));
+        let _ = address.set_password(None);
+        let _ = address.set_username("");
+        Proxy { address, credentials }
     }
 }
 

@@ -14,6 +14,13 @@ use weir_testkit::{BucketServer, GitRepo, Server};
 pub(super) const BUCKET: &str = "bench";
 /// Bytes of one file of the monorepo.
 const FILE: usize = 1 << 20;
+/// Bytes of one of its files of text, as sources have.
+const SOURCE: usize = 16 << 10;
+/// Words of which the text is made.
+const WORDS: [&str; 16] = [
+    "return", "if", "let", "value", "self", "name", "error", "=>", "{", "}", "(", ");", "result", "&str",
+    "fn", "\n    ",
+];
 /// Versions of one chart of the index, as in large public repositories.
 const VERSIONS: usize = 100;
 /// Uploads at once.
@@ -35,8 +42,36 @@ impl Noise {
     }
 }
 
+impl Noise {
+    /// Text that compresses to about a quarter, as source code does.
+    fn text(&mut self, bytes: usize) -> String {
+        let mut text = String::with_capacity(bytes + 256);
+        while text.len() < bytes {
+            let mut word = [0; 8];
+            self.fill(&mut word);
+            // Names of its own between the words of the language.
+            for byte in word {
+                text.push_str(WORDS.get(usize::from(byte & 15)).unwrap_or(&""));
+                text.push(' ');
+            }
+            let _ = write!(text, "{:x}", u16::from_le_bytes([word[0], word[1]]));
+        }
+        text.truncate(bytes);
+        text
+    }
+}
+
+/// What large repositories are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Files of 1 MiB that do not compress.
+    Noise,
+    /// A quarter of them, and for the rest text in small files.
+    Mixed,
+}
+
 /// Fills a repository with one commit of so many MiB and a small folder `deploy`.
-pub(super) fn fill(repository: &GitRepo, mebibytes: usize) -> Result<()> {
+pub(super) fn fill(repository: &GitRepo, mebibytes: usize, kind: Content) -> Result<()> {
     let mut import = Command::new("git")
         .args(["-c", "core.compression=0", "fast-import", "--quiet"])
         .current_dir(repository.path())
@@ -48,10 +83,16 @@ pub(super) fn fill(repository: &GitRepo, mebibytes: usize) -> Result<()> {
     let who = "Bench <bench@example.com> 1700000000 +0000";
     write!(pipe, "commit refs/heads/main\ncommitter {who}\ndata 5\nfirst\n")?;
     for number in 0..mebibytes {
-        noise.fill(&mut content);
-        writeln!(pipe, "M 100644 inline services/{}/{number}.bin\ndata {FILE}", number % 100)?;
-        pipe.write_all(&content)?;
-        writeln!(pipe)?;
+        let folder = format!("services/{}", number % 100);
+        if kind == Content::Noise || number % 4 == 0 {
+            noise.fill(&mut content);
+            write_file(&mut pipe, &format!("{folder}/{number}.bin"), &content)?;
+            continue;
+        }
+        for part in 0..FILE / SOURCE {
+            let text = noise.text(SOURCE);
+            write_file(&mut pipe, &format!("{folder}/{number}/{part}.txt"), text.as_bytes())?;
+        }
     }
     write!(pipe, "M 100644 inline deploy/app.yaml\ndata 16\nkind: ConfigMap\n\n")?;
     drop(pipe);
@@ -59,6 +100,13 @@ pub(super) fn fill(repository: &GitRepo, mebibytes: usize) -> Result<()> {
     if !status.success() {
         bail!("git fast-import ended with {status}");
     }
+    Ok(())
+}
+
+fn write_file(pipe: &mut impl std::io::Write, path: &str, content: &[u8]) -> Result<()> {
+    writeln!(pipe, "M 100644 inline {path}\ndata {}", content.len())?;
+    pipe.write_all(content)?;
+    writeln!(pipe)?;
     Ok(())
 }
 

@@ -16,7 +16,7 @@ pub(super) fn section(results: &Results, options: &Options) -> Result<String> {
     writeln!(
         text,
         "{}, load {} at the end; commit {}; `source-controller --concurrent=20` alone; {} OCIRepositories and \
-         GitRepositories, a repository of\n{} MiB of which one folder is the artifact, an index of {} MiB, {} objects.\n",
+         GitRepositories, repositories of\n{} MiB of which one folder (monorepo) or all (whole) is the artifact, an index of {} MiB, {} objects.\n",
         machine(),
         load.split(' ').next().unwrap_or_default(),
         commit(),

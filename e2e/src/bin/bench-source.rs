@@ -17,7 +17,7 @@ struct Args {
     /// OCIRepositories and GitRepositories.
     #[arg(long, default_value_t = 1000)]
     n: usize,
-    /// MiB of the monorepo.
+    /// MiB of each of the two large repositories.
     #[arg(long, default_value_t = 1024)]
     monorepo: usize,
     /// MiB of the Helm index.
@@ -26,7 +26,7 @@ struct Args {
     /// Objects of the bucket.
     #[arg(long, default_value_t = 10_000)]
     objects: usize,
-    /// Scenarios: oci, git, monorepo, helm, bucket; all by default.
+    /// Scenarios: oci, git, monorepo, whole, helm, bucket; all by default.
     #[arg(long)]
     only: Vec<String>,
     /// Only print; leave docs/benchmarks.md as it is.

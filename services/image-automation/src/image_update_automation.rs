@@ -10,10 +10,10 @@ mod report;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
+use weir_api::{FluxObject, GitRepository, ImagePolicy, ImageUpdateAutomation};
 use weir_auth::Logins;
 use weir_git::Git;
-use weir_runtime::{Cache, Cause, Outcome, Reconciler, Run, condition};
+use weir_runtime::{Cache, Cause, ObjectKey, Outcome, Reconciler, Run, condition};
 
 pub(crate) use self::failure::Failure;
 use crate::resolution::Resolutions;
@@ -75,6 +75,10 @@ impl Reconciler for Controlled {
         let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;
         status.observed_generation = generation;
         Some(object)
+    }
+
+    fn forget(&self, key: &ObjectKey) {
+        self.0.logins.forget(ImageUpdateAutomation::KIND, &key.namespace, &key.name);
     }
 
     async fn reconcile(&self, run: Run<ImageUpdateAutomation>) -> Outcome<ImageUpdateAutomation> {

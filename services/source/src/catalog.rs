@@ -6,7 +6,7 @@ use crate::storage::Storage;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tonic::async_trait;
-use weir_api::{Artifact, FluxObject};
+use weir_api::{Artifact, ExternalArtifact, FluxObject};
 use weir_runtime::{Cache, Change, ObjectKey, Service, ServiceError};
 
 /// How often directories of objects that are gone are looked for, beside the start (SRC-STO-13).
@@ -168,13 +168,19 @@ where
     });
 }
 
+/// How long a directory without an object is left alone. An ExternalArtifact comes after its file, by as long as a
+/// generator may take for all its artifacts; the other kinds come before.
+fn settled(kind: &str) -> Duration {
+    if kind == ExternalArtifact::KIND { SWEEP } else { Duration::ZERO }
+}
+
 async fn sweep_kind(storage: &Storage, kind: Arc<dyn Kind>) {
     let store = storage.store().clone();
     let name = kind.name();
     let work = move || {
         // Asked when a directory is about to go: an object may have come since the sweep began.
         let is_live = |namespace: &str, name: &str| kind.get(&ObjectKey::new(namespace, name)).is_some();
-        store.sweep(&kind.name().to_lowercase(), &is_live, SystemTime::now())
+        store.sweep(&kind.name().to_lowercase(), &is_live, settled(kind.name()), SystemTime::now())
     };
     match storage.blocking(work).await {
         Ok(Ok(0)) => {}

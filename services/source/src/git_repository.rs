@@ -4,6 +4,7 @@ mod act;
 mod decide;
 mod include;
 mod observe;
+mod packed;
 mod start;
 mod stores;
 mod tree;
@@ -16,6 +17,7 @@ use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, SourceReconciler, Success};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
+use packed::Packed;
 use weir_api::{Artifact, GitRepository};
 use weir_auth::Logins;
 use weir_git::{Fetched, Git, Stores};
@@ -29,6 +31,8 @@ struct GitReconciler {
     secrets: Secrets,
     storage: Storage,
     verdicts: Verdicts,
+    /// What the next artifact of an object can copy.
+    packed: Packed,
     /// All repositories, to include their artifacts.
     objects: Cache<GitRepository>,
     /// How long to wait for an artifact that is to be included, when nothing tells of it.
@@ -85,6 +89,7 @@ impl SourceReconciler for GitReconciler {
 
     fn forget(&self, key: &ObjectKey) {
         self.verdicts.forget(key);
+        self.packed.forget(key);
     }
 }
 

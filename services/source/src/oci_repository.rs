@@ -9,7 +9,7 @@ use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
-use weir_api::{FluxObject, OciRepository};
+use weir_api::OciRepository;
 use weir_auth::Logins;
 use weir_oci::Registries;
 use weir_runtime::{Cache, ObjectKey};
@@ -58,6 +58,5 @@ impl SourceReconciler for OciReconciler {
 
     fn forget(&self, key: &ObjectKey) {
         self.verdicts.forget(key);
-        self.logins.forget(OciRepository::KIND, &key.namespace, &key.name);
     }
 }

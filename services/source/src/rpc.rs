@@ -11,7 +11,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Response, Status};
-use weir_artifact::RelPath;
+use weir_artifact::{Digest, RelPath};
 use weir_proto::source::v1::artifacts_server::{Artifacts, ArtifactsServer};
 use weir_proto::source::v1::{
     FetchRequest, FetchResponse, ReconcileRequest, ReconcileResponse, WatchRequest, WatchResponse,
@@ -99,10 +99,11 @@ impl Artifacts for Doorman {
             Status::not_found(format!("{} {key} has no artifact with digest '{}'", asked.kind, asked.digest))
         };
         let path = artifact.and_then(|artifact| RelPath::parse(&artifact.path).ok()).ok_or_else(gone)?;
+        let digest = Digest::parse(&asked.digest).map_err(|_| gone())?;
         let store = self.storage.store().clone();
         let opened = self.storage.blocking(move || store.open_file(&path)).await;
         let file = opened.and_then(|file| file).map_err(|_| gone())?;
-        Ok(Response::new(chunks::of(file).boxed()))
+        Ok(Response::new(chunks::of(file, digest.algorithm()).boxed()))
     }
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {

@@ -76,6 +76,8 @@ fn artifact_path(uri: &str) -> Option<RelPath> {
 mod tests {
     use super::*;
     use rstest::rstest;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
 
     #[rstest]
     #[case("/gitrepository/ns/app/abc.tar.gz", true)]
@@ -88,5 +90,30 @@ mod tests {
     #[case("/gitrepository/ns/app/%ff", false)]
     fn artifacts_have_four_components(#[case] uri: &str, #[case] is_one: bool) {
         assert_eq!(artifact_path(uri).is_some(), is_one);
+    }
+
+    /// SRC-SCK-13: who sends a head by the letter is shown the door, and keeps nobody waiting.
+    #[tokio::test]
+    async fn connections_are_not_held_by_half_a_head() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let routes = Router::new().route("/", axum::routing::get(async || "here"));
+        let serving = connection::serve(listener, routes, Duration::from_millis(200), stop.clone());
+        let asking = async {
+            let mut slow = TcpStream::connect(address).await.unwrap();
+            slow.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX-").await.unwrap();
+            let mut other = TcpStream::connect(address).await.unwrap();
+            other.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+            let mut answer = String::new();
+            other.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.ends_with("here"), "{answer}");
+            // The end of the connection, whatever is said before.
+            let mut answer = Vec::new();
+            let end = tokio::time::timeout(Duration::from_secs(10), slow.read_to_end(&mut answer)).await;
+            assert!(end.is_ok(), "the connection is still open");
+            stop.cancel();
+        };
+        tokio::join!(serving, asking);
     }
 }

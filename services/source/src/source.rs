@@ -11,7 +11,7 @@ mod suspended;
 mod wiring;
 
 pub(crate) use attempt::Attempt;
-pub(crate) use content::{pack, sparse};
+pub(crate) use content::{pack, pack_after, sparse};
 pub(crate) use failure::{Failure, Severity};
 pub(crate) use sourced::SourceReconciler;
 pub(crate) use success::Success;

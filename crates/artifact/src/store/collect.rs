@@ -57,7 +57,8 @@ impl Store {
     }
 
     /// Removes directories of objects of `kind` for which `is_live` (namespace, name) says no when they are about to go,
-    /// and partial files that no write uses any more (SRC-STO-13). Returns how many directories went.
+    /// and in which nothing was written for `settled`, and partial files that no write uses any more (SRC-STO-13).
+    /// Returns how many directories went.
     ///
     /// # Errors
     /// When the kind's directory cannot be read.
@@ -65,6 +66,7 @@ impl Store {
         &self,
         kind: &str,
         is_live: &dyn Fn(&str, &str) -> bool,
+        settled: Duration,
         now: SystemTime,
     ) -> Result<usize, StoreError> {
         let failed = |source| StoreError::Access { action: "failed to sweep storage", source };
@@ -74,12 +76,20 @@ impl Store {
                 let Ok(location) = Location::new(kind, &namespace, &name) else { continue };
                 if is_live(&namespace, &name) {
                     self.remove_partials(&location, now).map_err(failed)?;
-                } else if self.remove_object(&location)? {
+                } else if self.age(&location, now).map_err(failed)? >= settled
+                    && self.remove_object(&location)?
+                {
                     removed += 1;
                 }
             }
         }
         Ok(removed)
+    }
+
+    /// Time since a file came into an object's directory, or left it.
+    fn age(&self, at: &Location, now: SystemTime) -> io::Result<Duration> {
+        let changed = self.root.metadata(at.directory())?.modified()?.into_std();
+        Ok(now.duration_since(changed).unwrap_or_default())
     }
 
     fn remove_partials(&self, at: &Location, now: SystemTime) -> io::Result<()> {

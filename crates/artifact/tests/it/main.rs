@@ -5,4 +5,5 @@
 mod archives;
 mod fetching;
 mod hostile;
+mod parts;
 mod storing;

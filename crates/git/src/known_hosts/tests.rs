@@ -3,6 +3,10 @@ use rstest::rstest;
 
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
 const OTHER: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ";
+const RSA: &str = "AAAAB3NzaC1yc2EAAAADAQABAAABAQDAEAoQPFMlfkxBSgg6/m6CdmG5tyPAODeSxDFGItmFWBca64GTbRYGMy+KjrE52IIPAdEq\
+     9nSAfOAzCeHCOerSVgVjBiV+yGq3YIwTjDCpW2BBojC4wWgbudpGIiU21nv/mPi5fBqBeRi/TKOX/HhbsVagYdU4K2su41qo/wif\
+     oYo0J2XdLHyo/6CKIzWyuobEVWS6ocKasf75GCCbZAnAlrWsdC2K33NfOFlLui38oZ5+wkQVbElDJCnjsD4kyQHXzDy+EW1zIfL6\
+     d2G2UcI0acqgFBa58R9OHJj2OZEIRtkwIh2wvl1YMtZQdHvkt86fVnBIovcVg6o4radcbbIZ";
 
 fn verdict(text: &str, host: &str, port: u16) -> HostVerdict {
     KnownHosts::parse(text).unwrap().check(host, port, &PublicKey::from_openssh(KEY).unwrap())
@@ -57,4 +61,16 @@ fn algorithms_follow_the_lines_of_the_host() {
     let hosts = KnownHosts::parse(&format!("other.com {OTHER}\nexample.com {KEY}")).unwrap();
     assert_eq!(hosts.algorithms("example.com", 22), [Algorithm::Ed25519]);
     assert_eq!(hosts.algorithms("unknown.com", 22), [Algorithm::Ed25519]);
+}
+
+/// SRC-GIT-29, SRC-SCK-3: SHA-1 is asked for last, and only of hosts of which nothing but an RSA key is known.
+#[test]
+fn rsa_is_asked_for_with_sha2_first() {
+    let rsa = format!("ssh-rsa {RSA}");
+    let with = |hash| Algorithm::Rsa { hash };
+    let sha2 = [with(Some(HashAlg::Sha512)), with(Some(HashAlg::Sha256))];
+    let only = KnownHosts::parse(&format!("example.com {rsa}")).unwrap();
+    assert_eq!(only.algorithms("example.com", 22), [&sha2[..], &[with(None)]].concat());
+    let both = KnownHosts::parse(&format!("example.com {rsa}\nexample.com {KEY}")).unwrap();
+    assert_eq!(both.algorithms("example.com", 22), [&sha2[..], &[Algorithm::Ed25519]].concat());
 }

@@ -1,7 +1,7 @@
 //! Git over SSH: one session, one command, its output and input as the stream.
 
 mod connect;
-mod socks;
+mod proxy;
 
 use crate::error::{Error, SshError};
 use crate::operation::Operation;

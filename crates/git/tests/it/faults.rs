@@ -190,6 +190,27 @@ async fn lists_that_lie(#[case] lines: &[&str]) {
     assert!(!matches!(error, Error::Deadline), "{error}");
 }
 
+/// SRC-GIT-8, B11: what Azure DevOps and CodeCommit insist on is asked for where it is offered.
+#[tokio::test]
+async fn servers_that_insist_on_multi_ack() {
+    let id = "1".repeat(40);
+    let offered = "multi_ack multi_ack_detailed side-band-64k thin-pack ofs-delta shallow no-progress";
+    let list = advertised(&[&format!("{id} refs/heads/main\0{offered}")]);
+    let (url, mut requests, _task) = says(list).await;
+    // The stand-in has no pack to give; what it is asked is what matters.
+    failure(&remote(&url), &branch("main")).await;
+    let mut asked = String::new();
+    while let Ok(request) = requests.try_recv() {
+        asked.push_str(&request);
+    }
+    let want =
+        asked.split_once(&format!("want {id} ")).map(|(_, rest)| rest.lines().next().unwrap_or_default());
+    let want = want.unwrap_or_default();
+    for capability in ["multi_ack_detailed", "side-band-64k", "ofs-delta"] {
+        assert!(want.split(' ').any(|word| word == capability), "{asked}");
+    }
+}
+
 #[tokio::test]
 async fn repositories_with_sha256_are_refused_in_words() {
     let server = GitServer::start().await.unwrap();

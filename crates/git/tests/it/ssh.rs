@@ -129,7 +129,7 @@ async fn a_repository_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn through_a_socks_proxy_that_resolves_the_name() {
+async fn through_proxies_that_resolve_the_name() {
     let (server, remote, id) = server().await;
     let place = (remote.url.host_str().unwrap(), remote.url.port().unwrap());
     let address = format!("{}:{}", place.0, place.1).parse().unwrap();
@@ -143,22 +143,27 @@ async fn through_a_socks_proxy_that_resolves_the_name() {
         address: format!("{scheme}://{}", proxy.address()).parse().unwrap(),
         credentials: password.map(|password| ("user".to_owned(), password.to_owned().into())),
     };
-    remote.http.proxy = Some(way("socks5", Some("planted")));
-    let checkout = fetched(&remote, &branch("main")).await;
-    assert_eq!(checkout.commit().id.to_string(), id);
+    for scheme in ["socks5", "http"] {
+        remote.http.proxy = Some(way(scheme, Some("planted")));
+        let checkout = fetched(&remote, &branch("main")).await;
+        assert_eq!(checkout.commit().id.to_string(), id, "{scheme}");
+    }
     for (wrong, expected) in [
         (way("socks5", Some("wrong")), "username/password authentication failed"),
         (way("socks5", None), "the proxy wants a user and a password"),
-        (way("http", Some("planted")), "proxy: unknown scheme: http"),
+        (way("http", Some("wrong")), "proxy: HTTP/1.1 407 Proxy Authentication Required"),
+        (way("https", Some("planted")), "proxy: unknown scheme: https"),
     ] {
         remote.http.proxy = Some(wrong);
         let error = failure(&remote, &branch("main")).await.to_string();
         assert!(error.contains(expected) && !error.contains("planted"), "{error}");
     }
-    remote.http.proxy = Some(way("socks5", Some("planted")));
     remote.url.set_host(Some("other.example.com")).unwrap();
-    let error = failure(&remote, &branch("main")).await;
-    assert!(matches!(error, Error::Ssh(SshError::Connect { .. })), "{error}");
+    for scheme in ["socks5", "http"] {
+        remote.http.proxy = Some(way(scheme, Some("planted")));
+        let error = failure(&remote, &branch("main")).await;
+        assert!(matches!(error, Error::Ssh(SshError::Connect { .. })), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -191,7 +191,8 @@ pub mod artifacts_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Streams the archive with a digest, in order, in chunks of at most 64 KiB.
+        /// Streams the archive with a digest, in order, in chunks of at most 64 KiB. The trailer `digest` is that of the bytes
+        /// that were sent.
         pub async fn fetch(
             &mut self,
             request: impl tonic::IntoRequest<super::FetchRequest>,
@@ -290,7 +291,8 @@ pub mod artifacts_server {
             >
             + std::marker::Send
             + 'static;
-        /// Streams the archive with a digest, in order, in chunks of at most 64 KiB.
+        /// Streams the archive with a digest, in order, in chunks of at most 64 KiB. The trailer `digest` is that of the bytes
+        /// that were sent.
         async fn fetch(
             &self,
             request: tonic::Request<super::FetchRequest>,

@@ -5,10 +5,10 @@ use super::decide::{self, Plan, SparsePath};
 use super::include::Include;
 use super::tree::CommitTree;
 use super::whole::{WholeTree, find};
-use crate::source::{Attempt, Failure, Published, Success, pack, sparse};
+use crate::source::{Attempt, Failure, Published, Success, pack_after, sparse};
 use crate::storage::NewArtifact;
 use std::io;
-use weir_api::GitRepository;
+use weir_api::{Artifact, GitRepository};
 use weir_artifact::{RelPath, Revision, Store};
 use weir_git::{Checkout, Error, Remote, Submodule};
 
@@ -43,14 +43,7 @@ impl GitReconciler {
         let (store, url) = (self.storage.store().clone(), attempt.object.spec.url.clone());
         let composed = self.storage.blocking(move || parts.compose(&store, &url)).await;
         let whole = composed.map_err(|error| Failure::fetch("GitOperationFailed", error.to_string()))??;
-        let ignore = attempt.object.spec.ignore.clone();
-        let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
-        let new = NewArtifact { at, file: format!("{}.tar.gz", revision.hash()), link: None };
-        let fill = move |out: &mut dyn io::Write| {
-            pack(&whole, ignore.as_deref(), out).inspect_err(|error| distrust(&checkout, error))
-        };
-        let stored = self.storage.put(new, revision.to_string(), attempt.run.now, fill).await;
-        let artifact = stored.map_err(|error| Failure::storage(&error))?;
+        let artifact = self.store(attempt, &revision, whole, checkout).await?;
         self.keep_only(remote, used).await;
         let spec = &attempt.object.spec;
         let status = attempt.object.status.get_or_insert_default();
@@ -61,6 +54,34 @@ impl GitReconciler {
         status.included_artifacts = included;
         let message = format!("stored artifact for commit '{summary}'");
         Ok(Success::made(artifact, attempt.known.as_ref(), message))
+    }
+
+    /// Stores the artifact of a tree. What the last one of the object has too is copied from it.
+    async fn store(
+        &self,
+        attempt: &Attempt<'_, GitRepository>,
+        revision: &Revision,
+        whole: WholeTree,
+        checkout: Checkout,
+    ) -> Result<Artifact, Failure> {
+        let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
+        let new = NewArtifact { at, file: format!("{}.tar.gz", revision.hash()), link: None };
+        let ignore = attempt.object.spec.ignore.clone();
+        let previous = self.packed.take(attempt.key(), self.storage.store());
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let fill = move |out: &mut dyn io::Write| {
+            let parts = pack_after(&whole, ignore.as_deref(), previous.as_ref(), out)
+                .inspect_err(|error| distrust(&checkout, error))?;
+            // Nobody listens when the run was made obsolete.
+            let _ = tell.send(parts);
+            Ok(())
+        };
+        let stored = self.storage.put(new, revision.to_string(), attempt.run.now, fill).await;
+        let artifact = stored.map_err(|error| Failure::storage(&error))?;
+        if let Ok(parts) = told.await {
+            self.packed.keep(attempt.key(), &artifact, parts);
+        }
+        Ok(artifact)
     }
 
     /// The submodules, as far as the artifact shows them (SRC-GIT-13).

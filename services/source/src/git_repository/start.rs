@@ -1,5 +1,6 @@
 //! Puts the controller of Git repositories together.
 
+use super::packed::Packed;
 use super::{GitReconciler, include, stores};
 use crate::source::Wiring;
 use crate::verification::Verdicts;
@@ -21,6 +22,7 @@ pub(crate) fn start(wiring: &Wiring<'_>, objects: Cache<GitRepository>) -> Resul
         secrets: wiring.secrets.clone(),
         storage: wiring.storage.clone(),
         verdicts: Verdicts::default(),
+        packed: Packed::default(),
         logins: wiring.logins.clone(),
         objects: objects.clone(),
         requeue_dependency: args.runtime.requeue_dependency.to_std(),

@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io::{self, Cursor};
-use weir_artifact::archive::OpenFile;
+use weir_artifact::archive::{Content, OpenFile};
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind};
 use weir_git::{Checkout, Error, Oid, Reader};
 
@@ -48,5 +48,11 @@ impl Tree for CommitTree {
     fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
         let content = self.reader.blob(self.object(path)?).map_err(io::Error::other)?;
         Ok(OpenFile { size: content.as_ref().len() as u64, reader: Box::new(Cursor::new(content)) })
+    }
+
+    fn content(&self, path: &RelPath) -> io::Result<Content> {
+        let id = self.object(path)?;
+        let size = self.reader.size(id).map_err(io::Error::other)?;
+        Ok(Content { size, id: Some(id.as_bytes().to_vec()) })
     }
 }

@@ -1,7 +1,7 @@
 //! The tree that becomes the artifact: the commit, its submodules and what is included, as one.
 
 use std::io;
-use weir_artifact::archive::OpenFile;
+use weir_artifact::archive::{Content, OpenFile};
 use weir_artifact::{RelPath, RelPathError, Tree, TreeEntry, TreeKind};
 
 /// A tree with others put into it, of which later ones lie above earlier ones.
@@ -109,6 +109,16 @@ impl Tree for WholeTree {
                 graft.tree.open(&inner.ok_or(io::ErrorKind::IsADirectory)?)
             }
             None => self.base.open(path),
+        }
+    }
+
+    fn content(&self, path: &RelPath) -> io::Result<Content> {
+        match self.cover(path) {
+            Some((_, graft)) => {
+                let inner = graft.inner(path).map_err(io::Error::other)?;
+                graft.tree.content(&inner.ok_or(io::ErrorKind::IsADirectory)?)
+            }
+            None => self.base.content(path),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
-use weir_artifact::archive::{OpenFile, walk};
+use weir_artifact::archive::{Content, OpenFile, Parts, Previous, walk};
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind, archive};
 use weir_ignore::{IGNORE_FILE, MAX_IGNORE_BYTES, Matcher, Rules};
 
@@ -11,8 +11,19 @@ const GIT_DIRECTORY: &str = ".git";
 
 /// Writes the artifact of `tree`: its ignore files and `spec_ignore` decide what stays out (SRC-IGN-2).
 pub(crate) fn pack(tree: &dyn Tree, spec_ignore: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+    pack_after(tree, spec_ignore, None, out).map(drop)
+}
+
+/// Like [`pack`], with the same bytes: what the artifact `previous` has too is copied from it.
+pub(crate) fn pack_after(
+    tree: &dyn Tree,
+    spec_ignore: Option<&str>,
+    previous: Option<&Previous>,
+    out: &mut dyn Write,
+) -> io::Result<Parts> {
     let matcher = matcher(tree, spec_ignore)?;
-    archive::write(tree, &|path, is_directory| !matcher.excludes(path.as_str(), is_directory), out)
+    let keep = |path: &RelPath, is_directory| !matcher.excludes(path.as_str(), is_directory);
+    archive::write_after(tree, &keep, previous, out)
 }
 
 fn matcher(tree: &dyn Tree, spec_ignore: Option<&str>) -> io::Result<Matcher> {
@@ -80,6 +91,10 @@ impl<T: Tree> Tree for SparseTree<T> {
 
     fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
         self.inner.open(path)
+    }
+
+    fn content(&self, path: &RelPath) -> io::Result<Content> {
+        self.inner.content(path)
     }
 }
 

@@ -3,6 +3,8 @@
 use super::{Attempt, Failure, Source, Success, finalize, suspended};
 use crate::storage::Storage;
 use std::future::Future;
+use weir_api::FluxObject;
+use weir_auth::Logins;
 use weir_runtime::{Finalized, ObjectKey, Outcome, Reconciler, Run};
 
 /// What is special about a kind of sources.
@@ -43,6 +45,7 @@ pub(crate) trait SourceReconciler: Send + Sync + 'static {
 /// A kind of sources in its loop.
 pub(super) struct Sourced<R> {
     pub(super) storage: Storage,
+    pub(super) logins: Logins,
     pub(super) kind: R,
 }
 
@@ -69,6 +72,7 @@ impl<R: SourceReconciler> Reconciler for Sourced<R> {
     }
 
     fn forget(&self, key: &ObjectKey) {
+        self.logins.forget(R::Object::KIND, &key.namespace, &key.name);
         self.kind.forget(key);
     }
 }

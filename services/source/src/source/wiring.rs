@@ -32,7 +32,7 @@ impl Wiring<'_> {
     /// Adds the loop of a kind.
     pub(crate) fn control<R: SourceReconciler>(&self, objects: Cache<R::Object>, kind: R) -> Queue {
         let name = R::Object::KIND.to_lowercase();
-        let reconciler = Sourced { storage: self.storage.clone(), kind };
+        let reconciler = Sourced { storage: self.storage.clone(), logins: self.logins.clone(), kind };
         self.service.controller(&name, objects, reconciler, self.concurrent())
     }
 }

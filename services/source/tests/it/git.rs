@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weir_testkit::{GitServer, SshGitServer, eventually, touch_requested_at, wait_gone};
+use weir_testkit::{Folder, GitServer, SshGitServer, eventually, touch_requested_at, wait_gone};
 
 use crate::world::{DEADLINE, World, files, paths};
 
@@ -57,21 +57,43 @@ async fn other_ignore_rules_make_another_artifact_of_the_same_revision() {
     assert_eq!(paths(&after).await, ["deploy/b.yaml"]);
 }
 
+/// The lines with their host names hashed, as `flux bootstrap` may write them.
+fn hashed(known_hosts: &str) -> String {
+    let folder = Folder::new("known").unwrap();
+    let path = folder.path().join("known");
+    std::fs::write(&path, known_hosts).unwrap();
+    let run = std::process::Command::new("ssh-keygen").args(["-q", "-H", "-f"]).arg(&path).status();
+    assert!(run.unwrap().success());
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// A1, SRC-GIT-29, SRC-SCK-3: as `flux bootstrap` sets it up; other, revoked and unknown host keys are refused.
 #[tokio::test]
 async fn ssh_with_the_right_host_key_and_with_another() {
     let (world, server) = (World::start().await, SshGitServer::start().await.unwrap());
-    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
-    let secret = |known: String| json!({"identity": server.identity(), "known_hosts": known});
-    world.secret("right", "Opaque", secret(server.known_hosts())).await;
-    world.secret("wrong", "Opaque", secret(server.other_known_hosts())).await;
-    for name in ["right", "wrong"] {
-        world.git(name, &server.url("app"), json!({"secretRef": {"name": name}})).await;
+    let id = server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+    let known = server.known_hosts().to_string();
+    let (_, key) = known.split_once(' ').unwrap();
+    let no_host_key = "ssh: handshake failed: knownhosts: key";
+    for (name, known_hosts) in [
+        ("flux-system", hashed(&known)),
+        ("wrong", server.other_known_hosts().to_string()),
+        ("revoked", format!("{known}\n@revoked * {key}")),
+        ("unknown", format!("example.com {key}")),
+    ] {
+        let data =
+            json!({"identity": server.identity(), "identity.pub": "unused", "known_hosts": known_hosts});
+        world.secret(name, "Opaque", data).await;
+        world.git(name, &server.url("app"), json!({"interval": "1m0s", "secretRef": {"name": name}})).await;
     }
-    let status = world.ready(GIT, "right").await;
+    let status = world.ready(GIT, "flux-system").await;
+    assert_eq!(status["artifact"]["revision"], format!("main@sha1:{id}"));
     assert_eq!(files(&status).await.len(), 1);
-    let (reason, message) = world.failure(GIT, "wrong").await;
-    assert_eq!(reason, "GitOperationFailed");
-    assert!(message.ends_with("ssh: handshake failed: knownhosts: key mismatch"), "{message}");
+    for (name, why) in [("wrong", "mismatch"), ("revoked", "is revoked"), ("unknown", "is unknown")] {
+        let (reason, message) = world.failure(GIT, name).await;
+        assert_eq!(reason, "GitOperationFailed");
+        assert!(message.ends_with(&format!("{no_host_key} {why}")), "{message}");
+    }
 }
 
 #[tokio::test]
@@ -169,4 +191,39 @@ async fn a_push_that_is_told_costs_one_look_and_one_fetch() {
     // The fetch negotiates what is there already in one request and gets the rest with the next.
     let fetch = "POST /app.git/git-upload-pack";
     assert_eq!(requests, ["GET /app.git/info/refs", fetch, fetch]);
+}
+
+/// SRC-STO-9: what an artifact copies from the one before it does not show (docs/adr/0007).
+#[tokio::test]
+async fn an_artifact_copied_in_parts_is_the_one_made_anew() {
+    let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let repository = server.repo("app").unwrap();
+    let noise = |seed: u64| -> String {
+        let numbers =
+            std::iter::successors(Some(seed), |word| Some(word ^ (word << 13) ^ (word >> 7) ^ (word << 17)));
+        numbers.skip(10).take(65_000).map(|word| format!("{word:x}")).collect()
+    };
+    let files: Vec<_> = (1..11).map(|number| (format!("d/{number}.bin"), noise(number))).collect();
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    repository.commit("main", "first", &files).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    let first = world.ready(GIT, "app").await;
+    assert!(first["artifact"]["size"].as_u64().unwrap() > 4 << 20, "too small to be copied from");
+    let second = repository.commit("main", "second", &[("d/3.bin", "3"), ("new", "n")]).unwrap();
+    touch_requested_at(&world.api(GIT).await, "app").await.unwrap();
+    let copied = world.at(GIT, "app", &second).await;
+    assert_eq!(files_of(&copied).await["d/3.bin"], "3");
+
+    std::fs::remove_dir_all(world.folder.path().join("data/gitrepository")).unwrap();
+    world.start_again(&[]);
+    world.until_served().await;
+    let anew = world.reconciled(GIT, "app").await;
+    assert_eq!(anew["artifact"]["digest"], copied["artifact"]["digest"]);
+    assert_eq!(files_of(&anew).await, files_of(&copied).await);
+}
+
+/// Contents by path.
+async fn files_of(status: &serde_json::Value) -> std::collections::BTreeMap<String, String> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    files(status).await.iter().map(|(path, file)| (path.to_string(), text(&file.bytes))).collect()
 }

@@ -66,10 +66,13 @@ async fn artifacts_are_streamed_by_digest_and_watched() {
     assert_eq!((known.kind.as_str(), known.name.as_str(), known.ready), ("OCIRepository", "app", true));
     assert!(known.size > 0 && known.metadata.contains_key("org.opencontainers.image.revision"), "{known:?}");
 
-    let stream = client.fetch(authorized(&token, named(&world, &known.digest))).await.unwrap().into_inner();
-    let chunks: Vec<_> = stream.map_ok(|message| message.chunk).try_collect().await.unwrap();
+    let mut stream =
+        client.fetch(authorized(&token, named(&world, &known.digest))).await.unwrap().into_inner();
+    let chunks: Vec<_> = stream.by_ref().map_ok(|message| message.chunk).try_collect().await.unwrap();
     assert!(chunks.len() > 1);
     assert_eq!(Digest::of(Algorithm::Sha256, &chunks.concat()).to_string(), known.digest);
+    let trailers = stream.trailers().await.unwrap().unwrap();
+    assert_eq!(trailers.get("digest").unwrap(), known.digest.as_str());
 
     let pushed = registry.push_artifact("app", "latest", &[("a.yaml", "a")]).await.unwrap();
     let asked = authorized(&token, reconcile(&world, "app"));

@@ -1,6 +1,6 @@
 //! Connecting: the host proves itself first, then we do.
 
-use super::socks;
+use super::proxy;
 use crate::credentials::{Credentials, SshAuth};
 use crate::error::{Error, SshError};
 use crate::known_hosts::{HostVerdict, KnownHosts};
@@ -69,9 +69,9 @@ pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Resu
     let client = judge(remote, auth)?;
     let config = Arc::new(configuration(&client, algorithms));
     let (host, port) = (client.host.trim_matches(['[', ']']).to_owned(), client.port);
-    let connected = match &remote.http.proxy {
-        Some(proxy) => {
-            let stream = socks::connect(proxy, &host, port).await?;
+    let connected = match remote.http.proxy.clone().or_else(|| proxy::of_environment(&host)) {
+        Some(way) => {
+            let stream = proxy::connect(&way, &host, port).await?;
             client::connect_stream(config, stream, client).await
         }
         None => client::connect(config, (host, port), client).await,

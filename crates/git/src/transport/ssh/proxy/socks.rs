@@ -1,6 +1,7 @@
 //! A connection through a SOCKS5 proxy (RFC 1928, RFC 1929; SRC-GIT-30). The proxy resolves the name: in networks that
 //! need a proxy, this machine often cannot.
 
+use super::{failed, place};
 use crate::error::SshError;
 use secrecy::ExposeSecret;
 use std::net::IpAddr;
@@ -8,7 +9,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use weir_http::Proxy;
 
-const SCHEME: &str = "socks5";
 const DEFAULT_PORT: u16 = 1080;
 const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
@@ -22,11 +22,7 @@ const IPV6: u8 = 4;
 
 /// Connects to `host` by way of `proxy`.
 pub(super) async fn connect(proxy: &Proxy, host: &str, port: u16) -> Result<TcpStream, SshError> {
-    if proxy.address.scheme() != SCHEME {
-        return Err(failed(format!("proxy: unknown scheme: {}", proxy.address.scheme())));
-    }
-    let address = proxy.address.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let place = (address, proxy.address.port().unwrap_or(DEFAULT_PORT));
+    let place = place(proxy, DEFAULT_PORT);
     let io = |error: std::io::Error| failed(format!("socks connect tcp {}->{host}:{port}: {error}", place.0));
     let mut stream = TcpStream::connect(place).await.map_err(io)?;
     match agree(&mut stream, proxy).await.map_err(io)? {
@@ -106,10 +102,6 @@ fn target(host: &str, port: u16) -> Result<Vec<u8>, SshError> {
     };
     target.extend_from_slice(&port.to_be_bytes());
     Ok(target)
-}
-
-fn failed(reason: String) -> SshError {
-    SshError::Connect { reason }
 }
 
 fn reason(answer: u8) -> String {

@@ -1,0 +1,142 @@
+//! The entries of an archive in runs, each compressed on its own, so that a run which an earlier archive has too is
+//! copied instead.
+
+use super::gzip::{Gzip, Part};
+use super::{Tree, TreeKind, entry};
+use crate::RelPath;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Write};
+
+/// A run ends when it has so many bytes: what a change of one file costs is a run, and what many runs cost is that
+/// each begins without knowing the words of the one before.
+const RUN_BYTES: u64 = 256 * 1024;
+/// A run also ends, at one of so many names, by the name itself: a file that is new or grows moves only the ends up to
+/// the next such name.
+const RUN_NAMES: u32 = 64;
+/// What an entry counts beside its content: its header.
+const HEADER_BYTES: u64 = 512;
+/// Name of the root's entry.
+const ROOT: &str = ".";
+
+/// What the parts of an archive are and where in it they lie: what a later archive can copy from it.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// By the digest of the run's entries.
+    by_run: HashMap<blake3::Hash, Part>,
+}
+
+/// An earlier archive.
+#[derive(Debug)]
+pub struct Previous {
+    /// Its parts.
+    pub parts: Parts,
+    /// Its bytes.
+    pub file: File,
+}
+
+/// Writes an archive, run by run.
+pub(super) struct Writer<'a, W: Write> {
+    tree: &'a dyn Tree,
+    previous: Option<&'a Previous>,
+    tar: tar::Builder<Gzip<W>>,
+    run: Run,
+    parts: Parts,
+}
+
+/// Entries that are compressed together.
+#[derive(Default)]
+struct Run {
+    /// Path (nothing for the root), kind and size.
+    entries: Vec<(Option<RelPath>, TreeKind, u64)>,
+    bytes: u64,
+    /// Of everything that decides about the bytes.
+    hash: blake3::Hasher,
+    /// Whether the hash is worth something: a content without a name is not in it.
+    is_named: bool,
+}
+
+impl Run {
+    fn start() -> Run {
+        Run { is_named: true, ..Run::default() }
+    }
+
+    /// Adds an entry; returns whether the run ends with it.
+    fn add(&mut self, path: Option<RelPath>, kind: TreeKind, size: u64, id: Option<&[u8]>) -> bool {
+        let name = path.as_ref().map_or(ROOT, RelPath::as_str);
+        let flag = match kind {
+            TreeKind::File { executable } => 1 + u8::from(executable),
+            TreeKind::Directory | TreeKind::Other => 0,
+        };
+        // With their lengths, so that no two runs look alike.
+        for part in [&[flag], name.as_bytes(), id.unwrap_or_default()] {
+            self.hash.update(&(part.len() as u64).to_le_bytes());
+            self.hash.update(part);
+        }
+        self.is_named &= id.is_some() || flag == 0;
+        self.bytes += HEADER_BYTES + size;
+        let mut sum = flate2::Crc::new();
+        sum.update(name.as_bytes());
+        self.entries.push((path, kind, size));
+        self.bytes >= RUN_BYTES || sum.sum().is_multiple_of(RUN_NAMES)
+    }
+}
+
+impl<'a, W: Write> Writer<'a, W> {
+    pub(super) fn new(
+        tree: &'a dyn Tree,
+        previous: Option<&'a Previous>,
+        out: W,
+    ) -> io::Result<Writer<'a, W>> {
+        let tar = tar::Builder::new(Gzip::new(out)?);
+        let mut run = Run::start();
+        run.add(None, TreeKind::Directory, 0, None);
+        Ok(Writer { tree, previous, tar, run, parts: Parts::default() })
+    }
+
+    pub(super) fn add(&mut self, path: &RelPath, kind: TreeKind) -> io::Result<()> {
+        let (size, id) = match kind {
+            TreeKind::File { .. } => self.tree.content(path).map(|content| (content.size, content.id))?,
+            TreeKind::Directory | TreeKind::Other => (0, None),
+        };
+        if self.run.add(Some(path.clone()), kind, size, id.as_deref()) { self.end_run() } else { Ok(()) }
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<Parts> {
+        self.end_run()?;
+        // The last part, the end of the tarball, is the stream's to end.
+        self.tar.into_inner()?.finish()?;
+        Ok(self.parts)
+    }
+
+    fn end_run(&mut self) -> io::Result<()> {
+        let run = std::mem::replace(&mut self.run, Run::start());
+        if run.entries.is_empty() {
+            return Ok(());
+        }
+        let hash = run.hash.finalize();
+        let known = self.previous.filter(|_| run.is_named);
+        let known = known.and_then(|previous| Some((previous.parts.by_run.get(&hash)?, &previous.file)));
+        let part = match known {
+            Some((part, file)) => self.tar.get_mut().copy_part(part, file)?,
+            None => {
+                run.entries
+                    .iter()
+                    .try_for_each(|(path, kind, size)| self.append(path.as_ref(), *kind, *size))?;
+                self.tar.get_mut().end_part()?
+            }
+        };
+        if run.is_named {
+            self.parts.by_run.insert(hash, part);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, path: Option<&RelPath>, kind: TreeKind, size: u64) -> io::Result<()> {
+        let (Some(path), TreeKind::File { executable }) = (path, kind) else {
+            return entry::directory(&mut self.tar, path.map_or(ROOT, RelPath::as_str));
+        };
+        let mut file = self.tree.open(path)?;
+        entry::file(&mut self.tar, path.as_str(), executable, size, &mut file.reader)
+    }
+}

@@ -1,0 +1,47 @@
+//! Through an HTTP proxy: `CONNECT`, then what the host says.
+
+use super::{failed, place};
+use crate::error::SshError;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::ExposeSecret;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use weir_http::Proxy;
+
+const DEFAULT_PORT: u16 = 80;
+/// Bytes of the proxy's answer; real ones have a few lines.
+const MAX_ANSWER: usize = 8 * 1024;
+
+/// Connects to `host` by way of `proxy`.
+pub(super) async fn connect(proxy: &Proxy, host: &str, port: u16) -> Result<TcpStream, SshError> {
+    let place = place(proxy, DEFAULT_PORT);
+    let io = |error: std::io::Error| failed(format!("proxy connect tcp {}->{host}:{port}: {error}", place.0));
+    let mut stream = TcpStream::connect(place).await.map_err(io)?;
+    let target = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
+    if let Some((user, password)) = &proxy.credentials {
+        let login = STANDARD.encode(format!("{user}:{}", password.expose_secret()));
+        request.push_str(&format!("Proxy-Authorization: Basic {login}\r\n"));
+    }
+    request.push_str("\r\n");
+    stream.write_all(request.as_bytes()).await.map_err(io)?;
+    let answer = answer(&mut stream).await.map_err(io)?;
+    let status = answer.lines().next().unwrap_or_default();
+    match status.split(' ').nth(1) {
+        Some("200") => Ok(stream),
+        _ => Err(failed(format!("proxy: {}", status.escape_default()))),
+    }
+}
+
+/// The head of the answer and not one byte more: what follows is the host's.
+async fn answer(stream: &mut TcpStream) -> std::io::Result<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() == MAX_ANSWER {
+            return Err(std::io::Error::other(format!("the answer has more than {MAX_ANSWER} bytes")));
+        }
+        head.push(stream.read_u8().await?);
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
