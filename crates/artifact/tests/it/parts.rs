@@ -162,7 +162,7 @@ fn tree() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
     /// Whatever came before, the bytes are those of an archive that is made from nothing, and a reader of one gzip
     /// member finds every file in them.
     #[test]
