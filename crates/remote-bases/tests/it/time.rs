@@ -1,75 +1,51 @@
 //! Servers that never answer, and those that nobody may ask.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use weir_kustomize::{MemoryFs, Options, RelPath, build};
-use weir_testkit::eventually;
+use weir_testkit::{Fault, FaultProxy, eventually};
 
 use crate::{PATIENCE, bases, built_with, resource};
 
-/// Takes connections, counts them, and says nothing.
-struct Silence {
-    url: String,
-    connections: Arc<AtomicUsize>,
-    _task: JoinSet<()>,
-}
-
-impl Silence {
-    async fn start() -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let connections = Arc::new(AtomicUsize::new(0));
-        let (counted, mut task) = (Arc::clone(&connections), JoinSet::new());
-        task.spawn(async move {
-            let mut open = Vec::new();
-            while let Ok((connection, _)) = listener.accept().await {
-                counted.fetch_add(1, Ordering::SeqCst);
-                open.push(connection);
-            }
-        });
-        Self { url, connections, _task: task }
-    }
-
-    fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
-    }
+/// A server that takes connections, counts them, and says nothing; and its URL.
+async fn silent() -> (FaultProxy, String) {
+    let server = FaultProxy::tcp("127.0.0.1:1").await.unwrap();
+    server.set(Fault::Silent);
+    let url = format!("http://{}", server.address());
+    (server, url)
 }
 
 #[tokio::test]
 async fn the_time_of_the_url_is_kept() {
-    let server = Silence::start().await;
+    let (_server, url) = silent().await;
     let started = Instant::now();
-    let error = resource(&format!("{}/a/b?timeout=200ms", server.url)).await.unwrap_err();
+    let error = resource(&format!("{url}/a/b?timeout=200ms")).await.unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
-    let wanted = format!("': hit 200ms timeout fetching '{}/a/b'", server.url);
+    let wanted = format!("': hit 200ms timeout fetching '{url}/a/b'");
     assert!(error.ends_with(&wanted), "{error}");
 }
 
 #[tokio::test]
 async fn the_time_of_the_build_is_kept() {
-    let server = Silence::start().await;
+    let (_server, url) = silent().await;
     let fetcher = bases().for_build(Duration::from_millis(200), CancellationToken::new());
-    let kustomization = format!("resources: ['git::{}/a/b?timeout=1h']\n", server.url);
+    let kustomization = format!("resources: ['git::{url}/a/b?timeout=1h']\n");
     let error = built_with(fetcher, &kustomization).await.unwrap_err();
     assert!(error.contains("timeout fetching"), "{error}");
     let fetcher = bases().for_build(Duration::from_millis(200), CancellationToken::new());
-    let error = built_with(fetcher, &format!("resources: ['{}/file.yaml']\n", server.url)).await.unwrap_err();
+    let error = built_with(fetcher, &format!("resources: ['{url}/file.yaml']\n")).await.unwrap_err();
     assert!(error.contains("timeout fetching"), "{error}");
 }
 
 #[tokio::test]
 async fn a_build_that_is_cancelled_stops_waiting() {
-    let server = Silence::start().await;
+    let (server, url) = silent().await;
     let cancel = CancellationToken::new();
     let fetcher = bases().for_build(PATIENCE, cancel.clone());
-    let kustomization = format!("resources: ['{}/a/b']\n", server.url);
+    let kustomization = format!("resources: ['{url}/a/b']\n");
     let building = tokio::spawn(async move { built_with(fetcher, &kustomization).await });
-    eventually("a connection", PATIENCE, || async { (server.connections() > 0).then_some(()) })
+    eventually("a connection", PATIENCE, || async { (!server.requests().is_empty()).then_some(()) })
         .await
         .unwrap();
     cancel.cancel();
@@ -80,8 +56,7 @@ async fn a_build_that_is_cancelled_stops_waiting() {
 /// KZ-316, KS-BLD-34: the refusal comes before any connection.
 #[tokio::test]
 async fn without_a_remote_nobody_is_asked() {
-    let server = Silence::start().await;
-    let url = &server.url;
+    let (server, url) = silent().await;
     for kustomization in [
         format!("resources: ['{url}/a/b']\n"),
         format!("resources: ['git::{url}/a/b']\n"),
@@ -99,8 +74,8 @@ async fn without_a_remote_nobody_is_asked() {
     }
     // Whoever had connected would have been seen by now: this one is.
     tokio::net::TcpStream::connect(url.trim_start_matches("http://")).await.unwrap();
-    eventually("the last connection", PATIENCE, || async { (server.connections() > 0).then_some(()) })
+    eventually("the last connection", PATIENCE, || async { (!server.requests().is_empty()).then_some(()) })
         .await
         .unwrap();
-    assert_eq!(server.connections(), 1);
+    assert_eq!(server.requests().len(), 1);
 }

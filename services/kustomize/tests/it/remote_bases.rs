@@ -1,14 +1,9 @@
 //! Bases and files from elsewhere (KS-BLD-33, KS-BLD-34), as Flux's transcript `k_remote_base` has them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use axum::Router;
 use axum::routing::get;
 use serde_json::json;
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
-use weir_testkit::{GitRepo, GitServer, Server, eventually};
+use weir_testkit::{Fault, FaultProxy, GitRepo, GitServer, Server, eventually};
 
 use crate::world::{PATIENCE, World, cm};
 
@@ -107,27 +102,19 @@ async fn a_base_that_has_moved_is_applied_by_the_next_run() {
     assert_eq!(world.config_map("git").await.unwrap().data["data"]["k"], "3");
 }
 
-/// A server that takes connections, counts them, and says nothing.
-async fn silence() -> (String, Arc<AtomicUsize>, JoinSet<()>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (connections, mut task) = (Arc::new(AtomicUsize::new(0)), JoinSet::new());
-    let counted = Arc::clone(&connections);
-    task.spawn(async move {
-        let mut open = Vec::new();
-        while let Ok((connection, _)) = listener.accept().await {
-            counted.fetch_add(1, Ordering::SeqCst);
-            open.push(connection);
-        }
-    });
-    (url, connections, task)
+/// A server that takes connections, counts them, and says nothing; and its URL.
+async fn silent() -> (FaultProxy, String) {
+    let server = FaultProxy::tcp("127.0.0.1:1").await.unwrap();
+    server.set(Fault::Silent);
+    let url = format!("http://{}", server.address());
+    (server, url)
 }
 
 /// There are fewer builds at once than workers; those that wait for a network are not counted.
 #[tokio::test]
 async fn a_server_that_never_answers_keeps_nobody_from_building() {
     let world = World::new().await;
-    let (url, connections, _task) = silence().await;
+    let (server, url) = silent().await;
     let waiting = std::thread::available_parallelism().unwrap().get().clamp(2, 6);
     let references: Vec<(String, String)> = (0..waiting)
         .map(|number| (format!("w{number}"), format!("git::{url}/a/b{number}?timeout=50s")))
@@ -135,7 +122,7 @@ async fn a_server_that_never_answers_keeps_nobody_from_building() {
     let references: Vec<(&str, String)> =
         references.iter().map(|(name, reference)| (name.as_str(), reference.clone())).collect();
     kustomizations(&world, &references).await;
-    let all = || async { (connections.load(Ordering::SeqCst) >= waiting).then_some(()) };
+    let all = || async { (server.requests().len() >= waiting).then_some(()) };
     eventually("all to wait", PATIENCE, all).await.unwrap();
     world
         .source_of(
@@ -166,7 +153,7 @@ async fn a_server_that_never_answers_keeps_nobody_from_building() {
 #[tokio::test]
 async fn no_remote_bases_means_no_connection() {
     let world = World::with_flags(&["--no-remote-bases"]).await;
-    let (url, connections, _task) = silence().await;
+    let (server, url) = silent().await;
     let kinds = [
         ("file", format!("resources: ['{url}/one.yaml']\n")),
         ("git", format!("resources: ['git::{url}/a/b']\n")),
@@ -194,7 +181,7 @@ async fn no_remote_bases_means_no_connection() {
     }
     // Whoever had connected would have been seen by now: this one is.
     tokio::net::TcpStream::connect(url.trim_start_matches("http://")).await.unwrap();
-    let seen = || async { (connections.load(Ordering::SeqCst) > 0).then_some(()) };
+    let seen = || async { (!server.requests().is_empty()).then_some(()) };
     eventually("the last connection", PATIENCE, seen).await.unwrap();
-    assert_eq!(connections.load(Ordering::SeqCst), 1);
+    assert_eq!(server.requests().len(), 1);
 }
