@@ -138,6 +138,7 @@ mod tests {
         assert_eq!(order(&object(spec), None, Some(revision)).metadata, expected);
     }
 
+    /// Deviation 16.
     #[rstest]
     #[case("sha1:abc", "abc")]
     #[case("sha256:0123456789abcdef", "0123456789ab")]

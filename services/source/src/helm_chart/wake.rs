@@ -37,6 +37,7 @@ mod tests {
     use serde_json::json;
     use weir_api::Artifact;
 
+    /// Deviation 7.
     #[rstest]
     #[case("GitRepository", "ns", "a", "main@sha1:b", true)]
     #[case("GitRepository", "ns", "a", "main@sha1:a", false)]

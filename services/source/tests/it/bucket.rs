@@ -15,6 +15,7 @@ fn revision(status: &Value) -> String {
     status["artifact"]["revision"].as_str().unwrap().to_owned()
 }
 
+/// B8: SRC-BKT-1 to SRC-BKT-5, deviation 5.
 #[tokio::test]
 async fn a_bucket_becomes_an_artifact_and_follows() {
     let Some(server) = BucketServer::start(BucketProgram::Moto).await.unwrap() else { return };
@@ -55,6 +56,7 @@ async fn a_bucket_becomes_an_artifact_and_follows() {
     assert_eq!(found.values().next().unwrap().bytes, "a: 2\n");
 }
 
+/// C3: SRC-BKT-11, SRC-BKT-12, deviation 6.
 #[tokio::test]
 async fn the_other_clouds() {
     let google = BucketServer::start(BucketProgram::FakeGcs).await.unwrap();
@@ -112,6 +114,7 @@ async fn a_public_container() {
     assert!(world.controller.log_tail().contains("asked for anonymously"));
 }
 
+/// B8: SRC-BKT-6, SRC-BKT-7.
 #[tokio::test]
 async fn keys_of_secrets() {
     let (world, server) = (World::start().await, StandIn::start(Some("AKID")).await);
@@ -209,6 +212,7 @@ async fn through_a_proxy_to_a_private_authority() {
     );
 }
 
+/// C3: SRC-BKT-10.
 #[tokio::test]
 async fn a_user_of_a_directory() {
     let (world, server) = (World::start().await, StandIn::start(Some("LDAP-user")).await);
@@ -230,6 +234,7 @@ async fn a_user_of_a_directory() {
     assert!(world.failure(BUCKET, "gone").await.1.starts_with("failed to get STS secret '"));
 }
 
+/// B8: SRC-BKT-2.
 #[tokio::test]
 async fn ten_thousand_objects_are_listed_and_only_the_first_time_downloaded() {
     let (world, server) = (World::start().await, StandIn::start(None).await);

@@ -6,9 +6,9 @@ use rstest::rstest;
 use serde_json::json;
 use weir_artifact::Limits;
 use weir_artifact::fetch::Fetcher;
-use weir_testkit::{ControlPlane, Fault, FaultProxy, Folder, GitServer, Registry, eventually};
+use weir_testkit::{ControlPlane, Fault, FaultProxy, Folder, GitServer, Registry};
 
-use crate::world::{DEADLINE, Setup, World, files, paths};
+use crate::world::{Setup, World, files, paths};
 
 const GIT: &str = "GitRepository";
 const OCI: &str = "OCIRepository";
@@ -97,7 +97,9 @@ async fn an_api_server_that_is_away_for_a_minute_costs_nothing_but_time() {
     let proxy = FaultProxy::tcp(upstream).await.unwrap();
     let folder = Folder::new("away").unwrap();
     let kubeconfig = Some(through(plane, &proxy, &folder));
-    let mut world = World::start_as(Setup { kubeconfig, ..Setup::default() }).await;
+    // Otherwise the write of the new artifact is tried again up to 48 s after the API server is back.
+    let arguments = vec!["--max-retry-delay=10s".to_owned()];
+    let mut world = World::start_as(Setup { kubeconfig, arguments, ..Setup::default() }).await;
     // Looks every second, so that a run falls into the time without an API server.
     world.git("app", &server.url("app"), json!({"interval": "1s"})).await;
     let before = world.ready(GIT, "app").await;

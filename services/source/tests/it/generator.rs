@@ -139,6 +139,7 @@ fn split() -> Value {
     ])
 }
 
+/// B9: SRC-AGN-7, SRC-AGN-8, SRC-AGN-10, SRC-AGN-15.
 #[tokio::test]
 async fn sources_are_composed_and_followed() {
     let sources = Sources::start().await;
@@ -211,6 +212,7 @@ async fn what_has_not_changed_is_not_written() {
     sources.event("generator", "No drift detected, 2 artifact(s) up to date").await;
 }
 
+/// C4: SRC-AGN-5.
 #[tokio::test]
 async fn what_others_damage_is_repaired() {
     let sources = Sources::start().await;
@@ -245,6 +247,7 @@ async fn what_others_damage_is_repaired() {
     sources.external("composed", &Value::Null).await;
 }
 
+/// B9, SRC-SCK-15: SRC-AGN-9.
 #[tokio::test]
 async fn nothing_is_left_of_what_is_no_longer_asked_for() {
     let sources = Sources::start().await;
@@ -277,6 +280,7 @@ async fn nothing_is_left_of_what_is_no_longer_asked_for() {
     assert!(api.get_opt("foreign").await.unwrap().is_some());
 }
 
+/// C4: SRC-AGN-19, deviation 26.
 #[tokio::test]
 async fn every_directory_that_matches_makes_an_artifact() {
     let sources = Sources::start().await;
@@ -302,6 +306,7 @@ async fn every_directory_that_matches_makes_an_artifact() {
     assert_eq!(condition(&failed, "Stalled").unwrap().reason, "BuildFailed");
 }
 
+/// B9: SRC-AGN-3, SRC-AGN-4, SRC-AGN-11.
 #[tokio::test]
 async fn a_generator_waits_for_its_sources_and_stalls_on_its_own_mistakes() {
     let sources = Sources::start().await;

@@ -32,6 +32,7 @@ fn message(status: &Value) -> &str {
         .unwrap()
 }
 
+/// A11: SRC-CHT-5, SRC-CHT-7, SRC-CHT-8, SRC-CHT-17.
 #[tokio::test]
 async fn versions_of_a_repository() {
     let (world, server) = (World::start().await, ChartServer::start().await);
@@ -71,6 +72,7 @@ async fn versions_of_a_repository() {
     assert_eq!(server.count("/charts/app-1.1.0.tgz"), asked, "what is stored is not fetched again");
 }
 
+/// A11, SRC-SCK-1: SRC-CHT-2 to SRC-CHT-5, SRC-CHT-16, SRC-CHT-18.
 #[tokio::test]
 async fn what_cannot_be_built_says_why() {
     let (world, server) = (World::start().await, ChartServer::start().await);
@@ -121,6 +123,7 @@ async fn what_cannot_be_built_says_why() {
     }
 }
 
+/// A11: SRC-CHT-15.
 #[tokio::test]
 async fn values_files_of_the_chart_are_merged() {
     let (world, server) = (World::start().await, ChartServer::start().await);
@@ -147,6 +150,7 @@ async fn values_files_of_the_chart_are_merged() {
     assert_eq!(world.ready(CHART, "own").await["artifact"]["revision"], "1.0.0", "as it came");
 }
 
+/// A11, SRC-SCK-7: SRC-HRP-7.
 #[tokio::test]
 async fn credentials_of_the_repository_are_used_for_its_charts_only() {
     let (world, server, other) =
@@ -169,6 +173,7 @@ async fn credentials_of_the_repository_are_used_for_its_charts_only() {
     assert!(other.requests().iter().all(|(_, credentials)| credentials.is_none()), "{:?}", other.requests());
 }
 
+/// A13: SRC-HRP-10, SRC-CHT-6.
 #[tokio::test]
 async fn charts_of_a_registry() {
     let (world, registry) = (World::start().await, Registry::start().await.unwrap());
@@ -235,7 +240,8 @@ async fn a_private_registry_wants_credentials() {
 async fn charts_have_caps() {
     let flags = ["--helm-chart-max-size=3000", "--helm-chart-file-max-size=1000"].map(str::to_owned);
     let world = World::start_as(Setup { arguments: flags.to_vec(), ..Setup::default() }).await;
-    let (server, bucket) = (ChartServer::start().await, StandIn::start(None).await);
+    let (server, bucket, registry) =
+        (ChartServer::start().await, StandIn::start(None).await, Registry::start().await.unwrap());
     server.publish("/charts", &["1.0.0", "2.0.0", "3.0.0"]);
     let noise: String =
         (0..4000_u64).map(|index| format!("{:x}", index.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
@@ -252,10 +258,16 @@ async fn charts_have_caps() {
         world.apply(CHART, &name, of(HELM, "repo", "app", json!({"version": version}))).await;
     }
     world.apply(CHART, "tree", of("Bucket", "src", "app", json!({}))).await;
+    let layer = Artifact::of_layer(chart("app", "2.0.0", &[("noise", &noise)]));
+    let layer = Artifact { layer_media_type: LAYER.to_owned(), ..layer };
+    registry.push_artifact_with("charts/app", "2.0.0", layer).await.unwrap();
+    world.apply(HELM, "oci", json!({"url": registry.url("charts"), "type": "oci", "insecure": true})).await;
+    world.apply(CHART, "layer", of(HELM, "oci", "app", json!({"version": "2.0.0"}))).await;
     world.ready(CHART, "v1").await;
     for (name, part) in [
         ("v2", "chart exceeds the maximum chart file size of 3000 bytes"),
         ("v3", "is bigger than max archive size of 1000 bytes"),
+        ("layer", "size of chart exceeds '3000' bytes limit"),
         ("tree", "app/big as file size (5000) exceeds limit (1000)"),
     ] {
         world.failure_of(CHART, name, part).await;

@@ -14,6 +14,7 @@ async fn index(status: &Value) -> Value {
     serde_json::from_slice(&weir_http::read_capped(response, 1 << 20).await.unwrap()).unwrap()
 }
 
+/// A11: SRC-HRP-2, SRC-HRP-4 to SRC-HRP-6.
 #[tokio::test]
 async fn an_index_is_stored_sorted_and_follows_the_server() {
     let (world, server) = (World::start().await, ChartServer::start().await);
@@ -41,6 +42,7 @@ async fn an_index_is_stored_sorted_and_follows_the_server() {
     assert_eq!(index(&status).await["entries"]["app"][0]["version"], "2.0.0");
 }
 
+/// A11: SRC-HRP-1, SRC-HRP-3, SRC-HRP-5, SRC-HRP-7.
 #[tokio::test]
 async fn what_cannot_be_fetched_says_why() {
     let (world, server) = (World::start().await, ChartServer::start().await);
@@ -142,6 +144,7 @@ async fn what_cannot_be_fetched_says_why() {
     assert!(!log.contains("hunter2"));
 }
 
+/// SRC-SCK-10, deviation 20.
 #[tokio::test]
 async fn an_index_beyond_its_cap_is_refused_while_it_comes() {
     let server = ChartServer::start().await;
@@ -154,6 +157,7 @@ async fn an_index_beyond_its_cap_is_refused_while_it_comes() {
     assert!(message.ends_with("index exceeds the maximum index file size of 1000 bytes"), "{message}");
 }
 
+/// A13: SRC-HRP-10, SRC-HRP-11.
 #[tokio::test]
 async fn the_type_oci_is_static_and_cleaned_of_another_life() {
     let (world, server) = (World::start().await, ChartServer::start().await);

@@ -2,7 +2,7 @@ use super::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 use weir_api::SourceObject;
-use weir_api::{FluxObject, GitRepository};
+use weir_api::{FluxObject, GitRepository, HelmRepository};
 
 const REVISION: &str = "main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63";
 
@@ -168,4 +168,26 @@ fn kinds_may_have_reasons_of_their_own() {
 
 fn stored_message(success: &Success) -> String {
     format!("stored artifact for revision '{}'", success.artifact.revision)
+}
+
+/// SRC-REC-2: a repository of charts need not say how often it is looked at.
+#[rstest]
+#[case(json!({}), 60)]
+#[case(json!({ "interval": "0s" }), 60)]
+#[case(json!({ "interval": "5m" }), 300)]
+fn an_interval_that_is_not_given(#[case] mut spec: Value, #[case] seconds: u64) {
+    spec["url"] = json!("https://h/charts");
+    let before: HelmRepository =
+        serde_json::from_value(json!({ "metadata": { "name": "a" }, "spec": spec })).unwrap();
+    let found = Found::Nothing;
+    let report = Report {
+        before: &before,
+        found: &found,
+        collected: 0,
+        progress: String::new(),
+        stored_message,
+        now: now(),
+    };
+    let outcome = report.outcome(before.clone(), Ok(success("sha256:a")));
+    assert_eq!(outcome.next, Next::Interval(std::time::Duration::from_secs(seconds)));
 }

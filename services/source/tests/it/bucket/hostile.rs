@@ -7,6 +7,7 @@ use super::stand_in::StandIn;
 use super::{BUCKET, revision};
 use crate::world::{World, paths};
 
+/// SRC-SCK-1.
 #[tokio::test]
 async fn keys_that_lead_elsewhere_are_refused() {
     for key in ["../evil", "a/../../evil", "a/./b", "a\\..\\evil"] {

@@ -8,6 +8,7 @@ use crate::bucket::stand_in::StandIn;
 use crate::chart_server::{ChartServer, chart};
 use crate::world::{World, files};
 
+/// B5, SRC-SCK-1: SRC-CHT-11 to SRC-CHT-15, deviation 16.
 #[tokio::test]
 async fn charts_of_a_git_repository() {
     let world = World::start().await;
