@@ -1,9 +1,10 @@
 //! Bases and files from elsewhere (§3.2), with a remote in memory.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rstest::rstest;
 use weir_kustomize::{
     Answer, FetchError, FileSystem, GitUrl, LoadRestriction, MemoryFs, Options, Output, RelPath, Remote,
@@ -25,7 +26,7 @@ struct Fake {
 impl Remote for Fake {
     fn repository(&self, url: &GitUrl) -> Result<Box<dyn FileSystem>, FetchError> {
         let reference = url.reference.clone().unwrap_or_else(|| "HEAD".to_owned());
-        self.asked.lock().unwrap().push(format!("{} {reference}", url.repository));
+        self.asked.lock().push(format!("{} {reference}", url.repository));
         match self.repositories.get(&url.repository) {
             Some(files) => Ok(Box::new(files.clone())),
             None if url.timeout < Duration::from_secs(1) => {
@@ -36,7 +37,7 @@ impl Remote for Fake {
     }
 
     fn get(&self, url: &str, _limit: u64) -> Result<Answer, FetchError> {
-        self.asked.lock().unwrap().push(url.to_owned());
+        self.asked.lock().push(url.to_owned());
         Ok(match self.files.get(url) {
             Some(content) => Answer::Content(content.clone()),
             None => Answer::Refusal { status: 404, name: "Not Found".into() },
@@ -65,7 +66,7 @@ impl Fake {
         let options =
             Options { load_restriction: LoadRestriction::None, remote: Some(remote), ..Options::gitops() };
         let output = build(&fs, &RelPath::new("app").unwrap(), &options).map_err(|error| error.to_string());
-        let asked = fake.asked.lock().unwrap().clone();
+        let asked = fake.asked.lock().clone();
         (output, asked)
     }
 

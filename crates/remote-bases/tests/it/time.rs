@@ -44,12 +44,15 @@ async fn a_build_that_is_cancelled_stops_waiting() {
     let cancel = CancellationToken::new();
     let fetcher = bases().for_build(PATIENCE, cancel.clone());
     let kustomization = format!("resources: ['{url}/a/b']\n");
-    let building = tokio::spawn(async move { built_with(fetcher, &kustomization).await });
-    eventually("a connection", PATIENCE, || async { (!server.requests().is_empty()).then_some(()) })
-        .await
-        .unwrap();
-    cancel.cancel();
-    let error = tokio::time::timeout(Duration::from_secs(20), building).await.unwrap().unwrap().unwrap_err();
+    let building = built_with(fetcher, &kustomization);
+    let cancelling = async {
+        let connected = || async { (!server.requests().is_empty()).then_some(()) };
+        eventually("a connection", PATIENCE, connected).await.unwrap();
+        cancel.cancel();
+    };
+    let both = async { tokio::join!(building, cancelling) };
+    let (built, ()) = tokio::time::timeout(Duration::from_secs(20), both).await.unwrap();
+    let error = built.unwrap_err();
     assert!(error.contains("was cancelled"), "{error}");
 }
 
