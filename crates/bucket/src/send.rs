@@ -81,16 +81,12 @@ impl Sender {
         if status.is_success() {
             return Ok(response);
         }
-        let seconds =
-            response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after = response.headers().get(header::RETRY_AFTER);
+        let retry_after = retry_after
+            .and_then(|value| weir_http::retry_after(value.to_str().ok()?, jiff::Timestamp::now()));
         let body = weir_http::read_capped(response, MAX_ERROR_BYTES).await.unwrap_or_default();
         let Words { code, message } = words(status, &body);
-        Err(Error::Refused {
-            status,
-            code,
-            message: self.without_secrets(message),
-            retry_after: seconds.map(Duration::from_secs),
-        })
+        Err(Error::Refused { status, code, message: self.without_secrets(message), retry_after })
     }
 
     fn without_secrets(&self, mut words: String) -> String {

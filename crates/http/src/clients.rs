@@ -2,10 +2,9 @@
 
 use crate::{Profile, tls};
 use moka::sync::Cache;
-use reqwest::{Client, ClientBuilder, redirect};
+use reqwest::{Client, ClientBuilder, NoProxy, redirect};
 use secrecy::ExposeSecret;
 use std::time::Duration;
-use url::Url;
 
 /// Clients kept at a time; each holds a connection pool and a TLS configuration of some 100 KiB.
 const MAX_CLIENTS: u64 = 64;
@@ -100,14 +99,17 @@ impl Clients {
         } else {
             builder.tls_backend_preconfigured(tls::client_config(profile)?)
         };
-        if let Some(proxy) = &profile.proxy {
-            let all = reqwest::Proxy::all(reachable(&proxy.address))
-                .map_err(|source| ClientError::Proxy { source })?;
-            builder = builder.proxy(match &proxy.credentials {
-                Some((user, password)) => all.basic_auth(user, password.expose_secret()),
-                None => all,
-            });
-        }
+        builder = match &profile.proxy {
+            Some(proxy) => {
+                let all = reqwest::Proxy::all(reachable(proxy.address.as_str()))
+                    .map_err(|source| ClientError::Proxy { source })?;
+                builder.proxy(match &proxy.credentials {
+                    Some((user, password)) => all.basic_auth(user, password.expose_secret()),
+                    None => all,
+                })
+            }
+            None => by_environment(builder),
+        };
         builder.build().map_err(|source| ClientError::Build { source })
     }
 }
@@ -115,18 +117,39 @@ impl Clients {
 /// A builder of clients with a purpose of their own that believe whom the other clients believe, without another copy of
 /// the system's certificates.
 pub fn client_builder() -> ClientBuilder {
-    match tls::client_config(&Profile::default()) {
+    by_environment(match tls::client_config(&Profile::default()) {
         Ok(config) => Client::builder().tls_backend_preconfigured(config),
         // Without our TLS the library's own does as well.
         Err(_) => Client::builder(),
+    })
+}
+
+/// The environment's proxies. The library would read them too, but have names resolved on this side of them.
+fn by_environment(mut builder: ClientBuilder) -> ClientBuilder {
+    type Make = fn(String) -> reqwest::Result<reqwest::Proxy>;
+    let proxies: [(&str, Make); 3] = [
+        ("HTTPS_PROXY", reqwest::Proxy::https),
+        ("HTTP_PROXY", reqwest::Proxy::http),
+        ("ALL_PROXY", reqwest::Proxy::all),
+    ];
+    for (name, make) in proxies {
+        let found =
+            [name.to_owned(), name.to_lowercase()].into_iter().find_map(|name| std::env::var(name).ok());
+        let Some(address) = found.filter(|address| !address.is_empty()) else { continue };
+        match make(reachable(&address)) {
+            Ok(proxy) => builder = builder.proxy(proxy.no_proxy(NoProxy::from_env())),
+            // The address may hold a password.
+            Err(_) => tracing::warn!("the address in {name} is no URL of a proxy and is not used"),
+        }
     }
+    builder
 }
 
 /// Names are the proxy's to resolve, as with Go's `socks5`: from here they may have no address.
-fn reachable(proxy: &Url) -> String {
-    match proxy.as_str().strip_prefix("socks5://") {
+fn reachable(proxy: &str) -> String {
+    match proxy.strip_prefix("socks5://") {
         Some(rest) => format!("socks5h://{rest}"),
-        None => proxy.to_string(),
+        None => proxy.to_owned(),
     }
 }
 

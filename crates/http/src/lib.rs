@@ -7,6 +7,7 @@
 mod body;
 mod clients;
 mod profile;
+mod retry_after;
 mod secret;
 mod tls;
 mod words;
@@ -14,5 +15,6 @@ mod words;
 pub use body::{BodyError, read_capped};
 pub use clients::{ClientError, Clients, client_builder};
 pub use profile::{Profile, Proxy};
+pub use retry_after::retry_after;
 pub use secret::{SecretData, SecretError, text};
 pub use words::reason;

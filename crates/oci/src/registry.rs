@@ -118,6 +118,18 @@ impl Registry {
         &self.repository
     }
 
+    /// Certificates and proxy on the way to the registry.
+    #[must_use]
+    pub fn http(&self) -> &Profile {
+        &self.options.http
+    }
+
+    /// What is left of the time for everything that is done with the handle.
+    #[must_use]
+    pub fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
     /// The digest that a tag stands for. HEAD, and GET where HEAD does not tell (SRC-OCI-4).
     ///
     /// # Errors
@@ -181,13 +193,14 @@ impl Registry {
         }
     }
 
-    /// Opens a layer. Its length and digest are checked while it is read.
+    /// Opens a layer. Its length and digest are checked while it is read; where the connection breaks, the rest is asked
+    /// for anew.
     ///
     /// # Errors
     /// When it is not there or the registry does not let us.
-    pub async fn blob(&mut self, layer: &Descriptor) -> Result<Blob, Error> {
+    pub async fn blob(&mut self, layer: &Descriptor) -> Result<Blob<'_>, Error> {
         let response = self.request(Method::GET, &format!("blobs/{}", layer.digest)).await?;
-        Ok(Blob::new(response, layer, self.deadline))
+        Ok(Blob::new(self, response, layer))
     }
 
     async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, Error> {

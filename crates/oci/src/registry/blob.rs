@@ -1,32 +1,36 @@
 //! A layer on its way: never more bytes than promised, and at the end the digest that was promised (SRC-SCK-5).
 
-use super::mismatch;
+use super::{Registry, mismatch};
 use crate::error::Error;
 use crate::manifest::Descriptor;
 use bytes::Bytes;
-use reqwest::{Method, Response};
-use tokio::time::Instant;
+use reqwest::{Method, Response, StatusCode};
 use weir_artifact::{Digest, Hasher};
 
+/// Times that a broken connection is taken up again: as many as a request is tried again.
+const MAX_RESUMED: u32 = 3;
+
 /// A layer that is being read.
-pub struct Blob {
+pub struct Blob<'a> {
+    registry: &'a mut Registry,
     response: Response,
     expected: Digest,
     size: u64,
     seen: u64,
+    resumed: u32,
     hasher: Option<Hasher>,
-    deadline: Instant,
 }
 
-impl Blob {
-    pub(super) fn new(response: Response, layer: &Descriptor, deadline: Instant) -> Blob {
+impl<'a> Blob<'a> {
+    pub(super) fn new(registry: &'a mut Registry, response: Response, layer: &Descriptor) -> Blob<'a> {
         Blob {
+            registry,
             response,
             expected: layer.digest.clone(),
             size: layer.size,
             seen: 0,
+            resumed: 0,
             hasher: Some(Hasher::new(layer.digest.algorithm())),
-            deadline,
         }
     }
 
@@ -39,14 +43,11 @@ impl Blob {
     /// The next bytes; nothing after the last ones, and then the content was what its digest says.
     ///
     /// # Errors
-    /// When the connection breaks, the time is over, or the content is not what was promised. What was read before must
-    /// not be used then.
+    /// When the connection breaks for good, the time is over, or the content is not what was promised. What was read
+    /// before must not be used then.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let url = self.response.url().clone();
-        let chunk = tokio::time::timeout_at(self.deadline, self.response.chunk())
-            .await
-            .map_err(|_| Error::Deadline)?;
-        match chunk.map_err(|error| Error::transport(&Method::GET, &url, &error))? {
+        match self.chunk().await? {
             Some(chunk) => {
                 self.seen += chunk.len() as u64;
                 if self.seen > self.size {
@@ -62,5 +63,29 @@ impl Blob {
                 _ => Ok(None),
             },
         }
+    }
+
+    /// The next bytes of the connection, or of another one where it breaks (SRC-OCI-15).
+    async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        loop {
+            let chunk = self.registry.in_time(self.response.chunk()).await?;
+            let error = match chunk {
+                Ok(chunk) => return Ok(chunk),
+                Err(error) => Error::transport(&Method::GET, self.response.url(), &error),
+            };
+            if self.resumed >= MAX_RESUMED || !self.resume().await? {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Asks for the bytes that have not come yet; false where the registry gives none but all.
+    async fn resume(&mut self) -> Result<bool, Error> {
+        self.resumed += 1;
+        tracing::debug!(layer = %self.expected, seen = self.seen, "layer broke off and is resumed");
+        let path = format!("{}/blobs/{}", self.registry.repository.path(), self.expected);
+        let locate = move |base: &url::Url| base.join(&path);
+        self.response = self.registry.request_from(self.seen, Method::GET, locate).await?;
+        Ok(self.seen == 0 || self.response.status() == StatusCode::PARTIAL_CONTENT)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Registry, accept};
 use crate::error::Error;
+use jiff::Timestamp;
 use reqwest::{Method, Response, StatusCode, header};
 use std::time::Duration;
 use url::Url;
@@ -29,11 +30,21 @@ impl Registry {
         method: Method,
         locate: impl Fn(&Url) -> Result<Url, url::ParseError>,
     ) -> Result<Response, Error> {
+        self.request_from(0, method, locate).await
+    }
+
+    /// As [`Registry::request_at`], for an answer's bytes from `start` on. Registries may give all of them.
+    pub(super) async fn request_from(
+        &mut self,
+        start: u64,
+        method: Method,
+        locate: impl Fn(&Url) -> Result<Url, url::ParseError>,
+    ) -> Result<Response, Error> {
         let mut wait = FIRST_WAIT;
         let mut may_renew = true;
         let mut tries = 1;
         loop {
-            let error = match self.attempt(&method, &locate).await {
+            let error = match self.attempt(start, &method, &locate).await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
@@ -58,6 +69,7 @@ impl Registry {
 
     async fn attempt(
         &mut self,
+        start: u64,
         method: &Method,
         locate: &impl Fn(&Url) -> Result<Url, url::ParseError>,
     ) -> Result<Response, Error> {
@@ -68,17 +80,21 @@ impl Registry {
             reason: error.to_string(),
         };
         let url = locate(&endpoint.base).map_err(malformed)?;
-        let request = pass.apply(accept(self.client.request(method.clone(), url.clone())));
+        let mut request = pass.apply(accept(self.client.request(method.clone(), url.clone())));
+        if start > 0 {
+            request = request.header(header::RANGE, format!("bytes={start}-"));
+        }
         let response =
             self.in_time(request.send()).await?.map_err(|error| Error::transport(method, &url, &error))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
-        let seconds =
-            response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after = response.headers().get(header::RETRY_AFTER);
+        let retry_after =
+            retry_after.and_then(|value| weir_http::retry_after(value.to_str().ok()?, Timestamp::now()));
         let body = self.in_time(weir_http::read_capped(response, MAX_ERROR_BYTES)).await?.unwrap_or_default();
-        Err(Error::refused(method, &url, status, seconds.map(Duration::from_secs), &body))
+        Err(Error::refused(method, &url, status, retry_after, &body))
     }
 
     /// Whether a refusal may come from a way in that is no longer the right one.

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use weir_artifact::{Algorithm, Digest};
 use weir_auth::RegistryCredentials;
 use weir_oci::{Descriptor, Error, RegistryOptions};
-use weir_testkit::Server;
+use weir_testkit::{Fault, FaultProxy, Registry, Server};
 
 const LAYER: &[u8] = b"some layer";
 
@@ -32,7 +32,8 @@ fn layer() -> Descriptor {
 }
 
 async fn read(address: &str, name: &str, options: RegistryOptions) -> Result<Vec<u8>, Error> {
-    let mut blob = open(address, name, options).blob(&layer()).await?;
+    let mut registry = open(address, name, options);
+    let mut blob = registry.blob(&layer()).await?;
     let mut bytes = Vec::new();
     while let Some(chunk) = blob.next().await? {
         bytes.extend_from_slice(&chunk);
@@ -90,6 +91,31 @@ async fn a_registry_is_left_alone_for_as_long_as_it_asks() {
     let start = Instant::now();
     assert_eq!(read(&registry.address().to_string(), "busy", basic()).await.unwrap(), LAYER);
     assert!(start.elapsed() >= Duration::from_secs(1));
+}
+
+/// What has come is not asked for again: all of it would be too much (SRC-OCI-15).
+#[tokio::test]
+async fn a_layer_that_breaks_off_is_resumed() {
+    let registry = Registry::start().await.unwrap();
+    registry.push_artifact("app", "v1", &[("a.yaml", "a: 1\n")]).await.unwrap();
+    let proxy = FaultProxy::http(registry.address()).await.unwrap();
+    let mut handle = open(&proxy.address(), "app", insecure());
+    let digest = handle.resolve("v1").await.unwrap();
+    let layer = handle.manifest(&digest).await.unwrap().layers[0].clone();
+    for (times, is_whole) in [(1, true), (3, true), (9, false)] {
+        proxy.set_for("/blobs/", times, Fault::CutAfter(5));
+        let mut blob = handle.blob(&layer).await.unwrap();
+        let mut count = 0;
+        let end = loop {
+            match blob.next().await {
+                Ok(Some(chunk)) => count += chunk.len() as u64,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        assert_eq!(end.is_ok(), is_whole, "{times}: {end:?}");
+        assert_eq!(count == layer.size, is_whole, "{times}: {count} of {}", layer.size);
+    }
 }
 
 #[tokio::test]

@@ -110,7 +110,8 @@ fn layer() -> Descriptor {
 }
 
 async fn read(address: &str, name: &str) -> Result<usize, Error> {
-    let mut blob = open(address, name, insecure()).blob(&layer()).await?;
+    let mut registry = open(address, name, insecure());
+    let mut blob = registry.blob(&layer()).await?;
     let mut count = 0;
     while let Some(chunk) = blob.next().await? {
         count += chunk.len();

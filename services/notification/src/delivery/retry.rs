@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use jiff::{Timestamp, fmt::rfc2822::DateTimeParser};
+use jiff::Timestamp;
 
 /// Tries of one request.
 const MAX_ATTEMPTS: u32 = 5;
@@ -51,23 +51,13 @@ impl Retry {
         }
         if let Failure::Status { status, retry_after: Some(text) } = failure
             && matches!(*status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
-            && let Some(wait) = parse_retry_after(text, now)
+            && let Some(wait) = weir_http::retry_after(text, now)
         {
             return Some(wait);
         }
         let factor = 2_u32.checked_pow(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
         Some(self.first.saturating_mul(factor).min(MAX_WAIT.max(self.first)))
     }
-}
-
-/// Seconds or a date; a date in the past means now.
-fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
-    let text = text.trim();
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = DateTimeParser::new().parse_timestamp(text).ok()?;
-    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
 }
 
 #[cfg(test)]

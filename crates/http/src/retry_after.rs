@@ -1,0 +1,36 @@
+//! How long a server wants to be left alone.
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+use std::time::Duration;
+
+/// What the header `Retry-After` asks for: seconds, or a date (RFC 9110, 10.2.3). A date in the past is no wait; what is
+/// neither asks for nothing.
+#[must_use]
+pub fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = DateTimeParser::new().parse_timestamp(value).ok()?;
+    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("7", Some(7))]
+    #[case(" 0 ", Some(0))]
+    #[case("Fri, 02 Jan 2026 03:04:15 GMT", Some(10))]
+    #[case("Fri, 02 Jan 2026 03:04:00 GMT", Some(0))]
+    #[case("-1", None)]
+    #[case("soon", None)]
+    fn waits(#[case] value: &str, #[case] seconds: Option<u64>) {
+        let now = "2026-01-02T03:04:05Z".parse().unwrap();
+        assert_eq!(retry_after(value, now), seconds.map(Duration::from_secs));
+    }
+}
