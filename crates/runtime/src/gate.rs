@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::args::ArgsError;
 
+/// Gate of the services that log in to clouds: whether objects act with the identities of ServiceAccounts that they name
+/// (SRC-CLD-2).
+pub const WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";
+
 /// The gates of one service with their values in force.
 #[derive(Debug, Clone, Default)]
 pub struct Gates(BTreeMap<&'static str, bool>);

@@ -1,5 +1,6 @@
 //! The frame of a service: starts what all services have, runs its controllers while it leads, and stops in order.
 
+mod logins;
 mod main;
 mod shared;
 
@@ -66,6 +67,9 @@ pub enum ServiceError {
         /// Why.
         source: tonic::transport::Error,
     },
+    /// The default identity of objects is refused.
+    #[error(transparent)]
+    Lockdown(#[from] weir_auth::LockdownError),
     /// The gRPC server failed.
     #[error(transparent)]
     Grpc(#[from] GrpcError),

@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use weir_runtime::args::{EventsArgs, RuntimeArgs};
+use weir_runtime::gate::WORKLOAD_IDENTITY;
 
 /// Writes the latest images into Git.
 #[derive(Parser, Debug, Clone)]
@@ -38,8 +39,6 @@ pub const GATES: [(&str, bool); 6] = [
     ("GitSparseCheckout", false),
 ];
 
-/// Gate: ServiceAccounts of objects as identities towards clouds.
-pub(crate) const WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";
 /// Gate: an existing push branch that does not contain the checkout may be overwritten, under a lease (IU-10).
 pub(crate) const FORCE_PUSH_BRANCH: &str = "GitForcePushBranch";
 /// Gate: commits go on top of an existing push branch (IU-10).

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
-use weir_auth::{LoginOptions, Logins};
 use weir_git::{Git, GitConfig};
 use weir_proto::image::v1::automation_server::AutomationServer;
+use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Queue, Service, ServiceError, condition};
 
 use crate::{
@@ -32,13 +32,13 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let automation = Arc::new(Automation {
         client: service.client().clone(),
         git,
-        logins: log_in(&service, &args)?,
+        logins: service.logins()?,
         policies: policies.clone(),
         repositories: repositories.clone(),
         resolutions: resolutions.clone(),
         settings: Settings {
             no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
-            workload_identity: service.gates().enabled(args::WORKLOAD_IDENTITY),
+            workload_identity: service.gates().enabled(WORKLOAD_IDENTITY),
             force_push_branch: service.gates().enabled(args::FORCE_PUSH_BRANCH),
             all_branch_references: service.gates().enabled(args::ALL_BRANCH_REFERENCES),
         },
@@ -56,20 +56,6 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let rpc = rpc::Rpc { automation, automations, authorizer: service.authorizer() };
     service.grpc(|server| server.add(AutomationServer::new(rpc)));
     service.run_until_shutdown().await
-}
-
-/// Logins to Git servers.
-fn log_in(service: &Service, args: &Args) -> Result<Logins, ServiceError> {
-    let options = LoginOptions {
-        workload_identity: service.gates().enabled(args::WORKLOAD_IDENTITY),
-        default_account: args.runtime.default_service_account.clone(),
-        cache_size: args.runtime.token_cache_max_size.into(),
-        cache_duration: args.runtime.token_cache_max_duration.to_std(),
-    };
-    let logins = Logins::new(service.client().clone(), options);
-    let logins = logins.map_err(|error| ServiceError::Other(error.to_string()))?;
-    service.metrics().register(|registry| logins.register(registry));
-    Ok(logins)
 }
 
 /// A new selection may concern any automation of its namespace (IU-1).

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, value_parser};
 use weir_runtime::args::{EventsArgs, RuntimeArgs};
+use weir_runtime::gate::WORKLOAD_IDENTITY;
 
 /// Lists the tags of image repositories and selects the latest.
 #[derive(Parser, Debug, Clone)]
@@ -45,6 +46,3 @@ pub(crate) const CONCURRENT: usize = 4;
 /// Feature gates and their defaults (image spec 9.2); the file store of tags is the only one, so its gate changes nothing.
 pub const GATES: [(&str, bool); 3] =
     [(WORKLOAD_IDENTITY, false), ("CacheSecretsAndConfigMaps", false), ("FluxStorage", true)];
-
-/// Gate: ServiceAccounts of objects as identities towards clouds.
-pub(crate) const WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";

@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use weir_api::{ImagePolicy, ImageRepository};
-use weir_auth::{LoginOptions, Logins};
 use weir_oci::Registries;
 use weir_proto::image::v1::reflector_server::ReflectorServer;
+use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Queue, Service, ServiceError};
 
 use crate::{
@@ -35,10 +35,10 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let policies: Cache<ImagePolicy> = service.cache_sharded().await?;
     // A policy may select from a repository of another shard.
     let all_repositories: Cache<ImageRepository> = service.cache().await?;
-    let logins = log_in(&service, &args)?;
+    let logins = service.logins()?;
     let accesses = Arc::new(Accesses::new(service.client().clone(), logins, args.aws_autologin_for_ecr));
     let (registries, policy_queue) = (Registries::new(), Arc::new(OnceLock::new()));
-    let workload_identity = service.gates().enabled(args::WORKLOAD_IDENTITY);
+    let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);
     let concurrent = args.runtime.concurrent(args::CONCURRENT);
     let scanner = Scanner {
         accesses: accesses.clone(),
@@ -74,20 +74,6 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let rpc = Rpc { repositories: all_repositories, policies, store, feed, authorizer, shutdown };
     service.grpc(|server| server.add(ReflectorServer::new(rpc)));
     service.run_until_shutdown().await
-}
-
-/// Logins to the clouds' registries.
-fn log_in(service: &Service, args: &Args) -> Result<Logins, ServiceError> {
-    let options = LoginOptions {
-        workload_identity: service.gates().enabled(args::WORKLOAD_IDENTITY),
-        default_account: args.runtime.default_service_account.clone(),
-        cache_size: args.runtime.token_cache_max_size.into(),
-        cache_duration: args.runtime.token_cache_max_duration.to_std(),
-    };
-    let logins = Logins::new(service.client().clone(), options);
-    let logins = logins.map_err(|error| ServiceError::Other(error.to_string()))?;
-    service.metrics().register(|registry| logins.register(registry));
-    Ok(logins)
 }
 
 async fn open_store(args: &Args) -> Result<TagStore, ServiceError> {

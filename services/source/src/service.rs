@@ -1,6 +1,6 @@
 //! Wires the service together.
 
-use crate::args::{Args, GATES, WORKLOAD_IDENTITY};
+use crate::args::{Args, GATES};
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
 use crate::secrets::Secrets;
@@ -10,7 +10,6 @@ use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_reposit
 use crate::{catalog, rpc, server, standby};
 use tokio::net::TcpListener;
 use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
-use weir_auth::{LoginOptions, Logins};
 use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
@@ -33,7 +32,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         args: &args,
         storage: open_storage(&args)?,
         secrets: Secrets::new(service.client().clone()),
-        logins: log_in(&service, &args)?,
+        logins: service.logins()?,
     };
     let catalog = start_kinds(&wiring).await?;
     let storage = wiring.storage;
@@ -59,20 +58,6 @@ async fn start_kinds(wiring: &Wiring<'_>) -> Result<Catalog, ServiceError> {
     let charts = catalog.add(service).await?;
     helm_chart::start(wiring, (charts, repositories), &catalog, connector, registries);
     Ok(catalog)
-}
-
-/// Logins to registries, Git servers and buckets; one set for all kinds.
-fn log_in(service: &Service, args: &Args) -> Result<Logins, ServiceError> {
-    let options = LoginOptions {
-        workload_identity: service.gates().enabled(WORKLOAD_IDENTITY),
-        default_account: args.runtime.default_service_account.clone(),
-        cache_size: args.runtime.token_cache_max_size.into(),
-        cache_duration: args.runtime.token_cache_max_duration.to_std(),
-    };
-    let logins = Logins::new(service.client().clone(), options);
-    let logins = logins.map_err(|error| ServiceError::Other(error.to_string()))?;
-    service.metrics().register(|registry| logins.register(registry));
-    Ok(logins)
 }
 
 fn open_storage(args: &Args) -> Result<Storage, ServiceError> {

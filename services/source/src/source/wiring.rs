@@ -1,11 +1,12 @@
 //! What the controllers of all kinds are put together from.
 
 use super::sourced::{SourceReconciler, Sourced};
-use crate::args::{Args, CONCURRENT, WORKLOAD_IDENTITY};
+use crate::args::{Args, CONCURRENT};
 use crate::secrets::Secrets;
 use crate::storage::Storage;
 use weir_api::FluxObject;
 use weir_auth::Logins;
+use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::{Cache, Queue, Service};
 
 /// What the kinds share. Each kind's `start` takes from it what it needs.

@@ -1,0 +1,25 @@
+//! Logins to clouds and GitHub, as the flags that every service has ask for.
+
+use weir_auth::{LoginOptions, Logins};
+
+use super::{Service, ServiceError};
+use crate::gate::WORKLOAD_IDENTITY;
+
+impl Service {
+    /// Logins on behalf of objects, one set for all kinds of a service, with their metrics (SRC-CLD-2, SRC-CLD-3,
+    /// SRC-CLD-7).
+    ///
+    /// # Errors
+    /// When objects have a default identity but may not have identities.
+    pub fn logins(&self) -> Result<Logins, ServiceError> {
+        let options = LoginOptions {
+            workload_identity: self.gates.enabled(WORKLOAD_IDENTITY),
+            default_account: self.args.default_service_account.clone(),
+            cache_size: self.args.token_cache_max_size.into(),
+            cache_duration: self.args.token_cache_max_duration.to_std(),
+        };
+        let logins = Logins::new(self.env.client.clone(), options)?;
+        self.env.metrics.register(|registry| logins.register(registry));
+        Ok(logins)
+    }
+}
