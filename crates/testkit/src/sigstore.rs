@@ -25,6 +25,8 @@ pub enum CosignAlgorithm {
     P256,
     /// A larger curve; signed with SHA-384.
     P384,
+    /// The largest curve; signed with SHA-512.
+    P521,
     /// Edwards.
     Ed25519,
     /// RSA with 2048 bits.
@@ -62,6 +64,7 @@ impl CosignKey {
         let key = match algorithm {
             CosignAlgorithm::P256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),
             CosignAlgorithm::P384 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384),
+            CosignAlgorithm::P521 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512),
             CosignAlgorithm::Ed25519 => KeyPair::generate_for(&rcgen::PKCS_ED25519),
             CosignAlgorithm::Rsa => KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, RsaKeySize::_2048),
         };

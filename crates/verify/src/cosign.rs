@@ -3,6 +3,7 @@
 
 mod keyed;
 mod keyless;
+mod log;
 mod simple_signing;
 
 pub use keyed::PublicKeys;

@@ -20,10 +20,9 @@ mod wake;
 
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
-use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
-use crate::verification::Verdicts;
+use crate::verification::OciVerifier;
 use std::time::Duration;
 use weir_api::{HelmChart, HelmRepository};
 use weir_helm::Limits;
@@ -36,8 +35,7 @@ use observe::Origin;
 /// Keeps the packages of `HelmChart` objects equal to what their references stand for.
 struct HelmChartReconciler {
     connector: Connector,
-    secrets: Secrets,
-    verdicts: Verdicts,
+    verifier: OciVerifier,
     registries: Registries,
     storage: Storage,
     limits: Limits,
@@ -63,8 +61,7 @@ pub(crate) fn start(
     indexes.purge(wiring.service, args.helm_cache_purge_interval.to_std());
     let reconciler = HelmChartReconciler {
         connector,
-        secrets: wiring.secrets.clone(),
-        verdicts: Verdicts::default(),
+        verifier: OciVerifier::new(wiring),
         registries,
         storage: wiring.storage.clone(),
         limits: args.helm_limits(),
@@ -93,7 +90,7 @@ impl SourceReconciler for HelmChartReconciler {
     }
 
     fn forget(&self, key: &ObjectKey) {
-        self.verdicts.forget(key);
+        self.verifier.forget(key);
         self.indexes.forget(key);
     }
 }

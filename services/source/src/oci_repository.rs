@@ -8,7 +8,7 @@ mod verify;
 use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
-use crate::verification::Verdicts;
+use crate::verification::OciVerifier;
 use weir_api::OciRepository;
 use weir_auth::Logins;
 use weir_oci::Registries;
@@ -20,7 +20,7 @@ struct OciReconciler {
     logins: Logins,
     secrets: Secrets,
     storage: Storage,
-    verdicts: Verdicts,
+    verifier: OciVerifier,
 }
 
 /// Adds the loop of OCIRepositories.
@@ -30,7 +30,7 @@ pub(crate) fn start(wiring: &Wiring<'_>, objects: Cache<OciRepository>, registri
         logins: wiring.logins.clone(),
         secrets: wiring.secrets.clone(),
         storage: wiring.storage.clone(),
-        verdicts: Verdicts::default(),
+        verifier: OciVerifier::new(wiring),
     };
     wiring.control(objects, reconciler);
 }
@@ -57,6 +57,6 @@ impl SourceReconciler for OciReconciler {
     }
 
     fn forget(&self, key: &ObjectKey) {
-        self.verdicts.forget(key);
+        self.verifier.forget(key);
     }
 }

@@ -2,7 +2,7 @@
 
 mod oci;
 
-pub(crate) use oci::{OciTrust, Unverified, Verdict};
+pub(crate) use oci::{OciVerifier, Subject, Unverified};
 
 use parking_lot::Mutex;
 use std::collections::HashMap;

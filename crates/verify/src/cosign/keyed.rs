@@ -1,21 +1,37 @@
 //! Signatures made with a key that the verifier knows.
 
 use super::{Signature, Subject, TrustError, bundle};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use serde_json::Value;
-use sigstore_verify::crypto::{KeyAlgorithm, SigningScheme, verify_signature};
-use sigstore_verify::types::{DerPublicKey, DsseEnvelope, SignatureBytes, SignatureContent};
+use sigstore_verify::types::{DsseEnvelope, SignatureContent};
 use std::collections::BTreeMap;
+use webpki::aws_lc_rs::{
+    ECDSA_P256_SHA256, ECDSA_P384_SHA256, ECDSA_P384_SHA384, ECDSA_P521_SHA256, ECDSA_P521_SHA512, ED25519,
+    RSA_PKCS1_2048_8192_SHA256,
+};
+use webpki::{Error, RawPublicKeyEntity};
 
 /// How keys of a Secret end that hold public keys.
 const SUFFIX: &str = ".pub";
 /// What an attestation says that it is.
 const IN_TOTO: &str = "application/vnd.in-toto+json";
 const NO_MATCH: &str = "invalid signature when validating ASN.1 encoded signature";
+/// The ways in which keys may have signed: cosign before its third version takes SHA-256 whatever the curve.
+const WAYS: [&dyn SignatureVerificationAlgorithm; 7] = [
+    ECDSA_P256_SHA256,
+    ECDSA_P384_SHA256,
+    ECDSA_P384_SHA384,
+    ECDSA_P521_SHA256,
+    ECDSA_P521_SHA512,
+    ED25519,
+    RSA_PKCS1_2048_8192_SHA256,
+];
 
 /// The public keys of a Secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKeys {
-    keys: Vec<(DerPublicKey, &'static [SigningScheme])>,
+    keys: Vec<SubjectPublicKeyInfoDer<'static>>,
 }
 
 impl PublicKeys {
@@ -40,41 +56,41 @@ impl PublicKeys {
         match signature {
             Signature::Simple(simple) => {
                 let bytes = simple.signature_for(subject)?;
-                self.made(&simple.payload, &bytes)
+                self.made(&simple.payload, bytes.as_bytes())
             }
             Signature::Bundle(json) => match bundle(json)?.content {
                 SignatureContent::DsseEnvelope(envelope) => {
                     is_about(&envelope, subject)?;
-                    self.made(&envelope.pae(), &envelope.signature.sig)
+                    self.made(&envelope.pae(), envelope.signature.sig.as_bytes())
                 }
                 _ => Err("bundle is no attestation of an image".to_owned()),
             },
         }
     }
 
-    fn made(&self, message: &[u8], signature: &SignatureBytes) -> Result<(), String> {
-        let mut ways = self.keys.iter().flat_map(|(key, schemes)| schemes.iter().map(move |way| (key, *way)));
-        let is_made = ways.any(|(key, scheme)| verify_signature(key, message, signature, scheme).is_ok());
-        if is_made { Ok(()) } else { Err(NO_MATCH.to_owned()) }
+    fn made(&self, message: &[u8], signature: &[u8]) -> Result<(), String> {
+        let is_made = |key| WAYS.iter().any(|way| check(key, *way, message, signature).is_ok());
+        if self.keys.iter().any(is_made) { Ok(()) } else { Err(NO_MATCH.to_owned()) }
     }
 }
 
-fn read(pem: &[u8]) -> Result<(DerPublicKey, &'static [SigningScheme]), String> {
-    let text = std::str::from_utf8(pem).map_err(|error| error.to_string())?;
-    let key = DerPublicKey::from_pem(text.trim()).map_err(|error| error.to_string())?;
-    let algorithm = KeyAlgorithm::from_spki(&key).map_err(|error| error.to_string())?;
-    Ok((key, schemes(algorithm)))
+fn read(pem: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static>, String> {
+    let key = SubjectPublicKeyInfoDer::from_pem_slice(pem).map_err(|error| error.to_string())?;
+    // Whether a key is of an algorithm is only told by its refusals.
+    let mut refusals = WAYS.iter().map(|way| check(&key, *way, &[], &[]));
+    match refusals.all(|refusal| refusal != Err(Error::InvalidSignatureForPublicKey)) {
+        false => Ok(key),
+        true => Err("it is malformed or of an unsupported algorithm".to_owned()),
+    }
 }
 
-/// The ways in which a key of an algorithm may have signed. Cosign takes SHA-256 whatever the curve.
-fn schemes(algorithm: KeyAlgorithm) -> &'static [SigningScheme] {
-    match algorithm {
-        KeyAlgorithm::EcdsaP256 => &[SigningScheme::EcdsaP256Sha256],
-        KeyAlgorithm::EcdsaP384 => &[SigningScheme::EcdsaP384Sha256, SigningScheme::EcdsaP384Sha384],
-        KeyAlgorithm::Ed25519 => &[SigningScheme::Ed25519],
-        KeyAlgorithm::Rsa => &[SigningScheme::RsaPkcs1Sha256],
-        _ => &[],
-    }
+fn check(
+    key: &SubjectPublicKeyInfoDer<'_>,
+    way: &dyn SignatureVerificationAlgorithm,
+    message: &[u8],
+    signature: &[u8],
+) -> Result<(), Error> {
+    RawPublicKeyEntity::try_from(key)?.verify_signature(way, message, signature)
 }
 
 /// Whether an attestation names the artifact as a subject.

@@ -20,6 +20,7 @@ pub struct Identity {
 pub struct Keyless {
     verifier: Verifier,
     matchers: Vec<Matcher>,
+    log_url: String,
 }
 
 struct Matcher {
@@ -43,12 +44,17 @@ impl Keyless {
         if root.tlogs.is_empty() {
             return Err(TrustError::NoLog);
         }
-        if root.tlogs.iter().all(|log| log.base_url.is_empty()) {
-            return Err(TrustError::NoLogUrl);
-        }
+        let log = root.tlogs.iter().find(|log| !log.base_url.is_empty()).ok_or(TrustError::NoLogUrl)?;
+        let log_url = log.base_url.clone();
         let verifier = Verifier::new(&root).map_err(|error| malformed(&error))?;
         let matchers = identities.iter().map(Matcher::new).collect::<Result<_, _>>()?;
-        Ok(Keyless { verifier, matchers })
+        Ok(Keyless { verifier, matchers, log_url })
+    }
+
+    /// Where signatures are looked up that come without a log's word.
+    #[must_use]
+    pub fn log_url(&self) -> &str {
+        &self.log_url
     }
 
     /// Whether one of the identities made the signature, for this artifact, while its certificate was valid.

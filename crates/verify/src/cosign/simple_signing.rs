@@ -1,16 +1,13 @@
 //! Signatures of cosign before its third version: a payload that names a digest, with everything else in annotations.
 
-use super::{MAX_SIGNATURE_BYTES, Subject};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use super::{MAX_SIGNATURE_BYTES, Subject, log};
 use serde::Deserialize;
 use sigstore_verify::types::bundle::{
-    InclusionPromise, LogId, MessageSignature, Rfc3161Timestamp, TimestampVerificationData,
-    VerificationMaterial, VerificationMaterialContent, X509Certificate,
+    MessageSignature, Rfc3161Timestamp, TimestampVerificationData, VerificationMaterial,
+    VerificationMaterialContent, X509Certificate,
 };
 use sigstore_verify::types::{
-    Bundle, CanonicalizedBody, DerCertificate, KindVersion, LogIndex, LogKeyId, MediaType, SignatureBytes,
-    SignatureContent, SignedTimestamp, TimestampToken, TransparencyLogEntry,
+    Bundle, DerCertificate, MediaType, SignatureBytes, SignatureContent, TimestampToken,
 };
 use std::collections::BTreeMap;
 
@@ -50,24 +47,6 @@ struct Image {
     digest: String,
 }
 
-/// The log's word that it has the signature.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct LogBundle {
-    signed_entry_timestamp: String,
-    payload: LogPayload,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LogPayload {
-    body: String,
-    integrated_time: i64,
-    log_index: u64,
-    #[serde(rename = "logID")]
-    log_id: String,
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Timestamp {
@@ -76,6 +55,26 @@ struct Timestamp {
 }
 
 impl SimpleSigning {
+    /// What the log is asked that may have the signature, as the body of `POST api/v1/log/entries/retrieve`; nothing when
+    /// the signature brings the word of a log or of a time stamping authority along, or was not made with a certificate.
+    #[must_use]
+    pub fn log_query(&self) -> Option<Vec<u8>> {
+        let annotation = |name| self.annotations.get(name);
+        if annotation(LOG).is_some() || annotation(TIMESTAMP).is_some() {
+            return None;
+        }
+        Some(log::query(&self.payload, annotation(SIGNATURE)?, annotation(CERTIFICATE)?))
+    }
+
+    /// The signature with what the log answered.
+    ///
+    /// # Errors
+    /// When the log does not have it, or its answer is malformed.
+    pub fn with_log_answer(mut self, json: &[u8]) -> Result<SimpleSigning, String> {
+        self.annotations.insert(LOG.to_owned(), log::annotation(json)?);
+        Ok(self)
+    }
+
     /// The signature, if the payload is about the artifact; a good signature over another digest proves nothing.
     pub(super) fn signature_for(&self, subject: Subject<'_>) -> Result<SignatureBytes, String> {
         if self.payload.len() > MAX_SIGNATURE_BYTES {
@@ -101,7 +100,7 @@ impl SimpleSigning {
         let material = VerificationMaterialContent::X509CertificateChain { certificates };
         let mut material = VerificationMaterial::new(material);
         if let Some(log) = self.annotations.get(LOG) {
-            material = material.with_tlog_entries(vec![log_entry(log)?]);
+            material = material.with_tlog_entries(vec![log::entry(log)?]);
         }
         if let Some(text) = self.annotations.get(TIMESTAMP) {
             let stamp: Timestamp = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -126,33 +125,4 @@ fn certificates_of_chain(pem: &str) -> Result<Vec<X509Certificate>, String> {
     let mut chain = certificates(pem)?;
     chain.pop();
     Ok(chain)
-}
-
-fn log_entry(text: &str) -> Result<TransparencyLogEntry, String> {
-    let malformed = |error: &dyn std::fmt::Display| format!("log entry is malformed: {error}");
-    let log: LogBundle = serde_json::from_str(text).map_err(|error| malformed(&error))?;
-    let LogPayload { body, integrated_time, log_index, log_id } = log.payload;
-    let body = STANDARD.decode(body).map_err(|error| malformed(&error))?;
-    let kind = kind(&body).map_err(|error| malformed(&error))?;
-    let log_id = sigstore_verify::types::Sha256Hash::from_hex(&log_id).map_err(|error| malformed(&error))?;
-    let log_id = LogKeyId::from_bytes(log_id.as_slice());
-    let promise =
-        SignedTimestamp::from_base64(&log.signed_entry_timestamp).map_err(|error| malformed(&error))?;
-    let time = jiff::Timestamp::from_second(integrated_time).map_err(|error| malformed(&error))?;
-    let index = LogIndex::new(log_index).map_err(|error| malformed(&error))?;
-    Ok(TransparencyLogEntry::new(index, LogId::new(log_id), kind, CanonicalizedBody::new(body))
-        .with_integrated_time(time)
-        .with_inclusion_promise(InclusionPromise::new(promise)))
-}
-
-/// What kind of entry a body says that it is.
-fn kind(body: &[u8]) -> serde_json::Result<KindVersion> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Head {
-        kind: String,
-        api_version: String,
-    }
-    let Head { kind, api_version } = serde_json::from_slice(body)?;
-    serde_json::from_value(serde_json::json!({ "kind": kind, "version": api_version }))
 }

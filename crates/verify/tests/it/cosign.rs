@@ -37,6 +37,7 @@ fn verify(trust: &Trust, signature: &Signature) -> Result<(), CosignError> {
 #[rstest]
 #[case(CosignAlgorithm::P256)]
 #[case(CosignAlgorithm::P384)]
+#[case(CosignAlgorithm::P521)]
 #[case(CosignAlgorithm::Ed25519)]
 #[case(CosignAlgorithm::Rsa)]
 fn keys_of_all_kinds_in_both_layouts(#[case] algorithm: CosignAlgorithm) {

@@ -9,7 +9,7 @@ use std::io::{self, Seek, Write};
 use tempfile::SpooledTempFile;
 use weir_api::OciRepository;
 use weir_artifact::{DirectoryTree, Limits, Untar, UntarError};
-use weir_oci::{Blob, Descriptor, Registry};
+use weir_oci::{Descriptor, Registry};
 
 /// Bytes of a layer that stay in memory; typical ones are a few KiB.
 const IN_MEMORY: usize = 1 << 20;
@@ -85,7 +85,7 @@ async fn pull(registry: &mut Registry, layer: &Descriptor) -> Result<SpooledTemp
     if layer.size > limit {
         return Err(failed(&format!("layer of {} bytes is larger than {limit} bytes", layer.size)));
     }
-    let mut blob: Blob = registry.blob(layer).await.map_err(|error| failed(&error))?;
+    let mut blob = registry.blob(layer).await.map_err(|error| failed(&error))?;
     let mut content = SpooledTempFile::new(IN_MEMORY);
     while let Some(chunk) = blob.next().await.map_err(|error| failed(&error))? {
         content.write_all(&chunk).map_err(|error| failed(&error))?;

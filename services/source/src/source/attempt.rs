@@ -2,7 +2,6 @@
 
 use super::{Failure, Report, Source, Success, known_artifact, progress};
 use crate::storage::{Found, Storage};
-use crate::verification::OciTrust;
 use weir_api::condition_type::SOURCE_VERIFIED;
 use weir_api::{Artifact, reason};
 use weir_runtime::condition::{self, Status};
@@ -71,15 +70,6 @@ impl<'a, S: Source> Attempt<'a, S> {
     pub(crate) fn was_refuted(&self) -> bool {
         let verified = condition::find(self.run.object.conditions(), SOURCE_VERIFIED);
         verified.is_some_and(|verified| verified.status == "False")
-    }
-
-    /// Tells that anyone at all may have signed (source.md 20, line 28).
-    pub(crate) fn warn_of_anyone(&mut self, trust: &OciTrust) {
-        if trust.takes_anyone() {
-            let message =
-                "spec.verify names no key and no matchOIDCIdentity: a signature of any identity is accepted";
-            self.remark(EventDraft::error("AnyIdentityTrusted", message));
-        }
     }
 
     /// Says nothing of signatures.

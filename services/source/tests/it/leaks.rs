@@ -1,28 +1,42 @@
 //! Credentials are planted wherever an object may have them, everything is made to fail or to succeed, and then nothing
-//! that the run produced may show any of them (SRC-SCK-11).
+//! that the run produced may show any of them (SRC-SCK-11), and nobody else's server may have got them (SRC-SCK-7).
+
+mod clouds;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
-use serde_json::json;
-use weir_testkit::{Fault, FaultProxy, GitServer, Registry, SshGitServer, eventually};
+use serde_json::{Value, json};
+use weir_testkit::{Fault, FaultProxy, GitServer, Identity, Registry, SshGitServer, eventually};
 
+use crate::chart_server::{ChartServer, chart};
 use crate::world::{DEADLINE, Setup, World};
+use clouds::Clouds;
 
 const GIT: &str = "GitRepository";
 const OCI: &str = "OCIRepository";
+const BUCKET: &str = "Bucket";
+const HELM: &str = "HelmRepository";
+const CHART: &str = "HelmChart";
 
-/// What must not be seen, in the clear or in base64 as headers and Secrets have it.
-const PLANTED: [&str; 7] = [
-    "planted-git-password",
-    "planted-url-password",
-    "planted-bearer-token",
-    "planted-oci-password",
-    "planted-proxy-password",
-    "planted-ssh-passphrase",
-    "planted-query-signature",
-];
+/// What every planted secret holds, so that whatever is looked through is looked through for all of them.
+const PLANTED: &str = "planted-";
+
+fn planted(what: &str) -> String {
+    format!("{PLANTED}{what}")
+}
+
+/// The mark of a secret in the clear and, at each place it may have among others, in base64.
+fn marks() -> Vec<String> {
+    let encoded = (0..3).map(|before| {
+        let text = STANDARD.encode(format!("{}{PLANTED}", "-".repeat(before)));
+        // The characters at both ends depend on the neighbours.
+        let (start, end) = ((before * 8).div_ceil(6), (before + PLANTED.len()) * 8 / 6);
+        text[start..end].to_owned()
+    });
+    encoded.chain([PLANTED.to_owned()]).collect()
+}
 
 /// Everything that a run has produced, by where it was found.
 async fn produced(world: &World) -> Vec<(&'static str, String)> {
@@ -30,7 +44,7 @@ async fn produced(world: &World) -> Vec<(&'static str, String)> {
     let events: Api<Event> = Api::namespaced(world.plane.client().unwrap(), &world.namespace);
     let events = events.list(&Default::default()).await.unwrap();
     let mut statuses = String::new();
-    for kind in [GIT, OCI, "Bucket", "HelmRepository", "HelmChart"] {
+    for kind in [GIT, OCI, BUCKET, HELM, CHART] {
         for object in world.api(kind).await.list(&Default::default()).await.unwrap() {
             statuses.push_str(&object.data["status"].to_string());
         }
@@ -46,29 +60,34 @@ async fn produced(world: &World) -> Vec<(&'static str, String)> {
 
 async fn plant_git(world: &World, server: &GitServer, ssh: &SshGitServer, dead: &str) {
     let (private, app) = (server.url("private/app"), server.url("app"));
-    let password = json!({"username": "user", "password": PLANTED[0]});
+    let password = json!({"username": "user", "password": planted("git-password")});
     world.secret("password", "Opaque", password).await;
-    world.secret("bearer", "Opaque", json!({"bearerToken": PLANTED[2]})).await;
-    let proxy = json!({"address": format!("http://{dead}"), "username": "user", "password": PLANTED[4]});
+    world.secret("bearer", "Opaque", json!({"bearerToken": planted("bearer-token")})).await;
+    let proxy = json!({"address": format!("http://{dead}"), "username": planted("user"), "password": planted("proxy")});
     world.secret("proxy", "Opaque", proxy).await;
-    let key =
-        json!({"identity": ssh.identity(), "known_hosts": ssh.other_known_hosts(), "password": PLANTED[5]});
+    let inline = format!("http://user:{}@{dead}", planted("inline"));
+    world.secret("proxy-inline", "Opaque", json!({"address": inline})).await;
+    let key = json!({
+        "identity": ssh.identity(), "known_hosts": ssh.other_known_hosts(), "password": planted("passphrase"),
+    });
     world.secret("ssh", "Opaque", key).await;
     world.git("password", &private, json!({"secretRef": {"name": "password"}})).await;
     world.git("bearer", &private, json!({"secretRef": {"name": "bearer"}})).await;
     world.git("proxy", &app, json!({"proxySecretRef": {"name": "proxy"}})).await;
+    world.git("proxy-inline", &app, json!({"proxySecretRef": {"name": "proxy-inline"}})).await;
     world.git("ssh", &ssh.url("app"), json!({"secretRef": {"name": "ssh"}})).await;
-    let in_url = private.replace("http://", &format!("http://user:{}@", PLANTED[1]));
+    let in_url = private.replace("http://", &format!("http://user:{}@", planted("url")));
     world.git("in-url", &in_url, json!({})).await;
-    let dead_url = format!("http://user:{}@{dead}/app?sig={}", PLANTED[1], PLANTED[6]);
+    let dead_url = format!("http://user:{}@{dead}/app?sig={}", planted("url"), planted("signature"));
     world.git("dead", &dead_url, json!({})).await;
-    world.git("odd", &format!("http://user:{}@127.0.0.1:port/x", PLANTED[1]), json!({})).await;
+    world.git("odd", &format!("http://user:{}@127.0.0.1:port/x", planted("url")), json!({})).await;
 }
 
 async fn plant_oci(world: &World, registry: &Registry, dead: &str) {
-    let auth = STANDARD.encode(format!("user:{}", PLANTED[3]));
+    let auth = STANDARD.encode(format!("user:{}", planted("oci-password")));
     for (name, host) in [("oci", registry.address()), ("oci-dead", dead)] {
-        let config = json!({"auths": {host: {"auth": auth, "username": "user", "password": PLANTED[3]}}});
+        let config =
+            json!({"auths": {host: {"auth": auth, "username": "user", "password": planted("oci-password")}}});
         let data = json!({".dockerconfigjson": config.to_string()});
         world.secret(name, "kubernetes.io/dockerconfigjson", data).await;
         world.oci(name, &format!("oci://{host}/app"), json!({"secretRef": {"name": name}})).await;
@@ -77,42 +96,135 @@ async fn plant_oci(world: &World, registry: &Registry, dead: &str) {
     world.oci("oci-proxy", "oci://registry.invalid/app", proxied).await;
 }
 
+/// Buckets whose servers refuse, are away, or are reached by a proxy that is.
+async fn plant_buckets(world: &World, refusing: &str, dead: &str) {
+    let account_key = STANDARD.encode(planted("account-key"));
+    for (name, data) in [
+        ("s3", json!({"accesskey": "AKID", "secretkey": planted("secret-key")})),
+        ("account", json!({"accountKey": account_key})),
+        ("sas", json!({"sasKey": format!("?sv=2021-12-02&sig={}", planted("sas"))})),
+        (
+            "google",
+            json!({"serviceaccount": json!({
+            "type": "service_account", "client_email": "a@b", "private_key": planted("google-key"),
+        }).to_string()}),
+        ),
+        (
+            "application",
+            json!({
+                "tenantId": "tenant", "clientId": "client", "clientSecret": planted("client-secret"),
+                "authorityHost": format!("http://{refusing}"),
+            }),
+        ),
+    ] {
+        world.secret(name, "Opaque", data).await;
+    }
+    for (name, provider, endpoint) in [
+        ("s3", "generic", refusing.to_owned()),
+        ("account", "azure", format!("http://{refusing}/account")),
+        ("sas", "azure", format!("http://{refusing}/account")),
+        ("google", "gcp", "storage.googleapis.com".to_owned()),
+        ("application", "azure", format!("http://{refusing}/account")),
+    ] {
+        let spec = json!({"provider": provider, "secretRef": {"name": name}});
+        world.bucket(name, &endpoint, "apps", spec.clone()).await;
+        let endpoint = endpoint.replace(refusing, dead);
+        world.bucket(&format!("{name}-dead"), &endpoint, "apps", spec).await;
+    }
+    let proxied = json!({"secretRef": {"name": "s3"}, "proxySecretRef": {"name": "proxy"}});
+    world.bucket("proxied", "minio.invalid", "apps", proxied).await;
+    let sts = json!({"provider": "ldap", "endpoint": format!("http://{refusing}/sts"), "secretRef": {"name": "sts"}});
+    world.secret("sts", "Opaque", json!({"username": "user", "password": planted("sts-password")})).await;
+    world.bucket("sts", refusing, "apps", json!({"sts": sts})).await;
+}
+
+/// Repositories of charts; one whose packages lie on somebody else's server.
+async fn plant_helm(world: &World, server: &ChartServer, elsewhere: &ChartServer, dead: &str) {
+    let identity = Identity::for_names(&[]).unwrap();
+    let basic = json!({"username": planted("user"), "password": planted("helm-password")});
+    world.secret("basic", "Opaque", basic).await;
+    let key = format!("{}{}", identity.key_pem, planted("tls-key"));
+    let tls = json!({"ca.crt": identity.ca_pem, "tls.crt": identity.certificate_pem, "tls.key": key});
+    world.secret("tls", "Opaque", tls).await;
+    let broken = json!({"tls.crt": identity.certificate_pem, "tls.key": planted("broken-key")});
+    world.secret("broken", "Opaque", broken).await;
+    elsewhere.put("/app-1.0.0.tgz", chart("app", "1.0.0", &[]));
+    let index = json!({"apiVersion": "v1", "entries": {"app": [{
+        "apiVersion": "v2", "name": "app", "version": "1.0.0", "urls": [elsewhere.url("/app-1.0.0.tgz")],
+    }]}});
+    server.put("/charts/index.yaml", index.to_string());
+    let with = |url: String, more: Value| {
+        let mut spec = json!({"url": url, "interval": "1h"});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        spec
+    };
+    let basic = json!({"secretRef": {"name": "basic"}});
+    world.apply(HELM, "basic", with(server.url("/charts"), basic.clone())).await;
+    world.apply(HELM, "private", with(server.url("/private"), basic.clone())).await;
+    let in_url = format!("http://user:{}@{dead}/charts?sig={}", planted("url"), planted("signature"));
+    world.apply(HELM, "in-url", with(in_url, basic)).await;
+    for secret in ["tls", "broken"] {
+        let spec = with(format!("https://{dead}"), json!({"certSecretRef": {"name": secret}}));
+        world.apply(HELM, secret, spec).await;
+    }
+    let source = json!({"kind": HELM, "name": "basic"});
+    let spec = json!({"interval": "1h", "chart": "app", "version": "1.0.0", "sourceRef": source});
+    world.apply(CHART, "elsewhere", spec).await;
+}
+
 #[tokio::test]
-async fn no_credential_reaches_logs_events_statuses_or_metrics() {
-    let setup = Setup { arguments: vec!["--log-level=trace".into()], ..Setup::default() };
-    let world = World::start_as(setup).await;
+async fn no_credential_reaches_logs_events_statuses_metrics_or_strangers() {
+    let arguments =
+        vec!["--log-level=trace".into(), "--feature-gates=ObjectLevelWorkloadIdentity=true".into()];
+    let world = World::start_as(Setup { arguments, ..Setup::default() }).await;
     let server = GitServer::start().await.unwrap();
     let ssh = SshGitServer::start().await.unwrap();
     let registry = Registry::start_with_basic_auth().await.unwrap();
+    let (charts, elsewhere) = (ChartServer::start().await, ChartServer::start().await);
     server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
     server.repo("private/app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
     ssh.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
     let dead = FaultProxy::tcp("127.0.0.1:1").await.unwrap();
     dead.set(Fault::Away);
+    let refusing = FaultProxy::http("127.0.0.1:1").await.unwrap();
+    refusing.set(Fault::Status(403, None));
+    let clouds = Clouds::start(&world).await;
     plant_git(&world, &server, &ssh, &dead.address()).await;
     plant_oci(&world, &registry, &dead.address()).await;
-    for name in ["password", "bearer", "proxy", "ssh", "in-url", "dead", "odd"] {
-        world.failure(GIT, name).await;
-    }
-    for name in ["oci", "oci-dead", "oci-proxy"] {
-        world.failure(OCI, name).await;
+    plant_buckets(&world, &refusing.address(), &dead.address()).await;
+    plant_helm(&world, &charts, &elsewhere, &dead.address()).await;
+    clouds.plant(&world).await;
+    world.ready(HELM, "basic").await;
+    world.ready(CHART, "elsewhere").await;
+    for (kind, names) in [
+        (
+            GIT,
+            &["password", "bearer", "proxy", "proxy-inline", "ssh", "in-url", "dead", "odd", "app-key"][..],
+        ),
+        (OCI, &["oci", "oci-dead", "oci-proxy", "token"]),
+        (BUCKET, &["s3", "account", "sas", "google", "application", "sts", "proxied", "s3-dead", "sas-dead"]),
+        (HELM, &["private", "in-url", "tls", "broken"]),
+    ] {
+        for name in names {
+            world.failure(kind, name).await;
+        }
     }
     // Events are sent after the status.
     eventually("events", DEADLINE, async || {
         let events: Api<Event> = Api::namespaced(world.plane.client().unwrap(), &world.namespace);
-        (events.list(&Default::default()).await.ok()?.items.len() >= 10).then_some(())
+        (events.list(&Default::default()).await.ok()?.items.len() >= 26).then_some(())
     })
     .await
     .unwrap();
+    let mut marks = marks();
+    marks.extend(clouds.secrets());
     for (place, text) in produced(&world).await {
         assert!(!text.is_empty(), "{place}");
-        for planted in PLANTED {
-            let encoded = STANDARD.encode(planted);
-            for hidden in [planted, encoded.trim_end_matches('=')] {
-                let found = text.find(hidden);
-                let shown = found.map(|at| text.get(at.saturating_sub(300)..at).unwrap_or_default());
-                assert!(shown.is_none(), "{planted} is in the {place}, after: {shown:?}");
-            }
+        for mark in &marks {
+            let shown = text.find(mark).map(|at| text.get(at.saturating_sub(300)..at).unwrap_or_default());
+            assert!(shown.is_none(), "{mark} is in the {place}, after: {shown:?}");
         }
     }
+    let strangers = elsewhere.requests();
+    assert!(!strangers.is_empty() && strangers.iter().all(|(_, sent)| sent.is_none()), "{strangers:?}");
 }

@@ -1,19 +1,14 @@
 //! Cosign's signatures of artifacts in a real registry (SRC-OCI-22…25, SRC-SCK-5).
 
-use kube::core::DynamicObject;
 use serde_json::{Value, json};
-use weir_testkit::{
-    CosignAlgorithm, CosignKey, Registry, Sigstore, condition, eventually, touch_requested_at,
-};
+use weir_testkit::{CosignAlgorithm, CosignKey, Registry, condition, touch_requested_at};
 
-use crate::world::{DEADLINE, World, files};
+use crate::world::{World, files};
 
 const OCI: &str = "OCIRepository";
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
-const ISSUER: &str = "https://accounts.example.com";
-const DEV: &str = "dev@example.com";
 
-async fn pushed(registry: &Registry, repository: &str, content: &str) -> String {
+pub async fn pushed(registry: &Registry, repository: &str, content: &str) -> String {
     registry.push_artifact(repository, "latest", &[("a.yaml", content)]).await.unwrap()
 }
 
@@ -21,7 +16,7 @@ async fn signed(registry: &Registry, repository: &str, digest: &str, key: &Cosig
     registry.push_cosign(repository, digest, &[key.sign(digest).unwrap()]).await.unwrap();
 }
 
-async fn bundled(registry: &Registry, repository: &str, digest: &str, bundle: &str) {
+pub async fn bundled(registry: &Registry, repository: &str, digest: &str, bundle: &str) {
     registry.attach(repository, digest, BUNDLE, BUNDLE, bundle.as_bytes()).await.unwrap();
 }
 
@@ -33,12 +28,12 @@ fn by(secret: &str) -> Value {
     json!({"verify": {"provider": "cosign", "secretRef": {"name": secret}}})
 }
 
-async fn verified(world: &World, name: &str) -> Option<(String, String, String)> {
+pub async fn verified(world: &World, name: &str) -> Option<(String, String, String)> {
     let object = world.api(OCI).await.get(name).await.unwrap();
     condition(&object, "SourceVerified").map(|found| (found.status, found.reason, found.message))
 }
 
-fn good(digest: &str) -> Option<(String, String, String)> {
+pub fn good(digest: &str) -> Option<(String, String, String)> {
     let message = format!("verified signature of revision latest@{digest}");
     Some(("True".into(), "Succeeded".into(), message))
 }
@@ -124,55 +119,4 @@ async fn a_tag_that_moves_to_something_unsigned_and_keys_that_change() {
     world.secret("keys", "Opaque", json!({"a.pub": key().public_pem()})).await;
     touch_requested_at(&world.api(OCI).await, "app").await.unwrap();
     assert_eq!(world.failure(OCI, "app").await.0, "VerificationError");
-}
-
-#[tokio::test]
-async fn keyless_with_a_root_of_our_own() {
-    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
-    let sigstore = Sigstore::create().unwrap();
-    let old = pushed(&registry, "old", "a: 1\n").await;
-    registry.push_cosign("old", &old, &[sigstore.sign(&old, DEV, ISSUER).unwrap()]).await.unwrap();
-    let new = pushed(&registry, "new", "a: 2\n").await;
-    let bundle = sigstore.bundle(&new, DEV, ISSUER).unwrap().to_string();
-    bundled(&registry, "new", &new, &bundle).await;
-    world.secret("root", "Opaque", json!({"trusted_root.json": sigstore.trusted_root().to_string()})).await;
-    let keyless = |issuer: &str| {
-        json!({"verify": {
-            "provider": "cosign", "trustedRootSecretRef": {"name": "root"},
-            "matchOIDCIdentity": [{"issuer": issuer, "subject": "^dev@example.com$"}],
-        }})
-    };
-    world.oci("old", &registry.url("old"), keyless("^https://accounts.example.com$")).await;
-    world.oci("new", &registry.url("new"), keyless("^https://accounts.example.com$")).await;
-    world.oci("stranger", &registry.url("new"), keyless("^https://token.actions")).await;
-    let anyone = json!({"verify": {"provider": "cosign", "trustedRootSecretRef": {"name": "root"}}});
-    world.oci("anyone", &registry.url("new"), anyone).await;
-    for (name, digest) in [("old", &old), ("new", &new), ("anyone", &new)] {
-        world.ready(OCI, name).await;
-        assert_eq!(verified(&world, name).await, good(digest), "{name}");
-    }
-    let (reason, message) = world.failure(OCI, "stranger").await;
-    assert_eq!(reason, "VerificationError");
-    assert_eq!(
-        message,
-        format!(
-            "failed to verify the signature using provider 'cosign keyless': no matching signatures: none of the expected \
-             identities matched what was in the certificate, got subjects [{DEV}] with issuer {ISSUER}"
-        )
-    );
-    assert!(warned(&world, "anyone").await.contains("a signature of any identity is accepted"));
-}
-
-/// The message of the warning about an object.
-async fn warned(world: &World, name: &str) -> String {
-    let events = world.plane.api("v1", "Event", &world.namespace).await.unwrap();
-    eventually("a warning", DEADLINE, || async {
-        let list = events.list(&kube::api::ListParams::default()).await.ok()?;
-        let about = |event: &&DynamicObject| {
-            event.data["involvedObject"]["name"] == name && event.data["type"] == "Warning"
-        };
-        Some(list.items.iter().find(about)?.data["message"].as_str()?.to_owned())
-    })
-    .await
-    .unwrap()
 }

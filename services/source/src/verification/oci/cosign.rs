@@ -1,7 +1,7 @@
 //! Cosign: bundles that refer to the artifact, else the signatures that versions before 3 put beside it (SRC-OCI-25).
 
-use super::{NamedSecret, OciTrust, Unverified, Verdict};
-use crate::storage::Storage;
+use super::trust::{NamedSecret, OciTrust};
+use super::{OciVerifier, Unverified, Verdict, log};
 use std::sync::Arc;
 use weir_artifact::Digest;
 use weir_oci::{Error, Registry};
@@ -13,17 +13,19 @@ use weir_verify::cosign::{
 const TRUSTED_ROOT_KEY: &str = "trusted_root.json";
 /// Bundles of one artifact that are looked at; each is fetched on its own. Builds attach a handful.
 const MAX_BUNDLES: usize = 50;
+/// Signatures of one artifact that are looked up in a transparency log; who signs today brings its word along.
+const MAX_LOOKED_UP: usize = 5;
 
 /// Looks for a good signature.
 pub(super) async fn verify(
+    verifier: &OciVerifier,
     trust: &OciTrust,
     registry: &mut Registry,
     reference: &str,
     digest: &Digest,
-    storage: &Storage,
 ) -> Result<Verdict, Unverified> {
     let read = Arc::new(read(trust).map_err(Unverified::Trust)?);
-    let judge = Judge { trust: read, digest: digest.to_string(), storage };
+    let judge = Judge { verifier, trust: read, digest: digest.to_string() };
     match judge.any_is_good(registry, digest).await.map_err(Unverified::Signature)? {
         Ok(()) => Ok(Verdict::Verified),
         Err(causes) => {
@@ -40,9 +42,9 @@ pub(super) async fn verify(
 }
 
 struct Judge<'a> {
+    verifier: &'a OciVerifier,
     trust: Arc<Trust>,
     digest: String,
-    storage: &'a Storage,
 }
 
 impl Judge<'_> {
@@ -67,6 +69,7 @@ impl Judge<'_> {
             if let (true, Some(error)) = (signatures.is_empty(), unlisted) {
                 return Err(error.to_string());
             }
+            let signatures = self.logged(signatures, registry, &mut causes).await;
             if self.is_good(signatures, &mut causes).await? {
                 return Ok(Ok(()));
             }
@@ -74,11 +77,43 @@ impl Judge<'_> {
         Ok(Err(causes))
     }
 
+    /// The signatures that can be judged: with certificates, those of which a log knows, or for which one is not asked.
+    async fn logged(
+        &self,
+        signatures: Vec<SimpleSigning>,
+        registry: &Registry,
+        causes: &mut Vec<String>,
+    ) -> Vec<Signature> {
+        let Trust::Keyless(keyless) = &*self.trust else {
+            return signatures.into_iter().map(Signature::Simple).collect();
+        };
+        let (mut logged, mut asked) = (Vec::new(), 0);
+        for signature in signatures {
+            let known = match signature.log_query() {
+                None => Ok(signature),
+                Some(_) if asked == MAX_LOOKED_UP => Err(format!(
+                    "more than {MAX_LOOKED_UP} signatures come without the word of a transparency log"
+                )),
+                Some(query) => {
+                    asked += 1;
+                    let answer = log::ask(query, keyless.log_url(), &self.verifier.clients, registry).await;
+                    answer.and_then(|answer| signature.with_log_answer(&answer))
+                }
+            };
+            match known {
+                Ok(signature) => logged.push(Signature::Simple(signature)),
+                Err(cause) if causes.contains(&cause) => {}
+                Err(cause) => causes.push(cause),
+            }
+        }
+        logged
+    }
+
     /// Judges signatures where computing does not keep others waiting, and notes what is wrong with them.
     async fn is_good(&self, signatures: Vec<Signature>, causes: &mut Vec<String>) -> Result<bool, String> {
         let (trust, digest) = (self.trust.clone(), self.digest.clone());
         let judge = move || trust.verify(Subject { digest: &digest }, &signatures);
-        match self.storage.blocking(judge).await.map_err(|error| error.to_string())? {
+        match self.verifier.storage.blocking(judge).await.map_err(|error| error.to_string())? {
             Ok(()) => return Ok(true),
             Err(CosignError::NoSignatures) => {}
             Err(CosignError::NoMatch { causes: more }) => {
@@ -124,12 +159,11 @@ async fn bundles(registry: &mut Registry, digest: &Digest) -> (Vec<Digest>, Opti
 }
 
 /// The signatures that cosign before its third version put beside a digest.
-async fn simple(registry: &mut Registry, digest: &Digest) -> Result<Vec<Signature>, Error> {
+async fn simple(registry: &mut Registry, digest: &Digest) -> Result<Vec<SimpleSigning>, Error> {
     let Some(manifest) = registry.cosign_signatures(digest).await? else { return Ok(Vec::new()) };
     let layers = registry.attachments(&manifest, MAX_SIGNATURE_BYTES as u64).await?;
     let layers = layers.into_iter().filter(|layer| layer.media_type == SIMPLE_SIGNING_TYPE);
     Ok(layers
         .map(|layer| SimpleSigning { payload: layer.content.to_vec(), annotations: layer.annotations })
-        .map(Signature::Simple)
         .collect())
 }

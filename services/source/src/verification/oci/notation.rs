@@ -1,6 +1,7 @@
 //! Notation: signatures that refer to the artifact, judged by the trust policy of a Secret (SRC-OCI-26).
 
-use super::{NamedSecret, OciTrust, Unverified, Verdict};
+use super::trust::{NamedSecret, OciTrust};
+use super::{Unverified, Verdict};
 use crate::storage::Storage;
 use jiff::Timestamp;
 use std::sync::Arc;

@@ -1,0 +1,75 @@
+//! How an artifact has to be signed, as an object and its Secrets say.
+
+use super::COSIGN;
+use crate::secrets::{SecretData, Secrets, shown};
+use crate::verification::evidence;
+use weir_api::source::OciRepositoryVerification;
+use weir_artifact::Digest;
+use weir_runtime::ObjectKey;
+
+/// The specification with the content of its Secrets.
+pub(super) struct OciTrust {
+    pub(super) spec: OciRepositoryVerification,
+    /// The Secret of keys or of trust policy and certificates.
+    pub(super) secret: Option<NamedSecret>,
+    /// The Secret of the trusted root.
+    pub(super) root: Option<NamedSecret>,
+}
+
+/// A Secret's data and how it is called in messages.
+pub(super) struct NamedSecret {
+    pub(super) place: String,
+    pub(super) data: SecretData,
+}
+
+impl OciTrust {
+    /// Reads the Secrets of a specification.
+    ///
+    /// # Errors
+    /// When one of them is not there; the whole sentence for the condition.
+    pub(super) async fn read(
+        secrets: &Secrets,
+        object: &ObjectKey,
+        spec: &OciRepositoryVerification,
+    ) -> Result<OciTrust, String> {
+        let mut trust = OciTrust { spec: spec.clone(), secret: None, root: None };
+        if let Some(reference) = &spec.secret_ref {
+            let read = secrets.secret(&object.namespace, &reference.name).await;
+            let data = read.map_err(|error| trust.failed(error))?;
+            trust.secret = Some(NamedSecret { place: shown(object, &reference.name), data });
+        }
+        if let Some(reference) = &spec.trusted_root_secret_ref {
+            let place = shown(object, &reference.name);
+            let read = secrets.secret(&object.namespace, &reference.name).await;
+            let data = read.map_err(|error| {
+                trust.failed(format!("failed to read trusted root from secret '{place}': {error}"))
+            })?;
+            trust.root = Some(NamedSecret { place, data });
+        }
+        Ok(trust)
+    }
+
+    /// All that a verdict about an artifact depends on.
+    pub(super) fn evidence(&self, artifact: &str, generation: i64) -> Digest {
+        let spec = serde_json::to_vec(&self.spec).unwrap_or_default();
+        let generation = generation.to_be_bytes();
+        let contents = [&self.secret, &self.root].into_iter().flatten().flat_map(|secret| &secret.data);
+        let contents = contents.flat_map(|(key, value)| [key.as_bytes(), value.as_slice()]);
+        evidence([artifact.as_bytes(), &generation, &spec].into_iter().chain(contents))
+    }
+
+    /// Whether anyone at all may have signed: keyless, and no identity is asked for (source.md 20, line 28).
+    pub(super) fn takes_anyone(&self) -> bool {
+        self.is_keyless() && self.spec.match_oidc_identity.is_empty()
+    }
+
+    pub(super) fn is_keyless(&self) -> bool {
+        self.spec.provider == COSIGN && self.spec.secret_ref.is_none()
+    }
+
+    /// The sentence for the condition.
+    pub(super) fn failed(&self, error: impl std::fmt::Display) -> String {
+        let provider = if self.is_keyless() { "cosign keyless" } else { &self.spec.provider };
+        format!("failed to verify the signature using provider '{provider}': {error}")
+    }
+}
