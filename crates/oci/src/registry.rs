@@ -38,7 +38,7 @@ const DIGEST_HEADER: &str = "docker-content-digest";
 /// How a registry is to be used.
 #[derive(Debug, Clone)]
 pub struct RegistryOptions {
-    /// Plain HTTP is allowed, and without a certificate authority of its own any certificate (SRC-OCI-20).
+    /// Plain HTTP is allowed, where HTTPS gets no answer. Certificates are checked all the same.
     pub insecure: bool,
     /// Who we are.
     pub credentials: RegistryCredentials,
@@ -87,8 +87,6 @@ impl Registries {
         let mut profile = options.http.clone();
         // Digests are of bytes as they are stored.
         profile.keep_encoding = true;
-        profile.accept_invalid_certificates =
-            options.insecure && profile.ca.is_none() && profile.identity.is_none();
         Ok(Registry {
             client: self.clients.get(&profile)?,
             endpoints: self.endpoints.clone(),

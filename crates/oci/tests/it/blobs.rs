@@ -67,6 +67,7 @@ async fn blob(
     }
 }
 
+/// SRC-SCK-7: where a registry sends for a layer, its password does not go.
 #[tokio::test]
 async fn credentials_stay_with_their_registry() {
     let elsewhere = Seen::default();

@@ -119,6 +119,7 @@ async fn read(address: &str, name: &str) -> Result<usize, Error> {
     Ok(count)
 }
 
+/// SRC-SCK-5.
 #[tokio::test]
 async fn layers_that_are_not_what_they_should_be() {
     let (address, _tasks) = serve(Behaviour::default()).await;
@@ -127,6 +128,7 @@ async fn layers_that_are_not_what_they_should_be() {
     assert!(matches!(read(&address, "other").await, Err(Error::DigestMismatch { .. })));
 }
 
+/// SRC-SCK-5.
 #[tokio::test]
 async fn manifests_that_are_not_what_they_should_be() {
     let (address, _tasks) = serve(Behaviour::default()).await;
@@ -165,6 +167,7 @@ async fn failures_that_pass() {
     assert!(error.to_string().contains("unexpected status code 503"), "{error}");
 }
 
+/// SRC-SCK-7, DEP-OCI-5.
 #[tokio::test]
 async fn passwords_are_not_sent_just_anywhere() {
     let behaviour = Behaviour { realm: Some("http://evil.example.com/token".into()), ..Behaviour::default() };

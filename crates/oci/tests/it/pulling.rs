@@ -3,8 +3,8 @@
 use crate::{insecure, open};
 use weir_artifact::{Algorithm, Digest, Limits, Untar};
 use weir_auth::RegistryCredentials;
-use weir_oci::RegistryOptions;
-use weir_testkit::Registry;
+use weir_oci::{Profile, RegistryOptions};
+use weir_testkit::{Identity, Registry, TlsFront};
 
 #[tokio::test]
 async fn tag_to_files() {
@@ -70,6 +70,20 @@ async fn credentials() {
         let error = open(registry.address(), "app", options(wrong)).resolve("v1").await.unwrap_err();
         assert!(error.to_string().contains("UNAUTHORIZED: authentication required"), "{error}");
     }
+}
+
+/// SRC-SCK-8: what allows plain HTTP does not allow any certificate.
+#[tokio::test]
+async fn certificates_are_checked_of_insecure_registries_too() {
+    let registry = Registry::start().await.unwrap();
+    registry.push_artifact("app", "v1", &[("a.yaml", "a")]).await.unwrap();
+    let identity = Identity::for_names(&[]).unwrap();
+    let tls = TlsFront::start(&identity, registry.address().parse().unwrap()).await.unwrap();
+    let host = format!("localhost:{}", tls.address().port());
+    let error = open(&host, "app", insecure()).resolve("v1").await.unwrap_err();
+    assert!(error.to_string().contains("certificate signed by unknown authority"), "{error}");
+    let http = Profile { accept_invalid_certificates: true, ..Profile::default() };
+    open(&host, "app", RegistryOptions { http, ..insecure() }).resolve("v1").await.unwrap();
 }
 
 #[tokio::test]

@@ -84,13 +84,15 @@ impl OciReconciler {
         })
     }
 
+    /// How the registry is reached. This is the one kind whose `insecure` lets any certificate pass, unless it names
+    /// authorities (SRC-OCI-20).
     async fn transport(&self, attempt: &Attempt<'_, OciRepository>) -> Result<Profile, Failure> {
         let (spec, key) = (&attempt.object.spec, attempt.key());
         let mut profile = match &spec.cert_secret_ref {
             Some(reference) => secrets::tls(&self.secrets, key, &reference.name)
                 .await
                 .map_err(|error| transport_failure(&spec.url, &error))?,
-            None => Profile::default(),
+            None => Profile { accept_invalid_certificates: spec.insecure, ..Profile::default() },
         };
         if let Some(reference) = &spec.proxy_secret_ref {
             let proxy = secrets::proxy(&self.secrets, key, &reference.name).await.map_err(|error| {

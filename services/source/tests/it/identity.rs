@@ -1,5 +1,5 @@
 //! Whom objects are when they log in to a cloud: a ServiceAccount of their own namespace, for every kind (SRC-CLD-2,
-//! SRC-CLD-3, SRC-SCK-14, DEV 9). The account without annotations is refused before any cloud is asked, by name.
+//! SRC-CLD-3, SRC-SCK-14, DEV 9, C1). The account without annotations is refused before any cloud is asked, by name.
 
 use rstest::rstest;
 use serde_json::{Value, json};

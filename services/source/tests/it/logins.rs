@@ -1,7 +1,7 @@
 //! Providers of logins: what is refused before anyone is asked, and certificates and proxies on the way to a registry.
 
 use serde_json::json;
-use weir_testkit::{Identity, Proxy, Registry, TlsFront};
+use weir_testkit::{Identity, Registry, TlsFront};
 
 use crate::bucket::stand_in::StandIn;
 use crate::chart_server::ChartServer;
@@ -56,29 +56,7 @@ async fn refused_without_asking() {
     assert!(!world.controller.log_tail().contains("hunter2"));
 }
 
-#[tokio::test]
-async fn a_proxy_of_the_object() {
-    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
-    registry.push_artifact("app", "latest", &[("a.yaml", "a")]).await.unwrap();
-    let address = registry.address().parse().unwrap();
-    let proxy = Proxy::start_with_password(&[("registry.example.com:80", address)], "user", "hunter2").await;
-    let proxy = proxy.unwrap();
-    let url = "oci://registry.example.com/app";
-    for (name, scheme, password) in
-        [("http", "http", "hunter2"), ("socks", "socks5", "hunter2"), ("wrong", "http", "no")]
-    {
-        let place = format!("{scheme}://{}", proxy.address());
-        let data = json!({"address": place, "username": "user", "password": password});
-        world.secret(name, "Opaque", data).await;
-        world.oci(name, url, json!({"proxySecretRef": {"name": name}})).await;
-    }
-    world.ready(OCI, "http").await;
-    world.ready(OCI, "socks").await;
-    let (reason, message) = world.failure(OCI, "wrong").await;
-    assert_eq!(reason, "OCIArtifactPullFailed", "{message}");
-    assert!(!message.contains("hunter2") && !world.controller.log_tail().contains("hunter2"), "{message}");
-}
-
+/// SRC-SCK-8, B7: whose certificates are believed, and that only an `OCIRepository` can do without.
 #[tokio::test]
 async fn authorities_of_the_object() {
     let (world, registry) = (World::start().await, Registry::start().await.unwrap());
@@ -104,6 +82,12 @@ async fn authorities_of_the_object() {
     }
     world.oci("unknown", &url, json!({"insecure": false})).await;
     world.oci("insecure", &url, json!({})).await;
+    world.oci("insecure-wrong", &url, json!({"certSecretRef": {"name": "wrong"}})).await;
+    let charts = json!({"url": url.trim_end_matches("/app"), "type": "oci", "insecure": true});
+    world.apply(HELM, "insecure", charts).await;
+    let source = json!({"kind": HELM, "name": "insecure"});
+    let chart = json!({"chart": "app", "version": "1.0.0", "interval": "1h", "sourceRef": source});
+    world.apply("HelmChart", "insecure", chart).await;
     world.ready(OCI, "right").await;
     world.ready(OCI, "insecure").await;
     world.ready(OCI, "client").await;
@@ -111,6 +95,7 @@ async fn authorities_of_the_object() {
     for (name, reason, part) in [
         ("wrong", "OCIArtifactPullFailed", unknown),
         ("unknown", "OCIArtifactPullFailed", unknown),
+        ("insecure-wrong", "OCIArtifactPullFailed", unknown),
         ("stranger", "OCIArtifactPullFailed", "remote error: tls: "),
         ("none", "AuthenticationFailed", "failed to parse CA certificate"),
     ] {
@@ -118,6 +103,8 @@ async fn authorities_of_the_object() {
         assert_eq!(found, reason, "{name}: {message}");
         assert!(message.contains(part), "{name}: {message}");
     }
+    let (_, message) = world.failure("HelmChart", "insecure").await;
+    assert!(message.contains(unknown), "{message}");
 }
 
 /// B7 for chart repositories and S3.

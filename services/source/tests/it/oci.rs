@@ -1,4 +1,4 @@
-//! `OCIRepository` from object to artifact, and what stops it.
+//! `OCIRepository` from object to artifact, and what stops it (A12; its pull Secrets and charts are in `oci_history`).
 
 use serde_json::json;
 use weir_testkit::{Registry, touch_requested_at};

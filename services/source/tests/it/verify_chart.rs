@@ -1,4 +1,4 @@
-//! Signatures of charts in a real registry (SRC-CHT-10, deviation 8).
+//! Signatures of charts in a real registry (SRC-CHT-10, DEV 8, B3).
 
 use kube::core::DynamicObject;
 use serde_json::{Value, json};

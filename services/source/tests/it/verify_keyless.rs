@@ -1,4 +1,4 @@
-//! Keyless signatures of artifacts: certificates and logs of a Sigstore instance of our own (SRC-OCI-24, SRC-OCI-25).
+//! Keyless signatures of artifacts: certificates and logs of a Sigstore instance of our own (SRC-OCI-24, SRC-OCI-25, B3, C2).
 
 use std::sync::Arc;
 

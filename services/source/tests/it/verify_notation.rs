@@ -1,4 +1,4 @@
-//! Notation's signatures of artifacts in a real registry (SRC-OCI-26).
+//! Notation's signatures of artifacts in a real registry (SRC-OCI-26, C2).
 
 use serde_json::{Value, json};
 use weir_testkit::{NotationCertificate, NotationSigner, Registry, condition};

@@ -1,7 +1,7 @@
-//! Cosign's signatures of artifacts in a real registry (SRC-OCI-22…25, SRC-SCK-5).
+//! Cosign's signatures of artifacts in a real registry (SRC-OCI-22…25, SRC-SCK-4, SRC-SCK-5, B3).
 
 use serde_json::{Value, json};
-use weir_testkit::{CosignAlgorithm, CosignKey, Registry, condition, touch_requested_at};
+use weir_testkit::{CosignAlgorithm, CosignKey, FaultProxy, Registry, condition, touch_requested_at};
 
 use crate::world::{World, files};
 
@@ -119,4 +119,28 @@ async fn a_tag_that_moves_to_something_unsigned_and_keys_that_change() {
     world.secret("keys", "Opaque", json!({"a.pub": key().public_pem()})).await;
     touch_requested_at(&world.api(OCI).await, "app").await.unwrap();
     assert_eq!(world.failure(OCI, "app").await.0, "VerificationError");
+}
+
+/// SRC-SCK-5: the tag is looked at once. What it stood for then is checked and pulled by digest, so that a tag that moves
+/// meanwhile has no effect.
+#[tokio::test]
+async fn after_the_first_look_everything_is_asked_for_by_digest() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let ours = key();
+    let digest = pushed(&registry, "app", "a: 1\n").await;
+    signed(&registry, "app", &digest, &ours).await;
+    world.secret("keys", "Opaque", json!({"a.pub": ours.public_pem()})).await;
+    let proxy = FaultProxy::http(registry.address()).await.unwrap();
+    world.oci("app", &proxy.url(&registry.url("app")), by("keys")).await;
+    world.ready(OCI, "app").await;
+    let asked = proxy.requests();
+    let (by_tag, others): (Vec<&String>, Vec<&String>) = asked
+        .iter()
+        .filter(|line| line.contains("/v2/app/"))
+        .partition(|line| line.contains("/manifests/latest "));
+    assert_eq!(by_tag.len(), 1, "{asked:?}");
+    let hex = digest.trim_start_matches("sha256:");
+    assert!(others.iter().all(|line| line.contains("sha256")), "{asked:?}");
+    // Referrers, signature and manifest are those of the digest that was seen.
+    assert!(others.iter().filter(|line| line.contains(hex)).count() >= 3, "{asked:?}");
 }
