@@ -104,7 +104,10 @@ impl Loader {
         let path = folder.join(&url.path)?;
         let root = match build.files.resolve(&path) {
             Ok((root, FileKind::Directory)) => root,
-            Ok((file, FileKind::File)) => return Err(RemoteError::IsFile { path, file }.into()),
+            Ok((file, FileKind::File)) => {
+                let file = file.file_name().to_owned();
+                return Err(RemoteError::IsFile { path, file }.into());
+            }
             Err(FsError::Escapes { .. }) => {
                 return Err(RemoteError::OutsideRepository { path, repository: folder }.into());
             }

@@ -114,8 +114,8 @@ pub enum RemoteError {
     IsFile {
         /// The path as the URL has it.
         path: RelPath,
-        /// The file, links resolved.
-        file: RelPath,
+        /// The name of the file.
+        file: String,
     },
     /// A base that leads out of the repository that names it (KZ-304).
     #[error(

@@ -82,7 +82,11 @@ impl Remote for Fetcher {
         let name = url.reference.as_deref().unwrap_or("HEAD");
         let failed = |error: weir_git::Error| match error {
             weir_git::Error::Deadline => FetchError::Timeout { url: url.repository.clone(), limit: time },
-            error => FetchError::Failed(format!("failed to fetch '{}' at '{name}': {error}", url.repository)),
+            error => {
+                let text = format!("failed to fetch '{}' at '{name}': {error}", url.repository);
+                // Some servers refuse without a word.
+                FetchError::Failed(text.trim_end_matches(": ").to_owned())
+            }
         };
         let reference = Reference::Short(name.to_owned());
         let tree = self.within(&url.repository, self.left(), async {

@@ -202,7 +202,7 @@ fn files_of_every_field_may_be_urls(#[case] kustomization: &str, #[case] wanted:
 )]
 #[case::a_file(
     "resources: ['git::https://git.example.com/org/repo//plain']\n",
-    "': '/.remote-bases/1/plain' refers to file '/.remote-bases/1/plain'; expecting directory"
+    "': '/.remote-bases/1/plain' refers to file 'plain'; expecting directory"
 )]
 #[case::exits(
     "resources: ['ssh://git.example.com/a/b.git//x/../../y']\n",

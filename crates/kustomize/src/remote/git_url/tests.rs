@@ -93,3 +93,14 @@ fn queries_say_what_and_how(
     assert_eq!((url.reference.as_deref(), url.timeout, url.submodules), (reference, timeout, submodules));
     assert_eq!((url.repository.as_str(), url.path.as_str()), ("https://git.example.com/org/repo", "base"));
 }
+
+proptest::proptest! {
+    /// Nothing makes the reader panic, and no directory leaves its repository.
+    #[test]
+    fn any_text_is_read(text in "(git::)?(https?://|ssh://|file://|[a-z]@|github.com[/:])?([a-z.:@%é]{0,4}|/|//|_git/|\\.git|\\.\\./|\\?|ref=|&|;|timeout=9){0,12}") {
+        if let Ok(url) = GitUrl::parse(&text) {
+            proptest::prop_assert!(!url.repository.is_empty() && !url.timeout.is_zero());
+            proptest::prop_assert!(crate::RelPath::new(&url.path).is_ok(), "{:?}", url);
+        }
+    }
+}
