@@ -20,6 +20,7 @@ fn package(content: &[u8]) -> Vec<u8> {
     for (name, text) in NAMES.iter().zip(content.split(|byte| *byte == 0xff)) {
         let mut header = tar::Header::new_gnu();
         header.set_size(text.len() as u64);
+        header.set_mode(0o644);
         tar.append_data(&mut header, name, text).unwrap();
     }
     tar.into_inner().unwrap().finish().unwrap()
