@@ -42,7 +42,7 @@ impl BucketReconciler {
         let fill = move |out: &mut dyn Write| {
             archive::write(&DirectoryTree::open_path(directory.path())?, &|_, _| true, out)
         };
-        let stored = self.storage.put(new, digest.to_string(), attempt.run.now, fill).await;
+        let stored = attempt.put(&self.storage, new, digest.to_string(), fill).await;
         let artifact = stored.map_err(|error| Failure::storage(&error))?;
         let ignore = attempt.object.spec.ignore.clone();
         let status = attempt.object.status.get_or_insert_default();

@@ -72,11 +72,11 @@ impl GitReconciler {
         let fill = move |out: &mut dyn io::Write| {
             let parts = pack_after(&whole, ignore.as_deref(), previous.as_ref(), out)
                 .inspect_err(|error| distrust(&checkout, error))?;
-            // Nobody listens when the run was made obsolete.
+            // Nobody listens when the service ends.
             let _ = tell.send(parts);
             Ok(())
         };
-        let stored = self.storage.put(new, revision.to_string(), attempt.run.now, fill).await;
+        let stored = attempt.put(&self.storage, new, revision.to_string(), fill).await;
         let artifact = stored.map_err(|error| Failure::storage(&error))?;
         if let Ok(parts) = told.await {
             self.packed.keep(attempt.key(), &artifact, parts);

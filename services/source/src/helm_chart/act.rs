@@ -36,7 +36,7 @@ impl HelmChartReconciler {
                 let new = NewArtifact { at, file, link: Some(LINK) };
                 let package = package.unwrap_or_default();
                 let write = move |out: &mut dyn Write| out.write_all(&package);
-                let stored = self.storage.put(new, version, attempt.run.now, write).await;
+                let stored = attempt.put(&self.storage, new, version, write).await;
                 attempt.object.status.get_or_insert_default().url = link;
                 stored.map_err(|error| Failure::storage(&error))?
             }

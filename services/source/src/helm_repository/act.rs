@@ -30,7 +30,7 @@ impl HelmRepositoryReconciler {
         let link = self.storage.url(&at, LINK);
         let new = NewArtifact { at, file, link: Some(LINK) };
         let copy = move |out: &mut dyn Write| io::copy(&mut index, out).map(drop);
-        let artifact = self.storage.put(new, revision, attempt.run.now, copy).await;
+        let artifact = attempt.put(&self.storage, new, revision, copy).await;
         let artifact = artifact.map_err(|error| Failure::storage(&error))?;
         attempt.object.status.get_or_insert_default().url = link;
         let message = decide::stored_event(&artifact, &attempt.object.spec.url);

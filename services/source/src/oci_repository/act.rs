@@ -37,7 +37,7 @@ impl OciReconciler {
         let latest = self.storage.url(&at, LATEST);
         let new = NewArtifact { at, file: format!("{}.tar.gz", target.digest), link: Some(LATEST) };
         let ignore = attempt.object.spec.ignore.clone();
-        let mut artifact = self.store(new, revision, attempt.run.now, content, operation, ignore).await?;
+        let mut artifact = self.store(attempt, new, revision, content, operation, ignore).await?;
         artifact.metadata = manifest.annotations;
         let spec = &attempt.object.spec;
         let status = attempt.object.status.get_or_insert_default();
@@ -50,9 +50,9 @@ impl OciReconciler {
 
     async fn store(
         &self,
+        attempt: &Attempt<'_, OciRepository>,
         new: NewArtifact,
         revision: String,
-        now: jiff::Timestamp,
         mut content: SpooledTempFile,
         operation: Operation,
         ignore: Option<String>,
@@ -60,7 +60,7 @@ impl OciReconciler {
         let stored = match operation {
             Operation::Copy => {
                 let copy = move |out: &mut dyn Write| io::copy(&mut content, out).map(drop);
-                self.storage.put(new, revision, now, copy).await
+                attempt.put(&self.storage, new, revision, copy).await
             }
             Operation::Extract => {
                 let limits = self.storage.limits();
@@ -69,7 +69,7 @@ impl OciReconciler {
                 let pack = move |out: &mut dyn Write| {
                     pack(&DirectoryTree::open_path(directory.path())?, ignore.as_deref(), out)
                 };
-                self.storage.put(new, revision, now, pack).await
+                attempt.put(&self.storage, new, revision, pack).await
             }
         };
         stored.map_err(|error| Failure::storage(&error))

@@ -1,9 +1,13 @@
 //! The frame of a run, the same for every kind: look into the store, let the kind do its work, report.
 
 use super::{Failure, Report, Source, Success, known_artifact, progress};
-use crate::storage::{Found, Storage};
+use crate::storage::{Found, NewArtifact, Storage};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use weir_api::condition_type::SOURCE_VERIFIED;
 use weir_api::{Artifact, reason};
+use weir_artifact::StoreError;
 use weir_runtime::condition::{self, Status};
 use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Run};
 
@@ -19,6 +23,8 @@ pub(crate) struct Attempt<'a, S> {
     collected: usize,
     progress: String,
     remarks: Vec<EventDraft>,
+    /// Whether the files of the object may have changed.
+    storing: Arc<AtomicBool>,
 }
 
 impl<'a, S: Source> Attempt<'a, S> {
@@ -36,7 +42,25 @@ impl<'a, S: Source> Attempt<'a, S> {
             Found::Missing | Found::Broken { .. } => run.retract(object.clone(), &progress),
             Found::Nothing | Found::Whole => run.phase(&progress, &progress),
         }
-        Attempt { run, object, known, found, collected, progress, remarks: Vec::new() }
+        let storing = Arc::default();
+        Attempt { run, object, known, found, collected, progress, remarks: Vec::new(), storing }
+    }
+
+    /// Whether the files of the object may have changed in this run.
+    pub(super) fn storing(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.storing)
+    }
+
+    /// Stores an artifact, see [`Storage::put`].
+    pub(crate) async fn put(
+        &self,
+        storage: &Storage,
+        new: NewArtifact,
+        revision: String,
+        fill: impl FnOnce(&mut dyn io::Write) -> io::Result<()> + Send + 'static,
+    ) -> Result<Artifact, StoreError> {
+        self.storing.store(true, Ordering::Relaxed);
+        storage.put(new, revision, self.run.now, fill).await
     }
 
     /// The object's name.

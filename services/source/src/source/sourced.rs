@@ -3,6 +3,8 @@
 use super::{Attempt, Failure, Source, Success, finalize, suspended};
 use crate::storage::Storage;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio_util::sync::CancellationToken;
 use weir_api::FluxObject;
 use weir_auth::Logins;
 use weir_runtime::{Finalized, ObjectKey, Outcome, Reconciler, Run};
@@ -58,7 +60,9 @@ impl<R: SourceReconciler> Reconciler for Sourced<R> {
 
     async fn reconcile(&self, run: Run<R::Object>) -> Outcome<R::Object> {
         let mut attempt = Attempt::begin(&self.storage, &run).await;
-        let result = run.cancel.run_until_cancelled(self.kind.bring_up_to_date(&mut attempt)).await;
+        let storing = attempt.storing();
+        let work = self.kind.bring_up_to_date(&mut attempt);
+        let result = unless_obsolete(work, &run.cancel, &storing).await;
         attempt.end(result, R::stored_message)
     }
 
@@ -74,5 +78,41 @@ impl<R: SourceReconciler> Reconciler for Sourced<R> {
     fn forget(&self, key: &ObjectKey) {
         self.logins.forget(R::Object::KIND, &key.namespace, &key.name);
         self.kind.forget(key);
+    }
+}
+
+/// What comes of `work`; none when the run is made obsolete before it begins to store. From then on it is brought to its
+/// end: a new file under the old name that no status tells of would pass for a forgery.
+async fn unless_obsolete<T>(
+    work: impl Future<Output = T>,
+    cancel: &CancellationToken,
+    storing: &AtomicBool,
+) -> Option<T> {
+    tokio::pin!(work);
+    tokio::select! {
+        biased;
+        result = &mut work => Some(result),
+        () = cancel.cancelled() => if storing.load(Ordering::Relaxed) { Some(work.await) } else { None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run is made obsolete while it works.
+    #[rstest::rstest]
+    #[case::before_it_stores(false, None)]
+    #[case::while_it_stores(true, Some(7))]
+    #[tokio::test]
+    async fn obsolete_runs(#[case] is_storing: bool, #[case] expected: Option<u8>) {
+        let (cancel, storing) = (CancellationToken::new(), AtomicBool::new(false));
+        let work = async {
+            storing.store(is_storing, Ordering::Relaxed);
+            cancel.cancel();
+            tokio::task::yield_now().await;
+            7
+        };
+        assert_eq!(unless_obsolete(work, &cancel, &storing).await, expected);
     }
 }
