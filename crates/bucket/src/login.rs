@@ -8,7 +8,7 @@ mod sts;
 pub use google::ServiceAccount;
 pub use microsoft::{Application, Proof, managed_identity};
 pub use reqwest::Client;
-pub use sts::{ldap, web_identity};
+pub use sts::ldap;
 
 use crate::error::Error;
 use crate::send::Sender;

@@ -1,4 +1,4 @@
-//! Security token services: MinIO's for users of a directory, Amazon's for workloads (DEP-CLD-2).
+//! The security token service of MinIO, for users of a directory (DEP-CLD-2). Amazon's is `weir-auth`'s to ask.
 
 use super::{MAX_SESSION_BYTES, Session};
 use crate::error::Error;
@@ -11,14 +11,14 @@ use serde::Deserialize;
 use std::time::{Duration, SystemTime};
 use url::Url;
 
-/// Version of the interface that both speak.
+/// Version of the interface, which is Amazon's.
 const VERSION: &str = "2011-06-15";
 /// Life of keys whose issuer does not say: the shortest that Amazon gives.
 const DEFAULT_LIFE: Duration = Duration::from_secs(15 * 60);
 
 #[derive(Deserialize)]
 struct Answer {
-    #[serde(rename = "AssumeRoleWithLDAPIdentityResult", alias = "AssumeRoleWithWebIdentityResult")]
+    #[serde(rename = "AssumeRoleWithLDAPIdentityResult")]
     result: Assumed,
 }
 
@@ -54,41 +54,11 @@ pub async fn ldap(
         ("LDAPUsername", user),
         ("LDAPPassword", password.expose_secret()),
     ];
-    assume(client, endpoint, &form, password.clone()).await
-}
-
-/// Keys of a role for the bearer of a token that the cluster gave it.
-///
-/// # Errors
-/// When the server cannot be asked or says no.
-pub async fn web_identity(
-    client: &Client,
-    endpoint: &Url,
-    role: &str,
-    session: &str,
-    token: &SecretString,
-) -> Result<Session<AccessKeys>, Error> {
-    let form = [
-        ("Action", "AssumeRoleWithWebIdentity"),
-        ("Version", VERSION),
-        ("RoleArn", role),
-        ("RoleSessionName", session),
-        ("WebIdentityToken", token.expose_secret()),
-    ];
-    assume(client, endpoint, &form, token.clone()).await
-}
-
-async fn assume(
-    client: &Client,
-    endpoint: &Url,
-    form: &[(&str, &str)],
-    secret: SecretString,
-) -> Result<Session<AccessKeys>, Error> {
     let make = || {
-        let request = client.post(endpoint.clone()).form(form).build();
+        let request = client.post(endpoint.clone()).form(&form).build();
         request.map_err(|error| Error::malformed("STS request", error.without_url()))
     };
-    let sender = Sender::new(client.clone(), vec![secret]);
+    let sender = Sender::new(client.clone(), vec![password.clone()]);
     let body = sender.body("STS answer", MAX_SESSION_BYTES, make).await?;
     let answer: Answer = xml::parse("STS answer", &body)
         .map_err(|_| Error::malformed("STS answer", "it holds no credentials"))?;

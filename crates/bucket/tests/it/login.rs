@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 use weir_bucket::Buckets;
-use weir_bucket::login::{Application, Proof, ServiceAccount, ldap, web_identity};
+use weir_bucket::login::{Application, Proof, ServiceAccount, ldap};
 use weir_http::Profile;
 
 /// A key with its certificate.
@@ -36,10 +36,8 @@ async fn serve() -> (String, JoinSet<()>) {
 type Fields = Form<HashMap<String, String>>;
 
 async fn sts(Form(form): Fields) -> Response {
-    let (action, who) = match form["Action"].as_str() {
-        "AssumeRoleWithLDAPIdentity" => ("AssumeRoleWithLDAPIdentity", &form["LDAPPassword"]),
-        _ => ("AssumeRoleWithWebIdentity", &form["WebIdentityToken"]),
-    };
+    let (action, who) = ("AssumeRoleWithLDAPIdentity", &form["LDAPPassword"]);
+    assert_eq!(form["Action"], action);
     if who != "hunter2" || form["Version"] != "2011-06-15" {
         let page = format!(
             "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no {who}</Message></Error></ErrorResponse>"
@@ -97,8 +95,6 @@ async fn security_token_services() {
         keys.credential.session_token.is_some()
             && keys.expires > SystemTime::now() + Duration::from_secs(3600)
     );
-    let role = "arn:aws:iam::1:role/x";
-    assert!(web_identity(&http(), &sts, role, "weir", &"hunter2".into()).await.is_ok());
     let error = ldap(&http(), &sts, "user", &"hunter3".into()).await.unwrap_err().to_string();
     assert!(!error.contains("hunter3"), "{error}");
 }

@@ -19,19 +19,21 @@ const POOL: &str = "projects/1/locations/global/workloadIdentityPools/pool/provi
 /// Most of a request of a test.
 const MAX_BODY: usize = 1 << 20;
 
+/// `Authorization` and body of each request.
+type Requests = Arc<Mutex<Vec<(String, String)>>>;
+
 pub struct Clouds {
     proxy: Proxy,
     ca: String,
     app_key: String,
-    /// `Authorization` and body of each request.
-    requests: Arc<Mutex<Vec<(String, String)>>>,
+    requests: Requests,
     _server: Server,
 }
 
 impl Clouds {
     pub async fn start(world: &World) -> Self {
         let identity = Identity::for_names(&HOSTS).unwrap();
-        let requests = Arc::<Mutex<Vec<(String, String)>>>::default();
+        let requests = Requests::default();
         let app = Router::new().fallback(answer).with_state(requests.clone());
         let server = Server::start(app, Some(&identity)).await.unwrap();
         let places = HOSTS.map(|host| format!("{host}:443"));
@@ -78,7 +80,7 @@ impl Clouds {
     }
 }
 
-async fn answer(State(requests): State<Arc<Mutex<Vec<(String, String)>>>>, request: Request) -> String {
+async fn answer(State(requests): State<Requests>, request: Request) -> String {
     let sent = request.headers().get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
     let body = axum::body::to_bytes(request.into_body(), MAX_BODY).await.unwrap();
     requests.lock().push((sent.unwrap_or_default(), String::from_utf8(body.to_vec()).unwrap()));
