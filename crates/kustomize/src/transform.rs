@@ -52,7 +52,7 @@ pub(crate) fn run(build: &Build<'_>, target: &Target, accumulated: &mut Accumula
 }
 
 impl Step {
-    pub(crate) fn run(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+    fn run(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
         self.transformer.apply(build, resources)?;
         if let Some(origin) = &self.origin {
             for resource in resources.contents_mut() {

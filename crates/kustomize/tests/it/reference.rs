@@ -297,3 +297,9 @@ fn regression_4_the_tag_without_a_name_says_nothing() {
     let text = built_from("", &map("data: {a: ! 1, b: ! true, c: ! \"1\"}\n")).unwrap();
     assert!(text.contains("  a: 1\n  b: true\n  c: \"1\"\n"), "{text}");
 }
+
+#[test]
+fn regression_4_validators_leave_no_trace_in_annotations() {
+    let validator = "buildMetadata: [transformerAnnotations]\nvalidators:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: v}\n  prefix: p-\n  fieldSpecs: [{path: data/none}]\n";
+    assert_eq!(built_from(validator, &map("")).unwrap(), map(""));
+}
