@@ -94,7 +94,8 @@ fn fleet() -> tempfile::TempDir {
             ("clusters/child.yaml", CHILD),
             ("clusters/config.yaml", CONFIG),
             ("clusters/broken.yaml", "kind: Nothing\n"),
-            ("child/kustomization.yaml", "resources: [map.yaml]\n"),
+            ("child/kustomization.yaml", "resources: [map.yaml, more]\n"),
+            ("child/more/kustomization.yaml", "resources: [../../apps/inner/secret.yml]\n"),
             ("child/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inner}\n"),
         ],
     );
@@ -135,7 +136,9 @@ async fn kustomizations_that_come_out_of_a_build_are_built() {
     let weir = Weir::default().in_folder(folder.path());
     let build = "build kustomization apps --path clusters --kustomization-file parent.yaml --dry-run";
     let commands = [
-        format!("{build} --ignore-paths broken.yaml -r --local-sources GitRepository/flux-system/fleet=."),
+        format!(
+            "{build} --ignore-paths broken.yaml,more/ -r --local-sources GitRepository/flux-system/fleet=."
+        ),
         format!(
             "{build} --ignore-paths broken.yaml,config.yaml -r --local-sources GitRepository/apps/fleet=."
         ),

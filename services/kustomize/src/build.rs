@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
+use weir_ignore::Matcher;
 use weir_kustomize::{FileSystem, MemoryFs, Options, ReadSet, RelPath, Remote, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
@@ -34,6 +35,8 @@ pub struct Input<F> {
     pub variables: Option<Result<Variables, variables::Error>>,
     /// Unset variables are errors (KS-ENV-20).
     pub is_strict: bool,
+    /// Files and directories that the kustomization file of the directory, or the one made for it, is not to name.
+    pub ignored: Matcher,
     /// What fetches remote bases; without it they are refused (KS-BLD-33, KS-BLD-34).
     pub remote: Option<Arc<dyn Remote>>,
 }
@@ -109,9 +112,9 @@ pub enum Error {
 /// # Errors
 /// The files, the spec or the variables do not make manifests; the text is what the condition will say.
 pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
-    let Input { files, directory, spec, variables, is_strict, remote } = input;
+    let Input { files, directory, spec, variables, is_strict, ignored, remote } = input;
     let fingerprint = document::fingerprint(&files, &directory, &spec)?;
-    let document = document::merged(&files, &directory, &spec)?;
+    let document = document::merged(&files, &directory, &spec, &ignored)?;
     let output = build_kustomization(&files, &directory, document, &options(&spec, remote))
         .map_err(|error| Error::Build(Box::new(error)))?;
     let mut manifests = Vec::with_capacity(output.resources.len());

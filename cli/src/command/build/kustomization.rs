@@ -50,7 +50,7 @@ pub(crate) struct Kustomization {
     /// File with the Kustomization; its spec counts instead of the one in the cluster.
     #[arg(long, value_name = "FILE")]
     kustomization_file: Option<PathBuf>,
-    /// Files to leave out where a kustomization file is made, in .gitignore format; may be given several times.
+    /// Files that the directory's kustomization file is not to name, in .gitignore format; may be given several times.
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     ignore_paths: Vec<String>,
     /// Fail when a variable without a default is not set.

@@ -60,7 +60,9 @@ fn combined(old: &Resource, mut made: Resource) -> Resource {
     }
     if made.behavior == Behavior::Merge {
         for section in ["data", "binaryData"] {
-            merge_section(old.node.get(section), &mut made.node, section);
+            if let Some(map) = made.node.as_map_mut() {
+                merge_into(old.node.get(section), map, section);
+            }
         }
         made.origin = old.origin.clone();
     } else if old.origin.is_some() && made.origin.is_none() {
@@ -79,20 +81,14 @@ fn combined(old: &Resource, mut made: Resource) -> Resource {
 fn merge_metadata(old: &Resource, made: &mut Resource, section: &str) {
     let Some(from) = old.node.at(&["metadata", section]) else { return };
     if let Some(metadata) = made.metadata_mut() {
-        merge_into(from, metadata, section);
-    }
-}
-
-fn merge_section(old: Option<&Node>, made: &mut Node, section: &str) {
-    if let (Some(from), Some(map)) = (old, made.as_map_mut()) {
-        merge_into(from, map, section);
+        merge_into(Some(from), metadata, section);
     }
 }
 
 /// Puts the entries of `from` under those that `parent.section` has. All values become strings; a section without
 /// entries goes.
-fn merge_into(from: &Node, parent: &mut Map, section: &str) {
-    let from = from.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();
+fn merge_into(from: Option<&Node>, parent: &mut Map, section: &str) {
+    let from = from.and_then(Node::as_map).map(|map| map.entries.as_slice()).unwrap_or_default();
     let Some(into) = parent.get_or_insert_with(section, Node::map).and_then(Node::as_map_mut) else { return };
     let old: Vec<Entry> = {
         let present = into.index();

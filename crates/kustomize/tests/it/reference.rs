@@ -303,3 +303,10 @@ fn regression_4_validators_leave_no_trace_in_annotations() {
     let validator = "buildMetadata: [transformerAnnotations]\nvalidators:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: v}\n  prefix: p-\n  fieldSpecs: [{path: data/none}]\n";
     assert_eq!(built_from(validator, &map("")).unwrap(), map(""));
 }
+
+#[test]
+fn regression_4_a_secret_that_is_merged_from_nothing_and_nothing_has_no_data() {
+    let generator = "secretGenerator: [{name: a, behavior: merge}]\n";
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  namespace: default\n";
+    assert_eq!(built_from(generator, secret).unwrap(), format!("{secret}type: Opaque\n"));
+}

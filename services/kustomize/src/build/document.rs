@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use weir_api::kustomize as spec;
 
 use weir_api::kustomize::KustomizationSpec;
+use weir_ignore::Matcher;
 use weir_kustomize::{FileSystem, Image, Kustomization, Patch, RelPath, Selector, UnknownFields};
 
 use super::generate;
@@ -37,18 +38,26 @@ pub(super) fn merged(
     files: &dyn FileSystem,
     directory: &RelPath,
     spec: &KustomizationSpec,
+    ignored: &Matcher,
 ) -> Result<Kustomization, Error> {
+    let is_kept = |path: &str| {
+        let is_directory = directory.join(path).is_ok_and(|path| files.is_dir(&path));
+        !ignored.excludes(path, is_directory)
+    };
     let found = Kustomization::load(files, directory, UnknownFields::Drop)
         .map_err(|error| Error::Parse(Box::new(error)))?;
     let mut document = match found {
         Some((_, mut document)) => {
+            for list in [&mut document.resources, &mut document.components, &mut document.crds] {
+                list.retain(|path| is_kept(path));
+            }
             // An empty file has to build to nothing (KS-BLD-5).
             if document.resources.is_empty() {
                 document.build_metadata = vec!["originAnnotations".to_owned()];
             }
             document
         }
-        None => generate::generate(files, directory)?,
+        None => generate::generate(files, directory, is_kept)?,
     };
     merge(&mut document, spec);
     for path in &spec.components {

@@ -53,9 +53,15 @@ impl Member {
     }
 }
 
-/// The generated file: manifests, and folders that have a kustomization file of their own, in the order of a walk.
-pub(super) fn generate(files: &dyn FileSystem, directory: &RelPath) -> Result<Kustomization, Error> {
-    let members = members(files, directory)?;
+/// The generated file: manifests, and folders that have a kustomization file of their own, in the order of a walk; those
+/// among them that are kept.
+pub(super) fn generate(
+    files: &dyn FileSystem,
+    directory: &RelPath,
+    is_kept: impl Fn(&str) -> bool,
+) -> Result<Kustomization, Error> {
+    let mut members = members(files, directory)?;
+    members.retain(|member| is_kept(&member.path().relative_to(directory)));
     for member in &members {
         if let Member::File(path) = member {
             let content = files.read(path, MAX_FILE)?;

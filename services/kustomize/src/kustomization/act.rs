@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_api::{Artifact, Kustomization};
+use weir_ignore::Matcher;
 use weir_kustomize::{MemoryFs, RelPath};
 use weir_runtime::{Run, killpoint};
 use weir_ssa::{ChangeSet, Difference, Entry, Manifest, Session, Settings as ApplySettings};
@@ -211,7 +212,8 @@ impl KustomizationReconciler {
         let is_strict = self.settings.is_strict;
         let time = timeout_of(&observed.kustomization);
         let building = self.builds.run(time, cancel, move |remote| {
-            build::build(build::Input { files, directory, spec, variables, is_strict, remote })
+            let ignored = Matcher::default();
+            build::build(build::Input { files, directory, spec, variables, is_strict, ignored, remote })
         });
         let failed = |text: String| Failure::retry(reason::BUILD_FAILED, text);
         building.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use kube::{Resource, ResourceExt};
 use serde_json::Value;
 use weir_api::Kustomization;
-use weir_ignore::{Matcher, Rules};
-use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath, Remote, RootedFs};
+use weir_ignore::Rules;
+use weir_kustomize::{RelPath, Remote, RootedFs};
 use weir_kustomize_controller::build::{self, Input};
 use weir_kustomize_controller::variables::{self, Variables};
 use weir_ssa::{MetadataField, Owner};
@@ -27,11 +27,15 @@ pub(super) fn build(
 ) -> Result<Vec<Value>, Error> {
     let refused = |error: &dyn std::error::Error| Error::Build(error.to_string());
     let directory = RelPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
-    let files = Tree::new(directory.clone(), ignored).map_err(|error| refused(&error))?;
+    // The whole disk, because bases may lie beside the directory.
+    let files = RootedFs::new(Path::new("/")).map_err(|error| refused(&error))?;
+    let mut rules = Rules::default();
+    rules.read(ignored, &[]);
+    let ignored = rules.into_plain_matcher();
     let mut spec = kustomization.spec.clone();
     // Nothing is decrypted here: what is encrypted is hidden.
     spec.decryption = None;
-    let built = build::build(Input { files, directory, spec, variables, is_strict, remote });
+    let built = build::build(Input { files, directory, spec, variables, is_strict, ignored, remote });
     let built = built.map_err(|error| match &error {
         build::Error::Build(cause) => failed(cause, error.to_string()),
         _ => refused(&error),
@@ -51,41 +55,4 @@ pub(super) fn build(
         object
     });
     Ok(owned.collect())
-}
-
-/// The whole disk, because bases may lie beside the directory; what is ignored is missing from listings below it, as they
-/// decide what a generated kustomization file names.
-struct Tree {
-    disk: RootedFs,
-    directory: RelPath,
-    ignored: Matcher,
-}
-
-impl Tree {
-    fn new(directory: RelPath, patterns: &str) -> Result<Self, FsError> {
-        let mut rules = Rules::default();
-        rules.read(patterns, &[]);
-        Ok(Self { disk: RootedFs::new(Path::new("/"))?, directory, ignored: rules.into_plain_matcher() })
-    }
-
-    fn is_ignored(&self, path: &RelPath, kind: FileKind) -> bool {
-        path.is_in_or_below(&self.directory)
-            && self.ignored.excludes(&path.relative_to(&self.directory), kind == FileKind::Directory)
-    }
-}
-
-impl FileSystem for Tree {
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
-        self.disk.read(path, limit)
-    }
-
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
-        self.disk.resolve(path)
-    }
-
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
-        let mut entries = self.disk.list(path)?;
-        entries.retain(|entry| !path.join(&entry.name).is_ok_and(|path| self.is_ignored(&path, entry.kind)));
-        Ok(entries)
-    }
 }
