@@ -38,6 +38,15 @@ fn marks() -> Vec<String> {
     encoded.chain([PLANTED.to_owned()]).collect()
 }
 
+#[test]
+fn marks_are_found_wherever_a_secret_stands() {
+    for user in ["", "u:", "us:", "user:"] {
+        let header = STANDARD.encode(format!("{user}{}", planted("password")));
+        assert!(marks().iter().any(|mark| header.contains(mark)), "{header}");
+    }
+    assert!(!marks().iter().any(|mark| STANDARD.encode("user:innocent password").contains(mark)));
+}
+
 /// Everything that a run has produced, by where it was found.
 async fn produced(world: &World) -> Vec<(&'static str, String)> {
     let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
@@ -172,28 +181,8 @@ async fn plant_helm(world: &World, server: &ChartServer, elsewhere: &ChartServer
     world.apply(CHART, "elsewhere", spec).await;
 }
 
-#[tokio::test]
-async fn no_credential_reaches_logs_events_statuses_metrics_or_strangers() {
-    let arguments =
-        vec!["--log-level=trace".into(), "--feature-gates=ObjectLevelWorkloadIdentity=true".into()];
-    let world = World::start_as(Setup { arguments, ..Setup::default() }).await;
-    let server = GitServer::start().await.unwrap();
-    let ssh = SshGitServer::start().await.unwrap();
-    let registry = Registry::start_with_basic_auth().await.unwrap();
-    let (charts, elsewhere) = (ChartServer::start().await, ChartServer::start().await);
-    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
-    server.repo("private/app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
-    ssh.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
-    let dead = FaultProxy::tcp("127.0.0.1:1").await.unwrap();
-    dead.set(Fault::Away);
-    let refusing = FaultProxy::http("127.0.0.1:1").await.unwrap();
-    refusing.set(Fault::Status(403, None));
-    let clouds = Clouds::start(&world).await;
-    plant_git(&world, &server, &ssh, &dead.address()).await;
-    plant_oci(&world, &registry, &dead.address()).await;
-    plant_buckets(&world, &refusing.address(), &dead.address()).await;
-    plant_helm(&world, &charts, &elsewhere, &dead.address()).await;
-    clouds.plant(&world).await;
+/// Waits until every object that was planted has succeeded or failed, and has said so.
+async fn settled(world: &World) {
     world.ready(HELM, "basic").await;
     world.ready(CHART, "elsewhere").await;
     for (kind, names) in [
@@ -216,6 +205,31 @@ async fn no_credential_reaches_logs_events_statuses_metrics_or_strangers() {
     })
     .await
     .unwrap();
+}
+
+#[tokio::test]
+async fn no_credential_reaches_logs_events_statuses_metrics_or_strangers() {
+    let arguments =
+        vec!["--log-level=trace".into(), "--feature-gates=ObjectLevelWorkloadIdentity=true".into()];
+    let world = World::start_as(Setup { arguments, ..Setup::default() }).await;
+    let server = GitServer::start().await.unwrap();
+    let ssh = SshGitServer::start().await.unwrap();
+    let registry = Registry::start_with_basic_auth().await.unwrap();
+    let (charts, elsewhere) = (ChartServer::start().await, ChartServer::start().await);
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    server.repo("private/app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    ssh.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    let dead = FaultProxy::tcp("127.0.0.1:1").await.unwrap();
+    dead.set(Fault::Away);
+    let refusing = FaultProxy::http("127.0.0.1:1").await.unwrap();
+    refusing.set(Fault::Status(403, None));
+    let clouds = Clouds::start(&world).await;
+    plant_git(&world, &server, &ssh, &dead.address()).await;
+    plant_oci(&world, &registry, &dead.address()).await;
+    plant_buckets(&world, &refusing.address(), &dead.address()).await;
+    plant_helm(&world, &charts, &elsewhere, &dead.address()).await;
+    clouds.plant(&world).await;
+    settled(&world).await;
     let mut marks = marks();
     marks.extend(clouds.secrets());
     for (place, text) in produced(&world).await {
