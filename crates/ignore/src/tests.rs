@@ -8,6 +8,7 @@ fn matcher(patterns: &str) -> Matcher {
     rules.into_matcher()
 }
 
+/// A5, SRC-IGN-3, SRC-IGN-4.
 #[rstest]
 #[case::comment_line("# a.yaml", "a.yaml", false)]
 #[case::anywhere("*.txt", "deep/down/a.txt", true)]

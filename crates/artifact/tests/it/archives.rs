@@ -38,6 +38,7 @@ fn headers(archive: &[u8]) -> Vec<(String, u32, u64, u64)> {
         .collect()
 }
 
+/// A5, SRC-STO-8.
 #[test]
 fn names_modes_and_order() {
     let work = tempfile::tempdir().unwrap();

@@ -42,6 +42,7 @@ fn unpack(archive: &[u8], limits: Limits) -> Result<Vec<String>, UntarError> {
     Ok(files.keys().map(ToString::to_string).collect())
 }
 
+/// DEV 12, SRC-SCK-1, SRC-STO-18.
 #[rstest]
 #[case::parent("../evil")]
 #[case::parent_inside("a/../../evil")]
@@ -52,6 +53,7 @@ fn names_that_lead_out(#[case] name: &str) {
     assert_eq!(error.to_string(), format!("tar contained invalid name error \"{name}\""));
 }
 
+/// DEV 12: hard links are refused in words.
 #[rstest]
 #[case::hard_link(EntryType::Link)]
 #[case::device(EntryType::Block)]

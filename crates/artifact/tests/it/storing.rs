@@ -71,6 +71,7 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     store.verify(&location(), stored.path.as_str(), &stored.digest.to_string()).unwrap();
 }
 
+/// SRC-SCK-9, SRC-REC-14.
 #[test]
 fn tampering_and_loss_are_noticed() {
     let root = tempfile::tempdir().unwrap();
@@ -85,6 +86,7 @@ fn tampering_and_loss_are_noticed() {
     assert!(matches!(store.verify(&location(), stored.path.as_str(), ""), Err(VerifyError::NoDigest)));
 }
 
+/// SRC-SCK-15.
 #[test]
 fn a_forged_status_reaches_no_other_file() {
     let root = tempfile::tempdir().unwrap();
@@ -104,6 +106,7 @@ fn a_forged_status_reaches_no_other_file() {
     assert!(outside.exists());
 }
 
+/// DEV 22, SRC-STO-3, SRC-STO-15.
 #[test]
 fn only_finished_files_are_served_links_included() {
     let root = tempfile::tempdir().unwrap();
@@ -131,6 +134,7 @@ fn links_out_of_the_root_are_not_followed() {
     assert!(store.open_file(&RelPath::parse("passwd").unwrap()).is_err());
 }
 
+/// DEV 13, SRC-STO-11: as many as are to be kept, whatever their age.
 #[test]
 fn the_newest_files_and_the_current_one_stay() {
     let root = tempfile::tempdir().unwrap();
@@ -203,6 +207,7 @@ fn old_digests_stay_good_when_the_algorithm_changes(#[case] algorithm: Algorithm
     assert!(new.verify(&location(), stored.path.as_str(), &digest).is_err());
 }
 
+/// SRC-SCK-10.
 #[test]
 fn a_full_disk_leaves_the_old_file_and_no_partial_one() {
     let root = tempfile::tempdir().unwrap();

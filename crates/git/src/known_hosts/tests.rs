@@ -12,6 +12,7 @@ fn verdict(text: &str, host: &str, port: u16) -> HostVerdict {
     KnownHosts::parse(text).unwrap().check(host, port, &PublicKey::from_openssh(KEY).unwrap())
 }
 
+/// SRC-GIT-29; `any_matching_line` is DEV 27.
 #[rstest]
 #[case::plain(format!("example.com {KEY}"), HostVerdict::Known)]
 #[case::with_comment(format!("# c\n\nexample.com {KEY} root@example"), HostVerdict::Known)]

@@ -136,6 +136,7 @@ async fn says(answer: String) -> (String, tokio::sync::mpsc::Receiver<String>, J
     (url, requests, task)
 }
 
+/// SRC-SCK-7.
 #[tokio::test]
 async fn credentials_do_not_follow_a_redirect_to_another_host() {
     let server = GitServer::start().await.unwrap();
@@ -211,6 +212,7 @@ async fn servers_that_insist_on_multi_ack() {
     }
 }
 
+/// DEV 17 is not there yet (docs/gaps.md): nothing of such a repository is misread.
 #[tokio::test]
 async fn repositories_with_sha256_are_refused_in_words() {
     let server = GitServer::start().await.unwrap();

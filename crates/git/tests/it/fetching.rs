@@ -41,6 +41,7 @@ async fn an_unchanged_branch_costs_one_request() {
     assert_eq!(server.requests().len(), 1, "a pinned commit is not asked for");
 }
 
+/// A4, SRC-GIT-3, SRC-GIT-4.
 #[tokio::test]
 async fn tags_stand_for_their_commit() {
     let server = GitServer::start().await.unwrap();
@@ -80,6 +81,7 @@ async fn names_outside_branches_and_tags() {
     assert_ne!(base, proposed);
 }
 
+/// B11, SRC-GIT-6.
 #[tokio::test]
 async fn commits_in_the_middle_of_history() {
     let server = GitServer::start().await.unwrap();

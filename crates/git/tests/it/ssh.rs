@@ -56,6 +56,7 @@ async fn hashed_known_hosts() {
     fetched(&with(&remote, |auth| auth.known_hosts = hashed), &branch("main")).await;
 }
 
+/// SRC-SCK-3, SRC-GIT-29.
 #[tokio::test]
 async fn hosts_that_are_not_who_they_should_be() {
     let (server, remote, _) = server().await;

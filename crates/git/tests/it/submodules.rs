@@ -43,6 +43,7 @@ async fn the_recorded_commits_of_submodules_and_theirs() {
     assert_eq!(outer.len(), 1);
 }
 
+/// DEV 19, SRC-SCK-7.
 #[tokio::test]
 async fn credentials_stay_with_the_host_of_the_parent() {
     let (server, other) = (GitServer::start().await.unwrap(), GitServer::start().await.unwrap());
@@ -67,6 +68,7 @@ async fn credentials_stay_with_the_host_of_the_parent() {
     assert!(matches!(*source, Error::AuthenticationRequired { .. }), "{source}");
 }
 
+/// DEV 19, SRC-SCK-2.
 #[tokio::test]
 async fn places_that_are_not_asked() {
     let server = GitServer::start().await.unwrap();

@@ -136,6 +136,7 @@ mod tests {
         assert_eq!(packed(&files, Some("k.yaml"), &[]), kept);
     }
 
+    /// DEV 11, SRC-GIT-16: `dir1` is not also `dir10`.
     #[rstest]
     #[case(&["dir1"], &["dir1/a", "dir1/sub/b"])]
     #[case(&["dir1/sub", "z"], &["dir1/sub/b", "z/d"])]

@@ -28,6 +28,7 @@ fn old_status(kind: &str, revision: &str) -> Value {
     }})
 }
 
+/// A15, C6, SRC-TYP-7.
 #[tokio::test]
 async fn an_object_with_an_old_status_gets_a_whole_artifact() {
     let (world, registry) = (World::start().await, Registry::start().await.unwrap());

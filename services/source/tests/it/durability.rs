@@ -25,6 +25,7 @@ fn assert_whole(world: &World, status: &Value, when: &str) {
     assert_eq!(status["artifact"]["digest"], digest, "{when}");
 }
 
+/// A14, SRC-STO-5.
 #[rstest]
 #[tokio::test]
 async fn a_kill_at_any_step_ends_as_no_kill(
@@ -79,6 +80,7 @@ async fn a_kill_at_any_step_ends_as_no_kill(
     }
 }
 
+/// A7, SRC-SCK-9, SRC-REC-15.
 #[tokio::test]
 async fn lost_and_tampered_files_are_made_again() {
     let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
@@ -128,6 +130,7 @@ async fn a_lost_artifact_is_not_advertised_while_it_cannot_be_made_again() {
     assert_eq!(paths(&world.ready(GIT, "app").await).await, ["a.yaml"]);
 }
 
+/// DEV 23.
 #[tokio::test]
 async fn a_suspended_source_advertises_no_file_that_is_gone() {
     let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
@@ -167,6 +170,7 @@ impl Drop for Unmount {
     }
 }
 
+/// SRC-SCK-10.
 #[tokio::test]
 async fn a_full_disk_is_said_and_the_old_artifact_still_served() {
     let world = World::start_as(Setup { prepare: Some(small_disk), ..Setup::default() }).await;
@@ -195,6 +199,7 @@ async fn a_full_disk_is_said_and_the_old_artifact_still_served() {
     world.at(OCI, "app", &small).await;
 }
 
+/// SRC-SCK-15.
 #[tokio::test]
 async fn a_forged_status_reads_and_removes_nothing_else() {
     let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
@@ -220,6 +225,7 @@ async fn a_forged_status_reads_and_removes_nothing_else() {
     }
 }
 
+/// DEV 24, B12, SRC-STO-13.
 #[tokio::test]
 async fn what_leaves_the_shard_leaves_the_disk() {
     let setup = Setup { arguments: vec!["--watch-label-selector=shard=a".into()], ..Setup::default() };

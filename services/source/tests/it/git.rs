@@ -24,6 +24,7 @@ async fn a_commit_becomes_an_artifact_and_the_next_one_replaces_it() {
     assert_eq!(paths(&status).await, ["a.yaml", "b/c.yaml"]);
 }
 
+/// A3, SRC-GIT-9.
 #[tokio::test]
 async fn an_unchanged_branch_is_listed_and_not_fetched() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());
@@ -122,6 +123,7 @@ async fn what_cannot_be_fetched_says_why() {
     assert!(!world.controller.log_tail().contains("hunter2"));
 }
 
+/// A14, SRC-REC-17, SRC-STO-12.
 #[tokio::test]
 async fn a_deleted_object_leaves_no_file() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());

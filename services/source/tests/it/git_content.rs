@@ -19,6 +19,7 @@ fn kept(world: &World) -> usize {
     owners.map(|owner| std::fs::read_dir(owner.unwrap().path()).unwrap().count()).sum()
 }
 
+/// B10, SRC-GIT-13, SRC-GIT-14.
 #[tokio::test]
 async fn submodules_sparse_and_whole_and_without() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());
@@ -43,6 +44,7 @@ async fn submodules_sparse_and_whole_and_without() {
     assert_eq!(kept(&world), 1, "what is not used goes");
 }
 
+/// DEV 10, B10, SRC-GIT-17 to SRC-GIT-21.
 #[tokio::test]
 async fn an_include_is_waited_for_and_its_changes_are_seen_at_once() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());

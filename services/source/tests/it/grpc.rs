@@ -46,6 +46,7 @@ fn reconcile(world: &World, name: &str) -> ReconcileRequest {
     ReconcileRequest { kind: "OCIRepository".into(), namespace: world.namespace.clone(), name: name.into() }
 }
 
+/// C8, SRC-CNS-4.
 #[tokio::test]
 async fn artifacts_are_streamed_by_digest_and_watched() {
     let (world, registry) = (World::start().await, Registry::start().await.unwrap());
@@ -99,6 +100,7 @@ async fn artifacts_are_streamed_by_digest_and_watched() {
     assert_eq!(gone.code(), Code::NotFound);
 }
 
+/// C8, SRC-CNS-5.
 #[tokio::test]
 async fn callers_without_the_right_are_refused() {
     let world = World::start().await;

@@ -16,6 +16,7 @@ async fn raw(port: u16, request: &str) -> String {
     String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()
 }
 
+/// DEV 14, SRC-SCK-13, SRC-STO-14, SRC-STO-15.
 #[tokio::test]
 async fn artifacts_are_served_and_nothing_else() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());

@@ -31,6 +31,7 @@ async fn until_role(pods: &Api<Pod>, pod: &str, role: &str) {
     wait_for(pods, pod, role, DEADLINE, has).await.unwrap();
 }
 
+/// DEV 14, C7, SRC-OPS-6.
 #[tokio::test]
 async fn a_standby_is_ready_has_no_artifacts_and_takes_over() {
     let mut world = World::start().await;

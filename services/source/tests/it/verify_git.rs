@@ -91,6 +91,7 @@ async fn tags_and_commits_in_all_modes_with_openpgp_and_ssh() {
     }
 }
 
+/// SRC-SCK-4, SRC-GIT-25.
 #[tokio::test]
 async fn signatures_that_prove_nothing_give_no_artifact() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());
@@ -219,6 +220,7 @@ fn moved_signature(repository: &GitRepo, name: &str, signed: &str, target: &str)
     id
 }
 
+/// DEV 18, SRC-GIT-26.
 #[tokio::test]
 async fn other_keys_in_the_secret_are_noticed_without_a_new_commit() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());

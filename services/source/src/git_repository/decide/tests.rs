@@ -91,6 +91,7 @@ fn included_artifacts(#[case] before: &[(&str, &str)], #[case] now: &[(&str, &st
     assert_eq!(includes_differ(&object, &all(now).iter().collect::<Vec<_>>()), differ);
 }
 
+/// DEV 1.
 #[rstest]
 #[case(json!({ "tag": "v1", "semver": "1.x" }), true)]
 #[case(json!({ "tag": "v1" }), false)]
