@@ -151,6 +151,21 @@ async fn kustomizations_that_come_out_of_a_build_are_built() {
 }
 
 #[tokio::test]
+async fn a_ring_of_kustomizations_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = |name: &str| {
+        let child = CHILD.replace("name: child", &format!("name: {name}")).replace("./child", name);
+        child.replace("  nameSuffix: -of-file\n", "")
+    };
+    write(folder.path(), &[("root.yaml", &named("a")), ("a/b.yaml", &named("b")), ("b/a.yaml", &named("a"))]);
+    let weir = Weir::default().in_folder(folder.path());
+    let build = "build kustomization a --path a --kustomization-file root.yaml --dry-run -r \
+                 --local-sources GitRepository/flux-system/fleet=.";
+    let text = weir.stdout(build).await;
+    assert_eq!(text.matches("kind: Kustomization\n").count(), 2, "{text}");
+}
+
+#[tokio::test]
 async fn what_lacks_a_path_a_file_or_an_object_is_refused() {
     let folder = fleet();
     let weir = Weir::default().in_folder(folder.path());
