@@ -82,6 +82,16 @@ impl FaultProxy {
         Self::start(upstream, false).await
     }
 
+    /// No server at all: connections are taken and counted, and nothing is ever answered.
+    ///
+    /// # Errors
+    /// When no port can be bound.
+    pub async fn silent() -> Result<Self, Error> {
+        let proxy = Self::tcp("nobody").await?;
+        proxy.set(Fault::Silent);
+        Ok(proxy)
+    }
+
     async fn start(upstream: &str, is_http: bool) -> Result<Self, Error> {
         let failed = |source| Error::Listen { address: "127.0.0.1:0".into(), source };
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?;

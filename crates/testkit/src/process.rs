@@ -3,7 +3,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Error, keeper};
+use tokio::net::TcpStream;
+
+use crate::{Error, eventually, keeper};
 
 /// Lines of output shown when a process ends early: enough for a Go panic's head or a flag error.
 const TAIL_LINES: usize = 30;
@@ -33,6 +35,24 @@ impl Process {
         let process = Self { name: name.into(), child, log: log.into() };
         keeper::started(process.pid())?;
         Ok(process)
+    }
+
+    /// Waits until something listens on a port of loopback, as long as the process runs.
+    ///
+    /// # Errors
+    /// When the process has ended, or nothing listens in time.
+    pub(crate) async fn listens(&mut self, port: u16, deadline: Duration) -> Result<(), Error> {
+        let what = format!("{} to listen", self.name);
+        eventually(&what, deadline, || {
+            let running = self.check_running();
+            async move {
+                match running {
+                    Err(error) => Some(Err(error)),
+                    Ok(()) => TcpStream::connect(("127.0.0.1", port)).await.ok().map(|_| Ok(())),
+                }
+            }
+        })
+        .await?
     }
 
     /// Its process id, which is also its group's.

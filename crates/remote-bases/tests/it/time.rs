@@ -4,14 +4,13 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 use weir_kustomize::{MemoryFs, Options, RelPath, build};
-use weir_testkit::{Fault, FaultProxy, eventually};
+use weir_testkit::{FaultProxy, eventually};
 
 use crate::{PATIENCE, bases, built_with, resource};
 
 /// A server that takes connections, counts them, and says nothing; and its URL.
 async fn silent() -> (FaultProxy, String) {
-    let server = FaultProxy::tcp("127.0.0.1:1").await.unwrap();
-    server.set(Fault::Silent);
+    let server = FaultProxy::silent().await.unwrap();
     let url = format!("http://{}", server.address());
     (server, url)
 }

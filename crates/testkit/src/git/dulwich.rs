@@ -1,11 +1,9 @@
 use std::process::Command;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
-
 use super::GitRepo;
 use crate::program::find;
-use crate::{Error, Folder, Process, eventually, free_port};
+use crate::{Error, Folder, Process, free_port};
 
 /// Python takes a second to start; the rest is for a busy machine.
 const READY_DEADLINE: Duration = Duration::from_secs(60);
@@ -38,16 +36,7 @@ impl DulwichServer {
         let mut command = Command::new(program);
         command.args(["web-daemon", "-l", "127.0.0.1", "-p", &port.to_string()]).arg(folder.path());
         let mut process = Process::start("dulwich", &mut command, &folder.join("log"))?;
-        eventually("dulwich to listen", READY_DEADLINE, || {
-            let running = process.check_running();
-            async move {
-                match running {
-                    Err(error) => Some(Err(error)),
-                    Ok(()) => TcpStream::connect(("127.0.0.1", port)).await.ok().map(|_| Ok(())),
-                }
-            }
-        })
-        .await??;
+        process.listens(port, READY_DEADLINE).await?;
         Ok(Some(Self { _process: process, port, repository, _folder: folder }))
     }
 

@@ -2,10 +2,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
-
 use super::GitRepo;
-use crate::{Error, Folder, Process, eventually, free_port};
+use crate::{Error, Folder, Process, free_port};
 
 /// Where distributions put it; it insists on being started by its absolute path.
 const SSHD: &str = "/usr/sbin/sshd";
@@ -56,16 +54,7 @@ impl SshGitServer {
         let mut command = Command::new(SSHD);
         command.args(["-D", "-e", "-f"]).arg(config);
         let mut process = Process::start("sshd", &mut command, &folder.join("sshd.log"))?;
-        eventually("sshd to listen", READY_DEADLINE, || {
-            let running = process.check_running();
-            async move {
-                match running {
-                    Err(error) => Some(Err(error)),
-                    Ok(()) => TcpStream::connect(("127.0.0.1", port)).await.ok().map(|_| Ok(())),
-                }
-            }
-        })
-        .await??;
+        process.listens(port, READY_DEADLINE).await?;
         Ok(Self { _process: process, port, user, keys, folder })
     }
 

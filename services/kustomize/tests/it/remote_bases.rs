@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::routing::get;
 use serde_json::json;
-use weir_testkit::{Fault, FaultProxy, GitRepo, GitServer, Server, eventually};
+use weir_testkit::{FaultProxy, GitRepo, GitServer, Server, eventually};
 
 use crate::world::{PATIENCE, World, cm};
 
@@ -104,8 +104,7 @@ async fn a_base_that_has_moved_is_applied_by_the_next_run() {
 
 /// A server that takes connections, counts them, and says nothing; and its URL.
 async fn silent() -> (FaultProxy, String) {
-    let server = FaultProxy::tcp("127.0.0.1:1").await.unwrap();
-    server.set(Fault::Silent);
+    let server = FaultProxy::silent().await.unwrap();
     let url = format!("http://{}", server.address());
     (server, url)
 }
