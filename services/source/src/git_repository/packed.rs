@@ -39,3 +39,49 @@ impl Packed {
         self.by_object.lock().remove(key);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_artifact::{Algorithm, Location, StoreOptions};
+
+    fn artifact(path: &str, size: i64) -> Artifact {
+        let artifact = serde_json::json!({"path": path, "url": "http://source/x", "revision": "main@sha1:1",
+            "lastUpdateTime": "2026-01-01T00:00:00Z", "size": size});
+        serde_json::from_value(artifact).unwrap()
+    }
+
+    #[test]
+    fn the_parts_of_large_artifacts_are_taken_once_while_their_file_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = StoreOptions {
+            advertised: "source".to_owned(),
+            algorithm: Algorithm::Sha256,
+            records: 2,
+            step: |_| {},
+        };
+        let store = Store::open(folder.path(), options).unwrap();
+        let at = Location::new("GitRepository", "flux-system", "app").unwrap();
+        store.write(&at, "1.tar.gz", |out| out.write_all(b"archive")).unwrap();
+        let there = artifact("gitrepository/flux-system/app/1.tar.gz", MIN_BYTES);
+        let (packed, key) = (Packed::default(), ObjectKey::new("flux-system", "app"));
+
+        packed.keep(&key, &there, Parts::default());
+        assert!(packed.take(&key, &store).is_some());
+        assert!(packed.take(&key, &store).is_none(), "a file that proved wrong is not tried again");
+
+        packed.keep(&key, &there, Parts::default());
+        packed.forget(&key);
+        assert!(packed.take(&key, &store).is_none());
+
+        packed.keep(&key, &artifact(&there.path, MIN_BYTES - 1), Parts::default());
+        assert!(packed.take(&key, &store).is_none(), "small ones are not kept");
+
+        packed.keep(
+            &key,
+            &artifact("gitrepository/flux-system/app/gone.tar.gz", MIN_BYTES),
+            Parts::default(),
+        );
+        assert!(packed.take(&key, &store).is_none());
+    }
+}
