@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::store::Directory;
-use git2::{Blob, Oid, Repository};
+use git2::{Blob, ErrorCode, Odb, Oid, Repository};
 
 const EXECUTABLE: i32 = 0o100_755;
 const SYMLINK: i32 = 0o120_000;
@@ -168,7 +168,7 @@ impl Checkout {
     /// # Errors
     /// When the repository cannot be opened.
     pub fn reader(&self) -> Result<Reader, Error> {
-        Ok(Reader { repository: self.directory.open()?, limits: self.limits })
+        Reader::open(&self.directory, self.limits)
     }
 
     /// The files of a commit below `subtree` (empty for all), sorted by path; no submodules.
@@ -181,27 +181,11 @@ impl Checkout {
         let prefix = subtree.trim_start_matches("./").trim_matches('/');
         let Some(start) = reader.find_directory(root, prefix)? else { return Ok(Vec::new()) };
         let mut files = Vec::new();
-        let mut pending = vec![(prefix.to_owned(), start, 0)];
-        while let Some((directory, id, depth)) = pending.pop() {
-            if depth > self.limits.depth {
-                return Err(Error::Limit {
-                    what: "depth of the tree".into(),
-                    limit: self.limits.depth as u64,
-                });
+        reader.walk(start, prefix, &|_| true, |path, node| {
+            if node.kind != TreeKind::Submodule {
+                files.push(GitFile { path: path.to_owned(), kind: node.kind, id: node.id });
             }
-            for node in reader.list(id)? {
-                let path =
-                    if directory.is_empty() { node.name } else { format!("{directory}/{}", node.name) };
-                match node.kind {
-                    TreeKind::Directory => pending.push((path, node.id, depth + 1)),
-                    TreeKind::Submodule => {}
-                    kind => files.push(GitFile { path, kind, id: node.id }),
-                }
-            }
-            if files.len() > self.limits.files {
-                return Err(Error::Limit { what: "number of files".into(), limit: self.limits.files as u64 });
-            }
-        }
+        })?;
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(files)
     }
@@ -219,9 +203,54 @@ impl Checkout {
 pub struct Reader {
     repository: Repository,
     limits: Limits,
+    /// Whether a blob may be missing because nobody wanted it.
+    is_partial: bool,
 }
 
 impl Reader {
+    pub(crate) fn open(directory: &Directory, limits: Limits) -> Result<Reader, Error> {
+        Ok(Reader { repository: directory.open()?, limits, is_partial: directory.is_partial() })
+    }
+
+    pub(crate) fn objects(&self) -> Result<Odb<'_>, Error> {
+        Ok(self.repository.odb()?)
+    }
+
+    /// Visits what is in a tree and in its directories, as far as `enters` wants to see them. Directories are not visited
+    /// themselves. Paths begin with `prefix`, where the tree is.
+    pub(crate) fn walk(
+        &self,
+        tree: Oid,
+        prefix: &str,
+        enters: &dyn Fn(&str) -> bool,
+        mut visit: impl FnMut(&str, &TreeNode),
+    ) -> Result<(), Error> {
+        let limit =
+            |what: &str, limit: usize| Err(Error::Limit { what: what.to_owned(), limit: limit as u64 });
+        let (mut pending, mut count) = (vec![(prefix.to_owned(), tree, 0)], 0);
+        while let Some((directory, id, depth)) = pending.pop() {
+            if depth > self.limits.depth {
+                return limit("depth of the tree", self.limits.depth);
+            }
+            for node in self.list(id)? {
+                let path = match directory.as_str() {
+                    "" => node.name.clone(),
+                    directory => format!("{directory}/{}", node.name),
+                };
+                if node.kind != TreeKind::Directory {
+                    visit(&path, &node);
+                    count += 1;
+                } else if enters(&path) {
+                    pending.push((path, node.id, depth + 1));
+                }
+            }
+            if count > self.limits.files {
+                return limit("number of files", self.limits.files);
+            }
+        }
+        Ok(())
+    }
+
     /// The entries of a tree in the order in which Git keeps them.
     ///
     /// # Errors
@@ -271,8 +300,13 @@ impl Reader {
     /// # Errors
     /// When it cannot be read.
     pub fn size(&self, blob: Oid) -> Result<u64, Error> {
-        let (size, _) = self.repository.odb()?.read_header(blob)?;
-        Ok(size as u64)
+        match self.repository.odb()?.read_header(blob) {
+            Ok((size, _)) => Ok(size as u64),
+            Err(error) if self.is_partial && error.code() == ErrorCode::NotFound => {
+                Err(Error::NotFetched { id: blob.to_string() })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The entry at a path below `root`; nothing when there is none.

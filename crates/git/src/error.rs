@@ -1,5 +1,6 @@
 //! What goes wrong between us and a Git server, in the words that conditions carry (SRC-GIT-7).
 
+use crate::conversation::ConversationError;
 use crate::known_hosts::KnownHostsError;
 use crate::ssh_key::IdentityError;
 use crate::submodule::{ModulesError, PlaceError};
@@ -78,6 +79,15 @@ pub enum Error {
     Scheme {
         /// Scheme of the URL.
         scheme: String,
+    },
+    /// The server was not understood, or refuses.
+    #[error(transparent)]
+    Conversation(#[from] ConversationError),
+    /// A file outside the part that was fetched.
+    #[error("blob {id} was not fetched: it is outside the part of the tree that is wanted")]
+    NotFetched {
+        /// The blob.
+        id: String,
     },
     /// The remote has no references at all.
     #[error("git repository is empty")]

@@ -1,31 +1,19 @@
 //! Listing and downloading (DEP-GIT-1).
 
 use crate::checkout::{Checkout, CommitInfo};
+use crate::conversation::{Conversation, ConversationError, Depth, Request};
 use crate::error::Error;
-use crate::operation::Registered;
-use crate::reference::{Candidate, Depth, Plan, Reference, RemoteRef};
+use crate::operation::{Operation, Registered};
+use crate::partial::{self, Part};
+use crate::reference::{self, Candidate, Plan, Reference, RemoteRef};
 use crate::store::{Directory, Place};
-use git2::{AutotagOption, Direction, FetchOptions, Oid, RemoteCallbacks, Repository};
+use git2::{Oid, Repository};
+use std::sync::Arc;
 
-/// References that a remote may list. The largest public repositories have some 500 000, pull requests included.
-const MAX_REFS: usize = 2_000_000;
-/// Bytes of one download: several times the largest public monorepos, and less than a volume.
-const MAX_PACK_BYTES: usize = 16 << 30;
-/// Reference of the local repository into which everything is fetched; objects are looked up by their id.
-const LOCAL: &str = "refs/weir/fetched";
 /// Reference to the newest commit of a kept repository: the server is told of it, and sends only what it lacks.
 const TIP: &str = "refs/weir/tip";
-const SHALLOW: i32 = 1;
-/// All history of a repository that has it from the start.
-const WHOLE: i32 = 0;
-/// All history, also when the local one is cut: the library's and Git's number for "no cut".
-const UNSHALLOW: i32 = i32::MAX;
-
-/// What the library says of servers that give all history or nothing.
-const NOT_SHALLOW: &str = "doesn't support shallow";
-
-/// What it says of servers whose objects have other names than SHA-1.
-const OTHER_FORMAT: &str = "unknown remote object format";
+/// Commits that a server is told of: where history was rewritten, one of them is likely to be common.
+const MAX_HAVES: usize = 256;
 
 /// What a fetch came to.
 pub enum Fetched {
@@ -40,10 +28,14 @@ pub enum Fetched {
 
 /// The remote's references.
 pub(crate) fn list(operation: &Registered) -> Result<Vec<RemoteRef>, Error> {
-    connect(&mut git2::Remote::create_detached(operation.url())?)
+    let conversation = Conversation::begin(operation.operation())?;
+    let refs = conversation.offered().refs.clone();
+    conversation.end();
+    Ok(refs)
 }
 
-/// Resolves and downloads in one session. A kept repository that cannot be read is emptied and fetched anew.
+/// Resolves and downloads in one session. A kept repository that cannot be read is emptied and fetched anew, whole; and
+/// so is a part that a server offers and then refuses.
 pub(crate) fn fetch(
     operation: &Registered,
     place: Place,
@@ -51,40 +43,59 @@ pub(crate) fn fetch(
     known: Option<&str>,
 ) -> Result<Fetched, Error> {
     let (directory, is_used) = Directory::at(place)?;
-    match resolve_and_download(operation, &directory, reference, known) {
-        Err(error @ Error::Library { .. }) if is_used && may_go_on(operation) => {
-            tracing::warn!(%error, "a kept Git repository cannot be used and is fetched anew");
-            directory.clear()?;
-            resolve_and_download(operation, &directory, reference, known)
-        }
-        result => result,
+    let operation = operation.operation();
+    let part = operation.remote.part.as_ref();
+    let error = match resolve_and_download(operation, &directory, reference, known, part) {
+        Err(error) if may_go_on(operation) => error,
+        result => return result,
+    };
+    match &error {
+        Error::Library { .. } if is_used => {}
+        Error::Conversation(ConversationError::Refused { .. }) if directory.is_partial() => {}
+        _ => return Err(error),
     }
+    tracing::warn!(%error, "a kept Git repository cannot be used and is fetched anew");
+    directory.clear()?;
+    resolve_and_download(operation, &directory, reference, known, None)
 }
 
 /// Whether a failure was not the remote's.
-fn may_go_on(operation: &Registered) -> bool {
-    operation.operation().is_live() && !operation.operation().has_failed()
+fn may_go_on(operation: &Operation) -> bool {
+    operation.is_live() && !operation.has_failed()
 }
 
 fn resolve_and_download(
-    operation: &Registered,
+    operation: &Arc<Operation>,
     directory: &Directory,
     reference: &Reference,
     known: Option<&str>,
+    part: Option<&Part>,
 ) -> Result<Fetched, Error> {
-    let repository = directory.open()?;
-    let mut remote = repository.remote_anonymous(&operation.url())?;
-    let refs = connect(&mut remote)?;
-    let plan = reference.resolve(&refs)?;
+    let mut conversation = Conversation::begin(operation)?;
+    let plan = reference.resolve(&conversation.offered().refs)?;
     if let Some(revision) = plan.revision()
         && known == Some(revision.as_str())
     {
+        conversation.end();
         return Ok(Fetched::Unchanged { revision });
     }
-    download_plan(operation, &repository, remote, &plan)?;
+    let part = part.filter(|_| conversation.offered().gives_parts());
+    if part.is_some() {
+        directory.mark_partial()?;
+    } else if directory.is_partial() {
+        // The server would not send again what it believes to be there.
+        directory.clear()?;
+    }
+    download_plan(&mut conversation, directory, &plan, part.is_some())?;
+    let repository = directory.open()?;
     let chosen = choose(&repository, &plan)?;
+    if let Some(part) = part {
+        let tree = repository.find_commit(chosen.commit)?.tree_id();
+        partial::complete(&mut conversation, directory, tree, part)?;
+    }
     repository.reference(TIP, chosen.commit, true, "")?;
     drop(repository);
+    conversation.end();
     let revision = chosen.revision();
     if known == Some(revision.as_str()) {
         return Ok(Fetched::Unchanged { revision });
@@ -93,41 +104,32 @@ fn resolve_and_download(
 }
 
 /// Downloads what the plan needs and the repository does not have.
-fn download_plan<'a>(
-    operation: &Registered,
-    repository: &'a Repository,
-    mut remote: git2::Remote<'a>,
+fn download_plan(
+    conversation: &mut Conversation,
+    directory: &Directory,
     plan: &Plan,
+    is_partial: bool,
 ) -> Result<(), Error> {
-    if has_all(repository, plan)? {
+    if has_all(directory, plan)? {
         return Ok(());
     }
-    let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-    let Depth::History { of, within } = &plan.depth else {
-        return match download(operation, &mut remote, &names, SHALLOW) {
-            Err(Error::Library { source }) if source.message().contains(NOT_SHALLOW) => {
-                remote = repository.remote_anonymous(&operation.url())?;
-                connect(&mut remote)?;
-                download(operation, &mut remote, &names, WHOLE)
-            }
-            result => result,
-        };
+    let objects = plan.candidates.iter().map(|candidate| candidate.object).collect();
+    let reference::Depth::History { of, within } = &plan.depth else {
+        return download(conversation, directory, objects, Depth::Tip, is_partial);
     };
-    if within.is_none() {
-        // Most servers give any commit that they have by its id. Those that do not are asked for their history.
-        match download(operation, &mut remote, &names, SHALLOW) {
-            Err(error @ Error::Library { .. }) if may_go_on(operation) => {
+    if within.is_none() && conversation.offered().gives_any_object() {
+        match download(conversation, directory, objects, Depth::Tip, is_partial) {
+            Err(Error::Conversation(error @ ConversationError::Refused { .. })) => {
                 tracing::debug!(%error, "the commit is looked for in all history");
-                remote = repository.remote_anonymous(&operation.url())?;
-                connect(&mut remote)?;
             }
             result => return result,
         }
     }
-    let history: Vec<&str> = of.iter().map(String::as_str).collect();
-    let depth = if repository.is_shallow() { UNSHALLOW } else { WHOLE };
-    download(operation, &mut remote, &history, depth)?;
-    if has_all(repository, plan)? {
+    let refs = conversation.offered().refs.iter();
+    let tips = refs.filter(|reference| of.contains(&reference.name)).map(|reference| reference.id).collect();
+    let depth = if directory.roots()?.is_empty() { Depth::Whole } else { Depth::Uncut };
+    download(conversation, directory, tips, depth, is_partial)?;
+    if has_all(directory, plan)? {
         return Ok(());
     }
     let id = plan.candidates.first().map(|candidate| candidate.commit.to_string()).unwrap_or_default();
@@ -135,10 +137,11 @@ fn download_plan<'a>(
 }
 
 /// Whether everything that the plan may choose is there.
-fn has_all(repository: &Repository, plan: &Plan) -> Result<bool, Error> {
+fn has_all(directory: &Directory, plan: &Plan) -> Result<bool, Error> {
+    let repository = directory.open()?;
     let odb = repository.odb()?;
     let there = plan.candidates.iter().all(|candidate| odb.exists(candidate.object));
-    let Depth::History { within: Some(tip), .. } = &plan.depth else { return Ok(there) };
+    let reference::Depth::History { within: Some(tip), .. } = &plan.depth else { return Ok(there) };
     // Being there is not enough: it may have come with another branch.
     let is_within = |commit| commit == *tip || repository.graph_descendant_of(*tip, commit).unwrap_or(false);
     Ok(there && odb.exists(*tip) && plan.candidates.iter().all(|candidate| is_within(candidate.commit)))
@@ -150,65 +153,36 @@ pub(crate) fn fetch_more(
     directory: &Directory,
     branch: &str,
 ) -> Result<Option<CommitInfo>, Error> {
-    let repository = directory.open()?;
-    let mut remote = repository.remote_anonymous(&operation.url())?;
-    let refs = connect(&mut remote)?;
-    let plan = match Reference::Branch(branch.to_owned()).resolve(&refs) {
+    let mut conversation = Conversation::begin(operation.operation())?;
+    let plan = match Reference::Branch(branch.to_owned()).resolve(&conversation.offered().refs) {
         Err(Error::RefNotFound { .. }) => return Ok(None),
         plan => plan?,
     };
-    let chosen = choose_one(&plan)?;
-    if !repository.odb()?.exists(chosen.commit) {
-        download(operation, &mut remote, &[&chosen.name], SHALLOW)?;
-    }
-    CommitInfo::read(&repository, chosen.commit).map(Some)
-}
-
-fn connect(remote: &mut git2::Remote<'_>) -> Result<Vec<RemoteRef>, Error> {
-    remote.connect(Direction::Fetch).map_err(|error| match error.message() {
-        message if message.contains(OTHER_FORMAT) => Error::ObjectFormat,
-        _ => error.into(),
-    })?;
-    let heads = remote.list()?;
-    if heads.len() > MAX_REFS {
-        return Err(Error::Limit { what: "number of references".to_owned(), limit: MAX_REFS as u64 });
-    }
-    let refs: Vec<_> = heads
-        .iter()
-        .filter(|head| !head.oid().is_zero())
-        .map(|head| RemoteRef { name: head.name().to_owned(), id: head.oid() })
-        .collect();
-    if refs.is_empty() { Err(Error::Empty) } else { Ok(refs) }
+    download_plan(&mut conversation, directory, &plan, false)?;
+    conversation.end();
+    CommitInfo::read(&directory.open()?, choose_one(&plan)?.commit).map(Some)
 }
 
 fn download(
-    operation: &Registered,
-    remote: &mut git2::Remote<'_>,
-    names: &[&str],
-    depth: i32,
+    conversation: &mut Conversation,
+    directory: &Directory,
+    wants: Vec<Oid>,
+    depth: Depth,
+    is_partial: bool,
 ) -> Result<(), Error> {
-    let mut callbacks = RemoteCallbacks::new();
-    let allowance = operation.operation().remote.allowance.as_ref();
-    let limit = allowance.map_or(MAX_PACK_BYTES, |allowance| allowance.left().min(MAX_PACK_BYTES));
-    callbacks.transfer_progress(|progress| {
-        if progress.received_bytes() > limit {
-            let limit = limit as u64;
-            operation.operation().fail(Error::Limit { what: "size of the download".to_owned(), limit });
-            return false;
-        }
-        operation.operation().is_live()
-    });
-    let mut options = FetchOptions::new();
-    options.remote_callbacks(callbacks).download_tags(AutotagOption::None).update_fetchhead(false);
-    options.depth(depth);
-    let refspecs: Vec<String> =
-        names.iter().enumerate().map(|(index, name)| format!("+{name}:{LOCAL}/{index}")).collect();
-    remote.download(&refspecs, Some(&mut options))?;
-    if let Some(allowance) = allowance {
-        allowance.spend(remote.stats().received_bytes());
-    }
-    remote.disconnect()?;
-    Ok(())
+    // Some servers give all history or nothing.
+    let depth = if conversation.offered().offers("shallow") { depth } else { Depth::Whole };
+    let (haves, roots) = (haves(directory)?, directory.roots()?.into_iter().collect());
+    conversation.download(&Request { wants, haves, roots, depth, is_partial }, directory)
+}
+
+/// The newest commits that are there.
+fn haves(directory: &Directory) -> Result<Vec<Oid>, Error> {
+    let repository = directory.open()?;
+    let Ok(tip) = repository.refname_to_id(TIP) else { return Ok(Vec::new()) };
+    let mut walk = repository.revwalk()?;
+    walk.push(tip)?;
+    Ok(walk.take(MAX_HAVES).collect::<Result<_, _>>()?)
 }
 
 fn choose_one(plan: &Plan) -> Result<&Candidate, Error> {

@@ -3,7 +3,7 @@
 //!
 //! libgit2 does the object work. Everything that touches the network is ours (DEP-GIT-2): two transports, HTTP(S) over
 //! reqwest and SSH over russh, that know one operation's credentials, certificate authority, proxy, deadline and
-//! cancellation. No configuration of the machine is read, no child process is started, no file of a commit is written
+//! cancellation; and what is said over them to list and to download. No configuration of the machine is read, no child process is started, no file of a commit is written
 //! to disk.
 //!
 //! ```no_run
@@ -21,11 +21,13 @@
 mod checkout;
 mod client;
 mod commit;
+mod conversation;
 mod credentials;
 mod error;
 mod fetch;
 mod known_hosts;
 mod operation;
+mod partial;
 mod push;
 mod reference;
 mod remote;
@@ -39,11 +41,13 @@ mod transport;
 pub use checkout::{BlobContent, Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
 pub use client::{Git, GitConfig};
 pub use commit::{CommitRequest, Signature, Signer};
+pub use conversation::{Advertisement, Answer, ConversationError};
 pub use credentials::{AuthOptionError, Credentials, SshAuth};
 pub use error::{Error, SshError};
 pub use fetch::Fetched;
 pub use git2::Oid;
 pub use known_hosts::{HostVerdict, KnownHosts, KnownHostsError};
+pub use partial::Part;
 pub use push::{Lease, PushRequest};
 pub use reference::{Reference, RemoteRef};
 pub use remote::{Allowance, Remote};

@@ -1,7 +1,7 @@
-//! One operation on its way through libgit2: what its transport needs, and why it failed.
+//! One operation: what its transport needs, and why it failed.
 //!
-//! libgit2 knows transports by URL scheme only. So an operation is given a number, the number is the host of the URL
-//! that libgit2 sees, and the transport finds the operation by it (DEP-GIT-2).
+//! libgit2, which pushes, knows transports by URL scheme only. So an operation is given a number, the number is the host
+//! of the URL that libgit2 sees, and the transport finds the operation by it (DEP-GIT-2).
 
 use crate::error::Error;
 use crate::remote::Remote;
@@ -60,11 +60,11 @@ impl Registered {
 
     /// The URL under which libgit2 reaches the remote.
     pub(crate) fn url(&self) -> String {
-        let scheme = if self.operation.http.is_some() { HTTP_SCHEME } else { SSH_SCHEME };
+        let scheme = if self.operation.is_http() { HTTP_SCHEME } else { SSH_SCHEME };
         format!("{scheme}://{}/", self.id)
     }
 
-    pub(crate) fn operation(&self) -> &Operation {
+    pub(crate) fn operation(&self) -> &Arc<Operation> {
         &self.operation
     }
 }
@@ -83,6 +83,11 @@ pub(crate) fn find(url: &str) -> Option<Arc<Operation>> {
 }
 
 impl Operation {
+    /// Whether the remote is spoken to over HTTP(S), where each request is on its own.
+    pub(crate) fn is_http(&self) -> bool {
+        self.http.is_some()
+    }
+
     /// Runs a future to its end on this blocking thread, unless deadline or cancellation come first.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         self.runtime.block_on(async {

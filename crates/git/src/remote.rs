@@ -2,6 +2,7 @@
 
 use crate::credentials::Credentials;
 use crate::error::Error;
+use crate::partial::Part;
 use crate::store::{Place, Store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,6 +25,8 @@ pub struct Remote {
     pub http: Profile,
     /// Where fetched objects are kept for the next fetch; nothing for a folder that goes with the checkout.
     pub store: Option<Store>,
+    /// What of a commit's files is needed; nothing for all of them. Servers that do not offer parts give everything.
+    pub part: Option<Part>,
     /// Bytes that are downloaded at most, submodules included; nothing for this crate's own cap on each download.
     pub allowance: Option<Allowance>,
     /// Time for each operation, from connect to the last byte.
@@ -64,6 +67,7 @@ impl Remote {
             credentials: Credentials::None,
             http: Profile::default(),
             store: None,
+            part: None,
             allowance: None,
             timeout: DEFAULT_TIMEOUT,
             cancel: CancellationToken::new(),

@@ -10,7 +10,7 @@
 //! and so is what grew far beyond its first pack, since nothing in it is ever collected.
 
 use crate::error::Error;
-use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use git2::{Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
 use parking_lot::Mutex;
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeSet, HashMap};
@@ -29,6 +29,10 @@ const SLACK_BYTES: u64 = 64 << 20;
 const MAX_OWNER_BYTES: usize = 64;
 /// Prefix of packs that were not complete when their process was killed.
 const PARTIAL_PACK: &str = "pack_git2_";
+/// File in a repository of which some blobs are missing because nobody wanted them.
+const PARTIAL_MARK: &str = "weir-partial";
+/// Git's own file of the commits at which history is cut.
+const ROOTS: &str = "shallow";
 
 /// Turns by repository; an entry that nobody holds is dropped at the next look.
 type Turns = Mutex<HashMap<PathBuf, Weak<Turn<()>>>>;
@@ -178,6 +182,54 @@ impl Directory {
         // Not `open_bare`: it does not read which commits are shallow roots, and walks then miss their parents.
         let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH;
         Ok(Repository::open_ext(&self.path, flags, std::iter::empty::<&std::ffi::OsStr>())?)
+    }
+}
+
+impl Directory {
+    /// Whether blobs may be missing that nobody has wanted yet.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.path.join(PARTIAL_MARK).exists()
+    }
+
+    /// Notes that blobs will be missing.
+    pub(crate) fn mark_partial(&self) -> Result<(), Error> {
+        std::fs::write(self.path.join(PARTIAL_MARK), "").map_err(|source| Error::WorkDirectory { source })
+    }
+
+    /// Commits whose parents are not there.
+    pub(crate) fn roots(&self) -> Result<BTreeSet<Oid>, Error> {
+        match std::fs::read_to_string(self.path.join(ROOTS)) {
+            Ok(text) => text.lines().map(|line| Ok(Oid::from_str(line)?)).collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
+            Err(source) => Err(Error::WorkDirectory { source }),
+        }
+    }
+
+    /// Notes commits whose parents will not be there.
+    pub(crate) fn add_roots(&self, roots: &[Oid]) -> Result<(), Error> {
+        self.change_roots(|known| known.extend(roots))
+    }
+
+    /// Notes commits whose parents are there now.
+    pub(crate) fn remove_roots(&self, roots: &[Oid]) -> Result<(), Error> {
+        self.change_roots(|known| {
+            for root in roots {
+                known.remove(root);
+            }
+        })
+    }
+
+    fn change_roots(&self, change: impl FnOnce(&mut BTreeSet<Oid>)) -> Result<(), Error> {
+        let before = self.roots()?;
+        let mut after = before.clone();
+        change(&mut after);
+        if before == after {
+            return Ok(());
+        }
+        let text: String = after.iter().map(|root| format!("{root}\n")).collect();
+        let (path, temporary) = (self.path.join(ROOTS), self.path.join(format!("{ROOTS}.new")));
+        let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, &path));
+        written.map_err(|source| Error::WorkDirectory { source })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The two transports under libgit2 (DEP-GIT-2, DEP-GIT-3).
+//! The two transports, under our own conversations and under libgit2's pushes (DEP-GIT-2, DEP-GIT-3).
 //!
 //! libgit2 blocks, so an operation has a blocking thread of its own; on it the transports wait for asynchronous IO,
 //! bounded by the operation's deadline and cancellation.
@@ -7,10 +7,10 @@ mod http;
 mod ssh;
 
 use crate::error::Error;
-use crate::operation::{self, HTTP_SCHEME, SSH_SCHEME};
+use crate::operation::{self, HTTP_SCHEME, Operation, SSH_SCHEME};
 use git2::transport::{SmartSubtransport, Transport};
 use git2::{ConfigLevel, ErrorClass, ErrorCode};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Prepares libgit2 for this process, once: no configuration of system or user, no check of directory owners (a volume
 /// may belong to another user), and our two transports.
@@ -46,11 +46,20 @@ fn register() -> Result<(), git2::Error> {
     }
 }
 
+/// The transport of an operation.
+pub(crate) fn of(operation: &Arc<Operation>) -> Box<dyn SmartSubtransport> {
+    let operation = Arc::clone(operation);
+    match operation.is_http() {
+        true => Box::new(http::HttpTransport::new(operation)),
+        false => Box::new(ssh::SshTransport::new(operation)),
+    }
+}
+
 /// A smart transport for the operation that the remote's URL names. `stateless` is how HTTP talks: a request per turn.
 fn smart<T: SmartSubtransport>(
     remote: &git2::Remote<'_>,
     stateless: bool,
-    make: impl FnOnce(std::sync::Arc<operation::Operation>) -> T,
+    make: impl FnOnce(Arc<Operation>) -> T,
 ) -> Result<Transport, git2::Error> {
     let unknown = || git2::Error::new(ErrorCode::Invalid, ErrorClass::Net, "operation is over");
     let operation = operation::find(remote.url()?).ok_or_else(unknown)?;

@@ -5,6 +5,7 @@ mod decide;
 mod include;
 mod observe;
 mod packed;
+mod part;
 mod start;
 mod stores;
 mod tree;
@@ -48,7 +49,7 @@ impl SourceReconciler for GitReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, GitRepository>) -> Result<Success, Failure> {
         decide::refuse_gated(&attempt.object.spec, self.workload_identity)?;
         self.warn_of_ambiguity(attempt);
-        let remote = self.observe(attempt).await?;
+        let mut remote = self.observe(attempt).await?;
         let includes = self.includes(attempt)?;
         let included: Vec<_> = includes.iter().map(|include| &include.artifact).collect();
         if decide::includes_differ(&attempt.object, &included) {
@@ -60,6 +61,7 @@ impl SourceReconciler for GitReconciler {
         let asked = trust.as_ref().ok().and_then(Option::as_ref);
         let known = attempt.known.as_ref().filter(|known| self.is_verified(attempt, asked, &known.revision));
         let plan = decide::plan(&attempt.object, known, &included);
+        remote.part = part::part(&attempt.object.spec, &plan.sparse);
         let fetched = self.git.fetch(&remote, &plan.reference, plan.known.as_deref()).await;
         let fetched = fetched.map_err(|error| decide::fetch_failure(&error, &attempt.object.spec.url))?;
         match (trust?, &fetched) {

@@ -34,7 +34,7 @@ impl Remote {
         let is_same = (url.scheme(), url.host_str(), url.port_or_known_default())
             == (self.url.scheme(), self.url.host_str(), self.url.port_or_known_default());
         let store = self.store.as_ref().map(|store| store.role(path));
-        let mut remote = Remote { url, store, ..self.clone() };
+        let mut remote = Remote { url, store, part: None, ..self.clone() };
         if !is_same {
             remote.http.identity = None;
             // User info that the commit itself names is no secret of ours. Over SSH that is never enough.

@@ -9,15 +9,15 @@ const OWNER: &str = "5a2f9c1e-0000-4000-8000-000000000001";
 /// Bytes that no compression makes small.
 const NOISE_BYTES: usize = 200_000;
 
-struct Kept {
-    server: GitServer,
-    repository: GitRepo,
+pub(crate) struct Kept {
+    pub(crate) server: GitServer,
+    pub(crate) repository: GitRepo,
     folder: Folder,
-    remote: Remote,
+    pub(crate) remote: Remote,
 }
 
 impl Kept {
-    async fn start() -> Kept {
+    pub(crate) async fn start() -> Kept {
         let server = GitServer::start().await.unwrap();
         let repository = server.repo("app").unwrap();
         let folder = Folder::new("store").unwrap();
@@ -27,7 +27,7 @@ impl Kept {
     }
 
     /// A commit with a file of noise, so that a download of everything is seen.
-    fn noise(&self) -> String {
+    pub(crate) fn noise(&self) -> String {
         let mut state = 1_u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -37,7 +37,7 @@ impl Kept {
         self.repository.commit("main", "noise", &[("noise", &text), ("a.yaml", "a: 0\n")]).unwrap()
     }
 
-    async fn fetch(&self, reference: &Reference) -> Checkout {
+    pub(crate) async fn fetch(&self, reference: &Reference) -> Checkout {
         match git().fetch(&self.remote, reference, None).await.unwrap() {
             Fetched::New(checkout) => checkout,
             Fetched::Unchanged { .. } => panic!("nothing was known"),
@@ -45,7 +45,7 @@ impl Kept {
     }
 
     /// The packs of the only kept repository, the largest first.
-    fn packs(&self) -> Vec<(u64, PathBuf)> {
+    pub(crate) fn packs(&self) -> Vec<(u64, PathBuf)> {
         let kept = only_entry(&only_entry(self.folder.path()));
         let entries = std::fs::read_dir(kept.join("objects/pack")).unwrap();
         let paths = entries.map(|entry| entry.unwrap().path());
@@ -55,7 +55,7 @@ impl Kept {
         packs
     }
 
-    fn posts(&self) -> usize {
+    pub(crate) fn posts(&self) -> usize {
         self.server.requests().iter().filter(|request| request.method == "POST").count()
     }
 }
@@ -79,10 +79,12 @@ async fn the_next_fetch_moves_only_what_is_new() {
     for number in 1..4 {
         let id =
             kept.repository.commit("main", "one file", &[("a.yaml", &format!("a: {number}\n"))]).unwrap();
+        kept.server.forget_requests();
         let checkout = kept.fetch(&branch("main")).await;
         assert_eq!(checkout.revision(), format!("main@sha1:{id}"));
         assert_eq!(content(&checkout, "a.yaml"), format!("a: {number}\n"));
         assert_eq!(content(&checkout, "noise").len(), NOISE_BYTES);
+        assert_eq!((kept.server.requests().len(), kept.posts()), (2, 1), "a look and one request");
     }
     let packs = kept.packs();
     assert_eq!(packs.len(), 4, "{packs:?}");

@@ -51,6 +51,7 @@ impl GitReconciler {
             credentials,
             http,
             store,
+            part: None,
             allowance: None,
             timeout,
             cancel: attempt.run.cancel.clone(),

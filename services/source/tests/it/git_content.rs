@@ -44,6 +44,43 @@ async fn submodules_sparse_and_whole_and_without() {
     assert_eq!(kept(&world), 1, "what is not used goes");
 }
 
+/// Bytes of what was fetched and kept.
+fn fetched(world: &World) -> u64 {
+    let stores = world.folder.path().join("data/.git-stores");
+    let mut find = std::process::Command::new("find");
+    let listed = find.arg(stores).args(["-name", "*.pack", "-printf", "%s\n"]);
+    let sizes = String::from_utf8(listed.output().unwrap().stdout).unwrap();
+    sizes.lines().map(|size| size.parse::<u64>().unwrap()).sum()
+}
+
+/// Issue 5: of what stays out of the artifact nothing is fetched, and what comes in later is.
+#[tokio::test]
+async fn what_stays_out_is_not_fetched() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let noise: String =
+        (0_u64..20_000).map(|n| format!("{:x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
+    let files = [
+        ("noise", noise.as_str()),
+        ("docs/.sourceignore", "*\n"),
+        ("deploy/.sourceignore", "b.yaml\n"),
+        ("deploy/a.yaml", "a"),
+        ("deploy/b.yaml", "b"),
+    ];
+    server.repo("app").unwrap().commit("main", "first", &files).unwrap();
+    let url = server.url("app");
+    world.git("app", &url, json!({"ignore": "/*\n!/deploy\n"})).await;
+    let all = ["deploy/.sourceignore", "deploy/a.yaml", "deploy/b.yaml"];
+    assert_eq!(paths(&world.ready(GIT, "app").await).await, all);
+    assert!(fetched(&world) < 3_000, "{}", fetched(&world));
+    world.git("app", &url, json!({"ignore": "/*\n!/deploy\n", "sparseCheckout": ["deploy/a.yaml"]})).await;
+    assert_eq!(paths(&world.ready(GIT, "app").await).await, ["deploy/a.yaml"]);
+    assert!(fetched(&world) < 3_000, "{}", fetched(&world));
+    world.git("app", &url, json!({"ignore": "/docs\n"})).await;
+    let whole = ["deploy/.sourceignore", "deploy/a.yaml", "noise"];
+    assert_eq!(paths(&world.ready(GIT, "app").await).await, whole);
+    assert!(fetched(&world) > 100_000, "{}", fetched(&world));
+}
+
 /// DEV 10, B10, SRC-GIT-17 to SRC-GIT-21.
 #[tokio::test]
 async fn an_include_is_waited_for_and_its_changes_are_seen_at_once() {

@@ -1,0 +1,133 @@
+//! What is said to a server to list and to download (docs/adr/0010): Git's protocol in its first version, which all
+//! servers speak. A download is one request: what is wanted, what is there, `done`.
+
+mod advertisement;
+mod answer;
+mod error;
+mod lines;
+mod request;
+
+pub use advertisement::Advertisement;
+pub use answer::Answer;
+pub use error::ConversationError;
+pub(crate) use request::{Depth, Request};
+
+use crate::error::Error;
+use crate::operation::Operation;
+use crate::store::Directory;
+use crate::transport;
+use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
+use std::io::Write;
+use std::sync::Arc;
+
+/// Bytes of one download: several times the largest public monorepos, and less than a volume.
+const MAX_PACK_BYTES: usize = 16 << 30;
+/// Objects of one download: twice those of the Linux kernel with all its history. libgit2 keeps some 100 bytes of each.
+const MAX_PACK_OBJECTS: usize = 20_000_000;
+/// What is sent in place of a request when nothing is wanted.
+const NOTHING: &[u8] = b"0000";
+
+type Stream = Box<dyn SmartSubtransportStream>;
+
+/// A server that has listed its references.
+pub(crate) struct Conversation {
+    operation: Arc<Operation>,
+    transport: Box<dyn SmartSubtransport>,
+    /// The stream of the list, on which SSH takes one request. HTTP has a stream for each.
+    stream: Option<Stream>,
+    offered: Advertisement,
+}
+
+impl Conversation {
+    /// Asks the server of an operation for its list.
+    pub(crate) fn begin(operation: &Arc<Operation>) -> Result<Conversation, Error> {
+        let transport = transport::of(operation);
+        let mut stream = transport.action("", Service::UploadPackLs)?;
+        let offered = Advertisement::read(&mut stream)?;
+        let stream = (!operation.is_http()).then_some(stream);
+        Ok(Conversation { operation: Arc::clone(operation), transport, stream, offered })
+    }
+
+    /// What the server has and can.
+    pub(crate) fn offered(&self) -> &Advertisement {
+        &self.offered
+    }
+
+    /// Ends without a download. A server need not care.
+    pub(crate) fn end(mut self) {
+        if let Some(stream) = &mut self.stream {
+            let _ = stream.write_all(NOTHING);
+        }
+    }
+
+    /// Downloads into a repository.
+    pub(crate) fn download(&mut self, request: &Request, directory: &Directory) -> Result<(), Error> {
+        let operation = Arc::clone(&self.operation);
+        let repository = directory.open()?;
+        let objects = repository.odb()?;
+        let mut pack = objects.packwriter()?;
+        pack.progress(|progress| {
+            if progress.total_objects() > MAX_PACK_OBJECTS {
+                let limit = MAX_PACK_OBJECTS as u64;
+                operation.fail(Error::Limit { what: "number of objects of the download".to_owned(), limit });
+                return false;
+            }
+            operation.is_live()
+        });
+        let mut stream = self.turn()?;
+        stream.write_all(&request.encode(&self.offered)).map_err(ConversationError::stream)?;
+        let mut meter = Meter::new(&self.operation);
+        let answer = Answer::read(&mut stream, request.depth.is_cut(), |bytes| {
+            meter.count(bytes.len())?;
+            pack.write_all(bytes).map_err(|_| git2::Error::last_error(-1).into())
+        })?;
+        meter.settle();
+        // In this order, so that a repository whose process is killed never claims history that it lacks.
+        directory.add_roots(&answer.shallow)?;
+        pack.commit()?;
+        directory.remove_roots(&answer.unshallow)
+    }
+
+    /// A stream for the next request.
+    fn turn(&mut self) -> Result<Stream, Error> {
+        if self.operation.is_http() {
+            return Ok(self.transport.action("", Service::UploadPack)?);
+        }
+        if let Some(stream) = self.stream.take() {
+            return Ok(stream);
+        }
+        let mut stream = self.transport.action("", Service::UploadPackLs)?;
+        Advertisement::read(&mut stream)?;
+        Ok(stream)
+    }
+}
+
+/// Counts what is downloaded.
+struct Meter<'a> {
+    operation: &'a Operation,
+    received: usize,
+    limit: usize,
+}
+
+impl Meter<'_> {
+    fn new(operation: &Operation) -> Meter<'_> {
+        let allowance = operation.remote.allowance.as_ref();
+        let limit = allowance.map_or(MAX_PACK_BYTES, |allowance| allowance.left().min(MAX_PACK_BYTES));
+        Meter { operation, received: 0, limit }
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<(), Error> {
+        self.received += bytes;
+        if self.received > self.limit {
+            let limit = self.limit as u64;
+            return Err(Error::Limit { what: "size of the download".to_owned(), limit });
+        }
+        Ok(())
+    }
+
+    fn settle(self) {
+        if let Some(allowance) = &self.operation.remote.allowance {
+            allowance.spend(self.received);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What a server says first: its references and what it can.
+
+use super::error::ConversationError;
+use super::lines::{Lines, Packet, trimmed};
+use crate::error::Error;
+use crate::reference::RemoteRef;
+use git2::Oid;
+use std::io::Read;
+
+/// References that a remote may list. The largest public repositories have some 500 000, pull requests included.
+const MAX_REFS: usize = 2_000_000;
+/// Bytes of the list: so many references with names of usual length.
+const MAX_LIST_BYTES: usize = 256 << 20;
+/// How the capability begins that names the format of ids; servers that do not say it use SHA-1.
+const OBJECT_FORMAT: &str = "object-format=";
+const SHA1: &str = "sha1";
+
+/// The list of a server.
+#[derive(Debug, Default)]
+pub struct Advertisement {
+    pub(crate) refs: Vec<RemoteRef>,
+    capabilities: Vec<String>,
+}
+
+impl Advertisement {
+    /// Reads the list, over HTTP with the announcement of the service before it.
+    ///
+    /// # Errors
+    /// When it breaks off, is none, exceeds the limits, or is of a repository that we cannot read.
+    pub fn read(stream: impl Read) -> Result<Advertisement, Error> {
+        let mut lines = Lines::new(stream);
+        let mut list = Advertisement::default();
+        let (mut is_announced, mut bytes) = (false, 0);
+        loop {
+            let line = match lines.next()? {
+                Packet::Line(line) => trimmed(line),
+                Packet::Flush if std::mem::take(&mut is_announced) => continue,
+                Packet::Flush => break,
+                Packet::Pack => return Err(ConversationError::unexpected(super::lines::PACK)),
+            };
+            bytes += line.len();
+            if list.refs.len() > MAX_REFS || bytes > MAX_LIST_BYTES {
+                return Err(Error::Limit { what: "number of references".to_owned(), limit: MAX_REFS as u64 });
+            }
+            match line {
+                line if line.starts_with(b"# service=") => is_announced = true,
+                line if line.starts_with(b"version ") || line.starts_with(b"shallow ") => {}
+                line => match line.strip_prefix(b"ERR ") {
+                    Some(message) => return Err(ConversationError::refused(message)),
+                    None => list.add(line)?,
+                },
+            }
+        }
+        if list.refs.is_empty() { Err(Error::Empty) } else { Ok(list) }
+    }
+
+    /// Whether the server says that it can something.
+    pub(crate) fn offers(&self, capability: &str) -> bool {
+        self.capabilities.iter().any(|offered| offered == capability)
+    }
+
+    /// Whether objects can be had that no reference points at.
+    pub(crate) fn gives_any_object(&self) -> bool {
+        self.offers("allow-any-sha1-in-want") || self.offers("allow-reachable-sha1-in-want")
+    }
+
+    /// Whether a part of a tree can be had alone.
+    pub(crate) fn gives_parts(&self) -> bool {
+        self.offers("filter") && self.gives_any_object()
+    }
+
+    fn add(&mut self, line: &[u8]) -> Result<(), Error> {
+        let mut halves = line.splitn(2, |byte| *byte == 0);
+        let head = halves.next().unwrap_or_default();
+        if let Some(capabilities) = halves.next() {
+            self.capabilities = String::from_utf8_lossy(capabilities).split(' ').map(str::to_owned).collect();
+        }
+        let format = self.capabilities.iter().find_map(|capability| capability.strip_prefix(OBJECT_FORMAT));
+        if format.is_some_and(|format| format != SHA1) {
+            return Err(Error::ObjectFormat);
+        }
+        let invalid = || ConversationError::reference(head);
+        let space = head.iter().position(|byte| *byte == b' ').ok_or_else(invalid)?;
+        let (id, name) = head.split_at(space);
+        let id = object_id(id).ok_or_else(invalid)?;
+        // An empty repository has its capabilities to tell; and nobody can ask for a name that is no text.
+        if let Ok(name) = std::str::from_utf8(name.get(1..).unwrap_or_default())
+            && !id.is_zero()
+        {
+            self.refs.push(RemoteRef { name: name.to_owned(), id });
+        }
+        Ok(())
+    }
+}
+
+/// An id in full.
+pub(super) fn object_id(text: &[u8]) -> Option<Oid> {
+    let text = std::str::from_utf8(text).ok().filter(|text| text.len() == 40)?;
+    Oid::from_str(text).ok()
+}

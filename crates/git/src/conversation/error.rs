@@ -1,0 +1,71 @@
+//! What goes wrong while a server is talked to.
+
+use crate::error::Error;
+use std::io;
+
+/// Bytes of a server's own words that are shown.
+const MAX_MESSAGE_BYTES: usize = 1024;
+
+/// An answer that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConversationError {
+    /// The connection broke, or ended too early.
+    #[error("the connection to the Git server broke: {source}")]
+    Stream {
+        /// How.
+        #[source]
+        source: io::Error,
+    },
+    /// Something that does not begin with the length of a line.
+    #[error("the Git server sent a line whose length cannot be read: '{length}'")]
+    Length {
+        /// What stands there.
+        length: String,
+    },
+    /// A line of the list that is no reference.
+    #[error("the Git server listed something that is no reference: '{line}'")]
+    Reference {
+        /// The line.
+        line: String,
+    },
+    /// A line where there is none of its kind.
+    #[error("the Git server sent something unexpected: '{line}'")]
+    Unexpected {
+        /// The line.
+        line: String,
+    },
+    /// An answer without objects.
+    #[error("the Git server sent no objects")]
+    NoPack,
+    /// The server says why it does not do what it was asked.
+    #[error("remote error: {message}")]
+    Refused {
+        /// Its words.
+        message: String,
+    },
+}
+
+impl ConversationError {
+    pub(super) fn stream(source: io::Error) -> Error {
+        ConversationError::Stream { source }.into()
+    }
+
+    pub(super) fn refused(message: &[u8]) -> Error {
+        ConversationError::Refused { message: shown(message) }.into()
+    }
+
+    pub(super) fn reference(line: &[u8]) -> Error {
+        ConversationError::Reference { line: shown(line) }.into()
+    }
+
+    pub(super) fn unexpected(line: &[u8]) -> Error {
+        ConversationError::Unexpected { line: shown(line) }.into()
+    }
+}
+
+/// A server's words as a message may carry them.
+pub(super) fn shown(words: &[u8]) -> String {
+    let words = words.get(..MAX_MESSAGE_BYTES).unwrap_or(words);
+    let text = String::from_utf8_lossy(words);
+    text.trim().chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+}

@@ -1,0 +1,69 @@
+//! Lines with their length in front, of which the protocol is made.
+
+use super::error::{ConversationError, shown};
+use crate::error::Error;
+use std::io::Read;
+
+/// Bytes of one line with its length: the protocol's own cap.
+const MAX_LINE_BYTES: usize = 65_520;
+const LENGTH_BYTES: usize = 4;
+/// How a pack begins. Servers without side band send it where a line would be.
+pub(super) const PACK: &[u8; LENGTH_BYTES] = b"PACK";
+
+/// What comes next.
+pub(super) enum Packet<'a> {
+    /// The end of a part of the conversation.
+    Flush,
+    /// A line.
+    Line(&'a [u8]),
+    /// A pack that is no line; [`PACK`] has been read of it.
+    Pack,
+}
+
+/// Reads lines.
+pub(super) struct Lines<R> {
+    stream: R,
+    line: Vec<u8>,
+}
+
+impl<R: Read> Lines<R> {
+    pub(super) fn new(stream: R) -> Lines<R> {
+        Lines { stream, line: Vec::new() }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Packet<'_>, Error> {
+        let mut head = [0; LENGTH_BYTES];
+        self.stream.read_exact(&mut head).map_err(ConversationError::stream)?;
+        if &head == PACK {
+            return Ok(Packet::Pack);
+        }
+        match length(head) {
+            Some(0) => Ok(Packet::Flush),
+            Some(length @ LENGTH_BYTES..=MAX_LINE_BYTES) => {
+                self.line.resize(length - LENGTH_BYTES, 0);
+                self.stream.read_exact(&mut self.line).map_err(ConversationError::stream)?;
+                Ok(Packet::Line(&self.line))
+            }
+            _ => Err(ConversationError::Length { length: shown(&head) }.into()),
+        }
+    }
+
+    /// What follows the last packet.
+    pub(super) fn into_rest(self) -> R {
+        self.stream
+    }
+}
+
+fn length(head: [u8; LENGTH_BYTES]) -> Option<usize> {
+    head.iter().try_fold(0, |length, byte| Some(length * 16 + char::from(*byte).to_digit(16)? as usize))
+}
+
+/// A line without the end that most servers give it.
+pub(super) fn trimmed(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\n").unwrap_or(line)
+}
+
+/// Appends a line; those that are written here are far below the cap.
+pub(super) fn put(out: &mut Vec<u8>, line: &str) {
+    out.extend(format!("{:04x}{line}", line.len() + LENGTH_BYTES).bytes());
+}

@@ -1,0 +1,75 @@
+//! A part of a commit's tree: all of its directories, and of its files only those that are wanted. Where the server
+//! offers it (`filter` among its capabilities) the commit comes without blobs, and those that are wanted are asked for
+//! by their ids.
+
+use crate::checkout::{Limits, Reader, TreeKind};
+use crate::conversation::{Conversation, Depth, Request};
+use crate::error::Error;
+use crate::store::Directory;
+use git2::{OdbLookupFlags, Oid};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// Blobs of one request: below a megabyte of ids, which proxies in front of servers let through.
+const MAX_BLOBS: usize = 16_384;
+/// Names the submodules; it is read whatever is wanted.
+const MODULES: &str = ".gitmodules";
+
+type Wants = dyn Fn(&str, bool) -> bool + Send + Sync;
+
+/// Which files of a tree are wanted. Others cannot be read of a checkout that was fetched with it.
+#[derive(Clone)]
+pub struct Part(Arc<Wants>);
+
+impl Part {
+    /// A part by a function of the path and whether it is that of a directory; what is below a directory that is not
+    /// wanted is not asked for.
+    #[must_use]
+    pub fn new(wants: impl Fn(&str, bool) -> bool + Send + Sync + 'static) -> Part {
+        Part(Arc::new(wants))
+    }
+
+    /// Whether a file is wanted, or anything below a directory.
+    #[must_use]
+    pub fn wants(&self, path: &str, is_directory: bool) -> bool {
+        (self.0)(path, is_directory)
+    }
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Part")
+    }
+}
+
+/// Downloads the wanted files of a tree that are not there.
+pub(crate) fn complete(
+    conversation: &mut Conversation,
+    directory: &Directory,
+    tree: Oid,
+    part: &Part,
+) -> Result<(), Error> {
+    let missing = missing(directory, tree, part)?;
+    for wants in missing.chunks(MAX_BLOBS) {
+        let wants = wants.to_vec();
+        let (haves, roots) = (Vec::new(), Vec::new());
+        let request = Request { wants, haves, roots, depth: Depth::Whole, is_partial: false };
+        conversation.download(&request, directory)?;
+    }
+    Ok(())
+}
+
+fn missing(directory: &Directory, tree: Oid, part: &Part) -> Result<Vec<Oid>, Error> {
+    let reader = Reader::open(directory, Limits::default())?;
+    let objects = reader.objects()?;
+    let mut missing = BTreeSet::new();
+    reader.walk(tree, "", &|path| part.wants(path, true), |path, node| {
+        let is_wanted = node.kind != TreeKind::Submodule && (path == MODULES || part.wants(path, false));
+        // The packs were listed when the repository was opened; to list them again for each would take long.
+        if is_wanted && !objects.exists_ext(node.id, OdbLookupFlags::NO_REFRESH) {
+            missing.insert(node.id);
+        }
+    })?;
+    Ok(missing.into_iter().collect())
+}
