@@ -2,14 +2,18 @@
 
 mod target;
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread::{self, Scope};
 
 pub(crate) use target::Target;
 
 use crate::build::Build;
 use crate::config::Config;
 use crate::error::Context;
+use crate::files::Documents;
+use crate::fs::RelPath;
 use crate::kustomization::Kustomization;
 use crate::loader::Loader;
 use crate::origin::Origin;
@@ -18,6 +22,9 @@ use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::vars::BoundVars;
 use crate::{Error, config, generate, input, plugin, transform};
+
+/// Large files that wait to be added while they are parsed. More threads than these would be taken from other builds.
+const PARSED_AT_ONCE: usize = 4;
 
 /// What has been gathered so far: resources, configuration and vars.
 #[derive(Debug, Default)]
@@ -66,31 +73,68 @@ impl Target {
         Ok(accumulated)
     }
 
-    /// Adds files and directories in the order they are listed (KZ-401).
+    /// Adds files and directories in the order they are listed (KZ-401). Large files in a row are parsed side by side.
     pub(crate) fn add_resources(
         &self,
         build: &Build<'_>,
         mut accumulated: Accumulator,
         references: &[String],
     ) -> Result<Accumulator, Error> {
-        for reference in references {
-            let Err(file_error) = self.add_file(build, &mut accumulated, reference) else { continue };
-            if file_error.remote().is_some_and(RemoteError::is_final) {
-                return Err(file_error);
-            }
-            let loader = match self.loader.enter(build, reference) {
-                Ok(loader) => loader,
-                // A repository that did not answer in time may be what was meant.
-                Err(error) if file_error.is_malformed_yaml() && !error.is_timeout() => {
-                    return Err(file_error);
+        thread::scope(|scope| {
+            let mut opened = VecDeque::new();
+            for reference in references {
+                let file = self.open_file(build, scope, reference);
+                let may_wait =
+                    if matches!(file, Ok((_, Documents::Parsing(_)))) { PARSED_AT_ONCE } else { 0 };
+                opened.push_back((reference, file));
+                while opened.len() > may_wait
+                    && let Some((reference, file)) = opened.pop_front()
+                {
+                    accumulated = self.add(build, accumulated, reference, file)?;
                 }
-                Err(error) => return Err(error.context(format!("accumulation err='{file_error}'"))),
-            };
-            accumulated = self
-                .add_directory(build, accumulated, loader, Role::Base)
-                .context(|| format!("accumulation err='{file_error}'"))?;
+            }
+            let mut rest = opened.into_iter();
+            rest.try_fold(accumulated, |accumulated, (reference, file)| {
+                self.add(build, accumulated, reference, file)
+            })
+        })
+    }
+
+    /// Finds the file that a resource names and begins to read it.
+    fn open_file<'s>(
+        &self,
+        build: &Build<'_>,
+        scope: &'s Scope<'s, '_>,
+        reference: &str,
+    ) -> Result<(RelPath, Documents<'s>), Error> {
+        let restriction = build.options.load_restriction;
+        let path = self.loader.locate(&build.files, reference, restriction)?;
+        let documents = build.files.open(scope, &path, reference)?;
+        Ok((path, documents))
+    }
+
+    /// Adds a resource: the file, or the directory of that name where there is no such file.
+    fn add(
+        &self,
+        build: &Build<'_>,
+        mut accumulated: Accumulator,
+        reference: &str,
+        file: Result<(RelPath, Documents<'_>), Error>,
+    ) -> Result<Accumulator, Error> {
+        let Err(file_error) = self.add_file(build, &mut accumulated, reference, file) else {
+            return Ok(accumulated);
+        };
+        if file_error.remote().is_some_and(RemoteError::is_final) {
+            return Err(file_error);
         }
-        Ok(accumulated)
+        let loader = match self.loader.enter(build, reference) {
+            Ok(loader) => loader,
+            // A repository that did not answer in time may be what was meant.
+            Err(error) if file_error.is_malformed_yaml() && !error.is_timeout() => return Err(file_error),
+            Err(error) => return Err(error.context(format!("accumulation err='{file_error}'"))),
+        };
+        self.add_directory(build, accumulated, loader, Role::Base)
+            .context(|| format!("accumulation err='{file_error}'"))
     }
 
     fn add_file(
@@ -98,11 +142,11 @@ impl Target {
         build: &Build<'_>,
         accumulated: &mut Accumulator,
         reference: &str,
+        file: Result<(RelPath, Documents<'_>), Error>,
     ) -> Result<(), Error> {
         let loading = || format!("accumulating resources from '{reference}'");
-        let restriction = build.options.load_restriction;
-        let path = self.loader.locate(&build.files, reference, restriction).context(loading)?;
-        let documents = build.files.documents(&path, reference).context(loading)?;
+        let (path, documents) = file.context(loading)?;
+        let documents = documents.parsed().context(loading)?;
         let mut resources = input::resources(documents).context(loading)?;
         resources.iter_mut().for_each(Resource::open_annotations);
         if build.is_tracking {

@@ -3,9 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 use sha2::{Digest, Sha256};
-use weir_yaml::{Limits, Node, Source, parse_documents};
+use weir_yaml::{Limits, Node, Source, YamlError, parse_documents};
 
 use crate::fs::{FileKind, FileSystem, FsError, RelPath};
 use crate::kustomization::{Kustomization, UnknownFields};
@@ -29,6 +31,28 @@ pub(crate) struct Files<'f> {
     documents: RefCell<HashMap<RelPath, Rc<Vec<Node>>>>,
     kustomizations: RefCell<HashMap<RelPath, Rc<Kustomization>>>,
     cached_bytes: Cell<usize>,
+}
+
+/// The documents of a file.
+pub(crate) enum Documents<'s> {
+    /// They are there.
+    Parsed(Vec<Node>),
+    /// A thread is at it.
+    Parsing(ScopedJoinHandle<'s, Result<Vec<Node>, Error>>),
+}
+
+impl Documents<'_> {
+    /// Waits for them.
+    pub(crate) fn parsed(self) -> Result<Vec<Node>, Error> {
+        match self {
+            Self::Parsed(nodes) => Ok(nodes),
+            Self::Parsing(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        }
+    }
+}
+
+fn malformed(reference: &str, cause: YamlError) -> Error {
+    Error::MalformedYaml { file: reference.to_owned(), cause }
 }
 
 impl<'f> Files<'f> {
@@ -108,23 +132,60 @@ impl<'f> Files<'f> {
 
     /// The documents of a YAML file. `reference` is how the file was referred to, for messages.
     pub(crate) fn documents(&self, path: &RelPath, reference: &str) -> Result<Vec<Node>, Error> {
+        thread::scope(|scope| self.open(scope, path, reference)?.parsed())
+    }
+
+    /// As [`Files::documents`], but a large file is parsed by a thread of its own, to be waited for later.
+    pub(crate) fn open<'s>(
+        &self,
+        scope: &'s Scope<'s, '_>,
+        path: &RelPath,
+        reference: &str,
+    ) -> Result<Documents<'s>, Error> {
         if let Some(nodes) = self.documents.borrow().get(path) {
-            return Ok(nodes.as_ref().clone());
+            return Ok(Documents::Parsed(nodes.as_ref().clone()));
         }
         let content = self.take(path)?;
         let size = content.len();
+        if size > CACHED_FILE_BYTES {
+            let source = self.source(path.to_string(), content, reference)?;
+            return self.parse_aside(scope, &source, reference);
+        }
         let nodes = self.parse(path.to_string(), content, reference)?;
         if self.may_cache(size) {
             self.documents.borrow_mut().insert(path.clone(), Rc::new(nodes.clone()));
         }
-        Ok(nodes)
+        Ok(Documents::Parsed(nodes))
+    }
+
+    fn parse_aside<'s>(
+        &self,
+        scope: &'s Scope<'s, '_>,
+        source: &Arc<Source>,
+        reference: &str,
+    ) -> Result<Documents<'s>, Error> {
+        let work = {
+            let (source, limits, reference) = (Arc::clone(source), self.limits, reference.to_owned());
+            move || parse_documents(&source, &limits).map_err(|cause| malformed(&reference, cause))
+        };
+        match thread::Builder::new().spawn_scoped(scope, work) {
+            Ok(thread) => Ok(Documents::Parsing(thread)),
+            // No more threads are to be had: it takes longer then.
+            Err(_) => {
+                let nodes = parse_documents(source, &self.limits);
+                nodes.map(Documents::Parsed).map_err(|cause| malformed(reference, cause))
+            }
+        }
+    }
+
+    fn source(&self, name: String, content: Vec<u8>, reference: &str) -> Result<Arc<Source>, Error> {
+        Source::read(name, content, &self.limits).map_err(|cause| malformed(reference, cause))
     }
 
     /// Parses YAML from anywhere with the caps of this build.
     pub(crate) fn parse(&self, name: String, content: Vec<u8>, reference: &str) -> Result<Vec<Node>, Error> {
-        let malformed = |cause| Error::MalformedYaml { file: reference.to_owned(), cause };
-        let source = Source::read(name, content, &self.limits).map_err(malformed)?;
-        parse_documents(&source, &self.limits).map_err(malformed)
+        let source = self.source(name, content, reference)?;
+        parse_documents(&source, &self.limits).map_err(|cause| malformed(reference, cause))
     }
 
     /// The kustomization file at `path`, strictly decoded.

@@ -32,7 +32,7 @@ pub(crate) fn resources(documents: Vec<Node>) -> Result<Vec<Resource>, Error> {
         };
         for item in items {
             // The reference sends items through JSON, which is why their quotes are JSON's.
-            let item = normalised(item, Quotes::Json)
+            let item = normalised(&item.before_text(), Quotes::Json)
                 .map_err(|cause| invalid(cause.to_string(), item.position()))?;
             if !is_nothing(&item) {
                 validate(&item)?;

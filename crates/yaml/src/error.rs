@@ -65,6 +65,12 @@ pub enum YamlError {
         /// kyaml's words for the problem.
         problem: &'static str,
     },
+    /// A `!!binary` value that is not base64.
+    #[error("yaml: line {line}: !!binary value contains invalid base64 data")]
+    Binary {
+        /// Line in the file, from 1.
+        line: usize,
+    },
     /// A mapping or list as a mapping key.
     #[error("yaml: line {line}: invalid map key: keys must be scalars")]
     ComplexKey {

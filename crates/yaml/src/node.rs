@@ -110,6 +110,12 @@ impl Scalar {
         crate::resolve::scalar_value(self)
     }
 
+    /// What a scalar in brackets was before the reference printed it on its way through text, which made a string of it.
+    fn before_text(&self) -> Self {
+        let is_reread = matches!(self.tag, Tag::Null | Tag::Timestamp);
+        Self { style: if is_reread { Style::Plain } else { self.style }, ..self.clone() }
+    }
+
     /// Whether the scalar is tagged null. Text that merely looks like it counts when it is rendered.
     #[inline]
     pub fn is_null(&self) -> bool {
@@ -334,6 +340,20 @@ impl Node {
     #[inline]
     pub fn is_null(&self) -> bool {
         self.as_scalar().is_some_and(Scalar::is_null)
+    }
+
+    /// A copy of the node as it was read, for where the reference takes it without a trip through text: a missing value in
+    /// brackets is null there and not an empty string.
+    pub fn before_text(&self) -> Self {
+        match self {
+            Self::Scalar(scalar) => Self::Scalar(scalar.before_text()),
+            Self::Seq(items) => Self::Seq(items.iter().map(Self::before_text).collect()),
+            Self::Map(map) => {
+                let entry =
+                    |entry: &Entry| Entry { key: entry.key.clone(), value: entry.value.before_text() };
+                Self::Map(Map { entries: map.entries.iter().map(entry).collect() })
+            }
+        }
     }
 
     /// Whether the node is a mapping or list without content.

@@ -7,6 +7,7 @@ mod conformance;
 mod document;
 mod errors;
 mod hostile;
+mod large;
 mod later;
 mod memory;
 mod properties;

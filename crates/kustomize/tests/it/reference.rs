@@ -310,3 +310,12 @@ fn regression_4_a_secret_that_is_merged_from_nothing_and_nothing_has_no_data() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  namespace: default\n";
     assert_eq!(built_from(generator, secret).unwrap(), format!("{secret}type: Opaque\n"));
 }
+
+#[test]
+fn regression_4_items_of_lists_keep_the_types_they_have_in_brackets() {
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {n: , t: 2001-12-14t21:59:43.10-05:00}}";
+    let text = built_from("", map).unwrap();
+    assert!(text.contains("  \"n\": \"\"\n  t: \"2001-12-14t21:59:43.10-05:00\"\n"), "{text}");
+    let text = built_from("", &format!("apiVersion: v1\nkind: ConfigMapList\nitems: [{map}]\n")).unwrap();
+    assert!(text.contains("  \"n\": null\n  t: \"2001-12-14T21:59:43.1-05:00\"\n"), "{text}");
+}

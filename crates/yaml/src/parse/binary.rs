@@ -1,15 +1,19 @@
-//! `!!binary` values: the bytes, where they are text.
+//! `!!binary` values: the bytes, as text.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::Text;
 
-/// The decoded value; what is not base64 or not UTF-8 stays as it is written.
-pub(super) fn decoded(text: Text) -> Text {
-    let compact: String = text.chars().filter(|character| !character.is_ascii_whitespace()).collect();
-    match STANDARD.decode(compact).map(String::from_utf8) {
-        Ok(Ok(decoded)) => Text::from(decoded),
-        _ => text,
+/// The decoded value, with a replacement character for each byte that is no UTF-8, as Go's JSON has it; `None` for what is
+/// not base64.
+pub(super) fn decoded(text: &str) -> Option<Text> {
+    let compact = text.replace(['\n', '\r'], "");
+    let bytes = STANDARD.decode(compact).ok()?;
+    let mut decoded = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        decoded.push_str(chunk.valid());
+        decoded.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
     }
+    Some(Text::from(decoded))
 }

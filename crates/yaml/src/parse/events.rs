@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag as ParserTag};
+use granit_parser::{
+    Event, Options, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle, Tag as ParserTag,
+};
 
 use super::binary;
 use super::builder::Builder;
@@ -24,12 +26,20 @@ pub(super) fn read_document(
     // The builder names the line and the cap; the parser's own limit only has to be no lower.
     options.block_nesting_limit = limits.depth + 1;
     options.flow_nesting_limit = limits.depth + 1;
-    for next in Parser::new_from_str_with_options(text, options) {
+    let mut parser = Parser::new_from_str_with_options(text, options);
+    while let Some(next) = parser.next() {
         let (event, span) = next.map_err(|error| reader.syntax(&error, limits))?;
         let at = reader.base + span.byte_range().map_or(0, |range| range.start);
         match event {
             Event::Scalar(value, style, anchor, tag) => {
-                builder.scalar(reader.scalar(value, style, tag.as_deref(), &span), anchor)?;
+                builder.scalar(reader.scalar(value, style, tag.as_deref(), &span)?, anchor)?;
+            }
+            Event::MappingStart(..) if reader.is_text_in_brackets(&span, &mut parser) => {
+                if let Some(Ok((Event::Scalar(value, style, anchor, tag), span))) = parser.next() {
+                    builder.scalar(reader.scalar(value, style, tag.as_deref(), &span)?, anchor)?;
+                }
+                // The value that is missing, and the end of the mapping.
+                parser.by_ref().take(2).for_each(drop);
             }
             Event::SequenceStart(style, anchor, _) => {
                 reader.enter(style);
@@ -74,7 +84,7 @@ impl Reader<'_> {
         style: ScalarStyle,
         tag: Option<&ParserTag>,
         span: &Span,
-    ) -> Scalar {
+    ) -> Result<Scalar, YamlError> {
         let range = span.byte_range().unwrap_or(0..0);
         // A `!` alone says nothing to the reference.
         let tag = tag.filter(|tag| tag.parts() != ("", "!"));
@@ -88,26 +98,62 @@ impl Reader<'_> {
         // A missing value is reported as `~` with an empty span.
         if style == Style::Plain && range.is_empty() {
             let tag = tag.map_or(Tag::Null, explicit_tag);
-            // In brackets the reference prints it as '' on its way through text, which makes a string of it.
+            // In brackets the reference prints it as '' on its way through text, which makes a string of it. The tag
+            // tells what it was before ([`Node::before_text`]).
             let style = if self.flow_depth > 0 { Style::Single } else { style };
-            return Scalar { text: self.cut(range), style, tag };
+            return Ok(Scalar { text: self.cut(range), style, tag });
         }
+        let (value, range) = if style == Style::Plain && self.goes_on_with_colon(&range) {
+            (Cow::Owned(format!("{value}:")), range.start..range.end + 1)
+        } else {
+            (value, range)
+        };
+        let at = self.base + range.start;
         let text = self.text_of(value, style, range);
         let tag = match tag.map(explicit_tag) {
-            Some(Tag::Binary) => return Scalar { text: binary::decoded(text), style, tag: Tag::Str },
+            Some(Tag::Binary) => {
+                let invalid = || YamlError::Binary { line: self.source.line_at(at) };
+                return Ok(Scalar {
+                    text: binary::decoded(&text).ok_or_else(invalid)?,
+                    style,
+                    tag: Tag::Str,
+                });
+            }
             // A tag of another type weighs more than quotes.
             Some(tag @ (Tag::Null | Tag::Bool | Tag::Int | Tag::Float | Tag::Timestamp)) => {
-                return Scalar { text, style: Style::Plain, tag };
+                return Ok(Scalar { text, style: Style::Plain, tag });
             }
             Some(tag) => tag,
             None if style == Style::Plain => resolve::plain_tag(&text),
             None => Tag::Str,
         };
         // On its way through text, the reference quotes what has a colon in brackets.
-        if tag == Tag::Timestamp && self.flow_depth > 0 && text.contains(':') {
-            return Scalar { text, style: Style::Single, tag: Tag::Str };
+        let style = if tag == Tag::Timestamp && self.flow_depth > 0 && text.contains(':') {
+            Style::Single
+        } else {
+            style
+        };
+        Ok(Scalar { text, style, tag })
+    }
+
+    /// Whether plain text in brackets ends in a colon, which go-yaml reads as part of it and the parser as the end of a key.
+    fn goes_on_with_colon(&self, range: &Range<usize>) -> bool {
+        let rest = self.text.as_bytes().get(range.end..).unwrap_or_default();
+        self.flow_depth > 0 && matches!(rest, [b':', b',' | b']' | b'}', ..])
+    }
+
+    /// Whether a mapping is not one: `[a:, b]` holds no pairs, but text.
+    fn is_text_in_brackets<'t>(&self, start: &Span, parser: &mut Parser<'t, StrInput<'t>>) -> bool {
+        let opens = start.byte_range().and_then(|range| self.text.as_bytes().get(range.start));
+        if self.flow_depth == 0 || opens == Some(&b'{') {
+            return false;
         }
-        Scalar { text, style, tag }
+        match parser.peek() {
+            Some(Ok((Event::Scalar(_, ScalarStyle::Plain, ..), span))) => {
+                span.byte_range().is_some_and(|range| !range.is_empty() && self.goes_on_with_colon(&range))
+            }
+            _ => false,
+        }
     }
 
     /// A slice of the source where the value stands there verbatim, text of its own otherwise.

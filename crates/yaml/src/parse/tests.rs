@@ -27,6 +27,15 @@ fn json(text: &str) -> String {
 #[case("a: >-\n  x\n  y", r#"{"a":"x y"}"#)]
 #[case("a: |\n  x\n---\nb: |\n  y\n", r#"{"a":"x\n"} {"b":"y\n"}"#)]
 #[case("a: |+\n  x\n\n", r#"{"a":"x\n\n"}"#)]
+#[case(
+    "a: [b:, c, d::]\ne: {f:, g: h}\ni: [j: , \"k\":, l:m]",
+    r#"{"a":["b:","c","d::"],"e":{"f:":"","g":"h"},"i":[{"j":""},{"k":""},"l:m"]}"#
+)]
+#[case("a: !!binary aGVs\n  bG8=\nb: !!binary L/8u/w==", "")]
+#[case(
+    "a: !!binary |\n  aGVs\n  bG8=\nb: !!binary L/8u/w==",
+    "{\"a\":\"hello\",\"b\":\"/\u{fffd}.\u{fffd}\"}"
+)]
 #[case("{{ .Values.x }}: 1", "")]
 fn documents_read_as_go_yaml_does(#[case] text: &str, #[case] wanted: &str) {
     if wanted.is_empty() {
@@ -44,6 +53,7 @@ fn documents_read_as_go_yaml_does(#[case] text: &str, #[case] wanted: &str) {
 #[case("<<: {a: 1}\n<<: {b: 1}\n", "duplicate merge key")]
 #[case("<<: [[a]]\n", "invalid map merge: received a nested sequence")]
 #[case("{a: 1}: 2\n", "keys must be scalars")]
+#[case("a: 1\nb: !!binary x%\n", "line 2: !!binary value contains invalid base64 data")]
 fn mistakes_name_their_line(#[case] text: &str, #[case] wanted: &str) {
     let error = parse(text).unwrap_err().to_string();
     assert!(error.contains(wanted), "{error}");
