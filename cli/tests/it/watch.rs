@@ -1,7 +1,6 @@
 //! `weir watch` against the gRPC server that the services have.
 
 use clap::Parser;
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::ChildStdout;
@@ -52,14 +51,8 @@ impl Shown {
 
 /// A token of an account that may do these verbs on Kustomizations.
 async fn token(world: &World, name: &str, verbs: &[&str]) -> String {
-    let rule = PolicyRule {
-        api_groups: Some(vec!["kustomize.toolkit.fluxcd.io".into()]),
-        resources: Some(vec!["kustomizations".into()]),
-        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
-        ..PolicyRule::default()
-    };
-    world.plane.service_account(&world.namespace, name, &[rule]).await.unwrap();
-    world.plane.service_account_token(&world.namespace, name).await.unwrap()
+    let resources = ("kustomize.toolkit.fluxcd.io", &["kustomizations"][..]);
+    world.plane.token_for(&world.namespace, name, resources, verbs).await.unwrap()
 }
 
 fn lines(running: &mut Running) -> Lines<BufReader<ChildStdout>> {

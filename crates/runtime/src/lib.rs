@@ -19,6 +19,7 @@ pub mod args;
 pub mod cache;
 pub mod client;
 pub mod condition;
+pub mod connections;
 pub mod controller;
 pub mod environment;
 pub mod event;

@@ -1,11 +1,12 @@
 //! The frame of a service: starts what all services have, runs its controllers while it leads, and stops in order.
 
+mod error;
+mod listen;
 mod logins;
 mod main;
 mod shared;
 
 use std::future::Future;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -16,84 +17,26 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::args::{ArgsError, DEFAULT_GRPC_ADDR, EventsArgs, RuntimeArgs, listen_addr};
-use crate::cache::{Cache, Cached, Scope, WatchError};
+use crate::args::{EventsArgs, RuntimeArgs};
+use crate::cache::{Cache, Cached, Scope};
 use crate::controller::{Controller, Reconciler, ReportSettings, RetryDelays};
-use crate::environment::{Environment, EnvironmentError};
+use crate::environment::Environment;
 use crate::event::{EventSink, Outbox, Peer};
 use crate::gate::Gates;
-use crate::grpc::{Authorizer, GrpcError, GrpcServer, StatusRegistry, TlsFiles, peer_channel};
+use crate::grpc::{Authorizer, GrpcServer, PeerToken, StatusRegistry, peer_channel};
 use crate::leader::Election;
 use crate::metrics::Metrics;
 use crate::probe::{self, Readiness};
 use crate::queue::Queue;
 
+pub use error::ServiceError;
 pub use main::{cancel_at_signal, install_crypto, service_main, tokio_runtime};
 pub use shared::{Entry, SharedServers, run_together};
 
+use listen::{listen, serve_grpc};
+
 /// How long what is not a reconcile (servers, deliveries) may take to end at a stop.
 const STOP_DEADLINE: Duration = Duration::from_secs(15);
-
-/// Why a service does not run.
-#[derive(Debug, thiserror::Error)]
-pub enum ServiceError {
-    /// A flag's value is refused.
-    #[error(transparent)]
-    Args(#[from] ArgsError),
-    /// The cluster cannot be reached.
-    #[error(transparent)]
-    Environment(#[from] EnvironmentError),
-    /// A kind cannot be watched.
-    #[error(transparent)]
-    Watch(#[from] WatchError),
-    /// A port is taken, or not ours to take.
-    #[error("cannot listen on {addr} ({what}): {source}")]
-    Listen {
-        /// What was to be served.
-        what: &'static str,
-        /// Address.
-        addr: SocketAddr,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// `--events-addr` is not a URL.
-    #[error("--events-addr '{0}' is not a URL")]
-    EventsAddr(String),
-    /// A peer's address is not `host:port`.
-    #[error("'{addr}' is not the address of a gRPC peer: {source}")]
-    PeerAddr {
-        /// The flag's value.
-        addr: String,
-        /// Why.
-        source: tonic::transport::Error,
-    },
-    /// The default identity of objects is refused.
-    #[error(transparent)]
-    Lockdown(#[from] weir_auth::LockdownError),
-    /// The gRPC server failed.
-    #[error(transparent)]
-    Grpc(#[from] GrpcError),
-    /// The Lease could not be renewed, or another replica has taken it.
-    #[error("leadership lost: lease '{0}' was not renewed in time, or another replica holds it")]
-    LeaseLost(String),
-    /// Something of the service's own.
-    #[error("{0}")]
-    Other(String),
-}
-
-impl ServiceError {
-    fn is_port_taken(&self) -> bool {
-        matches!(self, Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse)
-    }
-}
-
-/// A stop that was asked for while the service was still starting is no failure.
-fn stopped_is_ok(outcome: Result<(), ServiceError>) -> Result<(), ServiceError> {
-    match outcome {
-        Err(ServiceError::Watch(WatchError::Stopped { .. })) => Ok(()),
-        other => other,
-    }
-}
 
 type Start = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
 
@@ -125,11 +68,7 @@ impl Service {
     ) -> Result<Self, ServiceError> {
         args.validate()?;
         let gates = Gates::parse(gates, &args.feature_gates)?;
-        let peer = events.map(peer_of).transpose()?.flatten();
-        let peer = peer.map(|route| match route {
-            Route::Http(url) => Peer::Http(url),
-            Route::Grpc(channel) => Peer::Grpc(channel, env.peer_token.clone()),
-        });
+        let peer = events.map(|events| peer_of(events, &env.peer_token)).transpose()?.flatten();
         let (events, outbox) = EventSink::new(env.client.clone(), name, peer);
         let authorizer = Authorizer::new(env.client.clone(), env.peer_token.clone());
         let service = Self {
@@ -373,55 +312,17 @@ async fn lead(
     }
 }
 
-async fn serve_grpc(
-    server: GrpcServer,
-    args: &RuntimeArgs,
-    tasks: &TaskTracker,
-    stop: CancellationToken,
-) -> Result<(), ServiceError> {
-    let listener = match listen("gRPC", &args.grpc_addr).await {
-        // Flux's arguments know no gRPC port, and several services may run on one host with them.
-        Err(error) if error.is_port_taken() && args.grpc_addr == DEFAULT_GRPC_ADDR => {
-            tracing::warn!(logger = "setup", %error, "gRPC is not served");
-            None
-        }
-        listener => listener?,
-    };
-    let Some(listener) = listener else { return Ok(()) };
-    let files = args.grpc_tls_cert.clone().zip(args.grpc_tls_key.clone());
-    let tls = files.map(|(cert, key)| TlsFiles { cert, key });
-    tasks.spawn(async move {
-        if let Err(error) = server.serve(listener, tls, stop).await {
-            tracing::error!(%error, "gRPC server ended");
-        }
-    });
-    Ok(())
-}
-
-async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
-    let Some(addr) = listen_addr(addr)? else { return Ok(None) };
-    let listener =
-        TcpListener::bind(addr).await.map_err(|source| ServiceError::Listen { what, addr, source })?;
-    tracing::info!(logger = "setup", what, addr = %listener.local_addr().unwrap_or(addr), "listening");
-    Ok(Some(listener))
-}
-
-enum Route {
-    Http(reqwest::Url),
-    Grpc(tonic::transport::Channel),
-}
-
-fn peer_of(args: &EventsArgs) -> Result<Option<Route>, ServiceError> {
+/// Where the flags say that the notification service is.
+fn peer_of(args: &EventsArgs, token: &PeerToken) -> Result<Option<Peer>, ServiceError> {
     let EventsArgs { events_addr, events_grpc_addr } = args;
     if !events_grpc_addr.is_empty() {
-        let channel = peer_channel(events_grpc_addr, None);
-        let channel =
-            channel.map_err(|source| ServiceError::PeerAddr { addr: events_grpc_addr.clone(), source })?;
-        return Ok(Some(Route::Grpc(channel)));
+        let refused = |source| ServiceError::PeerAddr { addr: events_grpc_addr.clone(), source };
+        let channel = peer_channel(events_grpc_addr, None).map_err(refused)?;
+        return Ok(Some(Peer::Grpc(channel, token.clone())));
     }
     if events_addr.is_empty() {
         return Ok(None);
     }
     let url = reqwest::Url::parse(events_addr).map_err(|_| ServiceError::EventsAddr(events_addr.clone()))?;
-    Ok(Some(Route::Http(url)))
+    Ok(Some(Peer::Http(url)))
 }

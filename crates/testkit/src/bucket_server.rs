@@ -9,7 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder};
 
 use crate::program::find;
-use crate::{Error, Folder, Process, eventually, free_port};
+use crate::{Error, Folder, Process, free_port};
 
 pub use azure::{AZURITE_ACCOUNT, AZURITE_KEY};
 
@@ -38,7 +38,7 @@ pub enum BucketProgram {
 #[derive(Debug)]
 pub struct BucketServer {
     program: BucketProgram,
-    process: Process,
+    _process: Process,
     address: String,
     client: reqwest::Client,
     _folder: Folder,
@@ -60,25 +60,11 @@ impl BucketServer {
         let folder = Folder::new("bucket")?;
         let port = free_port()?;
         let mut command = program::command(program, &path, port, folder.path());
-        let process = Process::start("bucket server", &mut command, &folder.join("log"))?;
+        let mut process = Process::start("bucket server", &mut command, &folder.join("log"))?;
         let client = reqwest::Client::builder().no_proxy().build().map_err(Error::http("make a client"))?;
         let address = format!("127.0.0.1:{port}");
-        let mut server = Self { program, process, address, client, _folder: folder };
-        server.wait_until_served().await?;
-        Ok(Some(server))
-    }
-
-    async fn wait_until_served(&mut self) -> Result<(), Error> {
-        let url = format!("http://{}/", self.address);
-        let (client, process) = (self.client.clone(), &mut self.process);
-        eventually("bucket server to be ready", READY_DEADLINE, || {
-            let running = process.check_running();
-            let request = client.get(&url).send();
-            async {
-                if let Err(error) = running { Some(Err(error)) } else { request.await.ok().map(|_| Ok(())) }
-            }
-        })
-        .await?
+        process.answers(&format!("http://{address}/"), &client, READY_DEADLINE).await?;
+        Ok(Some(Self { program, _process: process, address, client, _folder: folder }))
     }
 
     /// Host and port.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::{Mutex, OnceCell};
 
-use crate::{Error, Folder, Process};
+use crate::{Error, Folder, Process, command};
 
 pub use audit::{AuditCounts, AuditKey};
 pub(crate) use program::Program;
@@ -124,19 +124,12 @@ impl ControlPlane {
     /// # Errors
     /// [`Error::Command`] with its standard error when it fails.
     pub async fn kubectl(&self, arguments: &[&str]) -> Result<String, Error> {
-        let mut command = tokio::process::Command::from(self.program.kubectl());
-        command.arg("--kubeconfig").arg(&self.kubeconfig);
-        command.arg("--cache-dir").arg(self.folder.join("kubectl")).args(arguments);
+        let mut kubectl = tokio::process::Command::from(self.program.kubectl());
+        kubectl.arg("--kubeconfig").arg(&self.kubeconfig);
+        kubectl.arg("--cache-dir").arg(self.folder.join("kubectl")).args(arguments);
         let output =
-            command.output().await.map_err(|source| Error::Spawn { program: "kubectl".into(), source })?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        Err(Error::Command {
-            command: format!("kubectl {}", arguments.join(" ")),
-            status: output.status.to_string(),
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+            kubectl.output().await.map_err(|source| Error::Spawn { program: "kubectl".into(), source })?;
+        command::printed(format!("kubectl {}", arguments.join(" ")), output)
     }
 
     /// How many requests the API server has answered, by who asked for what.

@@ -18,11 +18,13 @@
 //! This is for tests, the demo and the benchmark only; services never depend on it.
 
 mod bucket_server;
+mod command;
 mod control_plane;
 mod error;
 mod fault_proxy;
 mod folder;
 mod git;
+mod grpc;
 mod keeper;
 mod notation;
 pub mod object;
@@ -47,6 +49,7 @@ pub use git::{
     Change, CommitInfo, DulwichServer, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshGitServer,
     SshKey,
 };
+pub use grpc::authorized;
 pub use keeper::watched_processes;
 pub use notation::{NotationCertificate, NotationSigner};
 pub use port::free_port;

@@ -55,6 +55,27 @@ impl Process {
         .await?
     }
 
+    /// Waits until a URL of the process answers, whatever it says.
+    ///
+    /// # Errors
+    /// When the process has ended, or nothing answers in time.
+    pub(crate) async fn answers(
+        &mut self,
+        url: &str,
+        client: &reqwest::Client,
+        deadline: Duration,
+    ) -> Result<(), Error> {
+        let what = format!("{} to answer", self.name);
+        eventually(&what, deadline, || {
+            let running = self.check_running();
+            let request = client.get(url).send();
+            async {
+                if let Err(error) = running { Some(Err(error)) } else { request.await.ok().map(|_| Ok(())) }
+            }
+        })
+        .await?
+    }
+
     /// Its process id, which is also its group's.
     #[must_use]
     pub fn pid(&self) -> u32 {

@@ -1,28 +1,27 @@
-//! Servers that are other people's programs: built or installed once for this machine.
+//! Other people's programs: built or installed once for this machine.
 
 use std::path::PathBuf;
 
-use crate::{Error, repo_path};
+use crate::{Error, command, repo_path};
 
 /// The path of a program that `e2e/servers/find` knows.
 ///
 /// # Errors
 /// When this machine cannot have it; the error holds what the installation said.
 pub(crate) async fn find(name: &str) -> Result<PathBuf, Error> {
-    let script = repo_path("e2e/servers/find");
-    let shown = format!("{} {name}", script.display());
-    let output = tokio::process::Command::new(&script)
-        .arg(name)
-        .output()
-        .await
-        .map_err(|source| Error::Spawn { program: shown.clone(), source })?;
-    let printed = String::from_utf8_lossy(&output.stdout);
-    match printed.lines().last() {
-        Some(path) if output.status.success() => Ok(PathBuf::from(path)),
-        _ => Err(Error::Command {
-            command: shown,
-            status: output.status.to_string(),
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }),
-    }
+    made_by("e2e/servers/find", &[name]).await
+}
+
+/// The path of what a script of this repository builds or installs: the last line that it prints.
+///
+/// # Errors
+/// When the script fails; the error holds what it said.
+pub(crate) async fn made_by(script: &str, arguments: &[&str]) -> Result<PathBuf, Error> {
+    let script = repo_path(script);
+    let shown = format!("{} {}", script.display(), arguments.join(" "));
+    let spawn = |source| Error::Spawn { program: shown.clone(), source };
+    let output = tokio::process::Command::new(&script).args(arguments).output().await.map_err(spawn)?;
+    let printed = command::printed(shown.clone(), output)?;
+    let path = printed.lines().last().map(PathBuf::from);
+    path.ok_or_else(|| Error::Command { command: shown, status: "no path".into(), output: String::new() })
 }

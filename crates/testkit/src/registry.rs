@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use crate::control_plane::Program;
-use crate::{Error, Folder, Process, eventually, free_port};
+use crate::{Error, Folder, Process, free_port};
 
 pub use push::Artifact;
 
@@ -27,7 +27,7 @@ const HTPASSWD: &str = "user:$2a$04$C3TtZd0Eeo96uBaFZfQuCuPT/abX7RwaWYNLEoRQqsze
 /// A running registry with an empty store.
 #[derive(Debug)]
 pub struct Registry {
-    process: Process,
+    _process: Process,
     address: String,
     client: reqwest::Client,
     with_auth: bool,
@@ -69,26 +69,11 @@ impl Registry {
         // YAML is what it reads, and JSON is YAML.
         let config = folder.write("config.yml", config.to_string())?;
         let mut command = Program::find().await?.registry(&config);
-        let process = Process::start("registry", &mut command, &folder.join("registry.log"))?;
+        let mut process = Process::start("registry", &mut command, &folder.join("registry.log"))?;
         // A proxy of the environment would be asked for loopback addresses otherwise.
         let client = reqwest::Client::builder().no_proxy().build().map_err(Error::http("make a client"))?;
-        let mut registry = Self { process, address, client, with_auth, _folder: folder };
-        registry.wait_until_served().await?;
-        Ok(registry)
-    }
-
-    async fn wait_until_served(&mut self) -> Result<(), Error> {
-        let url = format!("http://{}/v2/", self.address);
-        let client = self.client.clone();
-        let process = &mut self.process;
-        eventually("registry to be ready", READY_DEADLINE, || {
-            let running = process.check_running();
-            let request = client.get(&url).send();
-            async {
-                if let Err(error) = running { Some(Err(error)) } else { request.await.ok().map(|_| Ok(())) }
-            }
-        })
-        .await?
+        process.answers(&format!("http://{address}/v2/"), &client, READY_DEADLINE).await?;
+        Ok(Self { _process: process, address, client, with_auth, _folder: folder })
     }
 
     /// Host and port.

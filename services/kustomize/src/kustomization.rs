@@ -11,6 +11,7 @@
 //! A run that waits for health returns; the ledger wakes it when an object's status changes.
 
 mod act;
+mod attempt;
 mod decide;
 mod expression;
 mod failure;

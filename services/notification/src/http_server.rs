@@ -1,6 +1,5 @@
 //! The plain HTTP/1 server under both endpoints: limits on heads, bodies, time and connections (NTF-2, NTF-16).
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,31 +9,21 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use weir_runtime::connections::{self, Limits};
 
 use crate::metrics::HttpMetrics;
 
 /// Largest body, as in Flux; a larger one is answered with 413 before anything looks at it.
 pub const MAX_BODY: usize = 3 * 1024 * 1024;
-/// Largest head.
-const MAX_HEAD: usize = 256 * 1024;
-/// Time for a head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Limits of one endpoint on connections and heads.
+const LIMITS: Limits = Limits { connections: 512, head_timeout: Duration::from_secs(10), head: 256 * 1024 };
 /// Time for a whole request.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// Connections of one endpoint; more wait in the kernel.
-const MAX_CONNECTIONS: usize = 512;
 /// Bodies held at once: with the largest ones 96 MiB.
 const MAX_BODIES: usize = 32;
-/// Pause after a connection that could not be accepted.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Time for requests in flight at a stop (NTF-118).
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A request with its body not read yet.
 pub struct Call {
@@ -117,48 +106,11 @@ where
     H: Fn(Call) -> F + Clone + Send + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    let connections = TaskTracker::new();
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let bodies = Arc::new(Semaphore::new(MAX_BODIES));
-    loop {
-        let next = async {
-            let permit = room.clone().acquire_owned().await;
-            (permit, listener.accept().await)
-        };
-        let Some((permit, accepted)) = stop.run_until_cancelled(next).await else { break };
-        let Ok((stream, _)) = accepted else {
-            // Out of file descriptors, most likely: it takes a moment until one is free.
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
-        let (handler, metrics, bodies) = (handler.clone(), metrics.clone(), bodies.clone());
-        let service = service_fn(move |request: Request<Incoming>| {
-            let (handler, metrics, bodies) = (handler.clone(), metrics.clone(), bodies.clone());
-            async move { Ok::<_, Infallible>(measured(request, handler, metrics, bodies).await) }
-        });
-        let connection = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .max_buf_size(MAX_HEAD)
-            // Go writes header names so, and scripts compare them.
-            .title_case_headers(true)
-            .serve_connection(TokioIo::new(stream), service);
-        let stop = stop.clone();
-        connections.spawn(async move {
-            tokio::pin!(connection);
-            tokio::select! {
-                // A client that goes away is no fault of ours.
-                _ = connection.as_mut() => {}
-                () = stop.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection).await;
-                }
-            }
-            drop(permit);
-        });
-    }
-    connections.close();
-    connections.wait().await;
+    connections::serve(listener, LIMITS, stop, move |request| {
+        measured(request, handler.clone(), metrics.clone(), bodies.clone())
+    })
+    .await;
 }
 
 async fn measured<H, F>(

@@ -1,24 +1,26 @@
 //! The artifact server: Flux's contract, files by path over HTTP (SRC-STO-14…17).
 
-mod connection;
-
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
 use percent_encoding::percent_decode_str;
 use std::path::Path;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::services::ServeDir;
 use weir_artifact::{RelPath, Store};
+use weir_runtime::connections::{self, Limits};
 
-/// Time for the head of a request: longer only for clients that want to hold connections (SRC-SCK-13).
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// A connection costs some 50 KiB, and a thousand consumers are a large cluster. A head takes longer, or is larger, only
+/// from clients that want to hold connections (SRC-SCK-13).
+const LIMITS: Limits = Limits { connections: 1024, head_timeout: Duration::from_secs(10), head: 64 * 1024 };
 /// Components of an artifact's path: kind, namespace, name, file.
 const DEPTH: usize = 4;
 
@@ -43,7 +45,10 @@ pub(crate) async fn serve(
         .fallback_service(files)
         .layer(middleware::from_fn_with_state(Guard { store, leader }, guard))
         .layer(CatchPanicLayer::new());
-    connection::serve(listener, routes, HEAD_TIMEOUT, stop).await;
+    connections::serve(listener, LIMITS, stop, move |request| {
+        routes.clone().oneshot(request).map(|answer| answer.unwrap_or_else(|never| match never {}))
+    })
+    .await;
 }
 
 /// Lets only finished artifacts through: no directory, no lock, nothing outside the root. The root itself answers 200,
@@ -76,8 +81,6 @@ fn artifact_path(uri: &str) -> Option<RelPath> {
 mod tests {
     use super::*;
     use rstest::rstest;
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpStream;
 
     #[rstest]
     #[case("/gitrepository/ns/app/abc.tar.gz", true)]
@@ -90,30 +93,5 @@ mod tests {
     #[case("/gitrepository/ns/app/%ff", false)]
     fn artifacts_have_four_components(#[case] uri: &str, #[case] is_one: bool) {
         assert_eq!(artifact_path(uri).is_some(), is_one);
-    }
-
-    /// SRC-SCK-13: who sends a head by the letter is shown the door, and keeps nobody waiting.
-    #[tokio::test]
-    async fn connections_are_not_held_by_half_a_head() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let stop = CancellationToken::new();
-        let routes = Router::new().route("/", axum::routing::get(async || "here"));
-        let serving = connection::serve(listener, routes, Duration::from_millis(200), stop.clone());
-        let asking = async {
-            let mut slow = TcpStream::connect(address).await.unwrap();
-            slow.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX-").await.unwrap();
-            let mut other = TcpStream::connect(address).await.unwrap();
-            other.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
-            let mut answer = String::new();
-            other.read_to_string(&mut answer).await.unwrap();
-            assert!(answer.ends_with("here"), "{answer}");
-            // The end of the connection, whatever is said before.
-            let mut answer = Vec::new();
-            let end = tokio::time::timeout(Duration::from_secs(10), slow.read_to_end(&mut answer)).await;
-            assert!(end.is_ok(), "the connection is still open");
-            stop.cancel();
-        };
-        tokio::join!(serving, asking);
     }
 }

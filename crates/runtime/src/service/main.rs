@@ -7,7 +7,8 @@ use clap::Parser;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{ServiceError, stopped_is_ok};
+use super::ServiceError;
+use super::error::stopped_is_ok;
 use crate::args::RuntimeArgs;
 use crate::environment::Environment;
 

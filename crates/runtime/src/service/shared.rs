@@ -10,7 +10,8 @@ use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, listen, serve_grpc, stopped_is_ok};
+use super::error::stopped_is_ok;
+use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, listen, serve_grpc};
 use crate::environment::Environment;
 use crate::grpc::{Authorizer, GrpcServer, StatusRegistry};
 use crate::probe::{self, Readiness};

@@ -122,4 +122,26 @@ impl ControlPlane {
             .map_err(Error::kube(&what))?;
         answer.status.map(|status| status.token).ok_or(Error::NotAnObject(what))
     }
+
+    /// A bearer token of an account that is made here, and may do `verbs` with `resources` of an API group in its namespace.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn token_for(
+        &self,
+        namespace: &str,
+        account: &str,
+        (group, resources): (&str, &[&str]),
+        verbs: &[&str],
+    ) -> Result<String, Error> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let rule = PolicyRule {
+            api_groups: Some(vec![group.to_owned()]),
+            resources: Some(owned(resources)),
+            verbs: owned(verbs),
+            ..PolicyRule::default()
+        };
+        self.service_account(namespace, account, &[rule]).await?;
+        self.service_account_token(namespace, account).await
+    }
 }

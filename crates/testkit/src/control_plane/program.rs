@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Error, repo_path};
+use crate::{Error, program};
 
 /// Where the control plane's programs come from.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ impl Program {
         if let Some(path) = std::env::var_os("KUBEBUILDER_ASSETS") {
             return Ok(Self::Assets(existing(path.into(), "KUBEBUILDER_ASSETS names no folder")?));
         }
-        build().await.map(Self::Applets)
+        program::made_by("e2e/control-plane/build", &[]).await.map(Self::Applets)
     }
 
     pub(crate) fn etcd(&self, data: &Path, client_url: &str, peer_url: &str) -> Command {
@@ -90,22 +90,5 @@ fn existing(path: PathBuf, hint: &'static str) -> Result<PathBuf, Error> {
         Ok(path)
     } else {
         Err(Error::ProgramMissing { program: path.display().to_string(), hint })
-    }
-}
-
-async fn build() -> Result<PathBuf, Error> {
-    let script = repo_path("e2e/control-plane/build");
-    let output = tokio::process::Command::new(&script)
-        .output()
-        .await
-        .map_err(|source| Error::Spawn { program: script.display().to_string(), source })?;
-    let printed = String::from_utf8_lossy(&output.stdout);
-    match printed.lines().last() {
-        Some(path) if output.status.success() => Ok(PathBuf::from(path)),
-        _ => Err(Error::Command {
-            command: script.display().to_string(),
-            status: output.status.to_string(),
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }),
     }
 }

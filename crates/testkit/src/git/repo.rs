@@ -1,9 +1,9 @@
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::Change;
 use crate::Error;
+use crate::command::output_of;
 
 /// A bare repository on disk, served or not.
 #[derive(Debug, Clone)]
@@ -154,29 +154,7 @@ impl GitRepo {
     }
 
     pub(super) fn git_with_input(&self, arguments: &[&str], input: &[u8]) -> Result<String, Error> {
-        let spawn = |source| Error::Spawn { program: "git".into(), source };
-        let mut child = git_command()
-            .arg("-C")
-            .arg(&self.path)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(spawn)?;
-        if let Some(mut pipe) = child.stdin.take() {
-            // When git ends without reading, its exit status tells why.
-            let _ = pipe.write_all(input);
-        }
-        let output = child.wait_with_output().map_err(spawn)?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        Err(Error::Command {
-            command: format!("git {}", arguments.join(" ")),
-            status: output.status.to_string(),
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        output_of(git_command().arg("-C").arg(&self.path).args(arguments), input)
     }
 }
 

@@ -1,9 +1,7 @@
 //! Keys with which tests sign commits and tags: real `gpg` and `ssh-keygen`, each in a folder of its own.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-
 use super::GitRepo;
+use crate::command::run;
 use crate::{Error, Folder};
 
 /// A key pair of SSH.
@@ -201,28 +199,4 @@ impl GitSigner {
     fn arguments(&self) -> Vec<&str> {
         self.settings.iter().flat_map(|setting| ["-c", setting]).collect()
     }
-}
-
-fn run(program: &str, arguments: &[&str], input: &[u8]) -> Result<String, Error> {
-    let spawn = |source| Error::Spawn { program: program.into(), source };
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(spawn)?;
-    if let Some(mut pipe) = child.stdin.take() {
-        // When the program ends without reading, its exit status tells why.
-        let _ = pipe.write_all(input);
-    }
-    let output = child.wait_with_output().map_err(spawn)?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(Error::Command {
-        command: format!("{program} {}", arguments.join(" ")),
-        status: output.status.to_string(),
-        output: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
 }

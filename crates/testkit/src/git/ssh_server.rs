@@ -3,6 +3,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::GitRepo;
+use crate::command::run;
 use crate::{Error, Folder, Process, free_port};
 
 /// Where distributions put it; it insists on being started by its absolute path.
@@ -46,7 +47,7 @@ impl SshGitServer {
         let keys = Keys::make(&folder)?;
         let port = free_port()?;
         let config = folder.write("sshd_config", config(&folder, port))?;
-        let user = run("id", &["-un"])?.trim().to_owned();
+        let user = run("id", &["-un"], b"")?.trim().to_owned();
         if user == "root" {
             let path = PRIVILEGE_SEPARATION_FOLDER;
             std::fs::create_dir_all(path).map_err(Error::file(path))?;
@@ -110,7 +111,7 @@ impl Keys {
     fn make(folder: &Folder) -> Result<Self, Error> {
         for name in ["host", "other_host", "identity"] {
             let path = folder.join(name).display().to_string();
-            run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-C", "weir-test", "-f", &path])?;
+            run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-C", "weir-test", "-f", &path], b"")?;
         }
         let read = |name: &str| {
             let path = folder.join(name);
@@ -143,19 +144,4 @@ fn config(folder: &Folder, port: u16) -> String {
         String::new(),
     ]
     .join("\n")
-}
-
-fn run(program: &str, arguments: &[&str]) -> Result<String, Error> {
-    let output = Command::new(program)
-        .args(arguments)
-        .output()
-        .map_err(|source| Error::Spawn { program: program.into(), source })?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(Error::Command {
-        command: format!("{program} {}", arguments.join(" ")),
-        status: output.status.to_string(),
-        output: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
 }

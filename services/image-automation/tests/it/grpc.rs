@@ -1,22 +1,13 @@
 //! Previews and runs over gRPC, with a ServiceAccount's token.
 
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::json;
-use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
-use tonic::{Code, Request};
+use tonic::Code;
 use weir_proto::image::v1::automation_client::AutomationClient;
 use weir_proto::image::v1::{PreviewCommitRequest, RunNowRequest};
+use weir_testkit::authorized;
 
 use crate::world::World;
-
-fn authorized<T>(token: &str, message: T) -> Request<T> {
-    let mut request = Request::new(message);
-    request
-        .metadata_mut()
-        .insert("authorization", MetadataValue::try_from(format!("Bearer {token}")).unwrap());
-    request
-}
 
 #[tokio::test]
 async fn the_next_commit_is_shown_to_those_who_may_see_it() {
@@ -29,14 +20,8 @@ async fn the_next_commit_is_shown_to_those_who_may_see_it() {
     world.until_seen("app", "web", "1.0.0").await;
     repo.commit("main", "back", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
     world.until_open().await;
-    let rule = PolicyRule {
-        api_groups: Some(vec!["image.toolkit.fluxcd.io".into()]),
-        resources: Some(vec!["imageupdateautomations".into()]),
-        verbs: vec!["get".into()],
-        ..Default::default()
-    };
-    world.plane.service_account(&world.namespace, "reader", &[rule]).await.unwrap();
-    let token = world.plane.service_account_token(&world.namespace, "reader").await.unwrap();
+    let resources = ("image.toolkit.fluxcd.io", &["imageupdateautomations"][..]);
+    let token = world.plane.token_for(&world.namespace, "reader", resources, &["get"]).await.unwrap();
     let url = format!("http://127.0.0.1:{}", world.grpc);
     let mut client = AutomationClient::new(Channel::from_shared(url).unwrap().connect_lazy());
     let (namespace, name) = (world.namespace.clone(), "app".to_owned());

@@ -1,34 +1,18 @@
 //! Tags and resolutions over gRPC, with a ServiceAccount's token.
 
 use futures::StreamExt;
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::json;
-use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request};
 use weir_proto::image::v1::reflector_client::ReflectorClient;
 use weir_proto::image::v1::{ListTagsRequest, ResolvePolicyRequest, WatchResolutionsRequest};
-use weir_testkit::{Registry, touch_requested_at};
+use weir_testkit::{Registry, authorized, touch_requested_at};
 
 use crate::world::World;
 
 async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
-    let rule = PolicyRule {
-        api_groups: Some(vec!["image.toolkit.fluxcd.io".into()]),
-        resources: Some(vec!["imagerepositories".into(), "imagepolicies".into()]),
-        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
-        ..Default::default()
-    };
-    world.plane.service_account(&world.namespace, account, &[rule]).await.unwrap();
-    world.plane.service_account_token(&world.namespace, account).await.unwrap()
-}
-
-fn authorized<T>(token: &str, message: T) -> Request<T> {
-    let mut request = Request::new(message);
-    request
-        .metadata_mut()
-        .insert("authorization", MetadataValue::try_from(format!("Bearer {token}")).unwrap());
-    request
+    let resources = ("image.toolkit.fluxcd.io", &["imagerepositories", "imagepolicies"][..]);
+    world.plane.token_for(&world.namespace, account, resources, verbs).await.unwrap()
 }
 
 fn client(world: &World) -> ReflectorClient<Channel> {

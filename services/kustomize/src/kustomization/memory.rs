@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use weir_runtime::ObjectKey;
 use weir_ssa::Entry;
 
-use super::act::Attempt;
+use super::attempt::Attempt;
 use super::health::Check;
 use crate::build::Footprint;
 

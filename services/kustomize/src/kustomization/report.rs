@@ -13,7 +13,7 @@ use weir_runtime::condition::{self, Status};
 use weir_runtime::{EventDraft, Next, Outcome};
 
 use super::Settings;
-use super::act::{Attempt, Done};
+use super::attempt::{Attempt, Done};
 use super::decide::{conditions, is_healthy};
 use super::failure::{Class, Failure, reason};
 use super::inventory::to_status;

@@ -1,26 +1,17 @@
 use serde_json::json;
 use tonic::Code;
-use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use weir_proto::kustomize::v1::kustomizations_client::KustomizationsClient;
 use weir_proto::kustomize::v1::{
     BuildRequest, DiffRequest, InventoryRequest, KustomizationRef, ReconcileNowRequest,
 };
+use weir_testkit::authorized;
 
 use crate::world::{PATIENCE, World, cm};
 
 async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
-    let rule = json!({"apiGroups": ["kustomize.toolkit.fluxcd.io"], "resources": ["kustomizations"], "verbs": verbs});
-    let rule = serde_json::from_value(rule).unwrap();
-    world.plane().service_account(&world.ns, account, &[rule]).await.unwrap();
-    world.plane().service_account_token(&world.ns, account).await.unwrap()
-}
-
-fn authorized<T>(token: &str, message: T) -> tonic::Request<T> {
-    let mut request = tonic::Request::new(message);
-    let value = MetadataValue::try_from(format!("Bearer {token}")).unwrap();
-    request.metadata_mut().insert("authorization", value);
-    request
+    let resources = ("kustomize.toolkit.fluxcd.io", &["kustomizations"][..]);
+    world.plane().token_for(&world.ns, account, resources, verbs).await.unwrap()
 }
 
 fn client(world: &World) -> KustomizationsClient<Channel> {

@@ -1,15 +1,14 @@
 //! Publishing and watching over gRPC, with a ServiceAccount's token.
 
 use futures::StreamExt;
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::json;
 use tonic::Code;
-use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use weir_proto::notification::v1::events_client::EventsClient;
 use weir_proto::notification::v1::{
     Event, ObjectRef, PublishRequest, Severity, WatchDeliveriesRequest, WatchEventsRequest,
 };
+use weir_testkit::authorized;
 
 use crate::world::{DEADLINE, Setup, World};
 
@@ -31,22 +30,8 @@ fn event(namespace: &str, message: &str) -> Event {
 }
 
 async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
-    let rule = PolicyRule {
-        api_groups: Some(vec![String::new()]),
-        resources: Some(vec!["events".into()]),
-        verbs: verbs.iter().map(|verb| verb.to_string()).collect(),
-        ..Default::default()
-    };
-    world.plane.service_account(&world.namespace, account, &[rule]).await.unwrap();
-    world.plane.service_account_token(&world.namespace, account).await.unwrap()
-}
-
-fn authorized<T>(token: &str, message: T) -> tonic::Request<T> {
-    let mut request = tonic::Request::new(message);
-    request
-        .metadata_mut()
-        .insert("authorization", MetadataValue::try_from(format!("Bearer {token}")).unwrap());
-    request
+    let resources = ("", &["events"][..]);
+    world.plane.token_for(&world.namespace, account, resources, verbs).await.unwrap()
 }
 
 async fn client(world: &World) -> EventsClient<Channel> {

@@ -1,35 +1,19 @@
 //! Artifacts over gRPC, with a ServiceAccount's token.
 
 use futures::{StreamExt, TryStreamExt};
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::json;
-use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request};
 use weir_artifact::{Algorithm, Digest};
 use weir_proto::source::v1::artifacts_client::ArtifactsClient;
 use weir_proto::source::v1::{FetchRequest, ReconcileRequest, WatchRequest, WatchResponse};
-use weir_testkit::Registry;
+use weir_testkit::{Registry, authorized};
 
 use crate::world::World;
 
 async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
-    let rule = PolicyRule {
-        api_groups: Some(vec!["source.toolkit.fluxcd.io".into()]),
-        resources: Some(vec!["gitrepositories".into(), "ocirepositories".into()]),
-        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
-        ..Default::default()
-    };
-    world.plane.service_account(&world.namespace, account, &[rule]).await.unwrap();
-    world.plane.service_account_token(&world.namespace, account).await.unwrap()
-}
-
-fn authorized<T>(token: &str, message: T) -> Request<T> {
-    let mut request = Request::new(message);
-    request
-        .metadata_mut()
-        .insert("authorization", MetadataValue::try_from(format!("Bearer {token}")).unwrap());
-    request
+    let resources = ("source.toolkit.fluxcd.io", &["gitrepositories", "ocirepositories"][..]);
+    world.plane.token_for(&world.namespace, account, resources, verbs).await.unwrap()
 }
 
 fn client(world: &World) -> ArtifactsClient<Channel> {

@@ -1,0 +1,111 @@
+//! HTTP/1.1 connections with a limit on their number and on the time of a head, for servers that strangers may call.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Pause after a connection that could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Time that what is in flight at a stop has (NTF-118).
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What one server lets its callers have.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once; more wait in the kernel.
+    pub connections: usize,
+    /// Time for the head of a request.
+    pub head_timeout: Duration,
+    /// Largest head in bytes.
+    pub head: usize,
+}
+
+/// Answers each request with `handler` until `stop`, then lets what is in flight end.
+pub async fn serve<H, F>(listener: TcpListener, limits: Limits, stop: CancellationToken, handler: H)
+where
+    H: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
+    let connections = TaskTracker::new();
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let mut http = http1::Builder::new();
+    // Go writes header names in title case, and scripts compare them.
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head_timeout).title_case_headers(true);
+    http.max_buf_size(limits.head);
+    loop {
+        let next = async {
+            let permit = room.clone().acquire_owned().await;
+            (permit, listener.accept().await)
+        };
+        let Some((permit, accepted)) = stop.run_until_cancelled(next).await else { break };
+        let Ok((stream, _)) = accepted else {
+            // Out of file descriptors, most likely: it takes a moment until one is free.
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let handler = handler.clone();
+        let service = service_fn(move |request| {
+            let answer = handler(request);
+            async move { Ok::<_, Infallible>(answer.await) }
+        });
+        let connection = http.serve_connection(TokioIo::new(stream), service);
+        let stop = stop.clone();
+        connections.spawn(async move {
+            tokio::pin!(connection);
+            tokio::select! {
+                // A client that goes away is no fault of ours.
+                _ = connection.as_mut() => {}
+                () = stop.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    let _ = tokio::time::timeout(GRACE, connection).await;
+                }
+            }
+            drop(permit);
+        });
+    }
+    connections.close();
+    connections.wait().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    /// SRC-SCK-13: who sends a head by the letter is shown the door, and keeps nobody waiting.
+    #[tokio::test]
+    async fn connections_are_not_held_by_half_a_head() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
+        let limits = Limits { connections: 2, head_timeout: Duration::from_millis(200), head: 8192 };
+        let serving = serve(listener, limits, stop.clone(), async |_| Response::new(Body::from("here")));
+        let asking = async {
+            let mut slow = TcpStream::connect(address).await.unwrap();
+            slow.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX-").await.unwrap();
+            let mut other = TcpStream::connect(address).await.unwrap();
+            other.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+            let mut answer = String::new();
+            other.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.ends_with("here"), "{answer}");
+            // The end of the connection, whatever is said before.
+            let mut answer = Vec::new();
+            slow.read_to_end(&mut answer).await.unwrap();
+            assert!(!String::from_utf8_lossy(&answer).contains("here"));
+            stop.cancel();
+        };
+        tokio::time::timeout(Duration::from_secs(20), async { tokio::join!(serving, asking) }).await.unwrap();
+    }
+}

@@ -1,0 +1,68 @@
+use std::net::SocketAddr;
+
+use crate::args::ArgsError;
+use crate::cache::WatchError;
+use crate::environment::EnvironmentError;
+use crate::grpc::GrpcError;
+
+/// Why a service does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// A flag's value is refused.
+    #[error(transparent)]
+    Args(#[from] ArgsError),
+    /// The cluster cannot be reached.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    /// A kind cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// A port is taken, or not ours to take.
+    #[error("cannot listen on {addr} ({what}): {source}")]
+    Listen {
+        /// What was to be served.
+        what: &'static str,
+        /// Address.
+        addr: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// `--events-addr` is not a URL.
+    #[error("--events-addr '{0}' is not a URL")]
+    EventsAddr(String),
+    /// A peer's address is not `host:port`.
+    #[error("'{addr}' is not the address of a gRPC peer: {source}")]
+    PeerAddr {
+        /// The flag's value.
+        addr: String,
+        /// Why.
+        source: tonic::transport::Error,
+    },
+    /// The default identity of objects is refused.
+    #[error(transparent)]
+    Lockdown(#[from] weir_auth::LockdownError),
+    /// The gRPC server failed.
+    #[error(transparent)]
+    Grpc(#[from] GrpcError),
+    /// The Lease could not be renewed, or another replica has taken it.
+    #[error("leadership lost: lease '{0}' was not renewed in time, or another replica holds it")]
+    LeaseLost(String),
+    /// Something of the service's own.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl ServiceError {
+    /// Whether somebody else listens there.
+    pub(super) fn is_port_taken(&self) -> bool {
+        matches!(self, Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse)
+    }
+}
+
+/// A stop that was asked for while the service was still starting is no failure.
+pub(super) fn stopped_is_ok(outcome: Result<(), ServiceError>) -> Result<(), ServiceError> {
+    match outcome {
+        Err(ServiceError::Watch(WatchError::Stopped { .. })) => Ok(()),
+        other => other,
+    }
+}

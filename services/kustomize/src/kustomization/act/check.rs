@@ -1,0 +1,73 @@
+//! The health of what was applied.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use weir_api::Kustomization;
+use weir_runtime::Run;
+use weir_ssa::{ObjectId, Session};
+
+use crate::kustomization::attempt::{Attempt, Done};
+use crate::kustomization::failure::{Failure, reason};
+use crate::kustomization::health::{self, Check, Verdict, timeout_of};
+use crate::kustomization::memory::Waiting;
+use crate::kustomization::observe::Observed;
+use crate::kustomization::{KustomizationReconciler, inventory};
+
+impl KustomizationReconciler {
+    /// Nothing had to be applied: the inventory stays, health is looked at again.
+    pub(super) async fn confirm(
+        &self,
+        run: &Run<Kustomization>,
+        observed: &Observed,
+        mut attempt: Attempt,
+        digest: String,
+    ) -> Done {
+        let session = self.cluster.session(&run.object);
+        attempt.digest = Some(digest);
+        let entries = inventory::entries(&run.object);
+        let targets = health::targets_of_inventory(&run.object, &entries);
+        attempt.inventory = Some(entries);
+        self.start_check(run, observed, &session, attempt, targets, Default::default()).await
+    }
+
+    pub(super) async fn start_check(
+        &self,
+        run: &Run<Kustomization>,
+        observed: &Observed,
+        session: &Session,
+        mut attempt: Attempt,
+        targets: Vec<ObjectId>,
+        short_jobs: HashSet<ObjectId>,
+    ) -> Done {
+        let (false, false, Some(inputs)) = (targets.is_empty(), attempt.is_correction, &observed.inputs)
+        else {
+            return Done::Finished(attempt, None);
+        };
+        attempt.enter(run, "Running health checks");
+        let timeout = timeout_of(&run.object);
+        let custom = observed.health_checks.clone().unwrap_or_default();
+        let check = Check { targets, short_jobs, started: Instant::now(), timeout, custom };
+        let waiting = Waiting { inputs: inputs.clone(), attempt, check, is_announced: false };
+        // Asked for before the first look, so that no change in between is missed.
+        session.ledger().inspect(|ledger| ledger.await_status(&self.owner(&run.object)));
+        self.check(session, waiting).await
+    }
+
+    pub(super) async fn check(&self, session: &Session, mut waiting: Waiting) -> Done {
+        let (verdict, poll) = waiting.check.look(session, self.settings.fails_fast).await;
+        let took = waiting.check.started.elapsed();
+        match verdict {
+            Verdict::Passed => Done::Finished(waiting.attempt, Some(took)),
+            Verdict::Failed(cause) => {
+                Done::Failed(waiting.attempt, Failure::retry(reason::HEALTH_CHECK_FAILED, cause))
+            }
+            Verdict::Waiting => {
+                waiting.is_announced |= waiting.check.is_long();
+                let give_up = waiting.check.give_up(waiting.is_announced, poll);
+                Done::Waiting { waiting: Arc::new(waiting), give_up }
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! How far a run has come, and what came of it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weir_api::{Artifact, Kustomization};
+use weir_runtime::Run;
+use weir_ssa::Entry;
+
+use super::decide::Extent;
+use super::failure::Failure;
+use super::health::timeout_of;
+use super::memory::Waiting;
+use crate::source::origin_revision;
+
+/// Message of the Ready condition while a run lasts (KS-REC-27).
+const IN_PROGRESS: &str = "Reconciliation in progress";
+
+/// How far a run has come; what it leaves in the status.
+#[derive(Clone, Debug)]
+pub(crate) struct Attempt {
+    pub(crate) revision: String,
+    pub(crate) origin_revision: Option<String>,
+    /// When the run began: durations in messages count from here.
+    pub(crate) started: Instant,
+    /// What the run was doing last, as the Reconciling condition says it.
+    pub(crate) phase: String,
+    /// Whether the artifact was there and had the path (KS-REC-51).
+    pub(crate) is_attempted: bool,
+    /// Digest of the manifests, once they are built.
+    pub(crate) digest: Option<String>,
+    /// What is in the cluster now, once the apply went through.
+    pub(crate) inventory: Option<Vec<Entry>>,
+    /// One line an object that the apply has changed.
+    pub(crate) changed: String,
+    /// One line an object that was no longer wanted.
+    pub(crate) pruned: String,
+    /// Whether the two were told by an earlier run that then waited.
+    pub(crate) is_told: bool,
+    pub(crate) is_correction: bool,
+}
+
+/// What a run came to.
+pub(crate) enum Done {
+    /// Nothing was tried.
+    Refused(Failure),
+    /// There was nothing to do.
+    Left,
+    /// Something newer is about to run.
+    Superseded,
+    /// It went wrong.
+    Failed(Attempt, Failure),
+    /// It waits for health, which `give_up` ends.
+    Waiting { waiting: Arc<Waiting>, give_up: Duration },
+    /// It is done; with the time that the health check took, if there was one.
+    Finished(Attempt, Option<Duration>),
+}
+
+impl Attempt {
+    /// Nothing has happened yet.
+    pub(super) fn new(run: &Run<Kustomization>, artifact: &Artifact, extent: Extent) -> Self {
+        Self {
+            revision: artifact.revision.clone(),
+            origin_revision: origin_revision(artifact).map(str::to_owned),
+            started: run.started,
+            phase: String::new(),
+            is_attempted: false,
+            digest: None,
+            inventory: None,
+            changed: String::new(),
+            pruned: String::new(),
+            is_told: false,
+            is_correction: extent == Extent::Correction,
+        }
+    }
+
+    /// Says what the run is doing, to those who watch and for a failure later.
+    pub(super) fn enter(&mut self, run: &Run<Kustomization>, what: &str) {
+        let timeout = weir_api::Duration::from(timeout_of(&run.object));
+        self.phase = format!("{what} for revision {} with a timeout of {timeout}", self.revision);
+        run.phase(IN_PROGRESS, self.phase.clone());
+    }
+}
