@@ -1,8 +1,8 @@
 //! Previews and runs over gRPC, with a ServiceAccount's token.
 
 use serde_json::json;
-use tonic::transport::Channel;
 use tonic::Code;
+use tonic::transport::Channel;
 use weir_proto::image::v1::automation_client::AutomationClient;
 use weir_proto::image::v1::{PreviewCommitRequest, RunNowRequest};
 use weir_testkit::authorized;
