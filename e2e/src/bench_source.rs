@@ -1,6 +1,7 @@
 //! The benchmark of sources: a source controller alone beside a control plane and real servers; Weir's, and Flux's in the
 //! same run where its binary is given.
 
+mod limit;
 mod objects;
 mod remotes;
 mod report;
@@ -41,6 +42,8 @@ pub struct Options {
     pub index: usize,
     /// Objects of the bucket.
     pub objects: usize,
+    /// MiB of memory that the programs may use, pages of files included; nothing for no limit.
+    pub memory: Option<usize>,
     /// Scenarios to run; empty for all.
     pub only: Vec<String>,
     /// Whether docs/benchmarks.md gets the table.
@@ -104,7 +107,7 @@ impl Bench<'_> {
         let plane = ControlPlane::options().audit().start().await?;
         plane.apply_crds(&crds()).await?;
         plane.namespace("flux-system").await?;
-        let subject = Subject::start(&self.program, self.name, &plane).await?;
+        let subject = Subject::start(&self.program, self.name, &plane, self.options.memory).await?;
         let objects = Objects::new(&plane).await?;
         Ok(Stage { subject, objects, plane })
     }

@@ -6,15 +6,14 @@
 mod collect;
 mod location;
 mod lock;
+mod sink;
 
 pub use location::Location;
 pub use lock::Lock;
 
 use crate::digest::{Algorithm, Digest, DigestError, Hasher};
 use crate::path::{RelPath, RelPathError};
-use cap_std::fs::{
-    Dir, DirBuilder, DirBuilderExt, File, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt,
-};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -214,15 +213,14 @@ impl Store {
     ) -> io::Result<(Digest, u64)> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(FILE_MODE);
-        let file = self.root.open_with(partial, &options)?;
-        let mut out = HashingFile { file, hasher: Hasher::new(self.options.algorithm), size: 0 };
+        let mut file = self.root.open_with(partial, &options)?;
         (self.options.step)("store-opened");
-        fill(&mut out)?;
+        let written = sink::write(&mut file, self.options.algorithm, fill)?;
         (self.options.step)("store-filled");
-        out.file.set_permissions(Permissions::from_mode(FILE_MODE))?;
-        out.file.sync_all()?;
+        file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+        file.sync_all()?;
         (self.options.step)("store-synced");
-        Ok((out.hasher.finish(), out.size))
+        Ok(written)
     }
 
     fn make_directory(&self, at: &Location) -> Result<(), StoreError> {
@@ -316,25 +314,5 @@ impl Store {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// Hashes and counts what goes into a file.
-struct HashingFile {
-    file: File,
-    hasher: Hasher,
-    size: u64,
-}
-
-impl Write for HashingFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.file.write(bytes)?;
-        self.hasher.update(bytes.get(..count).unwrap_or_default());
-        self.size += count as u64;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use anyhow::Result;
 use weir_testkit::{ControlPlane, Folder, Process, eventually, free_port};
 
+use super::limit::Limit;
+
 /// Objects of a kind at once, as in Flux's published benchmark.
 const CONCURRENT: usize = 20;
 /// The start takes a second; the rest is for a busy machine.
@@ -14,19 +16,29 @@ const READY_DEADLINE: Duration = Duration::from_secs(120);
 
 /// The program that is measured.
 pub(super) struct Subject {
+    // Fields drop in order: the group goes after what runs in it.
     process: Process,
+    _limit: Option<Limit>,
     _folder: Folder,
 }
 
 impl Subject {
-    pub(super) async fn start(program: &Path, name: &str, plane: &ControlPlane) -> Result<Self> {
+    pub(super) async fn start(
+        program: &Path,
+        name: &str,
+        plane: &ControlPlane,
+        memory: Option<usize>,
+    ) -> Result<Self> {
         let folder = Folder::new("subject")?;
         for sub in ["data", "tmp"] {
             std::fs::create_dir(folder.join(sub))?;
         }
         let (storage, health, metrics) = (free_port()?, free_port()?, free_port()?);
         // The program runs in another folder.
-        let mut command = Command::new(program.canonicalize()?);
+        let program = program.canonicalize()?;
+        let limit = memory.map(Limit::new).transpose()?;
+        let mut command =
+            limit.as_ref().map_or_else(|| Command::new(&program), |limit| limit.command(&program));
         command
             .current_dir(folder.path())
             .env("KUBECONFIG", plane.weir_kubeconfig_path())
@@ -46,7 +58,7 @@ impl Subject {
             answer.status().is_success().then_some(())
         })
         .await?;
-        Ok(Self { process, _folder: folder })
+        Ok(Self { process, _limit: limit, _folder: folder })
     }
 
     pub(super) fn pid(&self) -> u32 {

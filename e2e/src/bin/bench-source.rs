@@ -26,6 +26,9 @@ struct Args {
     /// Objects of the bucket.
     #[arg(long, default_value_t = 10_000)]
     objects: usize,
+    /// MiB of memory that the program may use, pages of files included; takes root.
+    #[arg(long)]
+    memory: Option<usize>,
     /// Scenarios: oci, git, monorepo, whole, helm, bucket; all by default.
     #[arg(long)]
     only: Vec<String>,
@@ -44,6 +47,7 @@ async fn main() -> ExitCode {
         monorepo: args.monorepo,
         index: args.index,
         objects: args.objects,
+        memory: args.memory,
         only: args.only,
         write: !args.dry_run,
     };

@@ -58,6 +58,22 @@ fn stored_files_have_path_digest_size_and_mode() {
 }
 
 #[test]
+fn large_files_are_whole_in_pieces_of_any_size() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let content: Vec<u8> =
+        (0..3_000_000_u32).map(|number| (number.wrapping_mul(number) >> 7) as u8).collect();
+    for piece in [1_000, 65_536, 1_000_003] {
+        let fill =
+            |out: &mut dyn std::io::Write| content.chunks(piece).try_for_each(|piece| out.write_all(piece));
+        let stored = store.write(&location(), "a.tar.gz", fill).unwrap();
+        assert_eq!(stored.size, 3_000_000);
+        assert_eq!(stored.digest, Digest::of(Algorithm::Sha256, &content));
+        assert_eq!(std::fs::read(root.path().join(stored.path.as_str())).unwrap(), content);
+    }
+}
+
+#[test]
 fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     let root = tempfile::tempdir().unwrap();
     let store = store(root.path());
