@@ -14,6 +14,7 @@ pub(crate) use request::{Depth, Request};
 
 use crate::error::Error;
 use crate::operation::Operation;
+use crate::reference::RemoteRef;
 use crate::store::Directory;
 use crate::transport;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
@@ -53,11 +54,12 @@ impl Conversation {
         &self.offered
     }
 
-    /// Ends without a download. A server need not care.
-    pub(crate) fn end(mut self) {
+    /// Ends, without a download if there was none; a server need not care. Returns what it has.
+    pub(crate) fn end(mut self) -> Vec<RemoteRef> {
         if let Some(stream) = &mut self.stream {
             let _ = stream.write_all(NOTHING);
         }
+        self.offered.refs
     }
 
     /// Downloads into a repository.

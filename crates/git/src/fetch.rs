@@ -28,10 +28,7 @@ pub enum Fetched {
 
 /// The remote's references.
 pub(crate) fn list(operation: &Registered) -> Result<Vec<RemoteRef>, Error> {
-    let conversation = Conversation::begin(operation.operation())?;
-    let refs = conversation.offered().refs.clone();
-    conversation.end();
-    Ok(refs)
+    Ok(Conversation::begin(operation.operation())?.end())
 }
 
 /// Resolves and downloads in one session. A kept repository that cannot be read is emptied and fetched anew, whole; and
