@@ -10,7 +10,7 @@ mod request;
 pub use advertisement::Advertisement;
 pub use answer::Answer;
 pub use error::ConversationError;
-pub(crate) use request::{Depth, Request};
+pub(crate) use request::{Reach, Request};
 
 use crate::error::Error;
 use crate::operation::Operation;
@@ -79,7 +79,7 @@ impl Conversation {
         let mut stream = self.turn()?;
         stream.write_all(&request.encode(&self.offered)).map_err(ConversationError::stream)?;
         let mut meter = Meter::new(&self.operation);
-        let answer = Answer::read(&mut stream, request.depth.is_cut(), |bytes| {
+        let answer = Answer::read(&mut stream, request.reach.is_cut(), |bytes| {
             meter.count(bytes.len())?;
             pack.write_all(bytes).map_err(|_| git2::Error::last_error(-1).into())
         })?;

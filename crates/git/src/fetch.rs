@@ -1,7 +1,7 @@
 //! Listing and downloading (DEP-GIT-1).
 
 use crate::checkout::{Checkout, CommitInfo};
-use crate::conversation::{Conversation, ConversationError, Depth, Request};
+use crate::conversation::{Conversation, ConversationError, Reach, Request};
 use crate::error::Error;
 use crate::operation::{Operation, Registered};
 use crate::partial::{self, Part};
@@ -112,10 +112,10 @@ fn download_plan(
     }
     let objects = plan.candidates.iter().map(|candidate| candidate.object).collect();
     let reference::Depth::History { of, within } = &plan.depth else {
-        return download(conversation, directory, objects, Depth::Tip, is_partial);
+        return download(conversation, directory, objects, Reach::Tip, is_partial);
     };
     if within.is_none() && conversation.offered().gives_any_object() {
-        match download(conversation, directory, objects, Depth::Tip, is_partial) {
+        match download(conversation, directory, objects, Reach::Tip, is_partial) {
             Err(Error::Conversation(error @ ConversationError::Refused { .. })) => {
                 tracing::debug!(%error, "the commit is looked for in all history");
             }
@@ -124,8 +124,8 @@ fn download_plan(
     }
     let refs = conversation.offered().refs.iter();
     let tips = refs.filter(|reference| of.contains(&reference.name)).map(|reference| reference.id).collect();
-    let depth = if directory.roots()?.is_empty() { Depth::Whole } else { Depth::Uncut };
-    download(conversation, directory, tips, depth, is_partial)?;
+    let reach = if directory.roots()?.is_empty() { Reach::Whole } else { Reach::Uncut };
+    download(conversation, directory, tips, reach, is_partial)?;
     if has_all(directory, plan)? {
         return Ok(());
     }
@@ -164,13 +164,13 @@ fn download(
     conversation: &mut Conversation,
     directory: &Directory,
     wants: Vec<Oid>,
-    depth: Depth,
+    reach: Reach,
     is_partial: bool,
 ) -> Result<(), Error> {
     // Some servers give all history or nothing.
-    let depth = if conversation.offered().offers("shallow") { depth } else { Depth::Whole };
+    let reach = if conversation.offered().offers("shallow") { reach } else { Reach::Whole };
     let (haves, roots) = (haves(directory)?, directory.roots()?.into_iter().collect());
-    conversation.download(&Request { wants, haves, roots, depth, is_partial }, directory)
+    conversation.download(&Request { wants, haves, roots, reach, is_partial }, directory)
 }
 
 /// The newest commits that are there.

@@ -3,7 +3,7 @@
 //! by their ids.
 
 use crate::checkout::{Limits, Reader, TreeKind};
-use crate::conversation::{Conversation, Depth, Request};
+use crate::conversation::{Conversation, Reach, Request};
 use crate::error::Error;
 use crate::store::Directory;
 use git2::{OdbLookupFlags, Oid};
@@ -54,7 +54,7 @@ pub(crate) fn complete(
     for wants in missing.chunks(MAX_BLOBS) {
         let wants = wants.to_vec();
         let (haves, roots) = (Vec::new(), Vec::new());
-        let request = Request { wants, haves, roots, depth: Depth::Whole, is_partial: false };
+        let request = Request { wants, haves, roots, reach: Reach::Whole, is_partial: false };
         conversation.download(&request, directory)?;
     }
     Ok(())

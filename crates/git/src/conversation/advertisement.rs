@@ -98,3 +98,7 @@ pub(super) fn object_id(text: &[u8]) -> Option<Oid> {
     let text = std::str::from_utf8(text).ok().filter(|text| text.len() == 40)?;
     Oid::from_str(text).ok()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

@@ -18,7 +18,7 @@ const ENDLESS: u32 = i32::MAX as u32;
 
 /// How far back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Depth {
+pub(crate) enum Reach {
     /// The commit alone.
     Tip,
     /// All that is missing.
@@ -27,10 +27,10 @@ pub(crate) enum Depth {
     Uncut,
 }
 
-impl Depth {
+impl Reach {
     /// Whether the answer begins with where history is cut.
     pub(super) fn is_cut(self) -> bool {
-        self != Depth::Whole
+        self != Reach::Whole
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Request {
     pub(crate) haves: Vec<Oid>,
     /// Commits whose parents are not there.
     pub(crate) roots: Vec<Oid>,
-    pub(crate) depth: Depth,
+    pub(crate) reach: Reach,
     /// Whether blobs are left out.
     pub(crate) is_partial: bool,
 }
@@ -58,10 +58,10 @@ impl Request {
         if offered.offers("shallow") {
             self.roots.iter().for_each(|root| put(&mut out, &format!("shallow {root}\n")));
         }
-        match self.depth {
-            Depth::Tip => put(&mut out, "deepen 1\n"),
-            Depth::Whole => {}
-            Depth::Uncut => put(&mut out, &format!("deepen {ENDLESS}\n")),
+        match self.reach {
+            Reach::Tip => put(&mut out, "deepen 1\n"),
+            Reach::Whole => {}
+            Reach::Uncut => put(&mut out, &format!("deepen {ENDLESS}\n")),
         }
         if self.is_partial {
             put(&mut out, "filter blob:none\n");
@@ -85,3 +85,7 @@ impl Request {
         text
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;
