@@ -5,7 +5,7 @@ mod table;
 
 use std::sync::{Arc, LazyLock};
 
-use weir_yaml::{Limits, Node, Source, parse_first_document};
+use weir_yaml::{Limits, Node, Source, emit, parse_first_document};
 
 pub(crate) use crds::from_crds;
 
@@ -92,6 +92,8 @@ impl Config {
         if node.is_null() {
             return Ok(Self::default());
         }
+        // Printing it finds keys that stand twice.
+        emit(&node, &mut String::new()).map_err(malformed)?;
         let mut config: Self = Decoder::document(Strictness::STRICT, &node).map_err(ConfigError::Decode)?;
         config.sort();
         Ok(config)

@@ -85,7 +85,8 @@ fn is_internal(key: &str) -> bool {
         || key.strip_prefix(INTERNAL_PREFIX).is_some_and(|name| INTERNAL.contains(&name))
 }
 
-/// Strips internal annotations and makes strings of the others; an empty mapping goes (KZ-1316).
+/// Strips internal annotations and makes strings of the others; an empty mapping goes, but not the metadata that the
+/// reference makes for it, which lists without items may lack (KZ-1316).
 fn tidy_annotations(resource: &mut Resource, origin: Option<String>, steps: Option<String>) {
     if let Some(annotations) = resource.node.get_mut("metadata").and_then(|node| node.get_mut("annotations"))
     {
@@ -98,7 +99,8 @@ fn tidy_annotations(resource: &mut Resource, origin: Option<String>, steps: Opti
             annotations.set(key, Node::string(text));
         }
     }
-    let Some(metadata) = resource.node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
+    let metadata = resource.node.as_map_mut().and_then(|map| map.get_or_insert_with("metadata", Node::map));
+    let Some(metadata) = metadata.and_then(Node::as_map_mut) else { return };
     if metadata.get("annotations").is_some_and(|node| node.as_map().is_none_or(Map::is_empty)) {
         metadata.remove("annotations");
     }

@@ -195,8 +195,9 @@ fn origin_of(config: &Resource) -> Option<Arc<Origin>> {
     }))
 }
 
-/// Reads a configuration the way the reference does: printed, then decoded leniently.
+/// Reads a configuration the way the reference does: printed, which refuses keys that stand twice, then decoded leniently.
 fn decode<T: Decode>(config: &Resource) -> Result<T, Error> {
+    config.to_yaml()?;
     let node = normalised(&config.node, Quotes::Yaml).map_err(PatchError::Render)?;
     Ok(Decoder::document(Strictness::LENIENT, &node)?)
 }

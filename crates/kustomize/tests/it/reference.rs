@@ -319,3 +319,38 @@ fn regression_4_items_of_lists_keep_the_types_they_have_in_brackets() {
     let text = built_from("", &format!("apiVersion: v1\nkind: ConfigMapList\nitems: [{map}]\n")).unwrap();
     assert!(text.contains("  \"n\": null\n  t: \"2001-12-14T21:59:43.1-05:00\"\n"), "{text}");
 }
+
+#[test]
+fn regression_4_a_list_without_items_and_metadata_gets_metadata() {
+    let list = "apiVersion: e/v1\nkind: FooList\n";
+    assert_eq!(built_from("", list).unwrap(), format!("{list}metadata: {{}}\n"));
+    let null = format!("{list}metadata: null\n");
+    assert_eq!(built_from("", &null).unwrap(), null);
+}
+
+#[rstest::rstest]
+#[case(
+    "configurations: [c.yaml]\n",
+    "namePrefix: [{path: data/x, path: data/y}]\n",
+    "line 1: mapping key \"path\""
+)]
+#[case(
+    "transformers: [c.yaml]\n",
+    "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: t}\nprefix: p-\nprefix: q-\nfieldSpecs: [{path: metadata/name}]\n",
+    "line 5: mapping key \"prefix\" already defined at line 4"
+)]
+#[case(
+    "generators: [c.yaml]\n",
+    "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: g}\nliterals: [a=b]\nliterals: [c=d]\n",
+    "mapping key \"literals\""
+)]
+fn regression_4_configurations_with_a_key_twice_are_refused(
+    #[case] kustomization: &str,
+    #[case] config: &str,
+    #[case] wanted: &str,
+) {
+    let kustomization = format!("resources: [r.yaml]\n{kustomization}");
+    let error = built(&[("kustomization.yaml", &kustomization), ("r.yaml", &map("")), ("c.yaml", config)]);
+    let error = error.unwrap_err();
+    assert!(error.contains(wanted) && error.contains("c.yaml"), "{error}");
+}
