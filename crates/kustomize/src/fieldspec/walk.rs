@@ -173,6 +173,17 @@ fn in_list(failure: Failure, path: &[String]) -> Failure {
     }
 }
 
+/// What is wrong with a part that leads into a mapping and means a place in a list, as these do wherever they stand.
+fn place_in_list(part: &str) -> Option<&'static str> {
+    let is_selector = || part.starts_with('[') && part.ends_with(']');
+    match part.parse::<i64>() {
+        Ok(..0) => Some("an array index cannot be negative"),
+        Err(_) if part == "*" => Some("wildcard is not supported"),
+        Err(_) if part != "-" && !is_selector() => None,
+        _ => Some("wrong node kind: expected SequenceNode but got MappingNode"),
+    }
+}
+
 fn into_field(
     map: &mut Map,
     part: &str,
@@ -186,6 +197,9 @@ fn into_field(
     };
     if name.is_empty() {
         return Err(Failure::Obstacle(Obstacle("cannot set or create an empty field name".to_owned())));
+    }
+    if let Some(problem) = place_in_list(name) {
+        return Err(Failure::Obstacle(Obstacle(format!("fieldName: {name}: {problem}"))));
     }
     // What a missing or null field becomes: lists are never made, but a null where one belongs is.
     let made = match creation {

@@ -354,3 +354,20 @@ fn regression_4_configurations_with_a_key_twice_are_refused(
     let error = error.unwrap_err();
     assert!(error.contains(wanted) && error.contains("c.yaml"), "{error}");
 }
+
+#[rstest::rstest]
+#[case("data/0", "expected SequenceNode")]
+#[case("data/-", "expected SequenceNode")]
+#[case("data/-1", "negative")]
+#[case("data/[a=b]", "expected SequenceNode")]
+#[case("data/*", "wildcard is not supported")]
+fn regression_4_places_in_lists_are_no_keys(#[case] path: &str, #[case] wanted: &str) {
+    let prefix = "namePrefix: p-\nconfigurations: [c.yaml]\n";
+    let kustomization = format!("resources: [r.yaml]\n{prefix}");
+    let config = format!("namePrefix:\n- path: {path}\n");
+    let built =
+        |map: &str| built(&[("kustomization.yaml", &kustomization), ("r.yaml", map), ("c.yaml", &config)]);
+    let error = built(&map("data: {\"0\": x}\n")).unwrap_err();
+    assert!(error.contains(wanted) && error.contains(path), "{error}");
+    assert!(built(&map("")).is_ok());
+}
