@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use weir_git::{Credentials, Error, Fetched, Remote, SshAuth, Stores};
+use weir_git::{Credentials, Error, Fetched, Part, Remote, SshAuth, Stores};
 use weir_testkit::{Fault, FaultProxy, Folder, GitServer, SshGitServer};
 
 /// Bytes that no compression makes small.
@@ -37,9 +37,14 @@ async fn spoiled() -> (GitServer, FaultProxy, Folder, Remote) {
     (server, proxy, folder, remote)
 }
 
+/// Of a part, the trees are cut first and then the blobs.
+#[rstest]
+#[case::whole(None)]
+#[case::in_parts(Some(Part::new(|_, _| true)))]
 #[tokio::test]
-async fn a_download_that_is_cut_at_every_tenth() {
-    let (_server, proxy, _folder, remote) = spoiled().await;
+async fn a_download_that_is_cut_at_every_tenth(#[case] part: Option<Part>) {
+    let (_server, proxy, _folder, mut remote) = spoiled().await;
+    remote.part = part;
     // Six of eight bits of noise are noise.
     let bytes = NOISE_BYTES * 3 / 4;
     for tenth in 0..10 {
