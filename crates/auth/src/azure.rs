@@ -1,5 +1,12 @@
 //! Microsoft Azure: Entra ID's access tokens, and the registry's own refresh tokens (SRC-CLD-4, SRC-CLD-5, IR-24).
 
+mod application;
+mod certificate;
+pub(crate) mod machine;
+
+pub(crate) use application::{Application, Proof};
+pub use certificate::{CertificateError, ClientCertificate};
+
 use crate::credentials::Login;
 use crate::error::{LoginError, ProviderError, words};
 use crate::identity::{AZURE_CLIENT, AZURE_TENANT, Account, Identity};

@@ -10,6 +10,7 @@ use moka::Expiry;
 use moka::future::Cache;
 use moka::notification::RemovalCause;
 use prometheus_client::registry::Registry;
+use sha2::{Digest, Sha256};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,6 +23,17 @@ const HARD_MAXIMUM: Duration = Duration::from_secs(60 * 60);
 
 /// A login in the making. Boxed, because cloud SDKs' futures are large and would be copied into every caller's.
 pub(crate) type Making<'a> = Pin<Box<dyn Future<Output = Result<Login, LoginError>> + Send + 'a>>;
+
+/// A part of a key that stands for what must not stand in it: secrets, and texts of any length. Other parts, or the same
+/// ones cut elsewhere, have another fingerprint.
+pub(crate) fn fingerprint<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hex::encode(hash.finalize())
+}
 
 /// Logins by key. The key names everything that the login depends on: provider, identity, namespace, registry, proxy,
 /// authorities.

@@ -1,5 +1,6 @@
 //! Why there is no login, in the words that conditions carry. Credentials are never among them.
 
+use crate::azure::CertificateError;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,7 +66,7 @@ pub enum LoginError {
     Client(#[from] Arc<weir_http::ClientError>),
     /// The provider said no.
     #[error("{0}")]
-    Provider(#[from] Arc<ProviderError>),
+    Provider(Arc<ProviderError>),
     /// The object's time is over.
     #[error("login took longer than {limit:?}")]
     Deadline {
@@ -174,6 +175,9 @@ pub enum ProviderError {
         /// What is missing.
         missing: &'static str,
     },
+    /// An application cannot prove itself with its certificate.
+    #[error("failed to parse client certificates: {0}")]
+    Certificate(#[from] CertificateError),
     /// A key or configuration file that cannot be used; its content is not repeated.
     #[error("{what} cannot be used: {reason}")]
     Unusable {
@@ -182,6 +186,12 @@ pub enum ProviderError {
         /// Why.
         reason: String,
     },
+}
+
+impl From<ProviderError> for LoginError {
+    fn from(error: ProviderError) -> Self {
+        LoginError::Provider(Arc::new(error))
+    }
 }
 
 /// An error with its causes; the SDKs' own texts are only the kind of error.

@@ -2,6 +2,10 @@
 
 mod default_credentials;
 mod metadata;
+mod service_account;
+
+pub(crate) use service_account::ServiceAccount;
+pub use service_account::ServiceAccountError;
 
 use crate::credentials::{Credentials, Login};
 use crate::error::{LoginError, ProviderError};

@@ -1,5 +1,6 @@
 //! GitHub Apps: the app's key for a token of one installation (SRC-CLD-5, IU-26).
 
+use crate::cache::fingerprint;
 use crate::credentials::Login;
 use crate::error::{ProviderError, words};
 use crate::rest;
@@ -7,8 +8,6 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::time::SystemTime;
 use url::Url;
 use weir_http::{SecretData, text};
 
@@ -117,12 +116,8 @@ impl App {
     /// What its tokens depend on; the private key too, so that who only knows the ids is given none (IU-28).
     pub(crate) fn key(&self) -> String {
         let installation = format!("{:?}", self.installation);
-        let mut hash = Sha256::new();
-        for part in [self.id.as_str(), &installation, self.base.as_str(), self.key.expose_secret()] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        }
-        hex::encode(hash.finalize())
+        let parts = [self.id.as_str(), &installation, self.base.as_str(), self.key.expose_secret()];
+        fingerprint(parts.map(str::as_bytes))
     }
 
     /// A token of the installation.
@@ -182,8 +177,7 @@ impl App {
             reason: words(&error),
         };
         let key = EncodingKey::from_rsa_pem(self.key.expose_secret().as_bytes()).map_err(unusable)?;
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        let iat = now.saturating_sub(CLOCK_SKEW);
+        let iat = rest::seconds_now().saturating_sub(CLOCK_SKEW);
         let claims = Claims { iat, exp: iat + APP_TOKEN_LIFE, iss: &self.id };
         let token = jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &key);
         token.map(Into::into).map_err(unusable)

@@ -1,8 +1,9 @@
 //! Logins of a process: asked for by objects, issued by providers, kept for a while.
 
+use crate::bucket::AZURE_STORAGE;
 use crate::cache::{Making, TokenCache};
 use crate::credentials::{Credentials, Login, RegistryCredentials};
-use crate::error::{LoginError, ProviderError};
+use crate::error::LoginError;
 use crate::github::App;
 use crate::identity::{Caller, Identities};
 use crate::provider::Provider;
@@ -13,7 +14,7 @@ use reqwest::Client;
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
-use weir_http::Clients;
+use weir_http::{Clients, Profile};
 
 const USER_AGENT: &str = "weir";
 
@@ -112,7 +113,7 @@ impl Logins {
         url: &Url,
     ) -> Result<Arc<Login>, LoginError> {
         match provider {
-            Provider::Azure => self.azure(caller, azure::DEVOPS_SCOPE).await,
+            Provider::Azure => self.login(caller, Purpose::AzureToken { scope: azure::DEVOPS_SCOPE }).await,
             Provider::Aws => self.login(caller, Purpose::CodeCommit(aws::Repository::at(url)?)).await,
             Provider::Gcp => Err(LoginError::NoGit { provider: provider.name() }),
         }
@@ -123,9 +124,9 @@ impl Logins {
     /// # Errors
     /// When GitHub refuses.
     pub(crate) async fn github(&self, caller: &Caller<'_>, app: &App) -> Result<Arc<Login>, LoginError> {
-        let client = self.client(caller)?;
+        let client = self.client(caller.http)?;
         let key = format!("github/{}/{}", app.key(), hex::encode(caller.http.key()));
-        self.kept(caller, key, Box::pin(async move { app.login(&client).await.map_err(refused) })).await
+        self.kept(caller, key, Box::pin(async move { app.login(&client).await.map_err(Into::into) })).await
     }
 
     /// Keys of AWS for buckets. Without a region it is the pod's.
@@ -142,12 +143,12 @@ impl Logins {
         self.login(caller, Purpose::AwsKeys { region, sts_endpoint }).await
     }
 
-    /// A bearer token of Azure for a scope.
+    /// A bearer token of Azure for storage.
     ///
     /// # Errors
     /// As [`Logins::registry`].
-    pub async fn azure(&self, caller: &Caller<'_>, scope: &str) -> Result<Arc<Login>, LoginError> {
-        self.login(caller, Purpose::AzureToken { scope }).await
+    pub async fn azure_storage(&self, caller: &Caller<'_>) -> Result<Arc<Login>, LoginError> {
+        self.login(caller, Purpose::AzureToken { scope: AZURE_STORAGE }).await
     }
 
     /// A bearer token of Google Cloud.
@@ -158,20 +159,21 @@ impl Logins {
         self.login(caller, Purpose::GcpToken).await
     }
 
-    fn client(&self, caller: &Caller<'_>) -> Result<Client, LoginError> {
-        self.clients.get(caller.http).map_err(|error| LoginError::Client(Arc::new(error)))
+    pub(crate) fn client(&self, http: &Profile) -> Result<Client, LoginError> {
+        self.clients.get(http).map_err(|error| LoginError::Client(Arc::new(error)))
     }
 
     /// A login of the object's identity, from the cache or the provider. The key names all that it depends on.
     async fn login(&self, caller: &Caller<'_>, purpose: Purpose<'_>) -> Result<Arc<Login>, LoginError> {
         let identity = self.identities.of(caller).await?;
-        let client = self.client(caller)?;
+        let client = self.client(caller.http)?;
         let key = format!("{}/{}/{}", purpose.key(), hex::encode(caller.http.key()), identity.key());
-        let making = Box::pin(async move { purpose.issue(&client, &identity).await.map_err(refused) });
+        let making = Box::pin(async move { purpose.issue(&client, &identity).await.map_err(Into::into) });
         self.kept(caller, key, making).await
     }
 
-    async fn kept(
+    /// What is kept under `key`, else made now; in the caller's time.
+    pub(crate) async fn kept(
         &self,
         caller: &Caller<'_>,
         key: String,
@@ -181,8 +183,4 @@ impl Logins {
         let login = tokio::time::timeout(limit, self.cache.get_or_login(caller, key, making)).await;
         login.map_err(|_| LoginError::Deadline { limit })?
     }
-}
-
-fn refused(error: ProviderError) -> LoginError {
-    LoginError::Provider(Arc::new(error))
 }

@@ -2,6 +2,7 @@
 
 use crate::error::ProviderError;
 use reqwest::{Method, RequestBuilder, Response};
+use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use std::time::{Duration, SystemTime};
 
@@ -17,12 +18,25 @@ pub(crate) async fn json<T: DeserializeOwned>(
     what: &'static str,
     request: RequestBuilder,
 ) -> Result<T, ProviderError> {
-    let bytes = bytes(request).await?;
+    json_hiding(what, request, &[]).await
+}
+
+/// As [`json`], for a request that carries `secrets`, which a refusal may repeat.
+pub(crate) async fn json_hiding<T: DeserializeOwned>(
+    what: &'static str,
+    request: RequestBuilder,
+    secrets: &[SecretString],
+) -> Result<T, ProviderError> {
+    let bytes = send(request, secrets).await?;
     serde_json::from_slice(&bytes).map_err(|_| ProviderError::Answer { what, missing: "answer" })
 }
 
 /// Sends a request and reads the body of an answer with success.
 pub(crate) async fn bytes(request: RequestBuilder) -> Result<bytes::Bytes, ProviderError> {
+    send(request, &[]).await
+}
+
+async fn send(request: RequestBuilder, secrets: &[SecretString]) -> Result<bytes::Bytes, ProviderError> {
     let (client, request) = request.build_split();
     let request = request
         .map_err(|error| ProviderError::Unusable { what: "request", reason: crate::error::words(&error) })?;
@@ -37,7 +51,7 @@ pub(crate) async fn bytes(request: RequestBuilder) -> Result<bytes::Bytes, Provi
     let status = response.status();
     let body = weir_http::read_capped(response, MAX_ANSWER).await;
     if !status.is_success() {
-        let words = body.map(|body| reason(&body)).unwrap_or_default();
+        let words = body.map(|body| reason(&body, secrets)).unwrap_or_default();
         return Err(ProviderError::Refused { url: shown(&url), status, words });
     }
     body.map_err(|error| match error {
@@ -46,6 +60,16 @@ pub(crate) async fn bytes(request: RequestBuilder) -> Result<bytes::Bytes, Provi
             ProviderError::Unusable { what: "answer", reason: large.to_string() }
         }
     })
+}
+
+/// Whether a Secret that names this place may have its credentials sent there: over TLS, or on this machine.
+pub(crate) fn may_be_told_secrets(url: &url::Url) -> bool {
+    url.scheme() == "https" || matches!(url.host_str(), Some("127.0.0.1" | "localhost"))
+}
+
+/// Seconds since 1970, as statements about ourselves carry them.
+pub(crate) fn seconds_now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// A moment so many seconds from now.
@@ -69,11 +93,12 @@ fn shown(url: &url::Url) -> String {
 }
 
 /// What a refusal says, if it is JSON that says something.
-fn reason(body: &[u8]) -> String {
+fn reason(body: &[u8], secrets: &[SecretString]) -> String {
     let Ok(serde_json::Value::Object(body)) = serde_json::from_slice(body) else { return String::new() };
     // Google puts the message one level deeper.
     let inner = body.get("error").and_then(serde_json::Value::as_object).unwrap_or(&body);
     let found = REASONS.iter().find_map(|key| inner.get(*key)?.as_str()).unwrap_or_default();
-    let words: String = found.chars().take(MAX_WORDS).collect();
+    let words: String =
+        weir_http::without_secrets(found.to_owned(), secrets).chars().take(MAX_WORDS).collect();
     if words.is_empty() { words } else { format!(": {words}") }
 }

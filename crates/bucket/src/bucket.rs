@@ -4,7 +4,9 @@ use crate::azure::{Azure, AzureService};
 use crate::error::Error;
 use crate::gcs::{Gcs, GcsService};
 use crate::object::{Download, Object};
-use crate::s3::{S3, S3Service};
+use crate::s3::{AccessKeys, S3, S3Service, directory};
+use secrecy::SecretString;
+use url::Url;
 use weir_http::{Clients, Profile};
 
 /// What servers see; some keep statistics by it.
@@ -59,11 +61,21 @@ impl Buckets {
         Ok(Bucket { service })
     }
 
-    /// The HTTP client that logins for a bucket go through: the same certificates and proxy.
+    /// Keys of the MinIO server that `endpoint` names, for a user of its directory (SRC-BKT-10).
     ///
     /// # Errors
-    /// When the profile's certificates or proxy cannot be used.
-    pub fn client(&self, http: &Profile) -> Result<reqwest::Client, Error> {
+    /// When the server cannot be asked or says no.
+    pub async fn directory_keys(
+        &self,
+        endpoint: &Url,
+        user: &str,
+        password: &SecretString,
+        http: &Profile,
+    ) -> Result<AccessKeys, Error> {
+        directory::keys(self.client(http)?, endpoint, user, password).await
+    }
+
+    fn client(&self, http: &Profile) -> Result<reqwest::Client, Error> {
         // Objects are stored as they are, also those that say that they are compressed.
         let http = Profile { keep_encoding: true, ..http.clone() };
         Ok(self.clients.get(&http)?)

@@ -10,15 +10,14 @@
 //! ```
 //!
 //! Keys are exact: what the server calls `a//b` or `folder/` is what the caller sees and asks for, which is why the
-//! requests are ours (`docs/adr/0003-bucket-requests.md`). A [`Bucket`] has the credentials it was opened with; [`login`]
-//! trades Secrets for those that expire. Every body has a cap; time is the caller's to bound.
+//! requests are ours (`docs/adr/0003-bucket-requests.md`). A [`Bucket`] has the credentials it was opened with; those that
+//! expire are `weir-auth`'s to get. Every body has a cap; time is the caller's to bound.
 
 mod azure;
 mod bucket;
 mod error;
 mod gcs;
 mod listing;
-pub mod login;
 mod object;
 mod s3;
 mod send;

@@ -1,5 +1,6 @@
 //! S3: Amazon's, and that of the servers that speak its language.
 
+pub(crate) mod directory;
 mod endpoint;
 pub(crate) mod listing;
 mod sign;

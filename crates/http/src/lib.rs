@@ -17,4 +17,4 @@ pub use clients::{ClientError, Clients, client_builder};
 pub use profile::{Profile, Proxy};
 pub use retry_after::retry_after;
 pub use secret::{SecretData, SecretError, text};
-pub use words::reason;
+pub use words::{reason, without_secrets};

@@ -1,9 +1,25 @@
-//! Transport errors in the words of Go's standard library, which users of Flux know and search for.
+//! Words of errors: those of the transport as Go's standard library has them, which users of Flux know and search for, and
+//! those of servers without what they must not repeat.
 
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
+use secrecy::{ExposeSecret, SecretString};
 use std::error::Error;
 use std::io::ErrorKind;
 use url::Url;
+
+/// What stands in a message where a secret was.
+const REDACTED: &str = "<redacted>";
+
+/// What a server said, without the secrets that it was told and may repeat: as they are, and as they stand in a query or a
+/// form (SRC-SCK-11).
+#[must_use]
+pub fn without_secrets(mut words: String, secrets: &[SecretString]) -> String {
+    for secret in secrets.iter().map(ExposeSecret::expose_secret).filter(|secret| !secret.is_empty()) {
+        let escaped: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+        words = words.replace(secret, REDACTED).replace(&escaped, REDACTED);
+    }
+    words
+}
 
 /// Says why a request to `url` got no answer, for example `dial tcp 127.0.0.1:1: connect: connection refused`. Neither
 /// user info nor the query of the URL is repeated.
@@ -101,5 +117,12 @@ mod tests {
         let client = Clients::new("test").get(&Profile::default()).unwrap();
         let error = client.get(url).send().await.unwrap_err();
         assert_eq!(super::reason(&error, &Url::parse(url).unwrap()), expected);
+    }
+
+    #[test]
+    fn what_a_server_repeats_is_redacted() {
+        let words = "key hunter=2 of ?k=hunter%3D2 is bad".to_owned();
+        let shown = super::without_secrets(words, &["hunter=2".into(), "".into()]);
+        assert_eq!(shown, "key <redacted> of ?k=<redacted> is bad");
     }
 }

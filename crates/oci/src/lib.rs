@@ -14,6 +14,6 @@ mod repository;
 pub use access::Challenge;
 pub use error::Error;
 pub use manifest::{Descriptor, Manifest};
-pub use registry::{Attachment, Blob, Referrer, Registries, Registry, RegistryOptions};
+pub use registry::{Attachment, Blob, Referrer, Registries, Registry, RegistryOptions, next_page};
 pub use repository::{Repository, RepositoryError};
 pub use weir_http::{Profile, Proxy};

@@ -3,11 +3,13 @@
 mod attached;
 mod blob;
 mod connect;
+mod link;
 mod send;
 mod tags;
 
 pub use attached::{Attachment, Referrer};
 pub use blob::Blob;
+pub use link::next_page;
 
 use crate::access::Pass;
 use crate::error::Error;
@@ -16,7 +18,6 @@ use crate::repository::Repository;
 use connect::{Endpoint, Endpoints};
 use reqwest::{Client, Method, Response, header};
 use std::time::Duration;
-use tags::next_page;
 use tokio::time::Instant;
 use url::Url;
 use weir_artifact::{Algorithm, Digest};

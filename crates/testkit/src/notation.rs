@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ciborium::Value as Cbor;
 use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, CrlDistributionPoint, DnType, ExtendedKeyUsagePurpose,
-    IsCa, Issuer, KeyPair, KeyUsagePurpose, SigningKey, date_time_ymd,
+    BasicConstraints, Certificate, CertificateParams, CrlDistributionPoint, CustomExtension, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SigningKey, date_time_ymd,
 };
 use serde_json::{Map, Value, json};
 
@@ -33,6 +33,10 @@ pub enum NotationCertificate {
     Expired,
     /// By an authority that publishes what it takes back.
     Revocable,
+    /// By an authority that tells whoever asks what it takes back.
+    Ocsp,
+    /// By an authority that says where its own certificate is, and in that what is taken back.
+    Locatable,
     /// By an authority, for servers.
     ForServers,
     /// By the signer.
@@ -63,15 +67,20 @@ impl NotationSigner {
             _ => ExtendedKeyUsagePurpose::CodeSigning,
         }];
         if kind == NotationCertificate::Revocable {
-            let uris = vec!["http://crl.test/list".to_owned()];
-            params.crl_distribution_points = vec![CrlDistributionPoint { uris }];
+            params.crl_distribution_points = revocations();
         }
+        let access = match kind {
+            NotationCertificate::Ocsp => Some(1),
+            NotationCertificate::Locatable => Some(2),
+            _ => None,
+        };
+        params.custom_extensions.extend(access.map(access_to_authority));
         let key = KeyPair::generate()?;
         if kind == NotationCertificate::SelfSigned {
             let chain = vec![params.self_signed(&key)?];
             return Ok(Self { key, chain });
         }
-        let (issuer, authority) = authority()?;
+        let (issuer, authority) = authority(kind == NotationCertificate::Locatable)?;
         let chain = vec![params.signed_by(&key, &issuer)?, authority];
         Ok(Self { key, chain })
     }
@@ -157,13 +166,29 @@ fn cbor(value: &Cbor) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-fn authority() -> Result<(Issuer<'static, KeyPair>, Certificate), Error> {
+/// Where it is published what an authority takes back.
+fn revocations() -> Vec<CrlDistributionPoint> {
+    vec![CrlDistributionPoint { uris: vec!["http://crl.test/list".to_owned()] }]
+}
+
+/// Where the authority can be asked (`method` 1) or its certificate is found (2): `authorityInfoAccess` of RFC 5280.
+fn access_to_authority(method: u8) -> CustomExtension {
+    let place = b"http://ca.test";
+    let mut content = vec![0x30, 28, 0x30, 26, 0x06, 8, 0x2b, 6, 1, 5, 5, 7, 0x30, method, 0x86, 14];
+    content.extend(place);
+    CustomExtension::from_oid_content(&[1, 3, 6, 1, 5, 5, 7, 1, 1], content)
+}
+
+fn authority(is_revocable: bool) -> Result<(Issuer<'static, KeyPair>, Certificate), Error> {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     params.not_before = date_time_ymd(2020, 1, 1);
     params.not_after = date_time_ymd(2050, 1, 1);
     params.distinguished_name.push(DnType::CommonName, "notation authority");
+    if is_revocable {
+        params.crl_distribution_points = revocations();
+    }
     let key = KeyPair::generate()?;
     let certificate = params.self_signed(&key)?;
     Ok((Issuer::new(params, key), certificate))

@@ -112,14 +112,14 @@ fn a_forged_status_reaches_no_other_file() {
     std::fs::create_dir(&storage).unwrap();
     let store = store(&storage);
     put(&store, "a.tar.gz", "a");
+    let other = Location::new("GitRepository", "other", "app").unwrap();
+    let foreign = store.write(&other, "a.tar.gz", |out| out.write_all(b"secret")).unwrap();
     let digest = Digest::of(Algorithm::Sha256, b"secret").to_string();
-    for forged in
-        ["../secret", "gitrepository/flux-system/app/../../../../secret", "gitrepository/other/app/a.tar.gz"]
-    {
+    for forged in ["../secret", "gitrepository/flux-system/app/../../../../secret", foreign.path.as_str()] {
         assert!(matches!(store.verify(&location(), forged, &digest), Err(VerifyError::Missing)), "{forged}");
         store.remove(&location(), forged).unwrap();
     }
-    assert!(outside.exists());
+    assert!(outside.exists() && storage.join(foreign.path.as_str()).exists());
 }
 
 /// DEV 22, SRC-STO-3, SRC-STO-15.
@@ -136,6 +136,9 @@ fn only_finished_files_are_served_links_included() {
     let target = std::fs::read_link(root.path().join(link.as_str())).unwrap();
     assert_eq!(target.to_str(), Some("a.tar.gz"));
     for hidden in ["a.tar.gz.lock", "a.tar.gz.1-1.partial", "nothing"] {
+        if hidden != "nothing" {
+            std::fs::write(root.path().join(location().file(hidden).unwrap().as_str()), "hidden").unwrap();
+        }
         assert!(store.open_file(&location().file(hidden).unwrap()).is_err(), "{hidden}");
     }
     assert!(store.open_file(location().directory()).is_err());

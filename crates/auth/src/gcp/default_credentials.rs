@@ -1,28 +1,23 @@
 //! The pod's own identity: the file that the environment names, else the metadata server.
 
 use super::metadata::Metadata;
-use super::{Answer, SCOPES, exchange, impersonate};
+use super::{SCOPES, ServiceAccount, exchange, impersonate};
 use crate::credentials::Login;
-use crate::error::{ProviderError, words};
-use crate::rest;
-use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use crate::error::ProviderError;
 use reqwest::Client;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::path::Path;
-use std::time::SystemTime;
 
 const FILE_VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 /// Bytes of that file and of one with a token.
 const MAX_FILE: u64 = 1 << 20;
-/// Life of the token by which a service account identifies itself, in seconds.
-const OWN_TOKEN_LIFE: u64 = 60 * 60;
 
 /// The kinds of files that pods are given.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum File {
     /// A service account's key.
-    ServiceAccount { client_email: String, private_key: String, token_uri: String },
+    ServiceAccount {},
     /// Another issuer's token, mounted as a file.
     ExternalAccount {
         audience: String,
@@ -42,8 +37,9 @@ pub(super) async fn login(client: &Client) -> Result<Login, ProviderError> {
     let bytes = read(Path::new(&path)).await?;
     let file = serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string()))?;
     match file {
-        File::ServiceAccount { client_email, private_key, token_uri } => {
-            own(client, &client_email, &private_key, &token_uri).await
+        File::ServiceAccount {} => {
+            let account = ServiceAccount::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
+            account.login(client, &SCOPES.join(" ")).await
         }
         File::ExternalAccount {
             audience,
@@ -60,27 +56,6 @@ pub(super) async fn login(client: &Client) -> Result<Login, ProviderError> {
             }
         }
     }
-}
-
-/// A key of a service account for a token of it.
-async fn own(client: &Client, email: &str, key: &str, token_uri: &str) -> Result<Login, ProviderError> {
-    #[derive(Serialize)]
-    struct Claims<'a> {
-        iss: &'a str,
-        aud: &'a str,
-        scope: String,
-        iat: u64,
-        exp: u64,
-    }
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    let claims =
-        Claims { iss: email, aud: token_uri, scope: SCOPES.join(" "), iat: now, exp: now + OWN_TOKEN_LIFE };
-    let key = EncodingKey::from_rsa_pem(key.as_bytes()).map_err(|error| unusable(words(&error)))?;
-    let assertion = jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &key);
-    let assertion = assertion.map_err(|error| unusable(words(&error)))?;
-    let form =
-        [("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"), ("assertion", assertion.as_str())];
-    rest::json::<Answer>("Google", client.post(token_uri).form(&form)).await.map(Answer::login)
 }
 
 async fn read(path: &Path) -> Result<Vec<u8>, ProviderError> {

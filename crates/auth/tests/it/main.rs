@@ -4,6 +4,7 @@
 
 mod aws;
 mod azure;
+mod bucket;
 mod gcp;
 mod github;
 mod lockdown;

@@ -99,10 +99,19 @@ pub(crate) async fn plane() -> &'static ControlPlane {
 }
 
 pub(crate) async fn logins(workload_identity: bool, default_account: &str) -> Logins {
+    with(workload_identity, default_account, 100).await
+}
+
+/// Logins that keep so many.
+pub(crate) async fn logins_keeping(cache_size: u64) -> Logins {
+    with(false, "", cache_size).await
+}
+
+async fn with(workload_identity: bool, default_account: &str, cache_size: u64) -> Logins {
     let options = LoginOptions {
         workload_identity,
         default_account: default_account.to_owned(),
-        cache_size: 100,
+        cache_size,
         cache_duration: Duration::from_secs(3600),
     };
     Logins::new(plane().await.client().unwrap(), options).unwrap()

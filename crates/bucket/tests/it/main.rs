@@ -3,7 +3,7 @@
 //! misbehaves.
 
 mod clouds;
-mod login;
+mod directory;
 mod misbehaving;
 mod servers;
 

@@ -1,7 +1,7 @@
 //! What is attached to a manifest: signatures, attestations. Found by the referrers API, or under a tag where a registry
 //! does not have it (SRC-OCI-25).
 
-use super::{Registry, next_page};
+use super::{Registry, link};
 use crate::error::Error;
 use crate::manifest::{self, Descriptor};
 use bytes::{Bytes, BytesMut};
@@ -67,7 +67,7 @@ impl Registry {
         };
         let mut found = Vec::new();
         for _ in 0..MAX_PAGES {
-            let next = next_page(&response)?;
+            let next = link::next(&response)?;
             found.extend(self.index(response).await?);
             match next {
                 Some(next) => response = self.request_at(Method::GET, move |_| Ok(next.clone())).await?,

@@ -1,10 +1,9 @@
 //! Listing tags page by page (DEP-OCI-3).
 
-use super::Registry;
+use super::{Registry, link};
 use crate::error::Error;
-use reqwest::{Method, Response, header};
+use reqwest::{Method, Response};
 use serde::Deserialize;
-use url::Url;
 
 /// Tags that are asked for at a time.
 const PAGE: usize = 1000;
@@ -29,7 +28,7 @@ impl Registry {
         let mut response = self.request_at(Method::GET, move |base| base.join(&first)).await?;
         let mut tags = Vec::new();
         for _ in 0..MAX_PAGES {
-            let next = next_page(&response)?;
+            let next = link::next(&response)?;
             tags.extend(self.page(response).await?);
             if tags.len() > limit {
                 break;
@@ -57,23 +56,5 @@ impl Registry {
             reason: error.to_string(),
         };
         Ok(serde_json::from_slice::<Page>(&body).map_err(malformed)?.tags.unwrap_or_default())
-    }
-}
-
-/// The page that `Link: <…>; rel="next"` names. It must be on the same registry: the header must not send us, and our
-/// credentials, anywhere else.
-pub(super) fn next_page(response: &Response) -> Result<Option<Url>, Error> {
-    let links = response.headers().get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
-    let next = links.flat_map(|value| value.split(',')).find_map(|link| {
-        let (target, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
-        let is_next =
-            parameters.split(';').any(|parameter| matches!(parameter.trim(), "rel=\"next\"" | "rel=next"));
-        is_next.then_some(target)
-    });
-    let Some(next) = next else { return Ok(None) };
-    let here = response.url();
-    match here.join(next).ok().filter(|url| url.origin() == here.origin()) {
-        Some(url) => Ok(Some(url)),
-        None => Err(Error::NextPage { list: here.to_string(), next: next.to_owned() }),
     }
 }

@@ -12,6 +12,8 @@ use x509_parser::prelude::{FromDer, ParsedExtension, X509Certificate};
 const SUFFIXES: [&str; 2] = [".crt", ".pem"];
 /// `id-kp-codeSigning`, encoded.
 const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];
+/// How a certificate names an OCSP server; the issuer's certificate is named in the same place.
+const OCSP: &str = "1.3.6.1.5.5.7.48.1";
 /// Certificates of a store. Each is compared with each of a signature's.
 const MAX_TRUSTED: usize = 1000;
 
@@ -112,17 +114,13 @@ pub(super) fn are_valid(chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(
 }
 
 /// Refuses certificates whose revocation could be asked for, since nobody is asked: what cannot be known is not taken for
-/// good. Those that name nobody to ask cannot be revoked.
+/// good. Those that name nobody to ask cannot be revoked, and a root, which only itself could revoke, never is.
 pub(super) fn is_revocable(chain: &[CertificateDer<'_>]) -> Result<(), String> {
-    for der in chain {
+    for (index, der) in chain.iter().enumerate() {
         let (_, certificate) = X509Certificate::from_der(der).map_err(|error| error.to_string())?;
-        let asks = |extension: &ParsedExtension<'_>| {
-            matches!(
-                extension,
-                ParsedExtension::AuthorityInfoAccess(_) | ParsedExtension::CRLDistributionPoints(_)
-            )
-        };
-        if certificate.extensions().iter().any(|extension| asks(extension.parsed_extension())) {
+        let is_root = index + 1 == chain.len() && certificate.issuer() == certificate.subject();
+        let mut extensions = certificate.extensions().iter();
+        if !is_root && extensions.any(|extension| names_who_to_ask(extension.parsed_extension())) {
             let subject = certificate.subject();
             return Err(format!(
                 "revocation of certificate \"{subject}\" is not checked by this version; override 'revocation' in the trust \
@@ -131,4 +129,15 @@ pub(super) fn is_revocable(chain: &[CertificateDer<'_>]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether an extension names a list of what is revoked, or an OCSP server.
+fn names_who_to_ask(extension: &ParsedExtension<'_>) -> bool {
+    match extension {
+        ParsedExtension::CRLDistributionPoints(_) => true,
+        ParsedExtension::AuthorityInfoAccess(access) => {
+            access.accessdescs.iter().any(|found| found.access_method.to_id_string() == OCSP)
+        }
+        _ => false,
+    }
 }

@@ -4,7 +4,7 @@ use crate::secret;
 use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
-use weir_testkit::NotationCertificate::{Expired, ForServers, Good, Revocable, SelfSigned};
+use weir_testkit::NotationCertificate::{Expired, ForServers, Good, Locatable, Ocsp, Revocable, SelfSigned};
 use weir_testkit::{NotationCertificate, NotationSigner};
 use weir_verify::notation::{COSE_TYPE, Certificates, JWS_TYPE, Outcome, SignatureEnvelope, TrustPolicy};
 
@@ -42,6 +42,7 @@ fn strict() -> TrustPolicy {
 #[rstest]
 #[case(Good)]
 #[case(SelfSigned)]
+#[case(Locatable)]
 fn what_a_trusted_signer_signed(#[case] kind: NotationCertificate) {
     let signer = NotationSigner::create(kind).unwrap();
     let signature = signer.sign(DIGEST, &json!({})).unwrap();
@@ -110,6 +111,7 @@ fn what_is_never_let_pass() {
 #[case::old(Good, json!({"io.cncf.notary.expiry": "2022-01-01T00:00:00Z"}), false, "digital signature has expired",
     ["refused", "told", "told"])]
 #[case::revocable(Revocable, json!({}), false, "is not checked by this version", ["refused", "told", "told"])]
+#[case::ocsp(Ocsp, json!({}), false, "is not checked by this version", ["refused", "told", "told"])]
 fn levels(
     #[case] kind: NotationCertificate,
     #[case] more: Value,

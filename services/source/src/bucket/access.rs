@@ -6,15 +6,13 @@ mod s3;
 use super::BucketReconciler;
 use super::decide::{self, AZURE, GCP, GENERIC, provider};
 use crate::secrets::{self, SecretData, shown};
-use crate::source::{Attempt, Failure, Source};
+use crate::source::{Attempt, Failure};
 use secrecy::SecretString;
 use std::future::Future;
 use std::sync::Arc;
-use tokio::time::{Instant, timeout_at};
 use url::Url;
 use weir_api::Bucket;
-use weir_auth::{Caller, Credentials, LoginError, Logins};
-use weir_bucket::login::{Client, ServiceAccount, Session};
+use weir_auth::{BucketLogin, Caller, Credentials, LoginError, Logins};
 use weir_bucket::{Error, GcsService, Service};
 use weir_http::Profile;
 
@@ -105,11 +103,8 @@ impl Login<'_> {
         let emulator = emulator.transpose()?;
         let token = match &self.secret {
             Some(data) => {
-                let key = data
-                    .get("serviceaccount")
-                    .ok_or_else(|| self.invalid("required fields 'serviceaccount'"))?;
-                let account = ServiceAccount::parse(key).map_err(|error| self.invalid(&error.to_string()))?;
-                Some(self.session(account.token(&self.client()?)).await?)
+                let login = BucketLogin::gcp(data).map_err(|error| self.invalid(&error.to_string()))?;
+                Some(self.token(&login).await?)
             }
             None if emulator.is_some() => None,
             None => {
@@ -121,23 +116,11 @@ impl Login<'_> {
         Ok(GcsService { emulator, token })
     }
 
-    /// What a session is about, if it comes in time.
-    async fn session<T>(&self, login: impl Future<Output = Result<Session<T>, Error>>) -> Result<T, Failure> {
-        let deadline = Instant::now() + self.attempt.object.timeout();
-        let refused = |error: String| {
-            let provider = provider(&self.attempt.object.spec);
-            decide::unauthenticated(format!("failed to get credential from {provider}: {error}"))
-        };
-        match timeout_at(deadline, login).await {
-            Ok(Ok(session)) => Ok(session.credential),
-            Ok(Err(error)) => Err(refused(error.to_string())),
-            Err(_) => Err(refused("context deadline exceeded".to_owned())),
-        }
-    }
-
-    fn client(&self) -> Result<Client, Failure> {
-        let client = self.reconciler.buckets.client(self.http);
-        client.map_err(|error| decide::unauthenticated(format!("failed to get TLS config: {error}")))
+    /// The token for what the Secret holds.
+    async fn token(&self, login: &BucketLogin) -> Result<SecretString, Failure> {
+        let caller = self.caller();
+        let login = self.issued(self.logins().bucket(&caller, login)).await?;
+        Ok(token_of(&login))
     }
 
     /// The Secret does not hold what it should.

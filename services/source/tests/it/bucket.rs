@@ -2,6 +2,7 @@
 
 mod hostile;
 pub mod stand_in;
+mod tokens;
 
 use serde_json::{Value, json};
 use weir_testkit::{AZURITE_KEY, BucketProgram, BucketServer, Identity, Proxy, touch_requested_at};

@@ -1,5 +1,7 @@
 //! `GitRepository` from object to artifact, and what stops it.
 
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
@@ -209,17 +211,41 @@ async fn an_artifact_copied_in_parts_is_the_one_made_anew() {
     world.git("app", &server.url("app"), json!({})).await;
     let first = world.ready(GIT, "app").await;
     assert!(first["artifact"]["size"].as_u64().unwrap() > 4 << 20, "too small to be copied from");
-    let second = repository.commit("main", "second", &[("d/3.bin", "3"), ("new", "n")]).unwrap();
+    let stores = world.folder.path().join("data/.git-stores");
+    let unreadable = damaged_packs(&stores);
+    // The last one changes: a small file is in one run with the next.
+    let second = repository.commit("main", "second", &[("d/9.bin", "9"), ("new", "n")]).unwrap();
     touch_requested_at(&world.api(GIT).await, "app").await.unwrap();
     let copied = world.at(GIT, "app", &second).await;
-    assert_eq!(files_of(&copied).await["d/3.bin"], "3");
+    assert_eq!(files_of(&copied).await["d/9.bin"], "9");
+    assert!(unreadable.iter().all(|pack| pack.exists()), "a store that was read has been made anew");
 
+    std::fs::remove_dir_all(&stores).unwrap();
     std::fs::remove_dir_all(world.folder.path().join("data/gitrepository")).unwrap();
     world.start_again(&[]);
     world.until_served().await;
     let anew = world.reconciled(GIT, "app").await;
     assert_eq!(anew["artifact"]["digest"], copied["artifact"]["digest"]);
     assert_eq!(files_of(&anew).await, files_of(&copied).await);
+}
+
+/// Makes the large files in all stores unreadable: commits and trees come before them in a pack.
+fn damaged_packs(stores: &Path) -> Vec<PathBuf> {
+    let inside =
+        |directory: PathBuf| std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let stores = inside(stores.to_owned()).flat_map(inside);
+    let files = stores.flat_map(|store| inside(store.join("objects/pack")));
+    let packs: Vec<_> = files.filter(|path| path.extension().is_some_and(|kind| kind == "pack")).collect();
+    assert!(!packs.is_empty());
+    for pack in &packs {
+        // In place, since the service may have them open. Each of the ten files is hit.
+        let file = std::fs::File::options().write(true).open(pack).unwrap();
+        let length = file.metadata().unwrap().len();
+        for part in 2..40 {
+            file.write_all_at(b"damaged", length * part / 40).unwrap();
+        }
+    }
+    packs
 }
 
 /// Contents by path.

@@ -43,8 +43,13 @@ async fn artifacts_are_served_and_nothing_else() {
     );
 
     std::fs::write(world.folder.path().join("secret"), "secret").unwrap();
+    for suffix in [".lock", ".1-1.partial"] {
+        let hidden = world.folder.path().join("data").join(format!("{path}{suffix}"));
+        std::fs::write(hidden, "hidden").unwrap();
+    }
     let outside = [
         format!("GET /{path}.lock HTTP/1.1"),
+        format!("GET /{path}.1-1.partial HTTP/1.1"),
         format!("GET /gitrepository/{}/app/ HTTP/1.1", world.namespace),
         "GET /gitrepository HTTP/1.1".to_owned(),
         "GET /../secret HTTP/1.1".to_owned(),

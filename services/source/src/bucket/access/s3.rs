@@ -3,11 +3,11 @@
 use super::Login;
 use crate::bucket::decide::{self, AWS, LDAP, provider};
 use crate::secrets::{self, text};
-use crate::source::Failure;
+use crate::source::{Failure, Source};
+use tokio::time::timeout;
 use weir_api::source::BucketSts;
 use weir_auth::Credentials;
-use weir_bucket::login::ldap;
-use weir_bucket::{AccessKeys, S3Service};
+use weir_bucket::{AccessKeys, Error, S3Service};
 use weir_http::Profile;
 
 impl Login<'_> {
@@ -82,9 +82,14 @@ impl Login<'_> {
             }
         };
         http.proxy = self.http.proxy.clone();
-        let client = self.reconciler.buckets.client(&http);
-        let client = client
-            .map_err(|error| decide::unauthenticated(format!("failed to get STS TLS config: {error}")))?;
-        self.session(ldap(&client, &endpoint, &user, &password.into())).await
+        let password = password.into();
+        let keys = self.reconciler.buckets.directory_keys(&endpoint, &user, &password, &http);
+        let message = match timeout(self.attempt.object.timeout(), keys).await {
+            Ok(Ok(keys)) => return Ok(keys),
+            Ok(Err(Error::Client(error))) => format!("failed to get STS TLS config: {error}"),
+            Ok(Err(error)) => format!("failed to get credential from generic: {error}"),
+            Err(_) => "failed to get credential from generic: context deadline exceeded".to_owned(),
+        };
+        Err(decide::unauthenticated(message))
     }
 }

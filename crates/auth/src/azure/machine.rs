@@ -1,0 +1,33 @@
+//! Identities that were given to the machine, by their names in Secrets (SRC-BKT-11). `azure_identity` asks for them too,
+//! but at one address only: where AAD Pod Identity answers is told by a variable.
+
+use crate::credentials::Login;
+use crate::error::ProviderError;
+use crate::rest;
+use reqwest::Client;
+use serde::Deserialize;
+
+/// Where an Azure machine tells who it is, and the variable that names another place.
+const MACHINE: &str = "http://169.254.169.254";
+const MACHINE_VARIABLE: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";
+const VERSION: &str = "2018-02-01";
+
+#[derive(Deserialize)]
+struct Answer {
+    access_token: String,
+    /// A number in a text.
+    expires_in: String,
+}
+
+/// A token for `scope` of the identity with the client id `client`.
+pub(crate) async fn login(http: &Client, client: &str, scope: &str) -> Result<Login, ProviderError> {
+    let host = std::env::var(MACHINE_VARIABLE).unwrap_or_else(|_| MACHINE.to_owned());
+    let url = format!("{}/metadata/identity/oauth2/token", host.trim_end_matches('/'));
+    // A scope is the name of a resource with what is wanted of it.
+    let resource = scope.trim_end_matches(".default");
+    let query = [("api-version", VERSION), ("resource", resource), ("client_id", client)];
+    let request = http.get(url).header("metadata", "true").query(&query);
+    let answer: Answer = rest::json("managed identity endpoint", request).await?;
+    let life = answer.expires_in.parse().unwrap_or_default();
+    Ok(Login::bearer(answer.access_token.into(), rest::in_seconds(life)))
+}

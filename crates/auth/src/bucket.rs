@@ -1,0 +1,152 @@
+//! How a bucket is logged in to with what its Secret holds (SRC-BKT-11). What is issued is kept, under a key that names all
+//! of the Secret that it depends on: whoever has not that Secret is not given it (SRC-CLD-7).
+
+use crate::azure::{Application, Proof, machine};
+use crate::cache::fingerprint;
+use crate::credentials::Login;
+use crate::error::{LoginError, ProviderError};
+use crate::gcp::{ServiceAccount, ServiceAccountError};
+use crate::identity::Caller;
+use crate::logins::Logins;
+use reqwest::Client;
+use secrecy::{SecretSlice, SecretString};
+use std::sync::Arc;
+use weir_http::{Profile, SecretData, text};
+
+/// Storage accounts of every cloud of Azure.
+pub(crate) const AZURE_STORAGE: &str = "https://storage.azure.com/.default";
+/// Reading objects at Google.
+const GCP_STORAGE: &str = "https://www.googleapis.com/auth/devstorage.read_only";
+const SERVICE_ACCOUNT: &str = "serviceaccount";
+
+/// Something in a Secret that is traded for a token.
+#[derive(Debug, Clone)]
+pub struct BucketLogin(Holder);
+
+#[derive(Debug, Clone)]
+enum Holder {
+    Google(ServiceAccount),
+    Application(Application),
+    /// An identity of this machine, by its client id.
+    Machine(String),
+}
+
+/// Why a Secret holds no key of a Google service account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BucketLoginError {
+    /// It is not there.
+    #[error("required fields '{SERVICE_ACCOUNT}'")]
+    NoServiceAccount,
+    /// It is none.
+    #[error("'{SERVICE_ACCOUNT}': {0}")]
+    ServiceAccount(#[from] ServiceAccountError),
+}
+
+impl BucketLogin {
+    /// The Google service account of a Secret.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be used.
+    pub fn gcp(data: &SecretData) -> Result<BucketLogin, BucketLoginError> {
+        let key = data.get(SERVICE_ACCOUNT).ok_or(BucketLoginError::NoServiceAccount)?;
+        Ok(BucketLogin(Holder::Google(ServiceAccount::parse(key)?)))
+    }
+
+    /// The application of Azure that a Secret describes, or the identity of the machine that it names; nothing when it
+    /// holds neither.
+    #[must_use]
+    pub fn azure(data: &SecretData) -> Option<BucketLogin> {
+        let client = text(data, "clientId")?;
+        let holder = match text(data, "tenantId").zip(proof(data)) {
+            Some((tenant, proof)) => Holder::Application(Application {
+                tenant,
+                client,
+                authority: text(data, "authorityHost"),
+                proof,
+            }),
+            None => Holder::Machine(client),
+        };
+        Some(BucketLogin(holder))
+    }
+
+    fn key(&self) -> String {
+        match &self.0 {
+            Holder::Google(account) => format!("gcp/{GCP_STORAGE}/{}", account.key()),
+            Holder::Application(application) => format!("azure/{AZURE_STORAGE}/{}", application.key()),
+            Holder::Machine(client) => {
+                format!("machine/{AZURE_STORAGE}/{}", fingerprint([client.as_bytes()]))
+            }
+        }
+    }
+
+    async fn login(&self, client: &Client) -> Result<Login, ProviderError> {
+        match &self.0 {
+            Holder::Google(account) => account.login(client, GCP_STORAGE).await,
+            Holder::Application(application) => application.login(client, AZURE_STORAGE).await,
+            Holder::Machine(id) => machine::login(client, id, AZURE_STORAGE).await,
+        }
+    }
+}
+
+/// A secret before a certificate, as Flux looks for them; empty ones are none.
+fn proof(data: &SecretData) -> Option<Proof> {
+    let field = |name| text(data, name).filter(|value| !value.is_empty());
+    if let Some(secret) = field("clientSecret") {
+        return Some(Proof::Secret(secret.into()));
+    }
+    let file = data.get("clientCertificate").filter(|file| !file.is_empty())?;
+    let send_chain = field("clientCertificateSendChain").map(|value| value.to_ascii_lowercase());
+    Some(Proof::Certificate {
+        file: SecretSlice::from(file.clone()),
+        password: field("clientCertificatePassword").map(SecretString::from).unwrap_or_default(),
+        send_chain: matches!(send_chain.as_deref(), Some("1" | "true")),
+    })
+}
+
+impl Logins {
+    /// The token that a provider gives for what the Secret holds.
+    ///
+    /// # Errors
+    /// When it cannot be used or the provider refuses.
+    pub async fn bucket(&self, caller: &Caller<'_>, login: &BucketLogin) -> Result<Arc<Login>, LoginError> {
+        // The machine answers on an address of its own: no proxy of the object leads there.
+        let own = Profile::default();
+        let http = if matches!(login.0, Holder::Machine(_)) { &own } else { caller.http };
+        let client = self.client(http)?;
+        let key = format!("bucket/{}/{}", login.key(), hex::encode(http.key()));
+        self.kept(caller, key, Box::pin(async move { login.login(&client).await.map_err(Into::into) })).await
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn key(pairs: &[(&str, &str)]) -> String {
+        let data = pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()));
+        BucketLogin::azure(&data.collect()).unwrap().key()
+    }
+
+    #[test]
+    fn keys_name_everything() {
+        let (client, tenant) = (("clientId", "c"), ("tenantId", "t"));
+        let certificate = ("clientCertificate", "p");
+        let secrets: Vec<Vec<(&str, &str)>> = vec![
+            vec![client],
+            vec![("clientId", "d")],
+            vec![client, tenant, ("clientSecret", "s")],
+            vec![client, tenant, ("clientSecret", "p")],
+            vec![client, ("tenantId", "u"), ("clientSecret", "s")],
+            vec![client, tenant, ("clientSecret", "s"), ("authorityHost", "https://a")],
+            vec![client, tenant, certificate],
+            vec![client, tenant, certificate, ("clientCertificatePassword", "s")],
+            vec![client, tenant, certificate, ("clientCertificateSendChain", "True")],
+        ];
+        let keys: HashSet<String> = secrets.iter().map(|pairs| key(pairs)).collect();
+        assert_eq!(keys.len(), secrets.len());
+        assert_eq!(key(&[client, tenant, ("clientSecret", "")]), key(&[client]), "an empty secret is none");
+        assert!(keys.iter().all(|key| !key.contains("clientSecret") && key.len() < 150));
+    }
+}

@@ -1,0 +1,30 @@
+//! The page of a list that follows (DEP-OCI-3).
+
+use crate::error::Error;
+use reqwest::{Response, header};
+use url::Url;
+
+/// The page that follows the one in `response`.
+pub(super) fn next(response: &Response) -> Result<Option<Url>, Error> {
+    let links = response.headers().get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
+    next_page(response.url(), links)
+}
+
+/// The page that `Link: <…>; rel="next"` names, of the `list` that it came with. It must be on the same registry: the
+/// header must not send us, and our credentials, anywhere else.
+///
+/// # Errors
+/// When it is not.
+pub fn next_page<'a>(list: &Url, links: impl Iterator<Item = &'a str>) -> Result<Option<Url>, Error> {
+    let next = links.flat_map(|value| value.split(',')).find_map(|link| {
+        let (target, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
+        let is_next =
+            parameters.split(';').any(|parameter| matches!(parameter.trim(), "rel=\"next\"" | "rel=next"));
+        is_next.then_some(target)
+    });
+    let Some(next) = next else { return Ok(None) };
+    match list.join(next).ok().filter(|url| url.origin() == list.origin()) {
+        Some(url) => Ok(Some(url)),
+        None => Err(Error::NextPage { list: list.to_string(), next: next.to_owned() }),
+    }
+}
