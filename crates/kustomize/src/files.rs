@@ -14,8 +14,9 @@ use crate::kustomization::{Kustomization, UnknownFields};
 use crate::remote::{Fetched, GitUrl, RemoteError};
 use crate::{Error, Options, ReadSet, Seen};
 
-/// Files up to this size are kept, parsed where they are YAML, since bases are often reached through many overlays; larger ones are read
-/// again if they are reached twice, because keeping their nodes would double the memory of a build.
+/// Files up to this size are kept, parsed where they are YAML, since bases are often reached through many overlays. Larger ones
+/// are worth a thread that parses them, and are read again if they are reached twice, because keeping their nodes would double
+/// the memory of a build.
 const CACHED_FILE_BYTES: usize = 64 << 10;
 
 /// All cached files together.

@@ -1,5 +1,7 @@
 //! The last steps of a build: what was only for the build is taken out again (§13.2).
 
+use std::collections::HashSet;
+
 use weir_yaml::{Map, Node, Tag};
 
 use crate::origin::transformations_annotation;
@@ -108,7 +110,11 @@ fn tidy_annotations(resource: &mut Resource, origin: Option<String>, steps: Opti
 
 fn strip(annotations: &mut Node) {
     let Some(map) = annotations.as_map_mut() else { return };
-    map.entries.retain(|entry| !is_internal(&entry.key.text));
+    let mut seen = HashSet::new();
+    // Of an annotation that stands twice, the last counts.
+    map.entries.reverse();
+    map.entries.retain(|entry| !is_internal(&entry.key.text) && seen.insert(entry.key.text.to_string()));
+    map.entries.reverse();
     for entry in &mut map.entries {
         match &mut entry.value {
             Node::Scalar(scalar) => scalar.tag = Tag::Str,

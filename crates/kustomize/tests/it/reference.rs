@@ -371,3 +371,10 @@ fn regression_4_places_in_lists_are_no_keys(#[case] path: &str, #[case] wanted: 
     assert!(error.contains(wanted) && error.contains(path), "{error}");
     assert!(built(&map("")).is_ok());
 }
+
+#[test]
+fn regression_4_of_an_annotation_that_stands_twice_the_last_counts() {
+    let text = built_from("", &map("  annotations: {x: one, z: y, x: two}\n")).unwrap();
+    assert!(text.contains("  annotations:\n    x: two\n    z: \"y\"\n  name"), "{text}");
+    assert!(built_from("", &map("  labels: {x: one, x: two}\n")).is_err());
+}

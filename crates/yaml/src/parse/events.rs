@@ -39,7 +39,9 @@ pub(super) fn read_document(
                     builder.scalar(reader.scalar(value, style, tag.as_deref(), &span)?, anchor)?;
                 }
                 // The value that is missing, and the end of the mapping.
-                parser.by_ref().take(2).for_each(drop);
+                for passed in parser.by_ref().take(2) {
+                    passed.map_err(|error| reader.syntax(&error, limits))?;
+                }
             }
             Event::SequenceStart(style, anchor, _) => {
                 reader.enter(style);
