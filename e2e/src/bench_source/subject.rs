@@ -43,6 +43,7 @@ impl Subject {
             .current_dir(folder.path())
             .env("KUBECONFIG", plane.weir_kubeconfig_path())
             .env("RUNTIME_NAMESPACE", "flux-system")
+            .env("MALLOC_TRIM_THRESHOLD_", "131072") // as the Deployment (docs/adr/0004)
             .env("TMPDIR", folder.join("tmp"))
             .arg(format!("--storage-path={}", folder.join("data").display()))
             .arg(format!("--storage-addr=127.0.0.1:{storage}"))
