@@ -151,6 +151,38 @@ async fn kustomizations_that_come_out_of_a_build_are_built() {
 }
 
 #[tokio::test]
+async fn what_stays_out_of_artifacts_is_not_built() {
+    let folder = fleet();
+    let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
+    let no_manifest = "creation_rules: []\n";
+    write(
+        folder.path(),
+        &[
+            ("plain/.sops.yaml", no_manifest),
+            ("plain/kept.yaml", &map("kept")),
+            ("ruled/.sourceignore", "/values.yaml\n"),
+            ("ruled/values.yaml", no_manifest),
+            ("ruled/inner/.sourceignore", "draft.yaml\n!wanted.yaml\n"),
+            ("ruled/inner/draft.yaml", no_manifest),
+            ("ruled/inner/kept.yaml", &map("kept")),
+            ("ruled/inner/wanted.yaml", &map("wanted")),
+            ("ruled/inner/other.yaml", &map("other")),
+        ],
+    );
+    let weir = Weir::default().in_folder(folder.path());
+    let names = async |path: &str, flags: &str| {
+        let build = "build kustomization other --kustomization-file fleet.yaml --dry-run";
+        let text = weir.stdout(&format!("{build} --path {path} {flags}")).await;
+        let names = text.lines().filter_map(|line| line.strip_prefix("  name: "));
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(names("plain", "").await, ["kept"], "by default");
+    assert_eq!(names("ruled", "").await, ["kept", "other", "wanted"], "by the files");
+    let flags = "--ignore-paths other.yaml,wanted.yaml";
+    assert_eq!(names("ruled", flags).await, ["kept"], "the flag counts last");
+}
+
+#[tokio::test]
 async fn a_ring_of_kustomizations_ends() {
     let folder = tempfile::tempdir().unwrap();
     let named = |name: &str| {

@@ -3,6 +3,7 @@
 //! - [`Digest`], [`Revision`] and [`RelPath`] are the names in which artifacts are spoken of; each is checked once, when
 //!   it is parsed.
 //! - [`archive`] writes a [`Tree`] as a tarball whose bytes depend on the tree alone.
+//! - [`ignore_rules`] reads the ignore files of a tree.
 //! - [`Store`] keeps the files: written beside their final name, synced, renamed, and only then advertised.
 //! - [`fetch`] is the consumer's side: download, verify, and only then unpack.
 //! - [`Untar`] unpacks what may be hostile: rooted paths, no links, caps on bytes, entries and depth ([`Limits`]).
@@ -11,6 +12,7 @@ pub mod archive;
 mod digest;
 mod directory;
 pub mod fetch;
+mod ignore_files;
 mod limits;
 mod path;
 mod revision;
@@ -20,6 +22,7 @@ mod untar;
 pub use archive::{Tree, TreeEntry, TreeKind};
 pub use digest::{Algorithm, Digest, DigestError, Hasher};
 pub use directory::DirectoryTree;
+pub use ignore_files::ignore_rules;
 pub use limits::Limits;
 pub use path::{RelPath, RelPathError};
 pub use revision::Revision;

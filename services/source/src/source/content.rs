@@ -1,13 +1,9 @@
 //! What of a tree becomes the artifact: all but what the ignore rules leave out.
 
-use std::cell::RefCell;
-use std::io::{self, Read, Write};
-use weir_artifact::archive::{Content, OpenFile, Parts, Previous, walk};
-use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind, archive};
-use weir_ignore::{IGNORE_FILE, MAX_IGNORE_BYTES, Matcher, Rules};
-
-/// Directory of version control, in which no ignore file counts.
-const GIT_DIRECTORY: &str = ".git";
+use std::io::{self, Write};
+use weir_artifact::archive::{Content, OpenFile, Parts, Previous};
+use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind, archive, ignore_rules};
+use weir_ignore::Matcher;
 
 /// Writes the artifact of `tree`: its ignore files and `spec_ignore` decide what stays out (SRC-IGN-2).
 pub(crate) fn pack(tree: &dyn Tree, spec_ignore: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
@@ -27,34 +23,11 @@ pub(crate) fn pack_after(
 }
 
 fn matcher(tree: &dyn Tree, spec_ignore: Option<&str>) -> io::Result<Matcher> {
-    let files = RefCell::new(Vec::new());
-    walk(tree, |path, kind| {
-        let in_git = path.as_str().split('/').any(|part| part == GIT_DIRECTORY);
-        if path.file_name() == IGNORE_FILE && matches!(kind, TreeKind::File { .. }) && !in_git {
-            files.borrow_mut().push(path.clone());
-        }
-        Ok(())
-    })?;
-    let mut files = files.into_inner();
-    // A directory's file counts before those below it; directories count in the order of their names.
-    files.sort_by(|a, b| domain(a).cmp(&domain(b)));
-    let mut rules = Rules::default();
-    for path in &files {
-        let mut text = Vec::new();
-        tree.open(path)?.reader.take(MAX_IGNORE_BYTES as u64).read_to_end(&mut text)?;
-        rules.read(&String::from_utf8_lossy(&text), &domain(path));
-    }
+    let mut rules = ignore_rules(tree)?;
     if let Some(text) = spec_ignore {
         rules.read(text, &[]);
     }
     Ok(rules.into_matcher())
-}
-
-/// The components of the directory in which a file lies.
-fn domain(file: &RelPath) -> Vec<&str> {
-    let mut parts: Vec<&str> = file.as_str().split('/').collect();
-    parts.pop();
-    parts
 }
 
 /// A tree of which only some directories are seen (`spec.sparseCheckout`).

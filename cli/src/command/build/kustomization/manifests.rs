@@ -1,12 +1,14 @@
 //! One build, as the service builds.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use kube::{Resource, ResourceExt};
 use serde_json::Value;
 use weir_api::Kustomization;
-use weir_ignore::Rules;
+use weir_artifact::{DirectoryTree, ignore_rules};
+use weir_ignore::Matcher;
 use weir_kustomize::{RelPath, Remote, RootedFs};
 use weir_kustomize_controller::build::{self, Input};
 use weir_kustomize_controller::variables::{self, Variables};
@@ -26,18 +28,22 @@ pub(super) fn build(
     remote: Option<Arc<dyn Remote>>,
 ) -> Result<Vec<Value>, Error> {
     let refused = |error: &dyn std::error::Error| Error::Build(error.to_string());
+    let ignored = matcher(directory, ignored)
+        .map_err(|cause| Error::File { path: directory.display().to_string(), cause })?;
     let directory = RelPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
     // The whole disk, because bases may lie beside the directory.
     let files = RootedFs::new(Path::new("/")).map_err(|error| refused(&error))?;
-    let mut rules = Rules::default();
-    rules.read(ignored, &[]);
-    let ignored = rules.into_plain_matcher();
     let mut spec = kustomization.spec.clone();
     // Nothing is decrypted here: what is encrypted is hidden.
     spec.decryption = None;
     let built = build::build(Input { files, directory, spec, variables, is_strict, ignored, remote });
     let built = built.map_err(|error| match &error {
         build::Error::Build(cause) => failed(cause, error.to_string()),
+        // The command names the object alone, the service its kind, too.
+        build::Error::Substitute { resource, source } => {
+            let name = resource.rsplit('/').next().unwrap_or(resource);
+            Error::Build(format!("var substitution failed for '{name}': {source}"))
+        }
         _ => refused(&error),
     });
     let manifests = built?.manifests;
@@ -55,4 +61,12 @@ pub(super) fn build(
         object
     });
     Ok(owned.collect())
+}
+
+/// What the directory's kustomization file is not to name: what stays out of an artifact of the directory, and the patterns
+/// of `--ignore-paths`.
+fn matcher(directory: &Path, patterns: &str) -> io::Result<Matcher> {
+    let mut rules = ignore_rules(&DirectoryTree::open_path(directory)?)?;
+    rules.read(patterns, &[]);
+    Ok(rules.into_matcher())
 }
