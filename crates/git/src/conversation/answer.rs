@@ -41,8 +41,8 @@ impl Answer {
         let (mut tells_cuts, mut has_pack) = (is_cut, false);
         loop {
             match lines.next()? {
-                Packet::Flush if tells_cuts => tells_cuts = false,
                 Packet::Flush if has_pack => return Ok(answer),
+                Packet::Flush if tells_cuts => tells_cuts = false,
                 Packet::Flush => return Err(ConversationError::NoPack.into()),
                 Packet::Pack if has_pack => return Err(ConversationError::unexpected(PACK)),
                 Packet::Pack => {

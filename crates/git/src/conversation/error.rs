@@ -9,7 +9,10 @@ const MAX_MESSAGE_BYTES: usize = 1024;
 /// An answer that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
-    /// The connection broke, or ended too early.
+    /// The answer ended too early.
+    #[error("the Git server broke off: unexpected EOF")]
+    Ended,
+    /// The connection broke.
     #[error("the connection to the Git server broke: {source}")]
     Stream {
         /// How.
@@ -47,7 +50,10 @@ pub enum ConversationError {
 
 impl ConversationError {
     pub(super) fn stream(source: io::Error) -> Error {
-        ConversationError::Stream { source }.into()
+        match source.kind() {
+            io::ErrorKind::UnexpectedEof => ConversationError::Ended.into(),
+            _ => ConversationError::Stream { source }.into(),
+        }
     }
 
     pub(super) fn refused(message: &[u8]) -> Error {

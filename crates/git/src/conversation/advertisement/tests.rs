@@ -38,7 +38,7 @@ fn parts(#[case] list: &str, #[case] expected: bool) {
 #[rstest]
 #[case::nothing("", "git repository is empty")]
 #[case::only_capabilities("NO capabilities^{}\0shallow|", "git repository is empty")]
-#[case::no_end("ID HEAD\0", "the connection to the Git server broke")]
+#[case::no_end("ID HEAD\0", "the Git server broke off: unexpected EOF")]
 #[case::no_id("master|", "no reference: 'master'")]
 #[case::half_an_id("1234 HEAD|", "no reference: '1234 HEAD'")]
 #[case::a_refusal("ERR no such repository|", "remote error: no such repository")]

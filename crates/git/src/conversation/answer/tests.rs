@@ -41,8 +41,8 @@ fn a_pack_without_bands() {
 }
 
 #[rstest]
-#[case::nothing("", "broke")]
-#[case::half_a_line("0010ACK", "broke")]
+#[case::nothing("", "broke off")]
+#[case::half_a_line("0010ACK", "broke off")]
 #[case::no_length("+123", "length cannot be read: '+123'")]
 #[case::too_short("0003", "length")]
 #[case::too_long("fff1", "length")]
