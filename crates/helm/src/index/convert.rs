@@ -57,14 +57,14 @@ pub fn convert(mut raw: impl Read + Seek, out: &mut File) -> Result<Converted, I
     let meter = Meter::default();
     let mut sink = Writer::begin(BufWriter::new(out), meter.clone())?;
     let head = walk_yaml(meter.read(raw), &mut sink).map_err(|error| meter.explain(error))?;
-    sink.finish(&head)
+    sink.finish(head)
 }
 
 fn convert_json(raw: impl Read, out: &File) -> Result<Converted, IndexError> {
     let meter = Meter::default();
     let mut sink = Writer::begin(BufWriter::new(out), meter.clone())?;
     let head = walk_json(meter.read(raw), &mut sink).map_err(|error| meter.explain(error))?;
-    sink.finish(&head)
+    sink.finish(head)
 }
 
 /// The first byte that is no white space; the reader stands at its start again.
@@ -137,15 +137,16 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    fn finish(mut self, head: &Head) -> Result<Converted, IndexError> {
+    fn finish(mut self, mut head: Head) -> Result<Converted, IndexError> {
         if head.api_version.is_empty() {
             return Err(IndexError::NoApiVersion);
         }
-        let generated = head.generated.as_deref().unwrap_or(NO_TIME);
+        head.generated.get_or_insert_with(|| NO_TIME.to_owned());
         let mut write = || {
             let end = if self.converted.charts == 0 { "" } else { "\n  " };
-            write!(self.out, "{end}}},\n  \"apiVersion\": {},\n", quoted(&head.api_version))?;
-            write!(self.out, "  \"generated\": {}\n}}", quoted(generated))?;
+            // The object is open already.
+            let head = serde_json::to_string_pretty(&head)?;
+            write!(self.out, "{end}}},{}", head.trim_start_matches('{'))?;
             self.out.flush()
         };
         write().map_err(|source| IndexError::Io { source })?;

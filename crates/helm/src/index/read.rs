@@ -3,6 +3,9 @@
 use super::{IndexError, MAX_CHARTS, MAX_RELEASES, MAX_VERSIONS, Release};
 use crate::metadata::Metadata;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufReader, Read};
 
@@ -23,11 +26,18 @@ pub(super) enum Flow {
     Stop,
 }
 
-/// What stands beside the entries.
-#[derive(Debug, Default)]
+/// What stands beside the entries, in the order in which it is stored.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Head {
     pub(super) api_version: String,
     pub(super) generated: Option<String>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    server_info: Map<String, Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    public_keys: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    annotations: BTreeMap<String, Option<String>>,
 }
 
 /// A walk over one index, with the reason for which it ended early.
@@ -108,11 +118,13 @@ impl<'de, S: Sink> Visitor<'de> for Top<'_, '_, S> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut has_entries = false;
         while let Some(key) = map.next_key::<String>()? {
+            let head = &mut self.0.head;
             match key.as_str() {
-                "apiVersion" => {
-                    self.0.head.api_version = map.next_value::<Option<String>>()?.unwrap_or_default();
-                }
-                "generated" => self.0.head.generated = map.next_value()?,
+                "apiVersion" => head.api_version = value(&mut map)?,
+                "generated" => head.generated = map.next_value()?,
+                "serverInfo" => head.server_info = value(&mut map)?,
+                "publicKeys" => head.public_keys = value(&mut map)?,
+                "annotations" => head.annotations = value(&mut map)?,
                 "entries" if has_entries => return Err(A::Error::duplicate_field("entries")),
                 "entries" => {
                     has_entries = true;
@@ -123,6 +135,11 @@ impl<'de, S: Sink> Visitor<'de> for Top<'_, '_, S> {
         }
         Ok(())
     }
+}
+
+/// The value of a key; null is as good as none.
+fn value<'de, T: Deserialize<'de> + Default, A: MapAccess<'de>>(map: &mut A) -> Result<T, A::Error> {
+    Ok(map.next_value::<Option<T>>()?.unwrap_or_default())
 }
 
 /// The charts, by name.

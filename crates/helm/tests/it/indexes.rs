@@ -58,6 +58,18 @@ fn yaml_becomes_sorted_json() {
     );
 }
 
+/// HRP-6.
+#[test]
+fn what_stands_beside_the_charts_is_kept() {
+    let raw = "apiVersion: v1\nserverInfo: {contextPath: /v1}\npublicKeys: [k1, k2]\nannotations: {a: \"1\", b: null}\n";
+    let (_, text) = converted(raw).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["serverInfo"], json!({"contextPath": "/v1"}));
+    assert_eq!(json["publicKeys"], json!(["k1", "k2"]));
+    assert_eq!(json["annotations"], json!({"a": "1", "b": null}));
+    assert!(text.ends_with("    \"b\": null\n  }\n}"), "{text}");
+}
+
 #[test]
 fn json_gives_the_same_as_yaml() {
     let (_, from_yaml) = converted(YAML).unwrap();
