@@ -22,6 +22,12 @@ use crate::metrics::ControllerMetrics;
 /// Pause before a write is tried again that lost against another writer; the watch brings that write within this time.
 const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a result waits for an API server that is away: longer than it takes to restart one. The worker waits with it,
+/// since no other result could be written either.
+const AWAY_PATIENCE: Duration = Duration::from_secs(60);
+/// Pause between the tries.
+const AWAY_PAUSE: Duration = Duration::from_secs(1);
+
 /// What the report needs to know of its service.
 pub(crate) struct ReportSettings {
     pub client: kube::Client,
@@ -131,7 +137,7 @@ where
             set_field(&mut desired, "lastHandledReconcileAt", token.into());
         }
         let written = match merge_diff(&status_of(&*latest), &desired) {
-            Some(patch) => self.write_status(&*latest, patch).await,
+            Some(patch) => self.write_result(&*latest, patch).await,
             None => Ok(()),
         };
         crate::killpoint::hit("after-status");
@@ -221,16 +227,28 @@ where
         written.map_err(|error| self.write_failed(object, "finalizers", &error))
     }
 
+    /// Writes what a run came to. While no API server is there, the write is tried again and not the run.
+    async fn write_result(&self, object: &K, status: Value) -> Result<(), Next> {
+        let since = tokio::time::Instant::now();
+        loop {
+            let result = self.patch_status(object, &status).await;
+            if !result.as_ref().is_err_and(is_away) || since.elapsed() > AWAY_PATIENCE {
+                return result.map_err(|error| self.write_failed(object, "status", &error));
+            }
+            tokio::time::sleep(AWAY_PAUSE).await;
+        }
+    }
+
     async fn write_status(&self, object: &K, status: Value) -> Result<(), Next> {
+        let result = self.patch_status(object, &status).await;
+        result.map_err(|error| self.write_failed(object, "status", &error))
+    }
+
+    async fn patch_status(&self, object: &K, status: &Value) -> kube::Result<()> {
         let patch = Patch::Merge(json!({ "status": status }));
         let name = object.meta().name.as_deref().unwrap_or_default();
-        match self.api(object).patch_status(name, &self.params(), &patch).await {
-            Ok(written) => {
-                self.cache.insert(written);
-                Ok(())
-            }
-            Err(error) => Err(self.write_failed(object, "status", &error)),
-        }
+        self.cache.insert(self.api(object).patch_status(name, &self.params(), &patch).await?);
+        Ok(())
     }
 
     fn write_failed(&self, object: &K, what: &str, error: &kube::Error) -> Next {
@@ -244,6 +262,11 @@ where
             }
         }
     }
+}
+
+/// Whether a request got no answer at all.
+fn is_away(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::HyperError(_) | kube::Error::Service(_))
 }
 
 fn status_of(object: &impl FluxObject) -> Value {

@@ -97,9 +97,7 @@ async fn an_api_server_that_is_away_for_a_minute_costs_nothing_but_time() {
     let proxy = FaultProxy::tcp(upstream).await.unwrap();
     let folder = Folder::new("away").unwrap();
     let kubeconfig = Some(through(plane, &proxy, &folder));
-    // Otherwise the write of the new artifact is tried again up to 48 s after the API server is back.
-    let arguments = vec!["--max-retry-delay=10s".to_owned()];
-    let mut world = World::start_as(Setup { kubeconfig, arguments, ..Setup::default() }).await;
+    let mut world = World::start_as(Setup { kubeconfig, ..Setup::default() }).await;
     // Looks every second, so that a run falls into the time without an API server.
     world.git("app", &server.url("app"), json!({"interval": "1s"})).await;
     let before = world.ready(GIT, "app").await;
