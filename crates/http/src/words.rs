@@ -9,12 +9,15 @@ use url::Url;
 
 /// What stands in a message where a secret was.
 const REDACTED: &str = "<redacted>";
+/// Bytes of a secret that is looked for: shorter ones stand in any text, and to leave them out would show which they are.
+const MIN_SECRET: usize = 4;
 
 /// What a server said, without the secrets that it was told and may repeat: as they are, and as they stand in a query or a
 /// form (SRC-SCK-11).
 #[must_use]
 pub fn without_secrets(mut words: String, secrets: &[SecretString]) -> String {
-    for secret in secrets.iter().map(ExposeSecret::expose_secret).filter(|secret| !secret.is_empty()) {
+    let secrets = secrets.iter().map(ExposeSecret::expose_secret);
+    for secret in secrets.filter(|secret| secret.len() >= MIN_SECRET) {
         let escaped: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
         words = words.replace(secret, REDACTED).replace(&escaped, REDACTED);
     }
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn what_a_server_repeats_is_redacted() {
         let words = "key hunter=2 of ?k=hunter%3D2 is bad".to_owned();
-        let shown = super::without_secrets(words, &["hunter=2".into(), "".into()]);
+        let shown = super::without_secrets(words, &["hunter=2".into(), "".into(), "ke".into()]);
         assert_eq!(shown, "key <redacted> of ?k=<redacted> is bad");
     }
 }
