@@ -9,15 +9,14 @@ use crate::source::{Attempt, Failure, Published, Success, pack_after, sparse};
 use crate::storage::NewArtifact;
 use std::io;
 use weir_api::{Artifact, GitRepository};
-use weir_artifact::{RelPath, Revision, Store};
+use weir_artifact::{RelPath, Revision};
 use weir_git::{Checkout, Error, Remote, Submodule};
 
-/// What the artifact is made of.
+/// What of the repository the artifact is made of.
 struct Parts {
     checkout: Checkout,
     submodules: Vec<Submodule>,
     sparse: Vec<SparsePath>,
-    includes: Vec<Include>,
 }
 
 impl GitReconciler {
@@ -31,18 +30,23 @@ impl GitReconciler {
         includes: Vec<Include>,
     ) -> Result<Success, Failure> {
         let revision = Revision::normalise(checkout.revision());
-        if attempt.known.as_ref().is_none_or(|known| known.revision != revision.as_str()) {
-            attempt.progress(format!("building artifact: new upstream revision '{revision}'"));
-        }
         let submodules = self.submodules(attempt, remote, &checkout, &plan.sparse).await?;
         let summary = checkout.commit().short_summary();
         let included: Vec<_> = includes.iter().map(|include| include.artifact.clone()).collect();
         let used: Vec<_> =
             submodules.iter().map(|submodule| (submodule.path.clone(), submodule.url.clone())).collect();
-        let parts = Parts { checkout: checkout.clone(), submodules, sparse: plan.sparse, includes };
+        let parts = Parts { checkout: checkout.clone(), submodules, sparse: plan.sparse };
         let (store, url) = (self.storage.store().clone(), attempt.object.spec.url.clone());
-        let composed = self.storage.blocking(move || parts.compose(&store, &url)).await;
-        let whole = composed.map_err(|error| Failure::fetch("GitOperationFailed", error.to_string()))??;
+        let failed = |error: io::Error| Failure::fetch("GitOperationFailed", error.to_string());
+        let mut whole = self.storage.blocking(move || parts.compose(&url)).await.map_err(failed)??;
+        if attempt.known.as_ref().is_none_or(|known| known.revision != revision.as_str()) {
+            attempt.progress(format!("building artifact: new upstream revision '{revision}'"));
+        }
+        let include = move || {
+            includes.into_iter().try_for_each(|include| include.put_into(&mut whole, &store))?;
+            Ok(whole)
+        };
+        let whole = self.storage.blocking(include).await.map_err(failed)??;
         let artifact = self.store(attempt, &revision, whole, checkout).await?;
         self.keep_only(remote, used).await;
         let spec = &attempt.object.spec;
@@ -108,7 +112,7 @@ impl GitReconciler {
 
 impl Parts {
     /// Puts everything together. Blocks.
-    fn compose(self, store: &Store, url: &str) -> Result<WholeTree, Failure> {
+    fn compose(self, url: &str) -> Result<WholeTree, Failure> {
         let checkout = self.checkout;
         let unreadable = |error: io::Error| {
             distrust(&checkout, &error);
@@ -129,11 +133,7 @@ impl Parts {
                 _ => return Err(decide::sparse_failure(&written)),
             }
         }
-        let mut whole = WholeTree::new(Box::new(sparse(commit, paths)));
-        for include in self.includes {
-            include.put_into(&mut whole, store)?;
-        }
-        Ok(whole)
+        Ok(WholeTree::new(Box::new(sparse(commit, paths))))
     }
 }
 

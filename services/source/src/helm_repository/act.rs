@@ -20,12 +20,12 @@ impl HelmRepositoryReconciler {
         fetched: Fetched,
         revision: String,
     ) -> Result<Success, Failure> {
-        attempt.progress(format!("building artifact: new index revision '{revision}'"));
         let file = format!("index-{}.yaml", fetched.sha256());
         let converted = self.storage.blocking(move || converted(fetched.file)).await;
         let mut index = converted
             .unwrap_or_else(|source| Err(IndexError::Io { source }))
             .map_err(|error| index_failure(&error))?;
+        attempt.progress(format!("building artifact: new index revision '{revision}'"));
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
         let link = self.storage.url(&at, LINK);
         let new = NewArtifact { at, file, link: Some(LINK) };
@@ -34,7 +34,7 @@ impl HelmRepositoryReconciler {
         let artifact = artifact.map_err(|error| Failure::storage(&error))?;
         attempt.object.status.get_or_insert_default().url = link;
         let message = decide::stored_event(&artifact, &attempt.object.spec.url);
-        Ok(Success::made(artifact, attempt.known.as_ref(), message))
+        Ok(Success::new(artifact, message))
     }
 }
 

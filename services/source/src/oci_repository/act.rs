@@ -45,7 +45,7 @@ impl OciReconciler {
         status.observed_layer_selector = spec.layer_selector.clone();
         status.url = latest;
         let message = decide::stored_event(&artifact, &url);
-        Ok(Success::made(artifact, attempt.known.as_ref(), message))
+        Ok(Success::new(artifact, message))
     }
 
     async fn store(

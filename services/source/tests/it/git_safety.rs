@@ -39,6 +39,9 @@ async fn paths_that_lead_out_of_the_tree() {
             message.contains(&format!("sparse checkout dir '{path}' does not exist in repository")),
             "{message}"
         );
+        let object = world.api(GIT).await.get(&format!("sparse-{number}")).await.unwrap();
+        let progress = weir_testkit::condition(&object, "Reconciling").unwrap();
+        assert_eq!(progress.message, "building artifact", "no new revision before its paths are found");
     }
     for name in ["from", "link", "middle"] {
         let (reason, message) = world.failure(GIT, name).await;

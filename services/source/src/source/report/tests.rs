@@ -80,6 +80,19 @@ fn nothing_new_tells_only_kubernetes_and_changes_nothing() {
 }
 
 #[test]
+fn the_same_content_as_another_revision_is_told_nobody() {
+    let first = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
+    let known = first.artifact();
+    let moved = Artifact { revision: "main@sha1:2".into(), ..artifact("sha256:a") };
+    let outcome = report(&first, Ok(Success::made(moved, known, "stored artifact for commit 'd'")));
+    assert!(events(&outcome).is_empty());
+    assert_eq!(outcome.object.artifact().unwrap().revision, "main@sha1:2");
+    let again =
+        report(&first, Ok(Success::made(artifact("sha256:a"), known, "stored artifact for commit 'c'")));
+    assert_eq!(events(&again), ["ArtifactUpToDate"]);
+}
+
+#[test]
 fn a_failure_after_a_new_generation() {
     let mut before = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
     before.metadata.generation = Some(2);
