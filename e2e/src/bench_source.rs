@@ -107,7 +107,7 @@ impl Bench<'_> {
         let plane = ControlPlane::options().audit().start().await?;
         plane.apply_crds(&crds()).await?;
         plane.namespace("flux-system").await?;
-        let subject = Subject::start(&self.program, self.name, &plane, self.options.memory).await?;
+        let subject = Subject::start(&self.program, &plane, self.options.memory).await?;
         let objects = Objects::new(&plane).await?;
         Ok(Stage { subject, objects, plane })
     }
@@ -120,14 +120,14 @@ impl Bench<'_> {
         units: usize,
         work: impl Future<Output = Result<()>>,
     ) -> Result<()> {
-        let pid = stage.subject.pid();
+        let pid = stage.subject.controller.pid();
         let (counts, usage) = (stage.plane.audit_counts()?, Usage::of(pid)?);
         Usage::reset_peak(pid)?;
         let start = Instant::now();
         tokio::time::timeout(DEADLINE, work)
             .await
             .with_context(|| format!("{scenario} took too long"))?
-            .with_context(|| format!("{scenario}: {}", stage.subject.log_tail()))?;
+            .with_context(|| format!("{scenario}: {}", stage.subject.controller.log_tail()))?;
         let seconds = start.elapsed().as_secs_f64();
         let after = Usage::of(pid)?;
         let total = stage.plane.audit_counts()?.since(&counts).total(|key| key.user == USER);

@@ -20,6 +20,7 @@
 mod bucket_server;
 mod command;
 mod control_plane;
+mod controller;
 mod error;
 mod fault_proxy;
 mod folder;
@@ -42,6 +43,7 @@ mod webhook_sink;
 
 pub use bucket_server::{AZURITE_ACCOUNT, AZURITE_KEY, BucketProgram, BucketServer};
 pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions};
+pub use controller::{Controller, flux_program, storage_flags};
 pub use error::Error;
 pub use fault_proxy::{Fault, FaultProxy};
 pub use folder::{Folder, repo_path};

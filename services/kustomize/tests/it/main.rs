@@ -9,5 +9,6 @@ mod grpc;
 mod health;
 mod remote_bases;
 mod sources;
+mod stock_source;
 mod tenancy;
 mod world;
