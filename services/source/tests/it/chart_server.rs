@@ -89,13 +89,20 @@ impl ChartServer {
     }
 }
 
+/// Shows the chart's version in the cluster.
+const TEMPLATE: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: '{{ .Release.Name }}'}
+data: {version: '{{ .Chart.Version }}'}
+";
+
 /// A packaged chart with a template, default values, and more files.
 pub fn chart(name: &str, version: &str, more: &[(&str, &str)]) -> Vec<u8> {
     let description = format!("apiVersion: v2\nname: {name}\nversion: {version}\n");
     let mut files = vec![
         ("Chart.yaml", description.as_str()),
         ("values.yaml", "replicas: 1\nimage: {tag: a}\n"),
-        ("templates/cm.yaml", "kind: ConfigMap\n"),
+        ("templates/cm.yaml", TEMPLATE),
     ];
     files.extend(more);
     let files: Vec<(String, &[u8])> =
