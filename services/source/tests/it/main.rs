@@ -36,6 +36,8 @@ mod proxies;
 mod server;
 mod settings;
 mod standby;
+mod stock_cli;
+mod stock_consumers;
 mod tenants;
 mod verify_chart;
 mod verify_git;

@@ -1,0 +1,161 @@
+//! Flux's own command line against this service (A10, C6, SRC-CLI-1, SRC-CLI-2, SRC-API-9). `FLUX_CLI` names it.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+use weir_testkit::object::kustomization;
+use weir_testkit::{ControlPlane, Folder, GitServer, Registry, flux_program};
+
+use crate::bucket::stand_in::StandIn;
+use crate::chart_server::ChartServer;
+use crate::world::{Setup, World, paths};
+
+struct Flux {
+    program: PathBuf,
+    world: World,
+}
+
+impl Flux {
+    /// A world of its own, since some commands go over the whole cluster; `None` without the program.
+    async fn start() -> Option<Self> {
+        let program = flux_program("FLUX_CLI")?;
+        let plane = Box::leak(Box::new(ControlPlane::start().await.unwrap()));
+        Some(Self { program, world: World::start_on(plane, Setup::default()).await })
+    }
+
+    /// Runs a command, written as one would type it; returns whether it succeeded and all that it printed.
+    async fn try_run(&self, line: &str) -> (bool, String) {
+        let output = tokio::process::Command::new(&self.program)
+            .args(line.split_whitespace())
+            .args(["--namespace", &self.world.namespace, "--timeout", "30s"])
+            .env("KUBECONFIG", self.world.plane.kubeconfig_path())
+            .stdin(Stdio::null())
+            .output()
+            .await
+            .unwrap();
+        let printed = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(printed).unwrap())
+    }
+
+    /// Runs a command that succeeds and prints all these words.
+    async fn run(&self, line: &str, words: &[&str]) -> String {
+        let (has_succeeded, printed) = self.try_run(line).await;
+        assert!(has_succeeded, "flux {line}\n{printed}\n{}", self.world.controller.log_tail());
+        for word in words {
+            assert!(printed.contains(word), "flux {line}: no {word} in\n{printed}");
+        }
+        printed
+    }
+}
+
+/// What a source of each kind is made of.
+struct Remotes {
+    git: GitServer,
+    registry: Registry,
+    bucket: StandIn,
+    charts: ChartServer,
+}
+
+impl Remotes {
+    async fn start() -> Self {
+        let (git, registry) = (GitServer::start().await.unwrap(), Registry::start().await.unwrap());
+        git.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+        registry.push_artifact("app", "v1", &[("a.yaml", "a: 1\n")]).await.unwrap();
+        let (bucket, charts) = (StandIn::start(None).await, ChartServer::start().await);
+        bucket.put("a.yaml", "a: 1\n");
+        charts.publish("/charts", &["1.0.0"]);
+        Self { git, registry, bucket, charts }
+    }
+
+    /// For each command the flags of `create`, and words of a line of `get`. A chart's repository comes before it.
+    fn sources(&self) -> [(&'static str, String, &'static str); 5] {
+        let Self { git, registry, bucket, charts } = self;
+        let oci = registry.url("app");
+        [
+            ("git", format!("--url={} --branch=main", git.url("app")), "main@sha1:"),
+            ("oci", format!("--url={oci} --tag=v1 --insecure"), "v1@sha256:"),
+            ("bucket", format!("--bucket-name=apps --endpoint={} --insecure", bucket.endpoint()), "sha256:"),
+            ("helm", format!("--url={}", charts.url("/charts")), "sha256:"),
+            ("chart", "--source=HelmRepository/app --chart=app".to_owned(), "1.0.0"),
+        ]
+    }
+}
+
+#[tokio::test]
+async fn every_command_about_sources_works() {
+    let Some(flux) = Flux::start().await else { return };
+    let remotes = Remotes::start().await;
+    for (kind, flags, revision) in remotes.sources() {
+        let create = format!("create source {kind} app {flags} --interval=1h");
+        let exported = flux.run(&format!("{create} --export"), &["kind: ", "name: app"]).await;
+        flux.run(&create, &["fetched revision", revision]).await;
+        flux.run(&create, &["fetched revision", revision]).await;
+        flux.run(&format!("get source {kind} app"), &["app", revision, "False", "True"]).await;
+        flux.run(&format!("reconcile source {kind} app"), &["fetched", revision]).await;
+        flux.run(&format!("suspend source {kind} app"), &["suspended"]).await;
+        let (_, refused) = flux.try_run(&format!("reconcile source {kind} app")).await;
+        assert!(refused.contains("resource is suspended"), "{refused}");
+        let shown = flux.run(&format!("get source {kind}"), &[]).await;
+        let cells: Vec<&str> = shown.split_whitespace().collect();
+        assert!(cells.windows(2).any(|pair| pair == ["True", "True"]), "suspended and ready:\n{shown}");
+        flux.run(&format!("resume source {kind} app"), &["fetched revision", revision]).await;
+        let again = flux.run(&format!("export source {kind} app"), &[]).await;
+        // Beside defaults and the annotation of the request.
+        for line in exported.lines().filter(|line| line.starts_with(' ')) {
+            assert!(again.lines().any(|other| other == line), "{kind}: no {line} in\n{again}");
+        }
+    }
+    flux.run("get sources all", &["gitrepository/app", "ocirepository/app", "bucket/app", "helmchart/app"])
+        .await;
+    flux.run("get all", &["helmrepository/app"]).await;
+    flux.run("stats", &["GitRepository", "HelmChart"]).await;
+    flux.run("events --for=GitRepository/app", &["NewArtifact", "stored artifact for commit 'first'"]).await;
+    traced(&flux).await;
+    flux.run("migrate", &["custom resources migrated successfully"]).await;
+    // The chart goes before its repository.
+    for (kind, _, _) in remotes.sources().into_iter().rev() {
+        flux.run(&format!("reconcile source {kind} app"), &["fetched"]).await;
+        flux.run(&format!("delete source {kind} app --silent"), &["deleted"]).await;
+        let (is_found, _) = flux.try_run(&format!("get source {kind} app")).await;
+        assert!(!is_found, "{kind}");
+    }
+}
+
+/// SRC-CLI-3.
+#[tokio::test]
+async fn a_pushed_artifact_is_a_source() {
+    let Some(flux) = Flux::start().await else { return };
+    let (registry, folder) = (Registry::start().await.unwrap(), Folder::new("pushed").unwrap());
+    folder.write("a.yaml", "a: 1\n").unwrap();
+    let (url, path) = (registry.url("pushed"), folder.path().display());
+    let origin =
+        "--source=https://example.com/repo --revision=main@sha1:1111111111111111111111111111111111111111";
+    flux.run(&format!("push artifact {url}:v1 --path={path} {origin} --insecure-registry"), &["pushed to"])
+        .await;
+    flux.run(&format!("create source oci pushed --url={url} --tag=v1 --insecure"), &["v1@sha256:"]).await;
+    let status = flux.world.ready("OCIRepository", "pushed").await;
+    assert_eq!(paths(&status).await, ["a.yaml"]);
+    let metadata = &status["artifact"]["metadata"];
+    assert_eq!(metadata["org.opencontainers.image.source"], "https://example.com/repo");
+}
+
+/// An object that a Kustomization has applied is traced to its source.
+async fn traced(flux: &Flux) {
+    let world = &flux.world;
+    world.plane.apply(&world.namespace, kustomization("app", "GitRepository", "app", "./")).await.unwrap();
+    let (kustomize, map) = ("kustomize.toolkit.fluxcd.io", "ConfigMap");
+    let labels = json!({
+        format!("{kustomize}/name"): "app", format!("{kustomize}/namespace"): world.namespace,
+    });
+    let object = json!({"apiVersion": "v1", "kind": map, "metadata": {"name": "a", "labels": labels}});
+    world.plane.apply(&world.namespace, object).await.unwrap();
+    let kustomizations =
+        world.plane.api(&format!("{kustomize}/v1"), "Kustomization", &world.namespace).await.unwrap();
+    let entries = json!([{"id": format!("{}_a__ConfigMap", world.namespace), "v": "v1"}]);
+    let status = Patch::Merge(json!({"status": {"inventory": {"entries": entries}}}));
+    kustomizations.patch_status("app", &PatchParams::default(), &status).await.unwrap();
+    flux.run("trace a --kind=configmap --api-version=v1", &["GitRepository:   app", "main@sha1:"]).await;
+    flux.run("tree kustomization app", &["ConfigMap/", "/a"]).await;
+}
