@@ -181,7 +181,9 @@ impl<R: Reconciler> Controller<R> {
                 tracing::debug!(%key, cancelled = cancelled.is_cancelled(), "run superseded");
                 Some(Next::Superseded)
             }
-            Ok(outcome) => Some(self.reporter.outcome::<R>(&object, outcome, started.elapsed()).await),
+            Ok(outcome) => {
+                Some(self.reporter.outcome::<R>(&object, outcome, started.elapsed(), &cancelled).await)
+            }
             Err(panic) => Some(self.reporter.panicked(&key, &*panic, started.elapsed())),
         }
     }

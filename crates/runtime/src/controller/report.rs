@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use weir_api::FluxObject;
 
 use super::backoff::RetryDelays;
@@ -129,6 +130,7 @@ where
         object: &K,
         outcome: Outcome<K>,
         took: Duration,
+        cancel: &CancellationToken,
     ) -> Next {
         let key = ObjectKey::of(object);
         let latest = self.latest(object);
@@ -137,7 +139,7 @@ where
             set_field(&mut desired, "lastHandledReconcileAt", token.into());
         }
         let written = match merge_diff(&status_of(&*latest), &desired) {
-            Some(patch) => self.write_result(&*latest, patch).await,
+            Some(patch) => self.write_result(&*latest, patch, cancel).await,
             None => Ok(()),
         };
         crate::killpoint::hit("after-status");
@@ -227,15 +229,16 @@ where
         written.map_err(|error| self.write_failed(object, "finalizers", &error))
     }
 
-    /// Writes what a run came to. While no API server is there, the write is tried again and not the run.
-    async fn write_result(&self, object: &K, status: Value) -> Result<(), Next> {
+    /// Writes what a run came to. While no API server is there, the write is tried again and not the run, unless something
+    /// newer follows or another replica may lead by then.
+    async fn write_result(&self, object: &K, status: Value, cancel: &CancellationToken) -> Result<(), Next> {
         let since = tokio::time::Instant::now();
         loop {
             let result = self.patch_status(object, &status).await;
-            if !result.as_ref().is_err_and(is_away) || since.elapsed() > AWAY_PATIENCE {
+            let may_wait = result.as_ref().is_err_and(is_away) && since.elapsed() < AWAY_PATIENCE;
+            if !may_wait || cancel.run_until_cancelled(tokio::time::sleep(AWAY_PAUSE)).await.is_none() {
                 return result.map_err(|error| self.write_failed(object, "status", &error));
             }
-            tokio::time::sleep(AWAY_PAUSE).await;
         }
     }
 

@@ -1,6 +1,7 @@
 //! What Flux left in the cluster and on its disk is taken over as it is (C6, SRC-API-8, SRC-TYP-7).
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
@@ -118,7 +119,8 @@ async fn storage_goes_from_flux_to_weir_and_back() {
         format!("--storage-addr={address}"),
         format!("--storage-adv-addr={address}"),
     ];
-    let flux = Controller::start(&program, world.plane, &world.namespace, &flags).await.unwrap();
+    let flux =
+        Controller::start(Command::new(&program), world.plane, &world.namespace, &flags).await.unwrap();
     world.git("app", &git.url("app"), json!({})).await;
     world.oci("app", &registry.url("app"), json!({})).await;
     world.apply("HelmRepository", "app", json!({"url": charts.url("/charts"), "interval": "1h"})).await;
@@ -135,7 +137,8 @@ async fn storage_goes_from_flux_to_weir_and_back() {
         assert!(served.status().is_success(), "{kind}: {}", served.status());
     }
     world.controller.kill();
-    let _flux = Controller::start(&program, world.plane, &world.namespace, &flags).await.unwrap();
+    let _flux =
+        Controller::start(Command::new(&program), world.plane, &world.namespace, &flags).await.unwrap();
     for (kind, artifact) in &before {
         assert_eq!(world.reconciled(kind, "app").await["artifact"], *artifact, "{kind}");
     }

@@ -1,6 +1,8 @@
 //! Flux's own kustomize-controller and helm-controller consume what is advertised here (A6, SRC-CNS-1, SRC-CNS-3).
 //! `FLUX_KUSTOMIZE_CONTROLLER` and `FLUX_HELM_CONTROLLER` name their programs.
 
+use std::process::Command;
+
 use kube::Api;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
@@ -24,7 +26,8 @@ async fn world_with(variable: &str) -> Option<(World, Controller)> {
     release_kind(world.plane).await;
     let flags = ["--watch-all-namespaces=false", "--requeue-dependency=1s", "--http-retry=1"];
     let flags = flags.map(str::to_owned);
-    let consumer = Controller::start(&program, world.plane, &world.namespace, &flags).await.unwrap();
+    let consumer =
+        Controller::start(Command::new(&program), world.plane, &world.namespace, &flags).await.unwrap();
     Some((world, consumer))
 }
 
