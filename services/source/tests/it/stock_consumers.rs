@@ -56,11 +56,14 @@ fn config_map(name: &str, value: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{version: \"{value}\"}}\n")
 }
 
-/// Waits until the ConfigMap shows this version.
+/// Waits until the ConfigMap shows this version; the helm-controller adds a digest to versions from registries.
 async fn shows(world: &World, name: &str, version: &str) {
     let api = world.plane.api("v1", "ConfigMap", &world.namespace).await.unwrap();
     let what = format!("version {version}");
-    let wanted = |map: Option<&DynamicObject>| map.is_some_and(|map| map.data["data"]["version"] == version);
+    let wanted = |map: Option<&DynamicObject>| {
+        map.and_then(|map| map.data["data"]["version"].as_str())
+            .is_some_and(|shown| shown.starts_with(version))
+    };
     wait_for(&api, name, &what, DEADLINE, wanted).await.unwrap();
 }
 
