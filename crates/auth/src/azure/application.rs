@@ -101,7 +101,7 @@ impl Application {
             ]),
         }
         let request = http.post(url).form(&form);
-        let answer: Answer = rest::json_hiding("Microsoft", request, &[proof.clone()]).await?;
+        let answer: Answer = rest::json_hiding("Microsoft", request, std::slice::from_ref(&proof)).await?;
         Ok(Login::bearer(answer.access_token.into(), rest::in_seconds(answer.expires_in)))
     }
 
