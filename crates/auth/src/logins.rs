@@ -160,7 +160,8 @@ impl Logins {
     }
 
     pub(crate) fn client(&self, http: &Profile) -> Result<Client, LoginError> {
-        self.clients.get(http).map_err(|error| LoginError::Client(Arc::new(error)))
+        let http = Profile { secret_bodies: true, ..http.clone() };
+        self.clients.get(&http).map_err(|error| LoginError::Client(Arc::new(error)))
     }
 
     /// A login of the object's identity, from the cache or the provider. The key names all that it depends on.

@@ -72,7 +72,8 @@ impl Buckets {
         password: &SecretString,
         http: &Profile,
     ) -> Result<AccessKeys, Error> {
-        directory::keys(self.client(http)?, endpoint, user, password).await
+        let http = Profile { secret_bodies: true, ..http.clone() };
+        directory::keys(self.client(&http)?, endpoint, user, password).await
     }
 
     fn client(&self, http: &Profile) -> Result<reqwest::Client, Error> {

@@ -93,7 +93,7 @@ impl Clients {
             .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
             .pool_idle_timeout(POOL_IDLE)
             .gzip(!profile.keep_encoding)
-            .redirect(redirect::Policy::custom(follow));
+            .redirect(redirect::Policy::custom(if profile.secret_bodies { follow_at_home } else { follow }));
         builder = if profile.accept_invalid_certificates {
             builder.tls_danger_accept_invalid_certs(true)
         } else {
@@ -163,4 +163,9 @@ fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     } else {
         attempt.follow()
     }
+}
+
+fn follow_at_home(attempt: redirect::Attempt<'_>) -> redirect::Action {
+    let is_at_home = attempt.previous().last().is_some_and(|url| url.origin() == attempt.url().origin());
+    if is_at_home { follow(attempt) } else { attempt.error("refused redirect to another server") }
 }

@@ -17,6 +17,9 @@ pub struct Profile {
     pub accept_invalid_certificates: bool,
     /// Whether bodies that say that they are compressed are left as they are: content of buckets is.
     pub keep_encoding: bool,
+    /// Whether bodies of requests are secrets, as those for tokens: a redirect to another server, which would have them
+    /// repeated there, is refused (SRC-SCK-7).
+    pub secret_bodies: bool,
 }
 
 /// A proxy of one object (SRC-PRX-1).
@@ -44,7 +47,8 @@ impl Profile {
         let credentials = self.proxy.as_ref().and_then(|proxy| proxy.credentials.as_ref());
         part(credentials.map(|(user, _)| user.as_bytes()));
         part(credentials.map(|(_, password)| password.expose_secret().as_bytes()));
-        part(Some(&[u8::from(self.accept_invalid_certificates), u8::from(self.keep_encoding)]));
+        let switches = [self.accept_invalid_certificates, self.keep_encoding, self.secret_bodies];
+        part(Some(&switches.map(u8::from)));
         hash.finalize().into()
     }
 }

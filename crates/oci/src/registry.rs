@@ -90,6 +90,7 @@ impl Registries {
         profile.keep_encoding = true;
         Ok(Registry {
             client: self.clients.get(&profile)?,
+            token_client: self.clients.get(&Profile { secret_bodies: true, ..profile })?,
             endpoints: self.endpoints.clone(),
             repository: repository.clone(),
             deadline: Instant::now() + options.timeout,
@@ -102,6 +103,8 @@ impl Registries {
 /// A repository that is being read. Credentials live and die with it (DEP-OCI-2).
 pub struct Registry {
     client: Client,
+    /// For requests whose bodies are credentials.
+    token_client: Client,
     endpoints: Endpoints,
     repository: Repository,
     options: RegistryOptions,

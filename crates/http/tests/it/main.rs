@@ -2,7 +2,8 @@
 //! Clients against real servers and proxies.
 
 use axum::Router;
-use axum::routing::get;
+use axum::response::Redirect;
+use axum::routing::{get, post};
 use rstest::rstest;
 use weir_http::{Clients, Profile, Proxy};
 use weir_testkit::{Identity, Server};
@@ -119,4 +120,24 @@ fn keys_of_other_certificates() {
     let error = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
     let message = error.unwrap_err().to_string();
     assert!(message.starts_with("failed to parse TLS certificate and key: tls: "), "{message}");
+}
+
+/// SRC-SCK-7: a redirect that repeats the body must not take a secret to another server.
+#[tokio::test]
+async fn secret_bodies_stay_with_their_server() {
+    let echo = post(async |body: String| body);
+    let elsewhere = Server::start(Router::new().route("/token", echo.clone()), None).await.unwrap();
+    let there = format!("http://{}/token", elsewhere.address());
+    let away = post(async move || Redirect::temporary(&there));
+    let near = post(async || Redirect::temporary("/token"));
+    let routes = Router::new().route("/away", away).route("/near", near).route("/token", echo);
+    let server = Server::start(routes, None).await.unwrap();
+    let send = async |path: &str, secret_bodies| {
+        let client = Clients::new("test").get(&Profile { secret_bodies, ..Profile::default() }).unwrap();
+        let request = client.post(format!("http://{}{path}", server.address())).body("hunter2");
+        request.send().await?.text().await
+    };
+    assert_eq!(send("/near", true).await.unwrap(), "hunter2");
+    assert!(send("/away", true).await.unwrap_err().is_redirect());
+    assert_eq!(send("/away", false).await.unwrap(), "hunter2");
 }

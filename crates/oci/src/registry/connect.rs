@@ -8,6 +8,7 @@ use moka::sync::Cache;
 use reqwest::{Method, StatusCode};
 use std::time::Duration;
 use url::Url;
+use weir_auth::RegistryCredentials;
 
 /// Registries whose way in is remembered.
 const MAX_ENDPOINTS: u64 = 1024;
@@ -50,7 +51,11 @@ impl Registry {
             }
         };
         let credentials = &self.options.credentials;
-        let answer = endpoint.challenge.answer(&self.client, &self.repository, credentials, may_be_plain);
+        let client = match credentials {
+            RegistryCredentials::IdentityToken(_) => &self.token_client,
+            _ => &self.client,
+        };
+        let answer = endpoint.challenge.answer(client, &self.repository, credentials, may_be_plain);
         let pass = self.in_time(answer).await??;
         self.way = Some((endpoint.clone(), pass.clone()));
         Ok((endpoint, pass))
