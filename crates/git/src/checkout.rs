@@ -1,13 +1,12 @@
 //! A fetched commit, read object by object: no work tree, no filters, no hooks (DEP-GIT-6).
 
 use crate::error::Error;
+use crate::objects::{BlobContent, Objects};
 use crate::store::Directory;
-use git2::{Blob, ErrorCode, Odb, Oid, Repository};
+use gix_hash::ObjectId;
+use gix_object::tree::EntryKind;
+use gix_object::{CommitRef, TreeRefIter};
 
-const EXECUTABLE: i32 = 0o100_755;
-const SYMLINK: i32 = 0o120_000;
-const COMMIT: i32 = 0o160_000;
-const DIRECTORY: i32 = 0o040_000;
 /// Runes of a commit subject that go into events and logs.
 const MAX_SUMMARY: usize = 50;
 
@@ -32,7 +31,7 @@ impl Default for Limits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitInfo {
     /// Its id.
-    pub id: Oid,
+    pub id: ObjectId,
     /// The first line of its message.
     pub summary: String,
     /// Its whole message.
@@ -42,20 +41,23 @@ pub struct CommitInfo {
     /// Committer time in seconds since 1970.
     pub time: i64,
     /// Its root tree.
-    pub tree: Oid,
+    pub tree: ObjectId,
 }
 
 impl CommitInfo {
-    pub(crate) fn read(repository: &Repository, id: Oid) -> Result<CommitInfo, Error> {
-        let commit = repository.find_commit(id)?;
-        let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+    pub(crate) fn read(objects: &Objects, id: ObjectId) -> Result<CommitInfo, Error> {
+        let bytes = objects.read(id)?;
+        let commit = CommitRef::from_bytes(&bytes, objects.format())?;
+        let message = String::from_utf8_lossy(commit.message).trim_start_matches('\n').to_owned();
+        // Other programs have written dates that cannot be read; the commit is as good.
+        let author = commit.author().map(|author| format!("{} <{}>", author.name, author.email));
         Ok(CommitInfo {
             id,
             summary: message.trim_start().lines().next().unwrap_or_default().to_owned(),
             message,
-            author: commit.author().to_string(),
-            time: commit.time().seconds(),
-            tree: commit.tree_id(),
+            author: author.unwrap_or_default(),
+            time: commit.time().map_or(0, |time| time.seconds),
+            tree: commit.tree(),
         })
     }
 
@@ -93,7 +95,7 @@ pub struct TreeNode {
     /// What it is.
     pub kind: TreeKind,
     /// The object.
-    pub id: Oid,
+    pub id: ObjectId,
 }
 
 /// A file of a commit.
@@ -104,7 +106,7 @@ pub struct GitFile {
     /// File or symlink.
     pub kind: TreeKind,
     /// The blob.
-    pub id: Oid,
+    pub id: ObjectId,
 }
 
 /// A commit that was fetched. Its methods block; they belong on a blocking thread.
@@ -112,7 +114,7 @@ pub struct GitFile {
 pub struct Checkout {
     directory: Directory,
     /// What the reference stood for: the commit, or an annotated tag.
-    object: Oid,
+    object: ObjectId,
     commit: CommitInfo,
     revision: String,
     limits: Limits,
@@ -121,8 +123,8 @@ pub struct Checkout {
 impl Checkout {
     pub(crate) fn new(
         directory: Directory,
-        object: Oid,
-        commit: Oid,
+        object: ObjectId,
+        commit: ObjectId,
         revision: String,
     ) -> Result<Checkout, Error> {
         let commit = CommitInfo::read(&directory.open()?, commit)?;
@@ -133,7 +135,7 @@ impl Checkout {
         self.directory.clone()
     }
 
-    pub(crate) fn repository(&self) -> Result<Repository, Error> {
+    pub(crate) fn objects(&self) -> Result<Objects, Error> {
         self.directory.open()
     }
 
@@ -151,7 +153,7 @@ impl Checkout {
 
     /// The object that the reference stood for: the commit itself or an annotated tag.
     #[must_use]
-    pub fn object(&self) -> Oid {
+    pub fn object(&self) -> ObjectId {
         self.object
     }
 
@@ -175,9 +177,9 @@ impl Checkout {
     ///
     /// # Errors
     /// When the tree cannot be read or is beyond the limits. A missing subtree has no files.
-    pub fn files(&self, commit: Oid, subtree: &str) -> Result<Vec<GitFile>, Error> {
+    pub fn files(&self, commit: ObjectId, subtree: &str) -> Result<Vec<GitFile>, Error> {
         let reader = self.reader()?;
-        let root = reader.repository.find_commit(commit)?.tree_id();
+        let root = reader.objects.tree_of(commit)?;
         let prefix = subtree.trim_start_matches("./").trim_matches('/');
         let Some(start) = reader.find_directory(root, prefix)? else { return Ok(Vec::new()) };
         let mut files = Vec::new();
@@ -194,14 +196,14 @@ impl Checkout {
     ///
     /// # Errors
     /// When it cannot be read or is beyond the limits.
-    pub fn read(&self, blob: Oid) -> Result<Vec<u8>, Error> {
+    pub fn read(&self, blob: ObjectId) -> Result<Vec<u8>, Error> {
         self.reader()?.read(blob)
     }
 }
 
 /// Reads many objects of one repository.
 pub struct Reader {
-    repository: Repository,
+    objects: Objects,
     limits: Limits,
     /// Whether a blob may be missing because nobody wanted it.
     is_partial: bool,
@@ -209,18 +211,18 @@ pub struct Reader {
 
 impl Reader {
     pub(crate) fn open(directory: &Directory, limits: Limits) -> Result<Reader, Error> {
-        Ok(Reader { repository: directory.open()?, limits, is_partial: directory.is_partial() })
+        Ok(Reader { objects: directory.open()?, limits, is_partial: directory.is_partial() })
     }
 
-    pub(crate) fn objects(&self) -> Result<Odb<'_>, Error> {
-        Ok(self.repository.odb()?)
+    pub(crate) fn objects(&self) -> &Objects {
+        &self.objects
     }
 
     /// Visits what is in a tree and in its directories, as far as `enters` wants to see them. Directories are not visited
     /// themselves. Paths begin with `prefix`, where the tree is.
     pub(crate) fn walk(
         &self,
-        tree: Oid,
+        tree: ObjectId,
         prefix: &str,
         enters: &dyn Fn(&str) -> bool,
         mut visit: impl FnMut(&str, &TreeNode),
@@ -255,23 +257,23 @@ impl Reader {
     ///
     /// # Errors
     /// When the tree cannot be read, or a name is no text or no path component.
-    pub fn list(&self, tree: Oid) -> Result<Vec<TreeNode>, Error> {
-        let tree = self.repository.find_tree(tree)?;
-        tree.iter()
+    pub fn list(&self, tree: ObjectId) -> Result<Vec<TreeNode>, Error> {
+        let bytes = self.objects.read(tree)?;
+        TreeRefIter::from_bytes(&bytes, self.objects.format())
             .map(|entry| {
-                let lossy = || String::from_utf8_lossy(entry.name_bytes()).into_owned();
-                let name =
-                    std::str::from_utf8(entry.name_bytes()).map_err(|_| Error::Path { path: lossy() })?;
+                let entry = entry?;
+                let lossy = || String::from_utf8_lossy(entry.filename).into_owned();
+                let name = std::str::from_utf8(entry.filename).map_err(|_| Error::Path { path: lossy() })?;
                 if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
                     return Err(Error::Path { path: name.to_owned() });
                 }
-                let kind = match entry.filemode() {
-                    DIRECTORY => TreeKind::Directory,
-                    SYMLINK => TreeKind::Symlink,
-                    COMMIT => TreeKind::Submodule,
-                    mode => TreeKind::File { executable: mode == EXECUTABLE },
+                let kind = match entry.mode.kind() {
+                    EntryKind::Tree => TreeKind::Directory,
+                    EntryKind::Link => TreeKind::Symlink,
+                    EntryKind::Commit => TreeKind::Submodule,
+                    mode => TreeKind::File { executable: mode == EntryKind::BlobExecutable },
                 };
-                Ok(TreeNode { name: name.to_owned(), kind, id: entry.id() })
+                Ok(TreeNode { name: name.to_owned(), kind, id: entry.oid.to_owned() })
             })
             .collect()
     }
@@ -280,7 +282,7 @@ impl Reader {
     ///
     /// # Errors
     /// When it cannot be read or is beyond the limits.
-    pub fn read(&self, blob: Oid) -> Result<Vec<u8>, Error> {
+    pub fn read(&self, blob: ObjectId) -> Result<Vec<u8>, Error> {
         Ok(self.blob(blob)?.as_ref().to_vec())
     }
 
@@ -288,24 +290,22 @@ impl Reader {
     ///
     /// # Errors
     /// When it cannot be read or is beyond the limits.
-    pub fn blob(&self, blob: Oid) -> Result<BlobContent<'_>, Error> {
+    pub fn blob(&self, blob: ObjectId) -> Result<BlobContent<'_>, Error> {
         if self.size(blob)? > self.limits.blob {
             return Err(Error::Limit { what: format!("size of blob {blob}"), limit: self.limits.blob });
         }
-        Ok(BlobContent(self.repository.find_blob(blob)?))
+        self.objects.blob(blob)
     }
 
     /// Bytes of a blob.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn size(&self, blob: Oid) -> Result<u64, Error> {
-        match self.repository.odb()?.read_header(blob) {
-            Ok((size, _)) => Ok(size as u64),
-            Err(error) if self.is_partial && error.code() == ErrorCode::NotFound => {
-                Err(Error::NotFetched { id: blob.to_string() })
-            }
-            Err(error) => Err(error.into()),
+    pub fn size(&self, blob: ObjectId) -> Result<u64, Error> {
+        match self.objects.header(blob)? {
+            Some((_, size)) => Ok(size),
+            None if self.is_partial => Err(Error::NotFetched { id: blob.to_string() }),
+            None => Err(Error::Missing { id: blob.to_string() }),
         }
     }
 
@@ -313,7 +313,7 @@ impl Reader {
     ///
     /// # Errors
     /// When a tree on the way cannot be read.
-    pub fn find(&self, root: Oid, path: &str) -> Result<Option<TreeNode>, Error> {
+    pub fn find(&self, root: ObjectId, path: &str) -> Result<Option<TreeNode>, Error> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let Some(directory) = self.find_directory(root, directory)? else { return Ok(None) };
         Ok(self.list(directory)?.into_iter().find(|node| node.name == name))
@@ -323,7 +323,7 @@ impl Reader {
     ///
     /// # Errors
     /// When a tree on the way cannot be read.
-    pub fn find_directory(&self, root: Oid, path: &str) -> Result<Option<Oid>, Error> {
+    pub fn find_directory(&self, root: ObjectId, path: &str) -> Result<Option<ObjectId>, Error> {
         let mut at = root;
         for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
             let next =
@@ -334,14 +334,5 @@ impl Reader {
             }
         }
         Ok(Some(at))
-    }
-}
-
-/// The bytes of a file in the object database.
-pub struct BlobContent<'a>(Blob<'a>);
-
-impl AsRef<[u8]> for BlobContent<'_> {
-    fn as_ref(&self) -> &[u8] {
-        self.0.content()
     }
 }

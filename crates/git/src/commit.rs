@@ -2,8 +2,10 @@
 
 use crate::checkout::Checkout;
 use crate::error::Error;
+use crate::objects::{Objects, id_of, library_id};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, ObjectType, Oid, Repository};
+use gix_hash::ObjectId;
 use std::fmt;
 
 /// Files that one commit may change.
@@ -28,7 +30,7 @@ pub type Signer<'a> = dyn Fn(&[u8]) -> Result<String, String> + 'a;
 /// A commit to be made.
 pub struct CommitRequest<'a> {
     /// The commit that it follows.
-    pub parent: Oid,
+    pub parent: ObjectId,
     /// New content of files by path from the root. Modes of existing files are kept; new files are plain.
     pub edits: Vec<(String, Vec<u8>)>,
     /// The message, used as it is.
@@ -46,18 +48,18 @@ impl Checkout {
     ///
     /// # Errors
     /// When a path or a signature cannot be used, or signing fails.
-    pub fn commit_edits(&self, request: CommitRequest<'_>) -> Result<Oid, Error> {
-        let repository = self.repository()?;
-        let parent = repository.find_commit(request.parent)?;
+    pub fn commit_edits(&self, request: CommitRequest<'_>) -> Result<ObjectId, Error> {
+        let Objects::Sha1(repository) = self.objects()? else { return Err(Error::ObjectFormat) };
+        let parent = repository.find_commit(library_id(request.parent)?)?;
         let tree = edited_tree(&repository, &parent.tree()?, &request.edits)?;
         let buffer = buffer(tree.id(), &request);
         let Some(sign) = request.sign else {
-            return Ok(repository.odb()?.write(ObjectType::Commit, &buffer)?);
+            return id_of(repository.odb()?.write(ObjectType::Commit, &buffer)?);
         };
         let signature = sign(&buffer).map_err(|reason| Error::Sign { reason })?;
         let content = std::str::from_utf8(&buffer)
             .map_err(|_| Error::Sign { reason: "commit is not UTF-8".to_owned() })?;
-        Ok(repository.commit_signed(content, &signature, None)?)
+        id_of(repository.commit_signed(content, &signature, None)?)
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) use request::{Reach, Request};
 
 use crate::error::Error;
 use crate::operation::Operation;
+use crate::pack::{self, Sink};
 use crate::reference::RemoteRef;
 use crate::store::Directory;
 use crate::transport;
@@ -23,8 +24,6 @@ use std::sync::Arc;
 
 /// Bytes of one download: several times the largest public monorepos, and less than a volume.
 const MAX_PACK_BYTES: usize = 16 << 30;
-/// Objects of one download: twice those of the Linux kernel with all its history. libgit2 keeps some 100 bytes of each.
-const MAX_PACK_OBJECTS: usize = 20_000_000;
 /// What is sent in place of a request when nothing is wanted.
 const NOTHING: &[u8] = b"0000";
 
@@ -65,29 +64,19 @@ impl Conversation {
     /// Downloads into a repository.
     pub(crate) fn download(&mut self, request: &Request, directory: &Directory) -> Result<(), Error> {
         let operation = Arc::clone(&self.operation);
-        let repository = directory.open()?;
-        let objects = repository.odb()?;
-        let mut pack = objects.packwriter()?;
-        pack.progress(|progress| {
-            if progress.total_objects() > MAX_PACK_OBJECTS {
-                let limit = MAX_PACK_OBJECTS as u64;
-                operation.fail(Error::Limit { what: "number of objects of the download".to_owned(), limit });
-                return false;
-            }
-            operation.is_live()
-        });
+        pack::keep(&operation, directory, &mut |sink| self.receive(request, sink))
+    }
+
+    fn receive(&mut self, request: &Request, pack: &mut Sink<'_>) -> Result<Answer, Error> {
         let mut stream = self.turn()?;
         stream.write_all(&request.encode(&self.offered)).map_err(ConversationError::stream)?;
         let mut meter = Meter::new(&self.operation);
         let answer = Answer::read(&mut stream, request.reach.is_cut(), |bytes| {
             meter.count(bytes.len())?;
-            pack.write_all(bytes).map_err(|_| git2::Error::last_error(-1).into())
+            pack(bytes)
         })?;
         meter.settle();
-        // In this order, so that a repository whose process is killed never claims history that it lacks.
-        directory.add_roots(&answer.shallow)?;
-        pack.commit()?;
-        directory.remove_roots(&answer.unshallow)
+        Ok(answer)
     }
 
     /// A stream for the next request.

@@ -139,9 +139,20 @@ pub enum Error {
         /// The path.
         path: String,
     },
-    /// The repository names its objects by SHA-256, which the library does not read (DEP-GIT-8).
-    #[error("the repository uses SHA-256 object names, which are not supported; use a SHA-1 repository")]
+    /// The repository names its objects by SHA-256, which the library that writes does not know (DEP-GIT-8).
+    #[error(
+        "the repository uses SHA-256 object names, which can be read but not written; push to a SHA-1 repository"
+    )]
     ObjectFormat,
+    /// An object is not there.
+    #[error("object {id} is missing from the repository")]
+    Missing {
+        /// Its id.
+        id: String,
+    },
+    /// An object cannot be read.
+    #[error("a Git object cannot be read: {0}")]
+    Objects(#[from] gix_error::Error),
     /// `.gitmodules` cannot be read.
     #[error(transparent)]
     Modules(#[from] ModulesError),

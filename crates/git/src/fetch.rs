@@ -3,19 +3,19 @@
 use crate::checkout::{Checkout, CommitInfo};
 use crate::conversation::{Conversation, ConversationError, Reach, Request};
 use crate::error::Error;
+use crate::objects::Objects;
 use crate::operation::{Operation, Registered};
 use crate::partial::{self, Part};
 use crate::reference::{self, Candidate, Plan, Reference, RemoteRef};
 use crate::store::{Directory, Place};
-use git2::{Oid, Repository};
+use gix_hash::ObjectId;
 use std::sync::Arc;
 
-/// Reference to the newest commit of a kept repository: the server is told of it, and sends only what it lacks.
-const TIP: &str = "refs/weir/tip";
 /// Commits that a server is told of: where history was rewritten, one of them is likely to be common.
 const MAX_HAVES: usize = 256;
 
 /// What a fetch came to.
+#[expect(clippy::large_enum_variant, reason = "one value per fetch, taken apart at once")]
 pub enum Fetched {
     /// The reference still stands for the revision that is known.
     Unchanged {
@@ -47,12 +47,12 @@ pub(crate) fn fetch(
         result => return result,
     };
     match &error {
-        Error::Library { .. } if is_used => {}
+        Error::Library { .. } | Error::Objects(_) | Error::Missing { .. } if is_used => {}
         Error::Conversation(ConversationError::Refused { .. }) if directory.is_partial() => {}
         _ => return Err(error),
     }
     tracing::warn!(%error, "a kept Git repository cannot be used and is fetched anew");
-    directory.clear()?;
+    directory.clear(directory.format())?;
     resolve_and_download(operation, &directory, reference, known, None)
 }
 
@@ -76,22 +76,22 @@ fn resolve_and_download(
         conversation.end();
         return Ok(Fetched::Unchanged { revision });
     }
-    let part = part.filter(|_| conversation.offered().gives_parts());
+    let (part, format) =
+        (part.filter(|_| conversation.offered().gives_parts()), conversation.offered().format());
+    // What is there is of another repository, or of a part: the server would not send again what it believes to be there.
+    if directory.format() != format || (part.is_none() && directory.is_partial()) {
+        directory.clear(format)?;
+    }
     if part.is_some() {
         directory.mark_partial()?;
-    } else if directory.is_partial() {
-        // The server would not send again what it believes to be there.
-        directory.clear()?;
     }
     download_plan(&mut conversation, directory, &plan, part.is_some())?;
-    let repository = directory.open()?;
-    let chosen = choose(&repository, &plan)?;
+    let objects = directory.open()?;
+    let chosen = choose(&objects, &plan)?;
     if let Some(part) = part {
-        let tree = repository.find_commit(chosen.commit)?.tree_id();
-        partial::complete(&mut conversation, directory, tree, part)?;
+        partial::complete(&mut conversation, directory, objects.tree_of(chosen.commit)?, part)?;
     }
-    repository.reference(TIP, chosen.commit, true, "")?;
-    drop(repository);
+    directory.set_tip(chosen.commit)?;
     conversation.end();
     let revision = chosen.revision();
     if known == Some(revision.as_str()) {
@@ -135,13 +135,13 @@ fn download_plan(
 
 /// Whether everything that the plan may choose is there.
 fn has_all(directory: &Directory, plan: &Plan) -> Result<bool, Error> {
-    let repository = directory.open()?;
-    let odb = repository.odb()?;
-    let there = plan.candidates.iter().all(|candidate| odb.exists(candidate.object));
+    let objects = directory.open()?;
+    let present = objects.presence()?;
+    let there = plan.candidates.iter().all(|candidate| present.has(candidate.object));
     let reference::Depth::History { within: Some(tip), .. } = &plan.depth else { return Ok(there) };
     // Being there is not enough: it may have come with another branch.
-    let is_within = |commit| commit == *tip || repository.graph_descendant_of(*tip, commit).unwrap_or(false);
-    Ok(there && odb.exists(*tip) && plan.candidates.iter().all(|candidate| is_within(candidate.commit)))
+    let is_within = |commit| objects.history(*tip).any(|found| found.is_ok_and(|found| found == commit));
+    Ok(there && plan.candidates.iter().all(|candidate| is_within(candidate.commit)))
 }
 
 /// Downloads another branch beside what is there.
@@ -163,7 +163,7 @@ pub(crate) fn fetch_more(
 fn download(
     conversation: &mut Conversation,
     directory: &Directory,
-    wants: Vec<Oid>,
+    wants: Vec<ObjectId>,
     reach: Reach,
     is_partial: bool,
 ) -> Result<(), Error> {
@@ -174,12 +174,9 @@ fn download(
 }
 
 /// The newest commits that are there.
-fn haves(directory: &Directory) -> Result<Vec<Oid>, Error> {
-    let repository = directory.open()?;
-    let Ok(tip) = repository.refname_to_id(TIP) else { return Ok(Vec::new()) };
-    let mut walk = repository.revwalk()?;
-    walk.push(tip)?;
-    Ok(walk.take(MAX_HAVES).collect::<Result<_, _>>()?)
+fn haves(directory: &Directory) -> Result<Vec<ObjectId>, Error> {
+    let Some(tip) = directory.tip()? else { return Ok(Vec::new()) };
+    directory.open()?.history(tip).take(MAX_HAVES).collect()
 }
 
 fn choose_one(plan: &Plan) -> Result<&Candidate, Error> {
@@ -188,13 +185,12 @@ fn choose_one(plan: &Plan) -> Result<&Candidate, Error> {
 
 /// Of several tags with equal versions the one whose commit is newest (SRC-GIT-4), with its commit looked up: a
 /// server need not list what is behind an annotated tag.
-fn choose(repository: &Repository, plan: &Plan) -> Result<Candidate, Error> {
+fn choose(objects: &Objects, plan: &Plan) -> Result<Candidate, Error> {
     let mut newest: Option<(i64, Candidate)> = None;
     for candidate in &plan.candidates {
-        let commit = peel(repository, candidate)?;
-        let time = commit.time().seconds();
-        if newest.as_ref().is_none_or(|(best, _)| time > *best) {
-            newest = Some((time, Candidate { commit: commit.id(), ..candidate.clone() }));
+        let commit = CommitInfo::read(objects, peel(objects, candidate)?)?;
+        if newest.as_ref().is_none_or(|(best, _)| commit.time > *best) {
+            newest = Some((commit.time, Candidate { commit: commit.id, ..candidate.clone() }));
         }
     }
     match newest {
@@ -203,10 +199,10 @@ fn choose(repository: &Repository, plan: &Plan) -> Result<Candidate, Error> {
     }
 }
 
-fn peel<'a>(repository: &'a Repository, candidate: &Candidate) -> Result<git2::Commit<'a>, Error> {
-    let missing =
-        |_| Error::CommitNotFound { id: candidate.commit.to_string(), reason: "object not found".to_owned() };
-    let object: Oid = candidate.object;
-    let found = repository.find_object(object, None).map_err(missing)?;
-    found.peel_to_commit().map_err(|_| Error::NotACommit { name: candidate.name.clone() })
+fn peel(objects: &Objects, candidate: &Candidate) -> Result<ObjectId, Error> {
+    if objects.header(candidate.object)?.is_none() {
+        let id = candidate.commit.to_string();
+        return Err(Error::CommitNotFound { id, reason: "object not found".to_owned() });
+    }
+    objects.peel(candidate.object, &candidate.name)
 }

@@ -1,10 +1,11 @@
 //! Git for sources and for automation: resolve a reference, fetch it shallow, read its tree without a checkout, commit,
 //! and push by compare-and-swap.
 //!
-//! libgit2 does the object work. Everything that touches the network is ours (DEP-GIT-2): two transports, HTTP(S) over
-//! reqwest and SSH over russh, that know one operation's credentials, certificate authority, proxy, deadline and
-//! cancellation; and what is said over them to list and to download. No configuration of the machine is read, no child process is started, no file of a commit is written
-//! to disk.
+//! libgit2 does the object work; where SHA-256 names the objects, gitoxide reads them (docs/adr/0009). Everything that
+//! touches the network is ours (DEP-GIT-2): two transports, HTTP(S) over reqwest and SSH over russh, that know one
+//! operation's credentials, certificate authority, proxy, deadline and cancellation; and what is said over them to list and
+//! to download. No configuration of the machine is read, no child process is started, no file of a commit is written to
+//! disk.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), weir_git::Error> {
@@ -26,7 +27,9 @@ mod credentials;
 mod error;
 mod fetch;
 mod known_hosts;
+mod objects;
 mod operation;
+mod pack;
 mod partial;
 mod push;
 mod reference;
@@ -38,15 +41,16 @@ mod store;
 mod submodule;
 mod transport;
 
-pub use checkout::{BlobContent, Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
+pub use checkout::{Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
 pub use client::{Git, GitConfig};
 pub use commit::{CommitRequest, Signature, Signer};
 pub use conversation::{Advertisement, Answer, ConversationError};
 pub use credentials::{AuthOptionError, Credentials, SshAuth};
 pub use error::{Error, SshError};
 pub use fetch::Fetched;
-pub use git2::Oid;
+pub use gix_hash::ObjectId;
 pub use known_hosts::{HostVerdict, KnownHosts, KnownHostsError};
+pub use objects::BlobContent;
 pub use partial::Part;
 pub use push::{Lease, PushRequest};
 pub use reference::{Reference, RemoteRef};

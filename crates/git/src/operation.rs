@@ -104,6 +104,11 @@ impl Operation {
         !self.cancel.is_cancelled() && Instant::now() < self.deadline
     }
 
+    /// Ends what is read once the operation may not go on.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        if self.is_live() { Ok(()) } else { Err(io::Error::other("the operation is over")) }
+    }
+
     /// Whether a transport has said why the operation failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.lock().is_some()
@@ -116,15 +121,17 @@ impl Operation {
         shown
     }
 
-    /// The reason behind an error of libgit2: what a transport remembered, or that the time was over.
+    /// The reason behind an error of a library: what a transport remembered, or that the time was over.
     pub(crate) fn reason(&self, error: Error) -> Error {
         if let Some(reason) = self.failure.lock().take() {
             return reason;
         }
+        let is_ours = !matches!(error, Error::Library { .. } | Error::Objects(_));
         match error {
-            Error::Library { .. } if self.cancel.is_cancelled() => Error::Cancelled,
-            Error::Library { .. } if Instant::now() >= self.deadline => Error::Deadline,
-            other => other,
+            error if is_ours => error,
+            _ if self.cancel.is_cancelled() => Error::Cancelled,
+            _ if Instant::now() >= self.deadline => Error::Deadline,
+            error => error,
         }
     }
 }

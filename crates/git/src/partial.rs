@@ -6,7 +6,7 @@ use crate::checkout::{Limits, Reader, TreeKind};
 use crate::conversation::{Conversation, Reach, Request};
 use crate::error::Error;
 use crate::store::Directory;
-use git2::{OdbLookupFlags, Oid};
+use gix_hash::ObjectId;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl fmt::Debug for Part {
 pub(crate) fn complete(
     conversation: &mut Conversation,
     directory: &Directory,
-    tree: Oid,
+    tree: ObjectId,
     part: &Part,
 ) -> Result<(), Error> {
     let missing = missing(directory, tree, part)?;
@@ -60,14 +60,13 @@ pub(crate) fn complete(
     Ok(())
 }
 
-fn missing(directory: &Directory, tree: Oid, part: &Part) -> Result<Vec<Oid>, Error> {
+fn missing(directory: &Directory, tree: ObjectId, part: &Part) -> Result<Vec<ObjectId>, Error> {
     let reader = Reader::open(directory, Limits::default())?;
-    let objects = reader.objects()?;
+    let present = reader.objects().presence()?;
     let mut missing = BTreeSet::new();
     reader.walk(tree, "", &|path| part.wants(path, true), |path, node| {
         let is_wanted = node.kind != TreeKind::Submodule && (path == MODULES || part.wants(path, false));
-        // The packs were listed when the repository was opened; to list them again for each would take long.
-        if is_wanted && !objects.exists_ext(node.id, OdbLookupFlags::NO_REFRESH) {
+        if is_wanted && !present.has(node.id) {
             missing.insert(node.id);
         }
     })?;

@@ -1,9 +1,11 @@
 //! Pushing by compare-and-swap: no commit of anyone is ever lost (DEP-GIT-4, DESIGN §6).
 
 use crate::error::Error;
+use crate::objects::{Objects, library_id};
 use crate::operation::Registered;
 use crate::store::Directory;
 use git2::{ErrorClass, ErrorCode, Oid, PushOptions, RemoteCallbacks};
+use gix_hash::ObjectId;
 use std::cell::RefCell;
 
 /// Local reference from which a commit is pushed.
@@ -15,7 +17,7 @@ const NOTHING: &str = "nothing";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lease {
     /// At this commit.
-    Expect(Oid),
+    Expect(ObjectId),
     /// Not there yet.
     Absent,
     /// Whatever it is now. The server still refuses if it moves while we push.
@@ -26,7 +28,7 @@ pub enum Lease {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushRequest {
     /// The commit.
-    pub commit: Oid,
+    pub commit: ObjectId,
     /// Full name of the reference on the remote.
     pub refname: String,
     /// What the reference must be.
@@ -41,8 +43,8 @@ pub(crate) fn push(
     directory: &Directory,
     request: &PushRequest,
 ) -> Result<(), Error> {
-    let repository = directory.open()?;
-    repository.reference(LOCAL, request.commit, true, "")?;
+    let Objects::Sha1(repository) = directory.open()? else { return Err(Error::ObjectFormat) };
+    repository.reference(LOCAL, library_id(request.commit)?, true, "")?;
     let mut remote = repository.remote_anonymous(&operation.url())?;
     let verdict: RefCell<Option<Error>> = RefCell::new(None);
     let mut callbacks = RemoteCallbacks::new();
@@ -83,7 +85,7 @@ fn lease_lost(request: &PushRequest, found: Oid) -> Option<Error> {
     let (holds, expected) = match request.lease {
         Lease::Force => (true, String::new()),
         Lease::Absent => (found.is_zero(), NOTHING.to_owned()),
-        Lease::Expect(expected) => (found == expected, expected.to_string()),
+        Lease::Expect(expected) => (found.as_bytes() == expected.as_slice(), expected.to_string()),
     };
     let found = if found.is_zero() { NOTHING.to_owned() } else { found.to_string() };
     (!holds).then(|| Error::LeaseLost { refname: request.refname.clone(), expected, found })

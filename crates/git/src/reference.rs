@@ -1,7 +1,7 @@
 //! From what an object asks for to one reference of the remote (SRC-GIT-1…6). Pure: the remote's list in, a plan out.
 
 use crate::error::Error;
-use git2::Oid;
+use gix_hash::ObjectId;
 use weir_policy::semver::{Constraint, Version};
 
 /// Suffix under which a server lists the commit behind an annotated tag.
@@ -30,7 +30,7 @@ pub enum Reference {
     Short(String),
     /// A commit by its full hash, searched on `branch` if given, else everywhere.
     Commit {
-        /// 40 hex digits.
+        /// 40 hex digits, or 64 where SHA-256 names the objects.
         id: String,
         /// Where to search it, and the revision's pointer.
         branch: Option<String>,
@@ -45,7 +45,7 @@ pub struct RemoteRef {
     /// Full name; `^{}` at the end means the object behind an annotated tag.
     pub name: String,
     /// The object.
-    pub id: Oid,
+    pub id: ObjectId,
 }
 
 /// What to download and what it is called then.
@@ -63,9 +63,9 @@ pub(crate) struct Candidate {
     /// Full name on the remote.
     pub(crate) name: String,
     /// The object that the name stands for: a commit or an annotated tag.
-    pub(crate) object: Oid,
+    pub(crate) object: ObjectId,
     /// The commit, as far as the list tells.
-    pub(crate) commit: Oid,
+    pub(crate) commit: ObjectId,
     /// What stands before the `@` of the revision.
     pub(crate) pointer: Option<String>,
 }
@@ -80,7 +80,7 @@ pub(crate) enum Depth {
         /// The references to which it belongs.
         of: Vec<String>,
         /// The tip of the one branch on which the commit has to be, if it has to be on one.
-        within: Option<Oid>,
+        within: Option<ObjectId>,
     },
 }
 
@@ -101,8 +101,8 @@ impl Plan {
 impl Candidate {
     pub(crate) fn revision(&self) -> String {
         match &self.pointer {
-            Some(pointer) => format!("{pointer}@sha1:{}", self.commit),
-            None => format!("sha1:{}", self.commit),
+            Some(pointer) => format!("{pointer}@{}:{}", self.commit.kind(), self.commit),
+            None => format!("{}:{}", self.commit.kind(), self.commit),
         }
     }
 }
@@ -123,7 +123,7 @@ impl Reference {
     /// The revision when it is known without asking the remote: a commit is what it is.
     pub(crate) fn fixed_revision(&self) -> Option<String> {
         let Reference::Commit { id, branch, name } = self else { return None };
-        let id = Oid::from_str(id).ok()?;
+        let id = id.parse().ok()?;
         let pointer = name.clone().or_else(|| branch.clone());
         Some(Candidate { name: String::new(), object: id, commit: id, pointer }.revision())
     }
@@ -152,7 +152,7 @@ fn by_name(refs: &[RemoteRef], name: &str) -> Result<Plan, Error> {
 }
 
 fn by_short_name(refs: &[RemoteRef], name: &str) -> Result<Plan, Error> {
-    if name.len() == 40 && Oid::from_str(name).is_ok() {
+    if name.parse::<ObjectId>().is_ok() {
         return by_commit(refs, name, None, None);
     }
     let found = PLACES.iter().find_map(|(start, end)| candidate(refs, &format!("{start}{name}{end}"), name));
@@ -179,10 +179,7 @@ fn by_range(refs: &[RemoteRef], range: &str) -> Result<Plan, Error> {
 
 fn by_commit(refs: &[RemoteRef], id: &str, branch: Option<&str>, name: Option<&str>) -> Result<Plan, Error> {
     let invalid = || Error::CommitNotFound { id: id.to_owned(), reason: "object not found".to_owned() };
-    if id.len() != 40 {
-        return Err(invalid());
-    }
-    let commit = Oid::from_str(id).map_err(|_| invalid())?;
+    let commit: ObjectId = id.parse().map_err(|_| invalid())?;
     let pointer = name.or(branch).map(str::to_owned);
     let on_branch = branch.map(|branch| named(refs, &format!("{HEADS}{branch}"), branch)).transpose()?;
     // A tip can be had shallow by its name; anything else has to be looked for.

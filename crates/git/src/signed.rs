@@ -2,10 +2,12 @@
 
 use crate::checkout::Checkout;
 use crate::error::Error;
-use git2::{ErrorCode, ObjectType, Oid, Repository};
+use crate::objects::Objects;
+use gix_hash::ObjectId;
+use gix_object::{CommitRefIter, Kind, TagRef};
 
 /// Bytes of a commit or tag object that are looked at: messages of squashed merges have some hundred KiB.
-const MAX_OBJECT_BYTES: usize = 16 << 20;
+const MAX_OBJECT_BYTES: u64 = 16 << 20;
 /// How the line begins with which a tag's signature begins.
 const ARMOUR: [&[u8]; 4] = [
     b"-----BEGIN PGP SIGNATURE-----",
@@ -18,7 +20,7 @@ const ARMOUR: [&[u8]; 4] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signed {
     /// The object.
-    pub id: Oid,
+    pub id: ObjectId,
     /// The object's bytes without the signature: what the signature has to be over.
     pub payload: Vec<u8>,
     /// The armoured signature; nothing when the object is not signed.
@@ -31,7 +33,7 @@ pub struct TagObject {
     /// The name inside the object, which its signature covers. A server may list the object under another one.
     pub name: String,
     /// The object it points at: the commit, or one more tag.
-    pub target: Oid,
+    pub target: ObjectId,
     /// The object with its signature.
     pub signed: Signed,
 }
@@ -42,17 +44,13 @@ impl Checkout {
     /// # Errors
     /// When the commit cannot be read or is beyond the cap.
     pub fn commit_signature(&self) -> Result<Signed, Error> {
-        let (repository, id) = (self.repository()?, self.commit().id);
-        let whole = read(&repository, id, ObjectType::Commit)?;
-        match repository.extract_signature(&id, None) {
-            Ok((signature, payload)) => {
-                Ok(Signed { id, payload: payload.to_vec(), signature: Some(signature.to_vec()) })
-            }
-            Err(error) if error.code() == ErrorCode::NotFound => {
-                Ok(Signed { id, payload: whole, signature: None })
-            }
-            Err(error) => Err(error.into()),
-        }
+        let (objects, id) = (self.objects()?, self.commit().id);
+        let whole = read(&objects, id, Kind::Commit)?;
+        let (payload, signature) = match CommitRefIter::signature(&whole, objects.format())? {
+            Some((signature, signed)) => (signed.to_bstring().into(), Some(signature.to_vec())),
+            None => (whole, None),
+        };
+        Ok(Signed { id, payload, signature })
     }
 
     /// The annotated tag that the reference stood for; nothing when it was a branch, a commit or a lightweight tag.
@@ -61,30 +59,29 @@ impl Checkout {
     /// # Errors
     /// When the tag cannot be read or is beyond the cap.
     pub fn tag(&self) -> Result<Option<TagObject>, Error> {
-        let (repository, id) = (self.repository()?, self.object());
-        if repository.odb()?.read_header(id)?.1 != ObjectType::Tag {
+        let (objects, id) = (self.objects()?, self.object());
+        if objects.header(id)?.is_none_or(|(kind, _)| kind != Kind::Tag) {
             return Ok(None);
         }
-        let whole = read(&repository, id, ObjectType::Tag)?;
-        let tag = repository.find_tag(id)?;
-        let name = String::from_utf8_lossy(tag.name_bytes()).into_owned();
+        let whole = read(&objects, id, Kind::Tag)?;
+        let tag = TagRef::from_bytes(&whole, objects.format())?;
+        let (name, target) = (String::from_utf8_lossy(tag.name).into_owned(), tag.target());
         let start = signature_start(&whole);
         let payload = whole.get(..start).unwrap_or_default().to_vec();
         let signature = whole.get(start..).filter(|text| !text.is_empty()).map(<[u8]>::to_vec);
-        Ok(Some(TagObject { name, target: tag.target_id(), signed: Signed { id, payload, signature } }))
+        Ok(Some(TagObject { name, target, signed: Signed { id, payload, signature } }))
     }
 }
 
-fn read(repository: &Repository, id: Oid, kind: ObjectType) -> Result<Vec<u8>, Error> {
-    let odb = repository.odb()?;
-    let (size, found) = odb.read_header(id)?;
+fn read(objects: &Objects, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Error> {
+    let (found, size) = objects.header(id)?.ok_or_else(|| Error::Missing { id: id.to_string() })?;
     if found != kind {
         return Err(Error::NotACommit { name: id.to_string() });
     }
     if size > MAX_OBJECT_BYTES {
-        return Err(Error::Limit { what: format!("size of object {id}"), limit: MAX_OBJECT_BYTES as u64 });
+        return Err(Error::Limit { what: format!("size of object {id}"), limit: MAX_OBJECT_BYTES });
     }
-    Ok(odb.read(id)?.data().to_vec())
+    objects.read(id)
 }
 
 /// Where a tag's signature begins: at the last line that opens one, as Git reads it; at the end when there is none.

@@ -9,31 +9,21 @@
 //! a time; the next one waits for its turn. It is only a cache: what cannot be read is thrown away and fetched anew,
 //! and so is what grew far beyond its first pack, since nothing in it is ever collected.
 
-use crate::error::Error;
-use git2::{Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
+mod directory;
+
+pub(crate) use directory::Directory;
+
 use parking_lot::Mutex;
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-use tempfile::TempDir;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use url::Url;
 
-/// Packs of a repository: each fetch adds one, and each one costs a descriptor and a search per object.
-const MAX_PACKS: usize = 100;
-/// Bytes by which a repository may outgrow twice its largest pack before it is fetched anew.
-const SLACK_BYTES: u64 = 64 << 20;
 /// Bytes of an owner's name: the uid of an object has 36.
 const MAX_OWNER_BYTES: usize = 64;
-/// Prefix of packs that were not complete when their process was killed.
-const PARTIAL_PACK: &str = "pack_git2_";
-/// File in a repository of which some blobs are missing because nobody wanted them.
-const PARTIAL_MARK: &str = "weir-partial";
-/// Git's own file of the commits at which history is cut.
-const ROOTS: &str = "shallow";
-
 /// Turns by repository; an entry that nobody holds is dropped at the next look.
 type Turns = Mutex<HashMap<PathBuf, Weak<Turn<()>>>>;
 
@@ -127,136 +117,6 @@ pub(crate) enum Place {
     Own,
     /// In a repository of a store, while the turn is held.
     Kept(PathBuf, OwnedMutexGuard<()>),
-}
-
-/// A bare repository in use. Its turn ends, or its folder goes, with the last value that shares it.
-#[derive(Debug, Clone)]
-pub(crate) struct Directory {
-    path: PathBuf,
-    _held: Arc<Held>,
-}
-
-#[derive(Debug)]
-enum Held {
-    Own(#[expect(dead_code, reason = "removes the folder when it is dropped")] TempDir),
-    Kept(#[expect(dead_code, reason = "ends the turn when it is dropped")] OwnedMutexGuard<()>),
-}
-
-impl Directory {
-    /// A repository at `place`, and whether anything may be in it already.
-    pub(crate) fn at(place: Place) -> Result<(Directory, bool), Error> {
-        let failed = |source| Error::WorkDirectory { source };
-        let (path, turn) = match place {
-            Place::Own => {
-                let folder = tempfile::Builder::new().prefix("weir-git-").tempdir().map_err(failed)?;
-                let path = folder.path().to_owned();
-                initialise(&path)?;
-                return Ok((Directory { path, _held: Arc::new(Held::Own(folder)) }, false));
-            }
-            Place::Kept(path, turn) => (path, turn),
-        };
-        let directory = Directory { path, _held: Arc::new(Held::Kept(turn)) };
-        if directory.open().is_ok() && is_worth_keeping(&directory.path).map_err(failed)? {
-            return Ok((directory, true));
-        }
-        directory.clear()?;
-        Ok((directory, false))
-    }
-
-    /// Empties the repository.
-    pub(crate) fn clear(&self) -> Result<(), Error> {
-        self.discard().map_err(|source| Error::WorkDirectory { source })?;
-        std::fs::create_dir_all(&self.path).map_err(|source| Error::WorkDirectory { source })?;
-        initialise(&self.path)
-    }
-
-    /// Removes the repository: something in it cannot be read.
-    pub(crate) fn discard(&self) -> io::Result<()> {
-        match std::fs::remove_dir_all(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            result => result,
-        }
-    }
-
-    pub(crate) fn open(&self) -> Result<Repository, Error> {
-        // Not `open_bare`: it does not read which commits are shallow roots, and walks then miss their parents.
-        let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH;
-        Ok(Repository::open_ext(&self.path, flags, std::iter::empty::<&std::ffi::OsStr>())?)
-    }
-}
-
-impl Directory {
-    /// Whether blobs may be missing that nobody has wanted yet.
-    pub(crate) fn is_partial(&self) -> bool {
-        self.path.join(PARTIAL_MARK).exists()
-    }
-
-    /// Notes that blobs will be missing.
-    pub(crate) fn mark_partial(&self) -> Result<(), Error> {
-        std::fs::write(self.path.join(PARTIAL_MARK), "").map_err(|source| Error::WorkDirectory { source })
-    }
-
-    /// Commits whose parents are not there.
-    pub(crate) fn roots(&self) -> Result<BTreeSet<Oid>, Error> {
-        match std::fs::read_to_string(self.path.join(ROOTS)) {
-            Ok(text) => text.lines().map(|line| Ok(Oid::from_str(line)?)).collect(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
-            Err(source) => Err(Error::WorkDirectory { source }),
-        }
-    }
-
-    /// Notes commits whose parents will not be there.
-    pub(crate) fn add_roots(&self, roots: &[Oid]) -> Result<(), Error> {
-        self.change_roots(|known| known.extend(roots))
-    }
-
-    /// Notes commits whose parents are there now.
-    pub(crate) fn remove_roots(&self, roots: &[Oid]) -> Result<(), Error> {
-        self.change_roots(|known| {
-            for root in roots {
-                known.remove(root);
-            }
-        })
-    }
-
-    fn change_roots(&self, change: impl FnOnce(&mut BTreeSet<Oid>)) -> Result<(), Error> {
-        let before = self.roots()?;
-        let mut after = before.clone();
-        change(&mut after);
-        if before == after {
-            return Ok(());
-        }
-        let text: String = after.iter().map(|root| format!("{root}\n")).collect();
-        let (path, temporary) = (self.path.join(ROOTS), self.path.join(format!("{ROOTS}.new")));
-        let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, &path));
-        written.map_err(|source| Error::WorkDirectory { source })
-    }
-}
-
-fn initialise(path: &Path) -> Result<(), Error> {
-    let mut options = RepositoryInitOptions::new();
-    options.bare(true).external_template(false);
-    Repository::init_opts(path, &options)?;
-    Ok(())
-}
-
-/// Removes what killed processes left, and says whether the repository is still within its bounds.
-fn is_worth_keeping(path: &Path) -> io::Result<bool> {
-    let (mut packs, mut total, mut largest) = (0, 0_u64, 0);
-    for entry in std::fs::read_dir(path.join("objects/pack"))? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with(PARTIAL_PACK) {
-            std::fs::remove_file(entry.path())?;
-        } else if name.ends_with(".pack") {
-            let bytes = entry.metadata()?.len();
-            packs += 1;
-            total += bytes;
-            largest = bytes.max(largest);
-        }
-    }
-    Ok(packs <= MAX_PACKS && total <= largest.saturating_mul(2).saturating_add(SLACK_BYTES))
 }
 
 /// Names of repositories are as good as random, so that nothing of a URL is seen on disk.

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::fetch::Fetched;
 use crate::reference::Reference;
 use crate::remote::Remote;
-use git2::Oid;
+use gix_hash::ObjectId;
 use url::Url;
 
 /// Submodules inside each other, as Flux has it; it ends a repository that contains itself.
@@ -45,7 +45,7 @@ struct Level {
 struct Link {
     path: String,
     url: String,
-    commit: Oid,
+    commit: ObjectId,
 }
 
 impl Git {

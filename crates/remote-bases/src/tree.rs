@@ -1,7 +1,7 @@
 //! The tree of a commit as a file system, its submodules at their places, read object by object.
 
 use parking_lot::Mutex;
-use weir_git::{Checkout, Oid, Reader, Submodule, TreeKind};
+use weir_git::{Checkout, ObjectId, Reader, Submodule, TreeKind};
 use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath};
 
 /// Links on the way to one file; Linux follows as many.
@@ -27,8 +27,8 @@ struct Part {
 #[derive(Clone, Copy)]
 enum Entry {
     Directory,
-    File(Oid),
-    Link(Oid),
+    File(ObjectId),
+    Link(ObjectId),
 }
 
 impl CommitTree {
@@ -66,7 +66,7 @@ impl CommitTree {
     }
 
     /// The bytes of a blob of the repository that holds `path`.
-    fn blob(&self, path: &RelPath, id: Oid, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn blob(&self, path: &RelPath, id: ObjectId, limit: u64) -> Result<Vec<u8>, FsError> {
         let (part, _) = self.part(path).ok_or_else(|| FsError::NotFound { path: path.clone() })?;
         let reader = part.reader.lock();
         if reader.size(id).map_err(|error| broken(path, error))? > limit {
@@ -110,7 +110,7 @@ impl Part {
         Ok(Self { root, checkout: checkout.clone(), reader: Mutex::new(checkout.reader()?) })
     }
 
-    fn tree(&self) -> Oid {
+    fn tree(&self) -> ObjectId {
         self.checkout.commit().tree
     }
 }

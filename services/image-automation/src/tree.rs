@@ -4,7 +4,7 @@ mod path;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weir_git::{Checkout, GitFile, Oid, TreeKind};
+use weir_git::{Checkout, GitFile, ObjectId, TreeKind};
 use weir_setters::{MAX_FILE_SIZE, Setters, Update, edit, is_candidate};
 
 use self::path::{confined, relative, target_of};
@@ -37,7 +37,7 @@ pub(crate) enum TreeError {
 /// Edits the files below `path` in the tree of a commit. Blocks: call it off the reactor.
 pub(crate) fn apply(
     checkout: &Checkout,
-    commit: Oid,
+    commit: ObjectId,
     path: &str,
     setters: &Setters,
 ) -> Result<Edits, TreeError> {
@@ -72,8 +72,8 @@ pub(crate) fn apply(
 fn candidates(
     all: &[GitFile],
     base: &str,
-    read: impl Fn(Oid) -> Result<Vec<u8>, weir_git::Error>,
-) -> Result<BTreeMap<String, Oid>, TreeError> {
+    read: impl Fn(ObjectId) -> Result<Vec<u8>, weir_git::Error>,
+) -> Result<BTreeMap<String, ObjectId>, TreeError> {
     let by_path: BTreeMap<&str, &GitFile> = all.iter().map(|file| (file.path.as_str(), file)).collect();
     let is_below = |path: &str| base.is_empty() || path == base || path.starts_with(&format!("{base}/"));
     let below: Vec<&GitFile> = all.iter().filter(|file| is_below(&file.path)).collect();

@@ -4,7 +4,7 @@ use super::error::ConversationError;
 use super::lines::{Lines, Packet, trimmed};
 use crate::error::Error;
 use crate::reference::RemoteRef;
-use git2::Oid;
+use gix_hash::{Kind, ObjectId};
 use std::io::Read;
 
 /// References that a remote may list. The largest public repositories have some 500 000, pull requests included.
@@ -14,12 +14,14 @@ const MAX_LIST_BYTES: usize = 256 << 20;
 /// How the capability begins that names the format of ids; servers that do not say it use SHA-1.
 const OBJECT_FORMAT: &str = "object-format=";
 const SHA1: &str = "sha1";
+const SHA256: &str = "sha256";
 
 /// The list of a server.
 #[derive(Debug, Default)]
 pub struct Advertisement {
     pub(crate) refs: Vec<RemoteRef>,
     capabilities: Vec<String>,
+    format: Kind,
 }
 
 impl Advertisement {
@@ -59,6 +61,16 @@ impl Advertisement {
         self.capabilities.iter().any(|offered| offered == capability)
     }
 
+    /// What names the objects (DEV 17).
+    pub(crate) fn format(&self) -> Kind {
+        self.format
+    }
+
+    /// The format in the words of the server, which it wants to hear again; nothing when it named none.
+    pub(super) fn named_format(&self) -> Option<&str> {
+        self.capabilities.iter().map(String::as_str).find(|capability| capability.starts_with(OBJECT_FORMAT))
+    }
+
     /// Whether objects can be had that no reference points at.
     pub(crate) fn gives_any_object(&self) -> bool {
         self.offers("allow-any-sha1-in-want") || self.offers("allow-reachable-sha1-in-want")
@@ -74,18 +86,19 @@ impl Advertisement {
         let head = halves.next().unwrap_or_default();
         if let Some(capabilities) = halves.next() {
             self.capabilities = String::from_utf8_lossy(capabilities).split(' ').map(str::to_owned).collect();
-        }
-        let format = self.capabilities.iter().find_map(|capability| capability.strip_prefix(OBJECT_FORMAT));
-        if format.is_some_and(|format| format != SHA1) {
-            return Err(Error::ObjectFormat);
+            self.format = match self.named_format().and_then(|format| format.strip_prefix(OBJECT_FORMAT)) {
+                None | Some(SHA1) => Kind::Sha1,
+                Some(SHA256) => Kind::Sha256,
+                Some(_) => return Err(ConversationError::unexpected(capabilities)),
+            };
         }
         let invalid = || ConversationError::reference(head);
         let space = head.iter().position(|byte| *byte == b' ').ok_or_else(invalid)?;
         let (id, name) = head.split_at(space);
-        let id = object_id(id).ok_or_else(invalid)?;
+        let id = object_id(id).filter(|id| id.kind() == self.format).ok_or_else(invalid)?;
         // An empty repository has its capabilities to tell; and nobody can ask for a name that is no text.
         if let Ok(name) = std::str::from_utf8(name.get(1..).unwrap_or_default())
-            && !id.is_zero()
+            && !id.is_null()
         {
             self.refs.push(RemoteRef { name: name.to_owned(), id });
         }
@@ -93,10 +106,9 @@ impl Advertisement {
     }
 }
 
-/// An id in full.
-pub(super) fn object_id(text: &[u8]) -> Option<Oid> {
-    let text = std::str::from_utf8(text).ok().filter(|text| text.len() == 40)?;
-    Oid::from_str(text).ok()
+/// An id in full; its length says in which format.
+pub(super) fn object_id(text: &[u8]) -> Option<ObjectId> {
+    ObjectId::from_hex(text).ok()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::advertisement::object_id;
 use super::error::ConversationError;
 use super::lines::{Lines, PACK, Packet, trimmed};
 use crate::error::Error;
-use git2::Oid;
+use gix_hash::ObjectId;
 use std::io::Read;
 
 /// Commits at which history is cut: one for each that was fetched, unless the server's own history is cut.
@@ -20,9 +20,9 @@ const FAILURE: u8 = 3;
 #[derive(Debug, Default)]
 pub struct Answer {
     /// Commits that come without their parents.
-    pub(crate) shallow: Vec<Oid>,
+    pub(crate) shallow: Vec<ObjectId>,
     /// Commits that were without their parents, which come now.
-    pub(crate) unshallow: Vec<Oid>,
+    pub(crate) unshallow: Vec<ObjectId>,
 }
 
 impl Answer {

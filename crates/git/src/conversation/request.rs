@@ -2,7 +2,7 @@
 
 use super::advertisement::Advertisement;
 use super::lines::put;
-use git2::Oid;
+use gix_hash::ObjectId;
 use std::fmt::Write as _;
 
 /// What is used of what a server can; of several that do the same, the best.
@@ -38,11 +38,11 @@ impl Reach {
 #[derive(Debug)]
 pub(crate) struct Request {
     /// The objects.
-    pub(crate) wants: Vec<Oid>,
+    pub(crate) wants: Vec<ObjectId>,
     /// Commits that are there, with all that belongs to them.
-    pub(crate) haves: Vec<Oid>,
+    pub(crate) haves: Vec<ObjectId>,
     /// Commits whose parents are not there.
-    pub(crate) roots: Vec<Oid>,
+    pub(crate) roots: Vec<ObjectId>,
     pub(crate) reach: Reach,
     /// Whether blobs are left out.
     pub(crate) is_partial: bool,
@@ -81,6 +81,9 @@ impl Request {
         }
         if self.is_partial {
             text.push_str(" filter");
+        }
+        if let Some(format) = offered.named_format() {
+            let _ = write!(text, " {format}");
         }
         text
     }

@@ -1,8 +1,8 @@
 use super::*;
 use rstest::rstest;
 
-fn id(digit: char) -> Oid {
-    Oid::from_str(&digit.to_string().repeat(40)).unwrap()
+fn id(digit: char) -> ObjectId {
+    digit.to_string().repeat(40).parse().unwrap()
 }
 
 /// A remote with two branches, a light tag, an annotated tag (object 4, commit 1), a pull request and versions.

@@ -28,8 +28,13 @@ fn upstream(url: &str) -> String {
 
 /// A server behind a proxy, with a repository that is kept.
 async fn spoiled() -> (GitServer, FaultProxy, Folder, Remote) {
+    spoiled_as("sha1").await
+}
+
+async fn spoiled_as(format: &str) -> (GitServer, FaultProxy, Folder, Remote) {
     let server = GitServer::start().await.unwrap();
-    server.repo("app").unwrap().commit("main", "m", &[("noise", &noise()), ("a.yaml", "a")]).unwrap();
+    let repository = server.repo_as("app", format).unwrap();
+    repository.commit("main", "m", &[("noise", &noise()), ("a.yaml", "a")]).unwrap();
     let proxy = FaultProxy::http(&upstream(&server.url("app"))).await.unwrap();
     let folder = Folder::new("faults").unwrap();
     let mut remote = remote(&proxy.url(&server.url("app")));
@@ -42,8 +47,11 @@ async fn spoiled() -> (GitServer, FaultProxy, Folder, Remote) {
 #[case::whole(None)]
 #[case::in_parts(Some(Part::new(|_, _| true)))]
 #[tokio::test]
-async fn a_download_that_is_cut_at_every_tenth(#[case] part: Option<Part>) {
-    let (_server, proxy, _folder, mut remote) = spoiled().await;
+async fn a_download_that_is_cut_at_every_tenth(
+    #[case] part: Option<Part>,
+    #[values("sha1", "sha256")] format: &str,
+) {
+    let (_server, proxy, _folder, mut remote) = spoiled_as(format).await;
     remote.part = part;
     // Six of eight bits of noise are noise.
     let bytes = NOISE_BYTES * 3 / 4;
@@ -57,9 +65,10 @@ async fn a_download_that_is_cut_at_every_tenth(#[case] part: Option<Part>) {
     assert_eq!(files(&checkout)[1].1, noise());
 }
 
+#[rstest]
 #[tokio::test]
-async fn a_download_that_is_spoiled_at_every_tenth() {
-    let (_server, proxy, folder, mut remote) = spoiled().await;
+async fn a_download_that_is_spoiled_at_every_tenth(#[values("sha1", "sha256")] format: &str) {
+    let (_server, proxy, folder, mut remote) = spoiled_as(format).await;
     let mut refused = 0;
     for tenth in 0..10 {
         // A repository for each, so that what one has is no help for the next.
@@ -215,19 +224,6 @@ async fn servers_that_insist_on_multi_ack() {
     for capability in ["multi_ack_detailed", "side-band-64k", "ofs-delta"] {
         assert!(want.split(' ').any(|word| word == capability), "{asked}");
     }
-}
-
-/// DEV 17 is not there yet (docs/gaps.md): nothing of such a repository is misread.
-#[tokio::test]
-async fn repositories_with_sha256_are_refused_in_words() {
-    let server = GitServer::start().await.unwrap();
-    let repository = server.repo("app").unwrap();
-    std::fs::remove_dir_all(repository.path()).unwrap();
-    std::fs::create_dir_all(repository.path()).unwrap();
-    repository.git(&["init", "-q", "--bare", "--object-format=sha256", "-b", "main", "."]).unwrap();
-    repository.commit("main", "m", &[("a", "a")]).unwrap();
-    let error = failure(&remote(&server.url("app")), &branch("main")).await;
-    assert!(matches!(error, Error::ObjectFormat), "{error}");
 }
 
 #[tokio::test]

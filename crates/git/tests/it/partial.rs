@@ -31,7 +31,11 @@ fn is_missing(checkout: &Checkout, path: &str) -> bool {
 
 /// A repository with noise beside the folder `deploy`, of which that folder is fetched.
 async fn start() -> Kept {
-    let mut kept = Kept::start().await;
+    start_as("sha1").await
+}
+
+async fn start_as(format: &str) -> Kept {
+    let mut kept = Kept::start_as(format).await;
     kept.noise();
     let files = [("deploy/app.yaml", "app: 1\n"), ("other/b.yaml", "b: 1\n"), (".gitmodules", "# none\n")];
     kept.repository.commit("main", "files", &files).unwrap();
@@ -39,9 +43,10 @@ async fn start() -> Kept {
     kept
 }
 
+#[rstest]
 #[tokio::test]
-async fn only_what_is_wanted_is_moved() {
-    let kept = start().await;
+async fn only_what_is_wanted_is_moved(#[values("sha1", "sha256")] format: &str) {
+    let kept = start_as(format).await;
     kept.server.forget_requests();
     let checkout = kept.fetch(&branch("main")).await;
     assert_eq!(read(&checkout, "deploy/app.yaml").unwrap(), "app: 1\n");
@@ -89,9 +94,10 @@ async fn another_part_and_the_whole() {
     assert!(!is_missing(&checkout, "noise"));
 }
 
+#[rstest]
 #[tokio::test]
-async fn tags_ranges_and_commits() {
-    let kept = start().await;
+async fn tags_ranges_and_commits(#[values("sha1", "sha256")] format: &str) {
+    let kept = start_as(format).await;
     let old = kept.repository.head("main").unwrap();
     kept.repository.annotated_tag("v1.0.0", &old, "tag").unwrap();
     let new = kept.repository.commit("main", "next", &[("deploy/app.yaml", "app: 2\n")]).unwrap();

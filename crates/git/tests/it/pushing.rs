@@ -1,7 +1,7 @@
 //! Commits and pushes: nothing of anyone is lost.
 
-use crate::{git, remote};
-use weir_git::{Checkout, CommitRequest, Error, Lease, Oid, PushRequest, Remote, Signature};
+use crate::{branch, fetched, git, remote};
+use weir_git::{Checkout, CommitRequest, Error, Lease, ObjectId, PushRequest, Remote, Signature};
 use weir_testkit::{GitRepo, GitServer};
 
 async fn cloned() -> (GitServer, GitRepo, Remote, Checkout) {
@@ -23,16 +23,18 @@ fn bot() -> Signature {
     Signature { name: "bot".into(), email: "bot@example.com".into(), time: 1_700_000_000, offset_minutes: 0 }
 }
 
-fn edited(checkout: &Checkout, edits: &[(&str, &str)]) -> Oid {
+fn edited(checkout: &Checkout, edits: &[(&str, &str)]) -> ObjectId {
+    checkout.commit_edits(request(checkout, edits)).unwrap()
+}
+
+fn request(checkout: &Checkout, edits: &[(&str, &str)]) -> CommitRequest<'static> {
     let edits = edits.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
     let parent = checkout.commit().id;
     let message = "bump a".to_owned();
-    checkout
-        .commit_edits(CommitRequest { parent, edits, message, author: bot(), committer: bot(), sign: None })
-        .unwrap()
+    CommitRequest { parent, edits, message, author: bot(), committer: bot(), sign: None }
 }
 
-fn to_main(commit: Oid, lease: Lease) -> PushRequest {
+fn to_main(commit: ObjectId, lease: Lease) -> PushRequest {
     PushRequest { commit, refname: "refs/heads/main".into(), lease, options: Vec::new() }
 }
 
@@ -142,4 +144,14 @@ async fn paths_that_lead_out_of_the_tree() {
         };
         assert!(matches!(checkout.commit_edits(request), Err(Error::Path { .. })), "{path}");
     }
+}
+
+/// What can be read of a repository whose objects have names of SHA-256 cannot be added to (docs/adr/0009).
+#[tokio::test]
+async fn nothing_is_written_where_sha256_names_the_objects() {
+    let server = GitServer::start().await.unwrap();
+    server.repo_as("app", "sha256").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    let checkout = fetched(&remote(&server.url("app")), &branch("main")).await;
+    let error = checkout.commit_edits(request(&checkout, &[("a.yaml", "b")])).unwrap_err();
+    assert!(matches!(error, Error::ObjectFormat), "{error}");
 }

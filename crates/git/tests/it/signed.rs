@@ -1,6 +1,7 @@
 //! Signatures as raw material: what Git itself signed, byte for byte.
 
 use crate::{branch, fetched, remote};
+use rstest::rstest;
 use std::path::Path;
 use std::process::Command;
 use weir_git::Reference;
@@ -47,10 +48,11 @@ fn assert_signed(folder: &Folder, payload: &[u8], signature: Option<&[u8]>) {
     assert!(checked.status.success(), "{checked:?}");
 }
 
+#[rstest]
 #[tokio::test(flavor = "multi_thread")]
-async fn commit_and_tag_come_with_what_was_signed() {
+async fn commit_and_tag_come_with_what_was_signed(#[values("sha1", "sha256")] format: &str) {
     let server = GitServer::start().await.unwrap();
-    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    server.repo_as("app", format).unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
     let (folder, url) = (Folder::new("signed").unwrap(), server.url("app"));
     let work = tokio::task::block_in_place(|| {
         let work = signer(&folder, &url);

@@ -1,6 +1,8 @@
-//! Repositories that are kept: only what is new is moved, and what is broken is fetched anew.
+//! Repositories that are kept: only what is new is moved, and what is broken is fetched anew; whatever names the objects
+//! (DEV 17, docs/adr/0009).
 
 use crate::{branch, files, git, remote};
+use rstest::rstest;
 use std::path::{Path, PathBuf};
 use weir_git::{Checkout, Fetched, Reference, Remote, Stores};
 use weir_testkit::{Folder, GitRepo, GitServer};
@@ -18,8 +20,13 @@ pub(crate) struct Kept {
 
 impl Kept {
     pub(crate) async fn start() -> Kept {
+        Kept::start_as("sha1").await
+    }
+
+    /// A repository whose objects have names of a format.
+    pub(crate) async fn start_as(format: &str) -> Kept {
         let server = GitServer::start().await.unwrap();
-        let repository = server.repo("app").unwrap();
+        let repository = server.repo_as("app", format).unwrap();
         let folder = Folder::new("store").unwrap();
         let mut remote = remote(&server.url("app"));
         remote.store = Stores::new(folder.path().to_owned()).of(OWNER);
@@ -71,9 +78,10 @@ fn content(checkout: &Checkout, path: &str) -> String {
     files(checkout).into_iter().find(|(found, _)| found == path).unwrap().1
 }
 
+#[rstest]
 #[tokio::test]
-async fn the_next_fetch_moves_only_what_is_new() {
-    let kept = Kept::start().await;
+async fn the_next_fetch_moves_only_what_is_new(#[values("sha1", "sha256")] format: &str) {
+    let kept = Kept::start_as(format).await;
     kept.noise();
     drop(kept.fetch(&branch("main")).await);
     for number in 1..4 {
@@ -81,7 +89,7 @@ async fn the_next_fetch_moves_only_what_is_new() {
             kept.repository.commit("main", "one file", &[("a.yaml", &format!("a: {number}\n"))]).unwrap();
         kept.server.forget_requests();
         let checkout = kept.fetch(&branch("main")).await;
-        assert_eq!(checkout.revision(), format!("main@sha1:{id}"));
+        assert_eq!(checkout.revision(), format!("main@{format}:{id}"));
         assert_eq!(content(&checkout, "a.yaml"), format!("a: {number}\n"));
         assert_eq!(content(&checkout, "noise").len(), NOISE_BYTES);
         assert_eq!((kept.server.requests().len(), kept.posts()), (2, 1), "a look and one request");
@@ -91,21 +99,23 @@ async fn the_next_fetch_moves_only_what_is_new() {
     assert!(packs[1].0 < 2000, "{packs:?}");
 }
 
+#[rstest]
 #[tokio::test]
-async fn a_restart_fetches_nothing_that_is_there() {
-    let kept = Kept::start().await;
+async fn a_restart_fetches_nothing_that_is_there(#[values("sha1", "sha256")] format: &str) {
+    let kept = Kept::start_as(format).await;
     let id = kept.noise();
     drop(kept.fetch(&branch("main")).await);
     kept.server.forget_requests();
     let checkout = kept.fetch(&branch("main")).await;
-    assert_eq!(checkout.revision(), format!("main@sha1:{id}"));
+    assert_eq!(checkout.revision(), format!("main@{format}:{id}"));
     assert_eq!(content(&checkout, "a.yaml"), "a: 0\n");
     assert_eq!((kept.server.requests().len(), kept.posts()), (1, 0));
 }
 
+#[rstest]
 #[tokio::test]
-async fn history_that_was_rewritten_and_other_references() {
-    let kept = Kept::start().await;
+async fn history_that_was_rewritten_and_other_references(#[values("sha1", "sha256")] format: &str) {
+    let kept = Kept::start_as(format).await;
     let base = kept.noise();
     kept.repository.commit("main", "will go", &[("a.yaml", "gone")]).unwrap();
     drop(kept.fetch(&branch("main")).await);
@@ -116,13 +126,14 @@ async fn history_that_was_rewritten_and_other_references() {
     assert_eq!((checkout.commit().id.to_string(), content(&checkout, "a.yaml")), (new, "new".to_owned()));
     drop(checkout);
     let tag = kept.fetch(&Reference::Semver("1.x".into())).await;
-    assert_eq!(tag.revision(), format!("v1.0.0@sha1:{base}"));
+    assert_eq!(tag.revision(), format!("v1.0.0@{format}:{base}"));
     assert_eq!(content(&tag, "a.yaml"), "a: 0\n");
 }
 
+#[rstest]
 #[tokio::test]
-async fn a_commit_behind_a_shallow_tip() {
-    let kept = Kept::start().await;
+async fn a_commit_behind_a_shallow_tip(#[values("sha1", "sha256")] format: &str) {
+    let kept = Kept::start_as(format).await;
     let old = kept.noise();
     kept.repository.commit("main", "two", &[("a.yaml", "2")]).unwrap();
     let side = kept.repository.commit("side", "side", &[("b.yaml", "side")]).unwrap();
@@ -142,9 +153,10 @@ async fn a_commit_behind_a_shallow_tip() {
     drop(kept.fetch(&pin(&old, None)).await);
 }
 
+#[rstest]
 #[tokio::test]
-async fn what_is_broken_is_fetched_anew() {
-    let kept = Kept::start().await;
+async fn what_is_broken_is_fetched_anew(#[values("sha1", "sha256")] format: &str) {
+    let kept = Kept::start_as(format).await;
     kept.noise();
     drop(kept.fetch(&branch("main")).await);
     let (bytes, path) = kept.packs().remove(0);
@@ -162,17 +174,23 @@ async fn what_is_broken_is_fetched_anew() {
     assert_eq!(content(&kept.fetch(&branch("main")).await, "a.yaml"), "a: 1\n");
 }
 
+#[rstest]
 #[tokio::test]
-async fn leftovers_go_and_a_repository_with_too_many_packs_is_fetched_anew() {
-    let kept = Kept::start().await;
+async fn leftovers_go_and_a_repository_with_too_many_packs_is_fetched_anew(
+    #[values("sha1", "sha256")] format: &str,
+) {
+    let kept = Kept::start_as(format).await;
     kept.noise();
     drop(kept.fetch(&branch("main")).await);
     let pack = kept.packs().remove(0).1;
-    let partial = pack.with_file_name("pack_git2_abc123");
-    std::fs::write(&partial, "half").unwrap();
+    let names = ["pack_git2_abc123", ".tmpabc123", "weir-pack-abc123"];
+    let partial = names.map(|name| pack.with_file_name(name));
+    for path in &partial {
+        std::fs::write(path, "half").unwrap();
+    }
     kept.repository.commit("main", "next", &[("a.yaml", "a: 1\n")]).unwrap();
     drop(kept.fetch(&branch("main")).await);
-    assert!(!partial.exists());
+    assert!(partial.iter().all(|path| !path.exists()));
     assert_eq!(kept.packs().len(), 2);
     for number in 0..100 {
         std::fs::write(pack.with_file_name(format!("pack-{number}.pack")), "").unwrap();
@@ -214,5 +232,21 @@ async fn what_nobody_needs_is_removed() {
     assert!(!store.remove().unwrap());
     for name in ["", "..", "a/b", "a.b"] {
         assert!(stores.of(name).is_none(), "{name}");
+    }
+}
+
+/// A URL may come to serve another repository, whose objects have other names.
+#[tokio::test]
+async fn the_format_changes() {
+    let kept = Kept::start().await;
+    kept.noise();
+    drop(kept.fetch(&branch("main")).await);
+    for format in ["sha256", "sha1"] {
+        std::fs::remove_dir_all(kept.repository.path()).unwrap();
+        let repository = kept.server.repo_as("app", format).unwrap();
+        let id = repository.commit("main", "again", &[("a.yaml", format)]).unwrap();
+        let checkout = kept.fetch(&branch("main")).await;
+        assert_eq!(checkout.revision(), format!("main@{format}:{id}"));
+        assert_eq!(content(&checkout, "a.yaml"), format);
     }
 }

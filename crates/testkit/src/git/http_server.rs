@@ -86,7 +86,15 @@ impl GitServer {
     /// # Errors
     /// When `git` is missing or the folder cannot be written.
     pub fn repo(&self, name: &str) -> Result<GitRepo, Error> {
-        GitRepo::create(&self.shared.root.join(format!("{name}.git")))
+        self.repo_as(name, "sha1")
+    }
+
+    /// Makes a repository whose objects have names of a format, for example `sha256`.
+    ///
+    /// # Errors
+    /// As [`GitServer::repo`].
+    pub fn repo_as(&self, name: &str, format: &str) -> Result<GitRepo, Error> {
+        GitRepo::create_as(&self.shared.root.join(format!("{name}.git")), format)
     }
 
     /// The URL of a repository.

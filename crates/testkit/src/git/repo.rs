@@ -32,9 +32,17 @@ impl GitRepo {
     /// # Errors
     /// When `git` is missing or the folder cannot be written.
     pub fn create(path: &Path) -> Result<Self, Error> {
+        Self::create_as(path, "sha1")
+    }
+
+    /// The same with another format of ids: `sha256`.
+    ///
+    /// # Errors
+    /// As [`GitRepo::create`].
+    pub fn create_as(path: &Path, format: &str) -> Result<Self, Error> {
         std::fs::create_dir_all(path).map_err(Error::file(path))?;
         let repo = Self { path: path.to_owned() };
-        repo.git(&["init", "-q", "--bare", "-b", "main", "."])?;
+        repo.git(&["init", "-q", "--bare", "-b", "main", "--object-format", format, "."])?;
         // What hosted Git servers allow.
         for setting in ["http.receivepack", "uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"] {
             repo.git(&["config", setting, "true"])?;

@@ -4,7 +4,7 @@ mod push;
 mod wake;
 
 use jiff::Timestamp;
-use weir_git::{Checkout, CommitRequest, Error, Fetched, Lease, Oid, Signature};
+use weir_git::{Checkout, CommitRequest, Error, Fetched, Lease, ObjectId, Signature};
 use weir_template::{Message, MessageData};
 
 use self::push::Target;
@@ -163,11 +163,11 @@ fn render(work: &Work, template: &Message, edits: &Edits) -> Result<String, Fail
 async fn commit(
     work: &Work,
     checkout: &Checkout,
-    parent: Oid,
+    parent: ObjectId,
     edits: Edits,
     message: &str,
     now: Timestamp,
-) -> Result<Oid, Failure> {
+) -> Result<ObjectId, Failure> {
     let author = Signature {
         name: printable(&work.commit.name),
         email: printable(&work.commit.email),

@@ -3,15 +3,15 @@
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io::{self, Cursor};
-use weir_artifact::archive::{Content, OpenFile};
+use weir_artifact::archive::OpenFile;
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind};
-use weir_git::{Checkout, Error, Oid, Reader};
+use weir_git::{Checkout, Error, ObjectId, Reader};
 
 /// A commit's tree. Objects are known by path from the moment their directory was listed.
 pub(super) struct CommitTree {
     reader: Reader,
-    root: Oid,
-    objects: Mutex<HashMap<RelPath, Oid>>,
+    root: ObjectId,
+    objects: Mutex<HashMap<RelPath, ObjectId>>,
 }
 
 impl CommitTree {
@@ -19,7 +19,7 @@ impl CommitTree {
         Ok(CommitTree { reader: checkout.reader()?, root: checkout.commit().tree, objects: Mutex::default() })
     }
 
-    fn object(&self, path: &RelPath) -> io::Result<Oid> {
+    fn object(&self, path: &RelPath) -> io::Result<ObjectId> {
         self.objects.lock().get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
@@ -50,9 +50,11 @@ impl Tree for CommitTree {
         Ok(OpenFile { size: content.as_ref().len() as u64, reader: Box::new(Cursor::new(content)) })
     }
 
-    fn content(&self, path: &RelPath) -> io::Result<Content> {
-        let id = self.object(path)?;
-        let size = self.reader.size(id).map_err(io::Error::other)?;
-        Ok(Content { size, id: Some(id.as_bytes().to_vec()) })
+    fn size(&self, path: &RelPath) -> io::Result<u64> {
+        self.reader.size(self.object(path)?).map_err(io::Error::other)
+    }
+
+    fn id(&self, path: &RelPath) -> io::Result<Option<Vec<u8>>> {
+        Ok(Some(self.object(path)?.as_bytes().to_vec()))
     }
 }

@@ -1,7 +1,7 @@
 //! The tree that becomes the artifact: the commit, its submodules and what is included, as one.
 
 use std::io;
-use weir_artifact::archive::{Content, OpenFile};
+use weir_artifact::archive::OpenFile;
 use weir_artifact::{RelPath, RelPathError, Tree, TreeEntry, TreeKind};
 
 /// A tree with others put into it, of which later ones lie above earlier ones.
@@ -60,6 +60,13 @@ impl WholeTree {
     fn cover(&self, path: &RelPath) -> Option<(usize, &Graft)> {
         self.grafts.iter().enumerate().rev().find(|(_, graft)| path.is_below(&graft.at))
     }
+
+    /// The tree that a file is from, and where it is there.
+    fn place(&self, path: &RelPath) -> io::Result<(&dyn Tree, RelPath)> {
+        let Some((_, graft)) = self.cover(path) else { return Ok((&*self.base, path.clone())) };
+        let inner = graft.inner(path).map_err(io::Error::other)?;
+        Ok((&*graft.tree, inner.ok_or(io::ErrorKind::IsADirectory)?))
+    }
 }
 
 impl Graft {
@@ -103,23 +110,18 @@ impl Tree for WholeTree {
     }
 
     fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
-        match self.cover(path) {
-            Some((_, graft)) => {
-                let inner = graft.inner(path).map_err(io::Error::other)?;
-                graft.tree.open(&inner.ok_or(io::ErrorKind::IsADirectory)?)
-            }
-            None => self.base.open(path),
-        }
+        let (tree, path) = self.place(path)?;
+        tree.open(&path)
     }
 
-    fn content(&self, path: &RelPath) -> io::Result<Content> {
-        match self.cover(path) {
-            Some((_, graft)) => {
-                let inner = graft.inner(path).map_err(io::Error::other)?;
-                graft.tree.content(&inner.ok_or(io::ErrorKind::IsADirectory)?)
-            }
-            None => self.base.content(path),
-        }
+    fn size(&self, path: &RelPath) -> io::Result<u64> {
+        let (tree, path) = self.place(path)?;
+        tree.size(&path)
+    }
+
+    fn id(&self, path: &RelPath) -> io::Result<Option<Vec<u8>>> {
+        let (tree, path) = self.place(path)?;
+        tree.id(&path)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What of a tree becomes the artifact: all but what the ignore rules leave out.
 
 use std::io::{self, Write};
-use weir_artifact::archive::{Content, OpenFile, Parts, Previous};
+use weir_artifact::archive::{OpenFile, Parts, Previous};
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind, archive, ignore_rules};
 use weir_ignore::Matcher;
 
@@ -66,8 +66,12 @@ impl<T: Tree> Tree for SparseTree<T> {
         self.inner.open(path)
     }
 
-    fn content(&self, path: &RelPath) -> io::Result<Content> {
-        self.inner.content(path)
+    fn size(&self, path: &RelPath) -> io::Result<u64> {
+        self.inner.size(path)
+    }
+
+    fn id(&self, path: &RelPath) -> io::Result<Option<Vec<u8>>> {
+        self.inner.id(path)
     }
 }
 

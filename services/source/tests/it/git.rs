@@ -4,6 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rstest::rstest;
 use serde_json::json;
 use weir_testkit::{Folder, GitServer, SshGitServer, eventually, touch_requested_at, wait_gone};
 
@@ -11,14 +12,16 @@ use crate::world::{DEADLINE, World, files, paths};
 
 const GIT: &str = "GitRepository";
 
+/// SRC-TYP-6, DEV 17: also where SHA-256 names the objects.
+#[rstest]
 #[tokio::test]
-async fn a_commit_becomes_an_artifact_and_the_next_one_replaces_it() {
+async fn a_commit_becomes_an_artifact_and_the_next_one_replaces_it(#[values("sha1", "sha256")] format: &str) {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());
-    let repository = server.repo("app").unwrap();
+    let repository = server.repo_as("app", format).unwrap();
     let first = repository.commit("main", "first", &[("a.yaml", "a: 1\n"), ("pic.png", "p")]).unwrap();
     world.git("app", &server.url("app"), json!({})).await;
     let status = world.ready(GIT, "app").await;
-    assert_eq!(status["artifact"]["revision"], format!("main@sha1:{first}"));
+    assert_eq!(status["artifact"]["revision"], format!("main@{format}:{first}"));
     assert_eq!(paths(&status).await, ["a.yaml"]);
     let second = repository.commit("main", "second", &[("b/c.yaml", "c: 1\n")]).unwrap();
     touch_requested_at(&world.api(GIT).await, "app").await.unwrap();

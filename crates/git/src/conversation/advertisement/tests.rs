@@ -11,7 +11,10 @@ fn read(list: &str) -> Result<Advertisement, Error> {
     for line in list.split('|') {
         match line {
             "" => text.extend(b"0000"),
-            line => put(&mut text, &format!("{}\n", line.replace("ID", ID).replace("NO", NO_ID))),
+            line => {
+                let line = line.replace("LONG_NO", &"0".repeat(64)).replace("LONG", &"1".repeat(64));
+                put(&mut text, &format!("{}\n", line.replace("ID", ID).replace("NO", NO_ID)));
+            }
         }
     }
     Advertisement::read(text.as_slice())
@@ -25,6 +28,15 @@ fn references_and_capabilities() {
     let names: Vec<_> = list.refs.iter().map(|reference| reference.name.as_str()).collect();
     assert_eq!(names, ["HEAD", "refs/tags/v1", "refs/tags/v1^{}"]);
     assert!(list.offers("shallow") && list.gives_parts() && !list.offers("shal"));
+}
+
+/// DEV 17.
+#[test]
+fn ids_of_sha256() {
+    let list = read("LONG HEAD\0shallow object-format=sha256|").unwrap();
+    assert_eq!(list.format(), Kind::Sha256);
+    assert_eq!(list.refs[0].id.kind(), Kind::Sha256);
+    assert_eq!(list.named_format(), Some("object-format=sha256"));
 }
 
 #[rstest]
@@ -42,8 +54,10 @@ fn parts(#[case] list: &str, #[case] expected: bool) {
 #[case::no_id("master|", "no reference: 'master'")]
 #[case::half_an_id("1234 HEAD|", "no reference: '1234 HEAD'")]
 #[case::a_refusal("ERR no such repository|", "remote error: no such repository")]
-#[case::sha256("IDID HEAD\0object-format=sha256|", "SHA-256")]
-#[case::sha256_and_empty("NO capabilities^{}\0object-format=sha256|", "SHA-256")]
+#[case::an_id_of_another_format("ID HEAD\0object-format=sha256|", "no reference: '1111")]
+#[case::a_long_id("LONG HEAD\0object-format=sha1|", "no reference: '1111")]
+#[case::sha256_and_empty("LONG_NO capabilities^{}\0object-format=sha256|", "git repository is empty")]
+#[case::an_unknown_format("ID HEAD\0object-format=md5|", "something unexpected: 'object-format=md5'")]
 fn refused(#[case] list: &str, #[case] expected: &str) {
     let error = read(list).unwrap_err().to_string();
     assert!(error.contains(expected), "{error}");

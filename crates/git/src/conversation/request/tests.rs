@@ -2,8 +2,8 @@ use super::*;
 use crate::conversation::lines::put;
 use rstest::rstest;
 
-fn id(digit: &str) -> Oid {
-    Oid::from_str(&digit.repeat(40)).unwrap()
+fn id(digit: &str) -> ObjectId {
+    digit.repeat(40).parse().unwrap()
 }
 
 /// The request as it is sent to a server with these capabilities, ids shortened.

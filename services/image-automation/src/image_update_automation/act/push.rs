@@ -1,7 +1,7 @@
 //! Moves references of the remote, each only from where it was seen (IU-14, IU-15).
 
 use tokio_util::sync::CancellationToken;
-use weir_git::{Checkout, Error, Lease, Oid, PushRequest, Remote};
+use weir_git::{Checkout, Error, Lease, ObjectId, PushRequest, Remote};
 
 use super::super::{Automation, Failure, decide::Work};
 use crate::git_source::Refspec;
@@ -9,7 +9,7 @@ use crate::git_source::Refspec;
 /// Where a commit goes.
 pub(super) struct Target {
     /// The commit that it follows.
-    pub(super) base: Oid,
+    pub(super) base: ObjectId,
     /// What the branch must be.
     pub(super) lease: Lease,
 }
@@ -24,7 +24,7 @@ impl Automation {
         &self,
         work: &Work,
         checkout: &Checkout,
-        commit: Oid,
+        commit: ObjectId,
         target: Target,
     ) -> Result<(), Error> {
         let request = PushRequest {
@@ -41,8 +41,8 @@ impl Automation {
         &self,
         work: &Work,
         checkout: &Checkout,
-        commit: Oid,
-        base: Oid,
+        commit: ObjectId,
+        base: ObjectId,
     ) -> Result<(), Failure> {
         let Some(refspec) = &work.git.refspec else { return Ok(()) };
         let failed = |error: Error| Failure::push(&error);
@@ -69,14 +69,14 @@ impl Automation {
     }
 
     /// The commit at a reference of the remote.
-    pub(super) async fn head_of(&self, work: &Work, refname: &str) -> Result<Option<Oid>, Error> {
+    pub(super) async fn head_of(&self, work: &Work, refname: &str) -> Result<Option<ObjectId>, Error> {
         let refs = self.git.list(&work.remote).await?;
         Ok(refs.into_iter().find(|known| known.name == refname).map(|known| known.id))
     }
 }
 
 /// The commit that a refspec's source means: what was just pushed, or what was checked out.
-fn source_of(work: &Work, refspec: &Refspec, checkout: &Checkout, commit: Oid) -> Option<Oid> {
+fn source_of(work: &Work, refspec: &Refspec, checkout: &Checkout, commit: ObjectId) -> Option<ObjectId> {
     if refspec.source == "HEAD" || refspec.source == work.git.push_ref() {
         return Some(commit);
     }

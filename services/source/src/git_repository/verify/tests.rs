@@ -1,7 +1,6 @@
 use super::*;
 use crate::source::Severity;
 use rstest::rstest;
-use weir_git::Oid;
 
 fn trust(mode: Mode) -> Trust {
     Trust { mode, keys: GitKeys::default(), secret: evidence([]) }
@@ -9,7 +8,7 @@ fn trust(mode: Mode) -> Trust {
 
 fn signed(signature: Option<&str>) -> Signed {
     Signed {
-        id: Oid::from_str("1111111111111111111111111111111111111111").unwrap(),
+        id: "1111111111111111111111111111111111111111".parse().unwrap(),
         payload: b"payload".to_vec(),
         signature: signature.map(|text| text.as_bytes().to_vec()),
     }
@@ -18,7 +17,7 @@ fn signed(signature: Option<&str>) -> Signed {
 fn objects(asked: Option<&str>, tag: Option<Option<&str>>) -> Objects {
     let tag = tag.map(|signature| TagObject {
         name: "v1".into(),
-        target: Oid::from_str("1111111111111111111111111111111111111111").unwrap(),
+        target: "1111111111111111111111111111111111111111".parse().unwrap(),
         signed: signed(signature),
     });
     Objects { tag_name: asked.map(str::to_owned), tag, commit: signed(None) }

@@ -1,0 +1,200 @@
+//! The objects of a repository and how they are read. libgit2 keeps those that SHA-1 names, gitoxide those that SHA-256 names
+//! (docs/adr/0009); what is in commits, tags and trees is taken apart in one way for both.
+
+use crate::error::Error;
+use git2::{Blob, Odb, OdbLookupFlags, Repository};
+use gix_hash::ObjectId;
+use gix_object::{CommitRef, Exists, FindExt, Kind, TagRef};
+use gix_odb::Header;
+use gix_odb::store::init::Options;
+use std::collections::{HashSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Tags that point at tags before a commit is reached.
+const MAX_TAGS: usize = 64;
+
+/// Objects by their names.
+pub(crate) enum Objects {
+    /// Named by SHA-1.
+    Sha1(Repository),
+    /// Named by SHA-256.
+    Sha256(Box<gix_odb::HandleArc>),
+}
+
+impl Objects {
+    /// Those named by SHA-256 in the repository at `path`.
+    pub(crate) fn sha256(path: &Path) -> Result<Objects, Error> {
+        let (mut none, options) = (std::iter::empty(), Options::default());
+        let store = gix_odb::Store::at_opts(path.join("objects"), gix_hash::Kind::Sha256, &mut none, options);
+        let store = store.map_err(|source| Error::WorkDirectory { source })?;
+        Ok(Objects::Sha256(Box::new(Arc::new(store).to_cache_arc())))
+    }
+
+    /// What names the objects.
+    pub(crate) fn format(&self) -> gix_hash::Kind {
+        match self {
+            Objects::Sha1(_) => gix_hash::Kind::Sha1,
+            Objects::Sha256(_) => gix_hash::Kind::Sha256,
+        }
+    }
+
+    /// What an object is and its bytes; nothing when it is not there.
+    pub(crate) fn header(&self, id: ObjectId) -> Result<Option<(Kind, u64)>, Error> {
+        match self {
+            Objects::Sha1(repository) => match repository.odb()?.read_header(library_id(id)?) {
+                Ok((size, kind)) => Ok(kind_of(kind).map(|kind| (kind, size as u64))),
+                Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+            Objects::Sha256(store) => Ok(store.try_header(&id)?.map(|header| (header.kind(), header.size()))),
+        }
+    }
+
+    /// Whether objects are there.
+    pub(crate) fn presence(&self) -> Result<Presence<'_>, Error> {
+        Ok(match self {
+            Objects::Sha1(repository) => Presence::Sha1(repository.odb()?),
+            Objects::Sha256(store) => Presence::Sha256(store),
+        })
+    }
+
+    /// The bytes of a commit, tag or tree.
+    pub(crate) fn read(&self, id: ObjectId) -> Result<Vec<u8>, Error> {
+        match self {
+            Objects::Sha1(repository) => Ok(repository.odb()?.read(library_id(id)?)?.data().to_vec()),
+            Objects::Sha256(store) => {
+                let mut bytes = Vec::new();
+                store.find(&id, &mut bytes)?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn blob(&self, id: ObjectId) -> Result<BlobContent<'_>, Error> {
+        match self {
+            Objects::Sha1(repository) => Ok(BlobContent(Bytes::Lent(repository.find_blob(library_id(id)?)?))),
+            Objects::Sha256(_) => Ok(BlobContent(Bytes::Own(self.read(id)?))),
+        }
+    }
+
+    /// The tree of a commit.
+    pub(crate) fn tree_of(&self, commit: ObjectId) -> Result<ObjectId, Error> {
+        Ok(CommitRef::from_bytes(&self.read(commit)?, self.format())?.tree())
+    }
+
+    /// A commit and those before it, as far as they are there.
+    pub(crate) fn history(&self, commit: ObjectId) -> History<'_> {
+        History { objects: self, pending: VecDeque::from([commit]), seen: HashSet::from([commit]) }
+    }
+
+    /// The commit that an object is, or that a tag leads to; `name` is what the object is called in errors.
+    pub(crate) fn peel(&self, object: ObjectId, name: &str) -> Result<ObjectId, Error> {
+        let mut at = object;
+        for _ in 0..MAX_TAGS {
+            match self.header(at)? {
+                Some((Kind::Commit, _)) => return Ok(at),
+                Some((Kind::Tag, _)) => at = TagRef::from_bytes(&self.read(at)?, self.format())?.target(),
+                _ => break,
+            }
+        }
+        Err(Error::NotACommit { name: name.to_owned() })
+    }
+}
+
+/// Walks from a commit to its parents, theirs, and so on.
+pub(crate) struct History<'a> {
+    objects: &'a Objects,
+    pending: VecDeque<ObjectId>,
+    seen: HashSet<ObjectId>,
+}
+
+impl History<'_> {
+    fn enter(&mut self, commit: ObjectId) -> Result<(), Error> {
+        let bytes = self.objects.read(commit)?;
+        for parent in CommitRef::from_bytes(&bytes, self.objects.format())?.parents() {
+            if self.seen.insert(parent) {
+                self.pending.push_back(parent);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for History<'_> {
+    type Item = Result<ObjectId, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let commit = self.pending.pop_front()?;
+            match self.objects.header(commit) {
+                // Where history is cut.
+                Ok(None) => {}
+                Ok(Some(_)) => return Some(self.enter(commit).map(|()| commit)),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+/// Says of many objects whether they are there.
+pub(crate) enum Presence<'a> {
+    /// Named by SHA-1.
+    Sha1(Odb<'a>),
+    /// Named by SHA-256.
+    Sha256(&'a gix_odb::HandleArc),
+}
+
+impl Presence<'_> {
+    /// Whether an object is there. The packs were listed when the repository was opened; to list them again for each
+    /// object that is missing would take long.
+    pub(crate) fn has(&self, id: ObjectId) -> bool {
+        match self {
+            Presence::Sha1(objects) => {
+                library_id(id).is_ok_and(|id| objects.exists_ext(id, OdbLookupFlags::NO_REFRESH))
+            }
+            Presence::Sha256(store) => store.exists(&id),
+        }
+    }
+}
+
+/// The bytes of a file in the object database.
+pub struct BlobContent<'a>(Bytes<'a>);
+
+enum Bytes<'a> {
+    Lent(Blob<'a>),
+    Own(Vec<u8>),
+}
+
+impl AsRef<[u8]> for BlobContent<'_> {
+    fn as_ref(&self) -> &[u8] {
+        match &self.0 {
+            Bytes::Lent(blob) => blob.content(),
+            Bytes::Own(bytes) => bytes,
+        }
+    }
+}
+
+/// An id as libgit2 has it.
+pub(crate) fn library_id(id: ObjectId) -> Result<git2::Oid, Error> {
+    match id {
+        ObjectId::Sha1(bytes) => Ok(git2::Oid::from_bytes(&bytes)?),
+        _ => Err(Error::ObjectFormat),
+    }
+}
+
+/// An id that libgit2 made.
+pub(crate) fn id_of(id: git2::Oid) -> Result<ObjectId, Error> {
+    ObjectId::try_from(id.as_bytes()).map_err(|_| Error::ObjectFormat)
+}
+
+fn kind_of(kind: git2::ObjectType) -> Option<Kind> {
+    match kind {
+        git2::ObjectType::Commit => Some(Kind::Commit),
+        git2::ObjectType::Tree => Some(Kind::Tree),
+        git2::ObjectType::Blob => Some(Kind::Blob),
+        git2::ObjectType::Tag => Some(Kind::Tag),
+        git2::ObjectType::Any => None,
+    }
+}

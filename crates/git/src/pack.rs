@@ -1,0 +1,132 @@
+//! Packs on their way into a repository: nothing of one can be read before all of it is there and has been checked.
+
+use crate::conversation::Answer;
+use crate::error::Error;
+use crate::objects::Objects;
+use crate::operation::Operation;
+use crate::store::Directory;
+use git2::Repository;
+use gix_hash::Kind;
+use gix_odb::HandleArc;
+use gix_pack::Bundle;
+use gix_pack::bundle::write::Options;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::AtomicBool;
+use tempfile::NamedTempFile;
+
+/// Prefix of files of packs that are being received.
+pub(crate) const PARTIAL: &str = "weir-pack-";
+/// Objects of one download: twice those of the Linux kernel with all its history. Some 100 bytes of each are kept in
+/// memory.
+const MAX_PACK_OBJECTS: usize = 20_000_000;
+/// Bytes of one object on its way: four times what may be read of a tree. Larger ones are refused, not held in memory.
+const MAX_OBJECT_BYTES: usize = 1 << 30;
+/// Bytes at the begin of a pack, the last four of which count its objects.
+const HEAD_BYTES: usize = 12;
+
+/// Takes the bytes of a pack.
+pub(crate) type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + 'a;
+/// Receives an answer, and gives the pack in it to a sink.
+type Receive<'a> = dyn FnMut(&mut Sink<'_>) -> Result<Answer, Error> + 'a;
+
+/// Puts the pack of an answer into a repository.
+pub(crate) fn keep(
+    operation: &Operation,
+    directory: &Directory,
+    receive: &mut Receive<'_>,
+) -> Result<(), Error> {
+    let answer = match directory.open()? {
+        Objects::Sha1(repository) => by_library(operation, directory, &repository, receive)?,
+        Objects::Sha256(store) => by_gitoxide(operation, directory, &store, receive)?,
+    };
+    directory.remove_roots(&answer.unshallow)
+}
+
+fn by_library(
+    operation: &Operation,
+    directory: &Directory,
+    repository: &Repository,
+    receive: &mut Receive<'_>,
+) -> Result<Answer, Error> {
+    let objects = repository.odb()?;
+    let mut pack = objects.packwriter()?;
+    pack.progress(|progress| {
+        if progress.total_objects() > MAX_PACK_OBJECTS {
+            operation.fail(too_many());
+            return false;
+        }
+        operation.is_live()
+    });
+    let answer = receive(&mut |bytes| pack.write_all(bytes).map_err(|_| git2::Error::last_error(-1).into()))?;
+    // In this order, so that a repository whose process is killed never claims history that it lacks.
+    directory.add_roots(&answer.shallow)?;
+    pack.commit()?;
+    Ok(answer)
+}
+
+fn by_gitoxide(
+    operation: &Operation,
+    directory: &Directory,
+    store: &HandleArc,
+    receive: &mut Receive<'_>,
+) -> Result<Answer, Error> {
+    let failed = |source| Error::WorkDirectory { source };
+    let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(directory.packs()).map_err(failed)?;
+    let answer = receive(&mut |bytes| file.write_all(bytes).map_err(failed))?;
+    if count(&mut file).map_err(failed)? > MAX_PACK_OBJECTS {
+        return Err(too_many());
+    }
+    directory.add_roots(&answer.shallow)?;
+    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    let mut pack = Interruptible { operation, file: BufReader::new(file) };
+    let options = Options { alloc_limit_bytes: Some(MAX_OBJECT_BYTES), ..Options::default() };
+    let written = Bundle::write_to_directory(
+        &mut pack,
+        Some(&directory.packs()),
+        &mut gix_utils::progress::Discard,
+        &AtomicBool::new(false),
+        Some(store),
+        Kind::Sha256,
+        options,
+    )?;
+    // It would keep the pack from being collected, which nothing here does.
+    written.keep_path.map_or(Ok(()), std::fs::remove_file).map_err(failed)?;
+    Ok(answer)
+}
+
+/// The number of objects that a pack says it has.
+fn count(file: &mut NamedTempFile) -> io::Result<usize> {
+    let mut head = [0; HEAD_BYTES];
+    file.seek(SeekFrom::Start(0))?;
+    file.read_exact(&mut head)?;
+    let [.., a, b, c, d] = head;
+    Ok(u32::from_be_bytes([a, b, c, d]) as usize)
+}
+
+fn too_many() -> Error {
+    Error::Limit { what: "number of objects of the download".to_owned(), limit: MAX_PACK_OBJECTS as u64 }
+}
+
+/// Ends with the operation.
+struct Interruptible<'a> {
+    operation: &'a Operation,
+    file: BufReader<NamedTempFile>,
+}
+
+impl Read for Interruptible<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.operation.check()?;
+        self.file.read(buffer)
+    }
+}
+
+impl BufRead for Interruptible<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.operation.check()?;
+        self.file.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.file.consume(count);
+    }
+}
