@@ -50,15 +50,6 @@ pub struct OpenFile<'a> {
     pub reader: Box<dyn Read + 'a>,
 }
 
-/// What is known of a file before it is opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
-    /// Bytes.
-    pub size: u64,
-    /// A name that no other content has, for example its id in Git; nothing when the tree knows none.
-    pub id: Option<Vec<u8>>,
-}
-
 /// Something that looks like a directory of files: a work directory, a commit.
 pub trait Tree {
     /// The entries of a directory in any order; `None` is the root.
@@ -73,12 +64,20 @@ pub trait Tree {
     /// When the file cannot be read.
     fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>>;
 
-    /// What is in a file.
+    /// Bytes of a file.
     ///
     /// # Errors
     /// When the file cannot be read.
-    fn content(&self, path: &RelPath) -> io::Result<Content> {
-        Ok(Content { size: self.open(path)?.size, id: None })
+    fn size(&self, path: &RelPath) -> io::Result<u64> {
+        Ok(self.open(path)?.size)
+    }
+
+    /// A name that no other content has, of 16 bytes and more, for example its id in Git; nothing when the tree knows none.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    fn id(&self, _path: &RelPath) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
     }
 }
 

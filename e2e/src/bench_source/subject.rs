@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use weir_testkit::{ControlPlane, Controller, storage_flags};
 
 use super::limit::Limit;
@@ -21,7 +21,8 @@ pub(super) struct Subject {
 impl Subject {
     pub(super) async fn start(program: &Path, plane: &ControlPlane, memory: Option<usize>) -> Result<Self> {
         // The program runs in another folder.
-        let program = program.canonicalize()?;
+        let found = program.canonicalize();
+        let program = found.with_context(|| format!("{} (--weir, --flux)", program.display()))?;
         let limit = memory.map(Limit::new).transpose()?;
         let mut command =
             limit.as_ref().map_or_else(|| Command::new(&program), |limit| limit.command(&program));

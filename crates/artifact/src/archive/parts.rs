@@ -24,6 +24,8 @@ const ROOT: &str = ".";
 pub struct Parts {
     /// By the digest of the run's entries.
     by_run: HashMap<blake3::Hash, Part>,
+    /// Of contents, by the begin of their ids: to look each one up in the tree again would take longer than to copy it.
+    sizes: HashMap<u128, u64>,
 }
 
 /// An earlier archive.
@@ -96,10 +98,22 @@ impl<'a, W: Write> Writer<'a, W> {
 
     pub(super) fn add(&mut self, path: &RelPath, kind: TreeKind) -> io::Result<()> {
         let (size, id) = match kind {
-            TreeKind::File { .. } => self.tree.content(path).map(|content| (content.size, content.id))?,
+            TreeKind::File { .. } => {
+                let id = self.tree.id(path)?;
+                (self.size(path, id.as_deref())?, id)
+            }
             TreeKind::Directory | TreeKind::Other => (0, None),
         };
         if self.run.add(Some(path.clone()), kind, size, id.as_deref()) { self.end_run() } else { Ok(()) }
+    }
+
+    fn size(&mut self, path: &RelPath, id: Option<&[u8]>) -> io::Result<u64> {
+        let Some(id) = id.and_then(|id| id.first_chunk()) else { return self.tree.size(path) };
+        let id = u128::from_le_bytes(*id);
+        let known = self.previous.and_then(|previous| previous.parts.sizes.get(&id).copied());
+        let size = known.map_or_else(|| self.tree.size(path), Ok)?;
+        self.parts.sizes.insert(id, size);
+        Ok(size)
     }
 
     pub(super) fn finish(mut self) -> io::Result<Parts> {

@@ -1,15 +1,21 @@
-//! Where an artifact's bytes go: to the disk and into the digest, on a thread of their own, while the next ones are made.
-//! Of a large artifact that is mostly copied (docs/adr/0007) each half takes as long as the other.
+//! Where an artifact's bytes go: to the disk and into the digest, each on a thread of its own, while the next ones are made.
+//! Of a large artifact that is mostly copied (docs/adr/0007) each of the three takes about as long as the others.
 
 use crate::digest::{Algorithm, Digest, Hasher};
 use cap_std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::ScopedJoinHandle;
 
 /// Bytes that are handed over at a time.
-const CHUNK_BYTES: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 128 * 1024;
 /// Chunks on their way: a write holds 1 MiB at most.
-const CHUNKS: usize = 16;
+const CHUNKS: usize = 8;
+/// Bytes after which the disk is told to begin, so that it has little left to do at the end.
+const FLUSH_BYTES: usize = 64 << 20;
+
+type Chunk = Arc<[u8]>;
 
 /// Writes what `fill` gives into a file; returns its digest and size.
 pub(super) fn write(
@@ -17,35 +23,65 @@ pub(super) fn write(
     algorithm: Algorithm,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<(Digest, u64)> {
-    let (sender, chunks) = sync_channel(CHUNKS);
+    let (to_disk, disk) = sync_channel(CHUNKS);
+    let (to_digest, digest) = sync_channel(CHUNKS);
     std::thread::scope(|scope| {
-        let writer = scope.spawn(move || drain(&chunks, file, algorithm));
-        let mut out = BufWriter::with_capacity(CHUNK_BYTES, Handover(sender));
+        let written = scope.spawn(move || store(&disk, file));
+        let hashed = scope.spawn(move || hash(&digest, algorithm));
+        let mut out = BufWriter::with_capacity(CHUNK_BYTES, Handover([to_disk, to_digest]));
         let filled = fill(&mut out).and_then(|()| out.flush());
         drop(out);
-        let written = writer.join().map_err(|_| io::Error::other("the thread that writes has ended"))?;
         // When the disk fails, all that the other side knows is that nobody listens any more.
-        written.and_then(|written| filled.map(|()| written))
+        joined(written)?.and(filled)?;
+        joined(hashed)
     })
 }
 
-fn drain(chunks: &Receiver<Vec<u8>>, file: &mut File, algorithm: Algorithm) -> io::Result<(Digest, u64)> {
+fn store(chunks: &Receiver<Chunk>, file: &mut File) -> io::Result<()> {
+    let synced = file.try_clone()?;
+    std::thread::scope(|scope| {
+        let (mut to_flush, mut waiting) = (None, 0);
+        for chunk in chunks {
+            file.write_all(&chunk)?;
+            waiting += chunk.len();
+            if waiting >= FLUSH_BYTES {
+                let thread = to_flush.get_or_insert_with(|| {
+                    let (thread, flush) = sync_channel(1);
+                    // What goes wrong here goes wrong once more at the end.
+                    scope.spawn(|| flush.into_iter().try_for_each(|()| synced.sync_data()));
+                    thread
+                });
+                if thread.try_send(()).is_ok() {
+                    waiting = 0;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+fn hash(chunks: &Receiver<Chunk>, algorithm: Algorithm) -> (Digest, u64) {
     let (mut hasher, mut size) = (Hasher::new(algorithm), 0);
     for chunk in chunks {
-        file.write_all(&chunk)?;
         hasher.update(&chunk);
         size += chunk.len() as u64;
     }
-    Ok((hasher.finish(), size))
+    (hasher.finish(), size)
 }
 
-/// Hands chunks over to the thread that writes.
-struct Handover(SyncSender<Vec<u8>>);
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> io::Result<T> {
+    thread.join().map_err(|_| io::Error::other("a thread that takes an artifact's bytes has ended"))
+}
+
+/// Hands chunks over to the threads.
+struct Handover([SyncSender<Chunk>; 2]);
 
 impl Write for Handover {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let chunk = bytes.get(..CHUNK_BYTES).unwrap_or(bytes);
-        self.0.send(chunk.to_vec()).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        let chunk = Chunk::from(bytes.get(..CHUNK_BYTES).unwrap_or(bytes));
+        for thread in &self.0 {
+            thread.send(Arc::clone(&chunk)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        }
         Ok(chunk.len())
     }
 

@@ -57,6 +57,17 @@ fn stored_files_have_path_digest_size_and_mode() {
     assert_eq!(mode & 0o7777, 0o700);
 }
 
+/// Files of which the disk has begun with the first half while the second is made.
+#[test]
+fn huge_files_end_too() {
+    let root = tempfile::tempdir().unwrap();
+    let piece = vec![7; 1 << 20];
+    let fill = |out: &mut dyn std::io::Write| (0..140).try_for_each(|_| out.write_all(&piece));
+    let stored = store(root.path()).write(&location(), "a.tar.gz", fill).unwrap();
+    assert_eq!(stored.size, 140 << 20);
+    assert_eq!(std::fs::metadata(root.path().join(stored.path.as_str())).unwrap().len(), 140 << 20);
+}
+
 #[test]
 fn large_files_are_whole_in_pieces_of_any_size() {
     let root = tempfile::tempdir().unwrap();
