@@ -17,10 +17,12 @@ use kube::core::NamespaceResourceScope;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 use weir_api::FluxObject;
 
 use crate::cache::{Cache, Change, ObjectKey};
 use crate::event::EventDraft;
+use crate::log;
 use crate::queue::{Cause, Queue, Ticket};
 
 pub use run::{Finalized, Next, Outcome, Run};
@@ -128,7 +130,8 @@ impl<R: Reconciler> Controller<R> {
             let Some((permit, ticket)) = stop.run_until_cancelled(next).await else { break };
             let this = this.clone();
             runs.spawn(async move {
-                this.run_one(ticket).await;
+                let span = log::run_span::<R::Object>(&ticket.key);
+                this.run_one(ticket).instrument(span).await;
                 drop(permit);
             });
             while runs.try_join_next().is_some() {}

@@ -3,10 +3,13 @@
 mod format;
 
 use clap::ValueEnum;
+use kube::Resource;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::cache::ObjectKey;
 use format::ZapFormat;
 
 /// Verbosity of the log.
@@ -38,14 +41,27 @@ pub fn init(level: Level, encoding: Encoding) {
         Level::Trace => "trace",
         Level::Debug => "debug",
         Level::Info => "info",
-        // Warnings are shown at every level; zap's levels, as Flux has them, know none below error but info.
-        Level::Error => "warn",
+        Level::Error => "error",
     };
     let quiet = "hyper=warn,hyper_util=warn,h2=warn,rustls=warn,tower=warn,reqwest=warn,russh=warn,kube=warn,tonic=warn";
     let filter = EnvFilter::new(format!("{own},{quiet},aws_config=warn,aws_smithy_runtime=warn"));
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .event_format(ZapFormat { encoding })
+        .fmt_fields(JsonFields::new())
         .with_ansi(false);
     let _ = tracing_subscriber::registry().with(filter).with(layer).try_init();
+}
+
+/// What every entry of one run of a reconciler carries: the object, and an id that no other run has (OBS-01, SRC-LOG-1).
+pub(crate) fn run_span<K: Resource<DynamicType = ()>>(key: &ObjectKey) -> tracing::Span {
+    let reconcile_id = uuid::Uuid::new_v4();
+    tracing::error_span!(
+        "run",
+        controllerGroup = &*K::group(&()),
+        controllerKind = &*K::kind(&()),
+        namespace = key.namespace,
+        name = key.name,
+        reconcileID = %reconcile_id
+    )
 }

@@ -23,6 +23,13 @@ const RECONCILE_BUCKETS: [f64; 10] =
 /// Buckets of queue and work durations, in seconds, as client-go's workqueue has them.
 const QUEUE_BUCKETS: [f64; 8] = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0];
 
+const SUCCESS: &str = "success";
+const ERROR: &str = "error";
+const REQUEUE: &str = "requeue";
+const REQUEUE_AFTER: &str = "requeue_after";
+/// What a run comes to, in controller-runtime's words.
+const RESULTS: [&str; 4] = [SUCCESS, ERROR, REQUEUE, REQUEUE_AFTER];
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ObjectLabels {
     kind: &'static str,
@@ -146,6 +153,12 @@ impl Metrics {
         let metrics = ControllerMetrics { families: self.families.clone(), controller: name.to_owned() };
         let workers = i64::try_from(workers).unwrap_or(i64::MAX);
         self.families.workers.get_or_create(&metrics.labels()).set(workers);
+        // There from the start, so that the first failure is an increase and not the first point of a series.
+        for result in RESULTS {
+            self.families.total.get_or_create(&metrics.result(result));
+        }
+        self.families.errors.get_or_create(&metrics.labels());
+        self.families.panics.get_or_create(&metrics.labels());
         metrics
     }
 
@@ -187,6 +200,10 @@ impl ControllerMetrics {
         ControllerLabels { controller: self.controller.clone() }
     }
 
+    fn result(&self, result: &'static str) -> ResultLabels {
+        ResultLabels { controller: self.controller.clone(), result }
+    }
+
     fn queue(&self) -> QueueLabels {
         QueueLabels { name: self.controller.clone() }
     }
@@ -212,14 +229,13 @@ impl ControllerMetrics {
         self.families.duration.get_or_create(&labels).observe(took.as_secs_f64());
         self.families.time.get_or_create(&self.labels()).observe(took.as_secs_f64());
         let result = match next {
-            Next::Stop => "success",
-            Next::Interval(_) | Next::After(_) | Next::Wait { .. } => "requeue_after",
-            Next::Superseded => "requeue",
-            Next::Backoff => "error",
+            Next::Stop => SUCCESS,
+            Next::Interval(_) | Next::After(_) | Next::Wait { .. } => REQUEUE_AFTER,
+            Next::Superseded => REQUEUE,
+            Next::Backoff => ERROR,
         };
-        let labels = ResultLabels { controller: self.controller.clone(), result };
-        self.families.total.get_or_create(&labels).inc();
-        if result == "error" {
+        self.families.total.get_or_create(&self.result(result)).inc();
+        if result == ERROR {
             self.families.errors.get_or_create(&self.labels()).inc();
             self.families.retries.get_or_create(&self.queue()).inc();
         }
@@ -246,6 +262,9 @@ mod tests {
             r#"gotk_reconcile_duration_seconds_bucket{le="0.038364",kind="Kustomization",name="web",namespace="apps"} 1"#,
             r#"controller_runtime_reconcile_total{controller="kustomization",result="error"} 1"#,
             r#"controller_runtime_max_concurrent_reconciles{controller="kustomization"} 4"#,
+            r#"controller_runtime_reconcile_total{controller="kustomization",result="success"} 0"#,
+            r#"controller_runtime_reconcile_errors_total{controller="kustomization"} 1"#,
+            r#"controller_runtime_reconcile_panics_total{controller="kustomization"} 0"#,
         ] {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }

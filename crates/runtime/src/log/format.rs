@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
+use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use super::Encoding;
 
@@ -79,17 +79,24 @@ where
 {
     fn format_event(
         &self,
-        _: &FmtContext<'_, S, N>,
+        context: &FmtContext<'_, S, N>,
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
         let mut fields = Fields::default();
+        for span in context.event_scope().into_iter().flat_map(Scope::from_root) {
+            if let Some(written) = span.extensions().get::<FormattedFields<N>>()
+                && let Ok(Value::Object(written)) = serde_json::from_str(written)
+            {
+                fields.others.extend(written);
+            }
+        }
         event.record(&mut fields);
         fields.name_object();
         let level = match *event.metadata().level() {
             Level::ERROR => "error",
-            Level::WARN => "warn",
-            Level::INFO => "info",
+            // Zap's levels, as Flux has them, know none between.
+            Level::WARN | Level::INFO => "info",
             Level::DEBUG => "debug",
             Level::TRACE => "trace",
         };
@@ -122,6 +129,10 @@ impl ZapFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parking_lot::Mutex;
+    use std::io;
+    use std::sync::Arc;
+    use tracing_subscriber::fmt::format::JsonFields;
 
     fn entry() -> Fields {
         let mut fields = Fields { message: "server-side apply completed".to_owned(), ..Fields::default() };
@@ -143,6 +154,42 @@ mod tests {
             line(Encoding::Json),
             r#"{"level":"info","ts":"2026-01-02T03:04:05.006Z","msg":"server-side apply completed","controllerKind":"Kustomization","namespace":"apps","name":"web","controller":"kustomization","Kustomization":{"name":"web","namespace":"apps"}}"#
         );
+    }
+
+    /// Takes what is written.
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn entries_carry_what_the_run_around_them_knows() {
+        let written = Written::default();
+        let out = written.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .fmt_fields(JsonFields::new())
+            .event_format(ZapFormat { encoding: Encoding::Json })
+            .with_writer(move || out.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let run = tracing::error_span!("run", controllerKind = "Bucket", namespace = "apps", name = "b");
+            run.in_scope(|| tracing::warn!(name = "other", "odd"));
+            tracing::info!("outside");
+        });
+        let text = String::from_utf8(written.0.lock().clone()).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&lines[0]["level"], &lines[0]["name"]), (&"info".into(), &"other".into()));
+        assert_eq!(lines[0]["Bucket"], serde_json::json!({"name": "other", "namespace": "apps"}));
+        assert_eq!((&lines[1]["msg"], lines[1].get("name")), (&"outside".into(), None));
     }
 
     #[test]

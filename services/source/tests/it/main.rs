@@ -32,6 +32,7 @@ mod leaks;
 mod logins;
 mod oci;
 mod oci_history;
+mod operations;
 mod proxies;
 mod server;
 mod settings;
