@@ -155,10 +155,10 @@ impl Metrics {
         self.families.workers.get_or_create(&metrics.labels()).set(workers);
         // There from the start, so that the first failure is an increase and not the first point of a series.
         for result in RESULTS {
-            self.families.total.get_or_create(&metrics.result(result));
+            self.families.total.get_or_create(&metrics.result(result)).inc_by(0);
         }
-        self.families.errors.get_or_create(&metrics.labels());
-        self.families.panics.get_or_create(&metrics.labels());
+        self.families.errors.get_or_create(&metrics.labels()).inc_by(0);
+        self.families.panics.get_or_create(&metrics.labels()).inc_by(0);
         metrics
     }
 
