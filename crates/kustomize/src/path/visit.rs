@@ -1,6 +1,6 @@
 //! Changing every value that a path leads to, making what is missing if asked (KZ-1107, KZ-1108).
 
-use weir_yaml::{Map, Node};
+use weir_yaml::{Limits, Map, Node, Scalar, Source, parse_first_document};
 
 use super::{Part, PathError};
 use crate::Error;
@@ -45,6 +45,9 @@ type Change<'c> = dyn FnMut(&mut Node) -> Result<(), Error> + 'c;
 
 /// Calls `change` for every value at `path` and tells how many there were.
 ///
+/// A path may lead into a null, or into the text of a scalar. The reference makes and changes things there that nobody
+/// ever sees, and is content.
+///
 /// # Errors
 /// The path does not fit the document, or `change` fails.
 pub(crate) fn visit(
@@ -56,6 +59,13 @@ pub(crate) fn visit(
     let Some((part, rest)) = path.split_first() else {
         change(node)?;
         return Ok(1);
+    };
+    let mut unseen;
+    let node = if node.is_null() {
+        unseen = empty_for(part);
+        &mut unseen
+    } else {
+        node
     };
     match part {
         Part::Every => each(node, rest, creating, change),
@@ -71,6 +81,14 @@ pub(crate) fn visit(
             sequence(node)?.push(new_element(field, value));
             matching(node, (field, pattern), rest, creating, change)
         }
+    }
+}
+
+/// What a path finds in a null.
+fn empty_for(part: &Part) -> Node {
+    match part {
+        Part::Key(_) | Part::Index(..0) => Node::map(),
+        Part::Index(_) | Part::Match { .. } | Part::Every => Node::Seq(Vec::new()),
     }
 }
 
@@ -116,12 +134,6 @@ fn by_key(
     change: &mut Change<'_>,
 ) -> Result<usize, Error> {
     let made = creating.node_before(rest.first());
-    if node.is_null() {
-        if made.is_none() {
-            return Ok(0);
-        }
-        *node = Node::Map(Map::new());
-    }
     let found = node.kind_name();
     let Some(map) = node.as_map_mut() else {
         return Err(PathError::NodeKind { wanted: "MappingNode", found }.into());
@@ -130,7 +142,20 @@ fn by_key(
         Some(made) => map.get_or_insert_with(key, || made),
         None => map.get_mut(key),
     };
-    field.map_or(Ok(0), |field| visit(field, rest, creating, change))
+    match field {
+        None => Ok(0),
+        Some(Node::Scalar(text)) if !rest.is_empty() => {
+            visit(&mut document_in(text)?, rest, creating, change)
+        }
+        Some(field) => visit(field, rest, creating, change),
+    }
+}
+
+/// The YAML document that a text holds.
+fn document_in(scalar: &Scalar) -> Result<Node, Error> {
+    let source = Source::file("", scalar.text.to_string());
+    let document = parse_first_document(&source, &Limits::default()).ok().flatten();
+    document.ok_or_else(|| PathError::NodeKind { wanted: "MappingNode", found: "ScalarNode" }.into())
 }
 
 /// Elements of which a field, or which themselves, match an expression anywhere in their text (QK-10).

@@ -14,6 +14,7 @@ mod properties;
 mod read_set;
 mod reference;
 mod remote;
+mod replacements;
 
 use weir_kustomize::{Error, MemoryFs, Options, Output, RelPath, build};
 

@@ -4,14 +4,14 @@
 use weir_kustomize::{MemoryFs, Options, RelPath, build};
 
 /// Builds the root of a tree as `kustomize build` does.
-fn built(files: &[(&str, &str)]) -> Result<String, String> {
+pub(crate) fn built(files: &[(&str, &str)]) -> Result<String, String> {
     let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
     let output = build(&fs, &RelPath::root(), &Options::cli()).map_err(|error| error.to_string())?;
     output.to_yaml().map_err(|error| error.to_string())
 }
 
 /// Builds one resource with one kustomization.
-fn built_from(kustomization: &str, resource: &str) -> Result<String, String> {
+pub(crate) fn built_from(kustomization: &str, resource: &str) -> Result<String, String> {
     let kustomization = format!("resources: [r.yaml]\n{kustomization}");
     built(&[("kustomization.yaml", &kustomization), ("r.yaml", resource)])
 }

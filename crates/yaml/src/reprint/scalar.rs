@@ -31,6 +31,11 @@ pub(super) fn write(out: &mut String, scalar: &Scalar, indent: usize, place: Pla
 
 fn write_plain(out: &mut String, scalar: &Scalar, indent: usize, place: Place) {
     let text = scalar.text.as_str();
+    // Other text in the place of a number keeps the type that was read.
+    if !matches!(scalar.tag, Tag::Unset | Tag::Str | Tag::Custom) && plain_tag(text) != scalar.tag {
+        out.push_str(scalar.tag.short());
+        out.push(' ');
+    }
     // A string that reads as something else must be told from it; null may stay empty.
     if matches!(scalar.tag, Tag::Str) && plain_tag(text) != Tag::Str {
         return write_double(out, text, None);
