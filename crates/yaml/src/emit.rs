@@ -181,7 +181,8 @@ pub(crate) fn non_finite_name(float: f64) -> &'static str {
     }
 }
 
-fn reject_duplicates(sorted: &[&Entry]) -> Result<(), YamlError> {
+/// Fails when two neighbours have the same key.
+pub(crate) fn reject_duplicates(sorted: &[&Entry]) -> Result<(), YamlError> {
     for pair in sorted.windows(2) {
         if let [first, second] = pair
             && first.key.text == second.key.text

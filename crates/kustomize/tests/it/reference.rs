@@ -378,3 +378,44 @@ fn regression_4_of_an_annotation_that_stands_twice_the_last_counts() {
     assert!(text.contains("  annotations:\n    x: two\n    z: \"y\"\n  name"), "{text}");
     assert!(built_from("", &map("  labels: {x: one, x: two}\n")).is_err());
 }
+
+/// A role binding with these subjects.
+fn binding(kustomization: &str, subjects: &str) -> Result<String, String> {
+    let binding = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: a}}\nsubjects: {subjects}\n"
+    );
+    built_from(kustomization, &binding)
+}
+
+#[test]
+fn regression_4_subjects_must_be_mappings_with_names() {
+    for subjects in ["[a]", "[null]", "[{namespace: n, kind: {a: b}}]", "[{namespace: n, kind: null}]"] {
+        assert!(binding("", subjects).is_err(), "{subjects}");
+    }
+    for subjects in ["a", "{name: default}", "[a]", "[{name: {a: b}}]", "[{name: default, kind: null}]"] {
+        assert!(binding("namespace: x\n", subjects).is_err(), "{subjects}");
+    }
+    for subjects in ["null", "[]", "[{name: null}]"] {
+        assert!(binding("namespace: x\n", subjects).is_ok(), "{subjects}");
+    }
+}
+
+#[test]
+fn regression_4_an_api_version_that_is_null_sorts_by_its_text() {
+    let one = |version: &str| format!("apiVersion: {version}\nkind: Foo\nmetadata:\n  name: a\n");
+    let text = built_from("", &format!("{}---\n{}---\n{}", one("v1"), one("null"), one("m"))).unwrap();
+    let order: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("apiVersion: ")).collect();
+    assert_eq!(order, ["m", "null", "v1"]);
+}
+
+#[test]
+fn regression_4_json_patches_want_each_key_of_their_resource_once() {
+    let patch = |text: &str| format!("patches:\n- target: {{kind: ConfigMap}}\n  patch: |\n    {text}\n");
+    let twice = map("  annotations: {x: y, x: z}\n");
+    assert!(built_from("", &twice).is_ok());
+    assert!(built_from(&patch("[{op: remove, path: /metadata/annotations}]"), &twice).is_err());
+    // In the patch itself the last one counts.
+    let text =
+        built_from(&patch("- {op: test, op: add, path: /data, value: {a: b, a: c}}"), &map("")).unwrap();
+    assert!(text.contains("data:\n  a: c\n"), "{text}");
+}
