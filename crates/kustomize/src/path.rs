@@ -34,6 +34,12 @@ pub(crate) fn split(path: &str) -> Vec<Part> {
     split_text(path).into_iter().map(|text| part(&text)).collect()
 }
 
+/// As [`split`], for reading: blanks around a part do not count, nor do parts without text.
+pub(crate) fn split_source(path: &str) -> Vec<Part> {
+    let parts = split_text(path);
+    parts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).map(part).collect()
+}
+
 /// As [`split`], with `a[0]` read as `a.0` (vars).
 pub(crate) fn split_with_indexes(path: &str) -> Vec<Part> {
     let mut parts = Vec::new();

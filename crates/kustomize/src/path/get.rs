@@ -29,6 +29,9 @@ pub enum PathError {
         /// Number of elements.
         length: usize,
     },
+    /// Brackets that hold neither a dotted key nor `field=value`.
+    #[error("list path element must contain fieldName=fieldValue for element to match: {0}")]
+    Selector(String),
     /// A `[key=expression]` whose expression is none.
     #[error("error parsing regexp: `{0}`")]
     Pattern(String),

@@ -71,6 +71,9 @@ pub(crate) fn visit(
         Part::Every => each(node, rest, creating, change),
         Part::Index(index @ 0..) => by_index(node, *index, rest, creating, change),
         Part::Index(index) => by_key(node, &index.to_string(), rest, creating, change),
+        Part::Key(key) if key.starts_with('[') && key.ends_with(']') => {
+            Err(PathError::Selector(key.clone()).into())
+        }
         Part::Key(key) => by_key(node, key, rest, creating, change),
         Part::Match { field, value, pattern } => {
             let Some(pattern) = pattern else { return Err(PathError::Pattern(value.clone()).into()) };
@@ -135,8 +138,10 @@ fn by_key(
 ) -> Result<usize, Error> {
     let made = creating.node_before(rest.first());
     let found = node.kind_name();
-    let Some(map) = node.as_map_mut() else {
-        return Err(PathError::NodeKind { wanted: "MappingNode", found }.into());
+    // A part without text means a scalar, for which there is no use.
+    let wanted = if key.is_empty() { "ScalarNode" } else { "MappingNode" };
+    let Some(map) = node.as_map_mut().filter(|_| !key.is_empty()) else {
+        return Err(PathError::NodeKind { wanted, found }.into());
     };
     let field = match made {
         Some(made) => map.get_or_insert_with(key, || made),

@@ -15,6 +15,7 @@ mod read_set;
 mod reference;
 mod remote;
 mod replacements;
+mod types;
 
 use weir_kustomize::{Error, MemoryFs, Options, Output, RelPath, build};
 

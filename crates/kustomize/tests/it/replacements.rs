@@ -50,3 +50,19 @@ fn regression_4_texts_without_a_document_are_errors(#[case] path: &str, #[case] 
     let error = replaced(path, "new", "create: true", fields).unwrap_err();
     assert!(error.contains("unable to find or create field"), "{error}");
 }
+
+#[rstest]
+#[case("", "a: b")]
+#[case("spec.", "spec: {a: b}")]
+#[case("spec.[]", "spec: {a: b}")]
+#[case("spec.[key]", "spec: {a: b}")]
+fn regression_4_parts_that_name_nothing_are_errors(#[case] path: &str, #[case] fields: &str) {
+    assert!(replaced(path, "new", "create: true", fields).is_err());
+}
+
+#[test]
+fn regression_4_blanks_in_the_path_of_a_source_do_not_count() {
+    let replacement = "replacements:\n- source: {kind: Foo, fieldPath: ' spec..a. '}\n  targets:\n  - select: {kind: Foo}\n    fieldPaths: [spec.b]\n    options: {create: true}\n";
+    let resource = "apiVersion: v1\nkind: Foo\nmetadata: {name: a}\nspec: {a: x}\n";
+    assert!(built_from(replacement, resource).unwrap().ends_with("  a: x\n  b: x\n"));
+}

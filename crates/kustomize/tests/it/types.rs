@@ -1,0 +1,67 @@
+//! What the reference makes of numbers, dates and booleans where it wants text: each of its files is read in its own way.
+
+use rstest::rstest;
+
+use crate::reference::{built, built_from};
+
+const FOO: &str = "apiVersion: v1\nkind: Foo\nmetadata:\n  name: a\n";
+
+/// Builds a resource with a kustomization that names one more file.
+fn built_with(kustomization: &str, file: &str) -> Result<String, String> {
+    let kustomization = format!("resources: [r.yaml]\n{kustomization}\n");
+    built(&[("kustomization.yaml", &kustomization), ("r.yaml", FOO), ("f.yaml", file)])
+}
+
+fn plugin(kind: &str, fields: &str) -> Result<String, String> {
+    let file = format!("apiVersion: builtin\nkind: {kind}\nmetadata: {{name: x}}\n{fields}\n");
+    built_with("transformers: [f.yaml]", &file)
+}
+
+#[test]
+fn regression_4_dates_in_kustomizations_are_text() {
+    let text = built_from("commonAnnotations: {at: 2020-01-01}\n", FOO).unwrap();
+    assert!(text.contains("    at: \"2020-01-01\"\n"), "{text}");
+    assert!(built_from("nameSuffix: 2020-01-01\n", FOO).unwrap().contains("name: a2020-01-01\n"));
+}
+
+#[rstest]
+#[case("1.50", "1.5")]
+#[case("0x10", "16")]
+#[case("1e3", "1000")]
+#[case("yes", "true")]
+#[case("123456789.125", "1.2345679e+08")]
+fn regression_4_files_say_the_value(#[case] value: &str, #[case] wanted: &str) {
+    let file = format!("- path: {value}\n  create: true\n");
+    let text = built_with("namePrefix: p-\nconfigurations: [f.yaml]", &format!("namePrefix:\n{file}"));
+    // Numbers mean places in lists, so that all but the last are errors there.
+    match (wanted.parse::<i64>(), text) {
+        (Ok(_), text) => assert!(text.is_err()),
+        (Err(_), text) => assert!(text.unwrap().contains(&format!("\"{wanted}\": p-\n"))),
+    }
+    let labels = format!("labels: {{k: {value}}}\nfieldSpecs: [{{path: metadata/labels, create: true}}]");
+    // YAML 1.2 reads plugin configurations first.
+    let wanted = if value == "yes" { value } else { wanted };
+    assert!(plugin("LabelTransformer", &labels).unwrap().contains(&format!("    k: \"{wanted}\"\n")));
+}
+
+#[test]
+fn regression_4_prefixes_have_the_text_of_a_number() {
+    let text =
+        plugin("PrefixTransformer", "prefix: 123456789.125\nfieldSpecs: [{path: metadata/name, kind: 5}]");
+    assert!(text.unwrap().contains("name: a\n"));
+    let text = plugin("PrefixTransformer", "prefix: 123456789.125\nfieldSpecs: [{path: metadata/name}]");
+    assert!(text.unwrap().contains("name: 1.23456789125e+08a\n"));
+}
+
+#[rstest]
+#[case("LabelTransformer", "labels: {a: b}\nfieldSpecs: [{path: metadata/labels, kind: 5}]")]
+#[case("PatchTransformer", "target: {name: 5}\npatch: '[{\"op\": \"add\", \"path\": \"/a\", \"value\": 1}]'")]
+#[case(
+    "ReplacementTransformer",
+    "replacements: [{sourceValue: 5, targets: [{select: {name: a}, fieldPaths: [kind]}]}]"
+)]
+fn regression_4_fields_from_embedded_structs_must_be_text(#[case] kind: &str, #[case] fields: &str) {
+    let error = plugin(kind, fields).unwrap_err();
+    assert!(error.contains("cannot unmarshal number"), "{error}");
+    assert!(plugin(kind, &fields.replace('5', "'5'")).is_ok());
+}
