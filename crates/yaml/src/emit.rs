@@ -3,8 +3,8 @@
 mod analysis;
 mod scalar;
 
-pub(crate) use analysis::{OutputStyle, is_printable, style_of};
-pub(crate) use scalar::{write_double, write_literal, write_single};
+pub(crate) use analysis::{OutputStyle, allows_block, allows_single, is_printable, style_of};
+pub(crate) use scalar::{write_block_header, write_double, write_literal};
 
 use crate::value::format_float;
 use crate::{Entry, Map, Node, Scalar, Value, YamlError, natural};

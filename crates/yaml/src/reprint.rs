@@ -26,7 +26,7 @@ pub fn reprint(source: &Arc<Source>, node: &Node) -> Result<String, YamlError> {
         node if is_block(node, Some(&layout)) => printer.block(node, Some(&layout), 0, false),
         node => {
             printer.inline(node, Some(&layout), 0, false);
-            printer.end_line(Some(&layout));
+            printer.end_line(Some(&layout), 0);
         }
     }
     printer.comments(&layout.foot, 0);
@@ -66,11 +66,12 @@ impl Printer {
     fn value(&mut self, value: &Node, layout: Option<&Layout>, indent: usize) {
         if !is_block(value, layout) {
             self.out.push(' ');
+            let start = self.out.len();
             self.inline(value, layout, indent, false);
-            self.end_line(layout);
+            self.end_line(layout, start);
             return;
         }
-        self.end_line(layout);
+        self.end_line(layout, self.out.len());
         // Lists stand at the column of their key.
         let inner = if matches!(value, Node::Seq(_)) { indent } else { indent + INDENT };
         self.block(value, layout, inner, false);
@@ -84,8 +85,9 @@ impl Printer {
             if is_block(item, child) {
                 self.block(item, child, indent + INDENT, true);
             } else {
+                let start = self.out.len();
                 self.inline(item, child, indent, false);
-                self.end_line(child);
+                self.end_line(child, start);
             }
         }
     }
@@ -135,10 +137,16 @@ impl Printer {
         pad(&mut self.out, indent);
     }
 
-    fn end_line(&mut self, layout: Option<&Layout>) {
+    /// Ends the line of what was written from `start` on. A comment stands behind the header of a block.
+    fn end_line(&mut self, layout: Option<&Layout>, start: usize) {
+        if self.out.ends_with(' ') {
+            self.out.pop();
+        }
         if let Some(comment) = layout.and_then(|layout| layout.line.as_ref()) {
-            self.out.push_str(" #");
-            self.out.push_str(comment);
+            let written = self.out.get(start..).unwrap_or_default();
+            let header = written.starts_with(['|', '>']).then(|| written.find('\n')).flatten();
+            let at = header.map_or(self.out.len(), |length| start + length);
+            self.out.insert_str(at, &format!(" #{comment}"));
         }
         if !self.out.ends_with('\n') {
             self.out.push('\n');

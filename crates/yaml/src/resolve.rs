@@ -4,6 +4,8 @@ mod folded;
 mod number;
 mod timestamp;
 
+pub(crate) use folded::doubles_breaks;
+
 use std::borrow::Cow;
 
 use crate::{Scalar, Style, Tag, Value, YamlError};

@@ -66,3 +66,13 @@ fn regression_4_blanks_in_the_path_of_a_source_do_not_count() {
     let resource = "apiVersion: v1\nkind: Foo\nmetadata: {name: a}\nspec: {a: x}\n";
     assert!(built_from(replacement, resource).unwrap().ends_with("  a: x\n  b: x\n"));
 }
+
+#[test]
+fn regression_4_nothing_is_an_empty_string_in_json() {
+    let text = replaced("spec.x", "", "create: true", "spec: '{\"y\": null}'").unwrap();
+    assert_eq!(text, "spec: '{\"x\":\"\",\"y\":null}'\n");
+    assert_eq!(
+        replaced("spec.x", "", "create: true", "spec: 'y: null'").unwrap(),
+        "spec: |-\n  y: null\n  x:\n"
+    );
+}

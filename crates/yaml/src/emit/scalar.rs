@@ -87,7 +87,7 @@ fn write_plain(out: &mut String, text: &str, fold: Option<usize>) {
     write_folded(out, text, folder, |_, is_last| is_last, |out, character| out.push(character));
 }
 
-pub(crate) fn write_single(out: &mut String, text: &str, fold: Option<usize>) {
+fn write_single(out: &mut String, text: &str, fold: Option<usize>) {
     out.push('\'');
     let folder = Folder::new(out, fold);
     write_folded(
@@ -199,9 +199,9 @@ fn escape(out: &mut String, character: char) {
     out.push(short);
 }
 
-/// `|`, an indentation digit when the text starts blank, a chomping sign, then the lines.
-pub(crate) fn write_literal(out: &mut String, text: &str, indent: usize) {
-    out.push('|');
+/// The indicator of a block, an indentation digit when the text starts blank, and a chomping sign.
+pub(crate) fn write_block_header(out: &mut String, indicator: char, text: &str) {
+    out.push(indicator);
     if text.starts_with([' ', '\n']) {
         out.push('2');
     }
@@ -211,6 +211,11 @@ pub(crate) fn write_literal(out: &mut String, text: &str, indent: usize) {
         out.push('+');
     }
     out.push('\n');
+}
+
+/// The header of a literal block, then the lines.
+pub(crate) fn write_literal(out: &mut String, text: &str, indent: usize) {
+    write_block_header(out, '|', text);
     for line in text.split_inclusive('\n') {
         if line != "\n" {
             pad(out, indent);
