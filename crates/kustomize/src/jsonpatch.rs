@@ -42,7 +42,7 @@ pub(crate) fn parse(files: &Files<'_>, name: &str, text: &str) -> Result<Vec<Ope
         let source =
             weir_yaml::Source::read(name, text.as_bytes().to_vec(), files.limits()).map_err(malformed)?;
         match parse_first_document(&source, files.limits()).map_err(malformed)? {
-            Some(node) => as_yaml11(&node),
+            Some(node) => as_yaml11(&node.before_text()),
             None => return Ok(Vec::new()),
         }
     };
@@ -95,7 +95,10 @@ fn as_yaml11(node: &Node) -> Node {
                 _ => node.clone(),
             }
         }
-        Node::Scalar(_) => node.clone(),
+        // The text of a block is taken as it is.
+        Node::Scalar(scalar) => {
+            Node::Scalar(Scalar { style: Style::Double, tag: Tag::Str, ..scalar.clone() })
+        }
     }
 }
 

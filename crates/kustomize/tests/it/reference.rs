@@ -419,3 +419,24 @@ fn regression_4_json_patches_want_each_key_of_their_resource_once() {
         built_from(&patch("- {op: test, op: add, path: /data, value: {a: b, a: c}}"), &map("")).unwrap();
     assert!(text.contains("data:\n  a: c\n"), "{text}");
 }
+
+#[test]
+fn regression_4_breaks_of_folded_text_grow_in_resources_only() {
+    let folded = |indent: &str| format!(">\n{indent}  a\n{indent}    b\n{indent}  c\n");
+    let text = built_from("", &map(&format!("  annotations:\n    k: {}", folded("    ")))).unwrap();
+    assert!(text.contains("    k: |\n      a\n        b\n      c\n"), "{text}");
+    let value = folded("      ");
+    let patch = format!(
+        "patches:\n- target: {{kind: ConfigMap}}\n  patch: |\n    - op: add\n      path: /data\n      value: {value}"
+    );
+    assert!(built_from(&patch, &map("")).unwrap().starts_with("apiVersion: v1\ndata: |-\n  a\n    b\n  c\n"));
+    let text = built_from("", &map(&format!("data:\n  k: {}", folded("  ")))).unwrap();
+    assert!(text.contains("  k: |\n    a\n\n      b\n    c\n"), "{text}");
+}
+
+#[test]
+fn regression_4_what_is_missing_in_a_json_patch_is_null() {
+    let patch =
+        "patches:\n- target: {kind: ConfigMap}\n  patch: |\n    - {op: add, path: /data, value: {a: , b}}\n";
+    assert!(built_from(patch, &map("")).unwrap().contains("data:\n  a: null\n  b: null\n"));
+}
