@@ -29,7 +29,7 @@ pub fn reprint(source: &Arc<Source>, node: &Node) -> Result<String, YamlError> {
             printer.end_line(Some(&layout), 0);
         }
     }
-    printer.comments(&layout.foot, 0);
+    printer.comments(&layout.end, 0);
     Ok(printer.out)
 }
 
@@ -60,6 +60,9 @@ impl Printer {
             scalar::write(&mut self.out, &entry.key, indent, scalar::Place::Key);
             self.out.push(':');
             self.value(&entry.value, child, indent);
+            let is_list = matches!(entry.value, Node::Seq(_)) && is_block(&entry.value, child);
+            let below = child.filter(|_| is_list);
+            self.foot(layout, index, map.len(), indent, below);
         }
     }
 
@@ -89,6 +92,27 @@ impl Printer {
                 self.inline(item, child, indent, false);
                 self.end_line(child, start);
             }
+            self.foot(layout, index, items.len(), indent, None);
+        }
+    }
+
+    /// Writes the comments below the last child there was. An empty line tells them from what follows at the same
+    /// column; `list` was written there too.
+    fn foot(
+        &mut self,
+        layout: Option<&Layout>,
+        index: usize,
+        count: usize,
+        indent: usize,
+        list: Option<&Layout>,
+    ) {
+        let own = layout.filter(|layout| layout.children.len() == index + 1);
+        if let Some(layout) = own {
+            self.comments(&layout.foot, indent);
+        }
+        let ends_in_comment = [own, list].into_iter().flatten().any(|layout| !layout.foot.is_empty());
+        if ends_in_comment && index + 1 < count {
+            self.out.push('\n');
         }
     }
 
@@ -155,8 +179,9 @@ impl Printer {
 
     fn comments(&mut self, lines: &[String], indent: usize) {
         for line in lines {
-            pad(&mut self.out, indent);
-            self.out.push('#');
+            if !line.is_empty() {
+                pad(&mut self.out, indent);
+            }
             self.out.push_str(line);
             self.out.push('\n');
         }
