@@ -1,6 +1,6 @@
 //! Fields inside JSON or YAML that is itself the text of a field (KZ-1111).
 
-use weir_yaml::{Limits, Node, Source, parse_first_document, write_json_pretty};
+use weir_yaml::{Limits, Node, Source, Tag, parse_first_document, write_json_pretty};
 
 use crate::Error;
 use crate::path::{self, Creating, Part};
@@ -70,7 +70,9 @@ fn changed(
 /// The reference prints JSON as YAML before, where text without characters gets quotes in brackets.
 fn with_quoted_empties(node: &Node) -> Node {
     match node {
-        Node::Scalar(scalar) if scalar.text.is_empty() => Node::string(""),
+        Node::Scalar(scalar) if scalar.text.is_empty() && matches!(scalar.tag, Tag::Unset | Tag::Null) => {
+            Node::string("")
+        }
         Node::Scalar(_) => node.clone(),
         Node::Seq(items) => Node::Seq(items.iter().map(with_quoted_empties).collect()),
         Node::Map(map) => {
