@@ -3,9 +3,9 @@
 use weir_yaml::{Limits, Node, Source, parse_first_document};
 
 use super::{
-    Decode, Decoder, Image, Kustomization, Label, LegacySortOptions, ObjectMeta, ObjectReference, Opaque,
-    Patch, PatchOptions, Replica, Selector, SortOptions, Strictness, UnknownFields, Var, decode_struct,
-    decoder::DecodeError,
+    Decode, Decoder, HelmGlobals, Image, Kustomization, Label, LegacySortOptions, ObjectMeta,
+    ObjectReference, Opaque, Patch, PatchOptions, Replica, Selector, SortOptions, Strictness, UnknownFields,
+    Var, decode_struct, decoder::DecodeError,
 };
 use crate::fieldspec::FieldSpec;
 
@@ -78,6 +78,7 @@ decodes!(Kustomization as "Kustomization" {
 decodes!(ObjectMeta as "ObjectMeta" {
     name = "name", namespace = "namespace", labels = "labels", annotations = "annotations",
 });
+decodes!(HelmGlobals as "HelmGlobals" { chart_home = "chartHome", config_home = "configHome" });
 decodes!(Label as "Label" {
     pairs = "pairs",
     include_selectors = "includeSelectors",

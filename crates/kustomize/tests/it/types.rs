@@ -65,3 +65,12 @@ fn regression_4_fields_from_embedded_structs_must_be_text(#[case] kind: &str, #[
     assert!(error.contains("cannot unmarshal number"), "{error}");
     assert!(plugin(kind, &fields.replace('5', "'5'")).is_ok());
 }
+
+#[rstest]
+#[case("helmGlobals: {chartHome: c}", true)]
+#[case("helmGlobals: {home: c}", false)]
+#[case("helmGlobals: c", false)]
+#[case("openapi: {version: ''}", true)]
+fn regression_4_fields_without_effect_are_read(#[case] field: &str, #[case] wanted: bool) {
+    assert_eq!(built_from(&format!("{field}\n"), FOO).is_ok(), wanted);
+}
