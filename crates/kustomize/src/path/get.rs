@@ -74,7 +74,7 @@ fn sequence(node: &Node) -> Result<&[Node], PathError> {
     node.as_seq().ok_or(PathError::NodeKind { wanted: "SequenceNode", found: node.kind_name() })
 }
 
-fn has_value(element: &Node, field: &str, value: &str) -> bool {
+pub(super) fn has_value(element: &Node, field: &str, value: &str) -> bool {
     let node = if field.is_empty() { Some(element) } else { element.get(field) };
     node.and_then(Node::text) == Some(value)
 }

@@ -29,7 +29,7 @@ impl Creating {
     }
 
     /// What a missing part becomes, given the part behind it.
-    fn node_before(self, next: Option<&Part>) -> Option<Node> {
+    pub(super) fn node_before(self, next: Option<&Part>) -> Option<Node> {
         Some(match (self, next) {
             (Self::No, _) => return None,
             (_, Some(Part::Match { .. } | Part::Index(0..))) => Node::Seq(Vec::new()),
@@ -95,7 +95,7 @@ fn empty_for(part: &Part) -> Node {
     }
 }
 
-fn sequence(node: &mut Node) -> Result<&mut Vec<Node>, Error> {
+pub(super) fn sequence(node: &mut Node) -> Result<&mut Vec<Node>, Error> {
     let found = node.kind_name();
     node.as_seq_mut().ok_or_else(|| PathError::NodeKind { wanted: "SequenceNode", found }.into())
 }
@@ -201,7 +201,7 @@ fn yaml_text(node: &Node) -> String {
     }
 }
 
-fn new_element(field: &str, value: &str) -> Node {
+pub(super) fn new_element(field: &str, value: &str) -> Node {
     if field.is_empty() {
         return Node::plain(value);
     }

@@ -74,3 +74,25 @@ fn regression_4_fields_from_embedded_structs_must_be_text(#[case] kind: &str, #[
 fn regression_4_fields_without_effect_are_read(#[case] field: &str, #[case] wanted: bool) {
     assert_eq!(built_from(&format!("{field}\n"), FOO).is_ok(), wanted);
 }
+
+#[rstest]
+#[case("spec/l/0/k", "  l:\n  - k: NEW\n  - k: w\n")]
+#[case("spec/l/-/k", "  l:\n  - k: v\n  - k: NEW\n")]
+#[case("spec/l/[k=w]/j", "  l:\n  - k: v\n  - j: NEW\n    k: w\n")]
+#[case("spec/l/[k=x]/j", "  l:\n  - k: v\n  - k: w\n  - j: NEW\n    k: x\n")]
+#[case("spec/l/7/k", "  l:\n  - k: v\n  - k: w\n")]
+#[case("spec//n", "  l:\n  - k: v\n  - k: w\n  \"n\": NEW\n")]
+fn regression_4_values_are_added_to_elements_of_lists(#[case] path: &str, #[case] wanted: &str) {
+    let transformer = format!(
+        "transformers:\n- |-\n  {{apiVersion: builtin, kind: ValueAddTransformer, metadata: {{name: x}}, value: NEW, targets: [{{fieldPath: '{path}'}}]}}\n"
+    );
+    let text = built_from(&transformer, &format!("{FOO}spec:\n  l: [{{k: v}}, {{k: w}}]\n")).unwrap();
+    assert!(text.ends_with(&format!("spec:\n{wanted}")), "{text}");
+}
+
+#[test]
+fn regression_4_blanks_in_the_path_of_a_var_do_not_count() {
+    let vars = "vars: [{name: V, objref: {apiVersion: v1, kind: Foo, name: a}, fieldref: {fieldpath: ' spec..a. '}}]\n";
+    let foo = "apiVersion: v1\nkind: Foo\nmetadata: {name: a, annotations: {v: $(V)}}\nspec: {a: x}\n";
+    assert!(built_from(vars, foo).unwrap().contains("    v: x\n"));
+}
