@@ -96,3 +96,14 @@ fn regression_4_blanks_in_the_path_of_a_var_do_not_count() {
     let foo = "apiVersion: v1\nkind: Foo\nmetadata: {name: a, annotations: {v: $(V)}}\nspec: {a: x}\n";
     assert!(built_from(vars, foo).unwrap().contains("    v: x\n"));
 }
+
+#[rstest]
+#[case("' spec/ s'", "spec:\n  s: p-x\n  u: null\n")]
+#[case("spec/u", "spec:\n  s: x\n  u: p-null\n")]
+fn regression_4_fields_with_blanks_and_nulls_are_found(#[case] path: &str, #[case] wanted: &str) {
+    let transformer = format!(
+        "transformers:\n- |-\n  {{apiVersion: builtin, kind: PrefixTransformer, metadata: {{name: x}}, prefix: p-, fieldSpecs: [{{path: {path}, create: true}}]}}\n"
+    );
+    let text = built_from(&transformer, &format!("{FOO}spec: {{s: x, u: null}}\n")).unwrap();
+    assert!(text.ends_with(wanted), "{text}");
+}
