@@ -94,7 +94,7 @@ impl Config {
         }
         // Printing it finds keys that stand twice.
         emit(&node, &mut String::new()).map_err(malformed)?;
-        let mut config: Self = Decoder::document(Strictness::STRICT, &node).map_err(ConfigError::Decode)?;
+        let mut config: Self = Decoder::document(Strictness::KNOWN, &node).map_err(ConfigError::Decode)?;
         config.sort();
         Ok(config)
     }
@@ -198,9 +198,9 @@ impl Decode for NameReference {
     fn decode(node: &Node, decoder: &mut Decoder) -> Result<Self, DecodeError> {
         decode_struct("NameBackReferences", node, decoder, |fields, decoder| {
             Ok(Self {
-                group: fields.take("group", decoder)?,
-                version: fields.take("version", decoder)?,
-                kind: fields.take("kind", decoder)?,
+                group: fields.take_inline("group", decoder)?,
+                version: fields.take_inline("version", decoder)?,
+                kind: fields.take_inline("kind", decoder)?,
                 referrers: fields.take("fieldSpecs", decoder)?,
             })
         })

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use weir_yaml::{Map, Node, Tag};
+use weir_yaml::{Map, Node, Style, Tag};
 
 use crate::origin::transformations_annotation;
 use crate::resmap::ResMap;
@@ -117,8 +117,8 @@ fn strip(annotations: &mut Node) {
     map.entries.reverse();
     for entry in &mut map.entries {
         match &mut entry.value {
-            Node::Scalar(scalar) => scalar.tag = Tag::Str,
             // The reference takes the text of the node, and only scalars have one.
+            Node::Scalar(scalar) => (scalar.tag, scalar.style) = (Tag::Str, Style::Plain),
             value => *value = Node::string(""),
         }
     }

@@ -2,7 +2,11 @@
 
 mod pointer;
 
-use weir_yaml::{Node, Scalar, Schema as Words, Style, Tag, Value, YamlError, parse_first_document, resolve};
+use std::collections::HashMap;
+
+use weir_yaml::{
+    Entry, Map, Node, Scalar, Schema as Words, Style, Tag, Value, YamlError, parse_first_document, resolve,
+};
 
 use crate::Error;
 use crate::files::Files;
@@ -38,7 +42,7 @@ pub(crate) fn parse(files: &Files<'_>, name: &str, text: &str) -> Result<Vec<Ope
         let source =
             weir_yaml::Source::read(name, text.as_bytes().to_vec(), files.limits()).map_err(malformed)?;
         match parse_first_document(&source, files.limits()).map_err(malformed)? {
-            Some(node) => as_yaml11(&node),
+            Some(node) => as_yaml11(&node.before_text()),
             None => return Ok(Vec::new()),
         }
     };
@@ -65,13 +69,19 @@ fn operation(node: &Node) -> Option<Operation> {
     })
 }
 
-/// Scalars typed as YAML 1.1 types them, the way patches written in YAML are read.
+/// Scalars typed as YAML 1.1 types them, the way patches written in YAML are read; of equal keys the last one counts.
 fn as_yaml11(node: &Node) -> Node {
     match node {
         Node::Map(map) => {
-            let mut typed = map.clone();
-            typed.entries.iter_mut().for_each(|entry| entry.value = as_yaml11(&entry.value));
-            Node::Map(typed)
+            let mut last = HashMap::with_capacity(map.len());
+            last.extend(map.entries.iter().enumerate().map(|(at, entry)| (entry.key.text.as_str(), at)));
+            let is_last = |at: usize, entry: &Entry| last.get(entry.key.text.as_str()) == Some(&at);
+            let kept = map.entries.iter().enumerate().filter(|(at, entry)| is_last(*at, entry));
+            let typed = |(_, entry): (usize, &Entry)| Entry {
+                key: entry.key.clone(),
+                value: as_yaml11(&entry.value),
+            };
+            Node::Map(Map { entries: kept.map(typed).collect() })
         }
         Node::Seq(items) => Node::Seq(items.iter().map(as_yaml11).collect()),
         Node::Scalar(scalar) if scalar.style == Style::Plain => {
@@ -85,7 +95,10 @@ fn as_yaml11(node: &Node) -> Node {
                 _ => node.clone(),
             }
         }
-        Node::Scalar(_) => node.clone(),
+        // The text of a block is taken as it is.
+        Node::Scalar(scalar) => {
+            Node::Scalar(Scalar { style: Style::Double, tag: Tag::Str, ..scalar.clone() })
+        }
     }
 }
 

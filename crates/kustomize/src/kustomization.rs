@@ -51,7 +51,7 @@ pub struct Kustomization {
     pub config_map_generator: Vec<ConfigMapArgs>,
     pub secret_generator: Vec<SecretArgs>,
     pub generator_options: Option<GeneratorOptions>,
-    pub helm_globals: Option<Opaque>,
+    pub helm_globals: Option<HelmGlobals>,
     pub helm_charts: Vec<Opaque>,
     pub helm_chart_inflation_generator: Vec<Opaque>,
     pub configurations: Vec<String>,
@@ -186,6 +186,14 @@ pub struct LegacySortOptions {
     pub order_first: Vec<String>,
     /// Kinds at the end, in this order.
     pub order_last: Vec<String>,
+}
+
+/// `helmGlobals`: read and without effect.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[allow(missing_docs, reason = "the fields of the file")]
+pub struct HelmGlobals {
+    pub chart_home: String,
+    pub config_home: String,
 }
 
 /// A field that is recognised but has no engine here (Helm).

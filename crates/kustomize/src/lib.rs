@@ -55,7 +55,7 @@ pub use fs::{DirEntry, FileKind, FileSystem, FsError, MemoryFs, RelPath, RootedF
 pub use generate::GenerateError;
 pub use id::{Gvk, ResId};
 pub use kustomization::{
-    ConfigMapArgs, DecodeError, FILE_NAMES as KUSTOMIZATION_FILE_NAMES, GeneratorOptions, Image,
+    ConfigMapArgs, DecodeError, FILE_NAMES as KUSTOMIZATION_FILE_NAMES, GeneratorOptions, HelmGlobals, Image,
     Kustomization, Label, LegacySortOptions, ObjectMeta, ObjectReference, Opaque, Patch, PatchOptions,
     Replacement, ReplacementSource, ReplacementTarget, Replica, SecretArgs, Selector, SortOptions,
     TargetSelector, UnknownFields, ValueOptions, Var,

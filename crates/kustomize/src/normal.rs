@@ -14,7 +14,7 @@ pub(crate) enum Quotes {
 /// A copy in which every scalar holds its typed value.
 ///
 /// # Errors
-/// A scalar does not fit its tag, or is not finite.
+/// A scalar does not fit its tag or is not finite, or a key stands twice in a mapping.
 pub(crate) fn normalised(node: &Node, quotes: Quotes) -> Result<Node, YamlError> {
     Ok(match node {
         Node::Scalar(scalar) => Node::Scalar(normal_scalar(scalar, quotes)?),
@@ -22,6 +22,7 @@ pub(crate) fn normalised(node: &Node, quotes: Quotes) -> Result<Node, YamlError>
             Node::Seq(items.iter().map(|item| normalised(item, quotes)).collect::<Result<_, _>>()?)
         }
         Node::Map(map) => {
+            map.reject_duplicates()?;
             let mut entries = Vec::with_capacity(map.len());
             for entry in &map.entries {
                 let key = Scalar { style: Style::Plain, tag: Tag::Str, text: entry.key.text.clone() };

@@ -1,10 +1,12 @@
 //! Dotted field paths, as replacements and vars write them (KZ-611).
 
 mod get;
+mod make;
 mod visit;
 
 pub use get::PathError;
 pub(crate) use get::get;
+pub(crate) use make::find_or_make;
 pub(crate) use visit::{Creating, visit};
 
 use regex::Regex;
@@ -34,24 +36,31 @@ pub(crate) fn split(path: &str) -> Vec<Part> {
     split_text(path).into_iter().map(|text| part(&text)).collect()
 }
 
+/// As [`split`], for reading: blanks around a part do not count, nor do parts without text.
+pub(crate) fn split_source(path: &str) -> Vec<Part> {
+    parts(&split_text(path))
+}
+
+/// What pieces of a path mean.
+pub(crate) fn parts(pieces: &[String]) -> Vec<Part> {
+    pieces.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).map(part).collect()
+}
+
 /// As [`split`], with `a[0]` read as `a.0` (vars).
 pub(crate) fn split_with_indexes(path: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
+    let mut pieces = Vec::new();
     for text in split_text(path) {
         let indexed = text.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
         match indexed
             .filter(|(_, index)| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()))
         {
             Some((key, index)) => {
-                if !key.is_empty() {
-                    parts.push(part(key));
-                }
-                parts.push(part(index));
+                pieces.extend([key.to_owned(), index.to_owned()]);
             }
-            None => parts.push(part(&text)),
+            None => pieces.push(text),
         }
     }
-    parts
+    parts(&pieces)
 }
 
 fn part(text: &str) -> Part {

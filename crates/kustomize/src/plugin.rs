@@ -195,11 +195,11 @@ fn origin_of(config: &Resource) -> Option<Arc<Origin>> {
     }))
 }
 
-/// Reads a configuration the way the reference does: printed, which refuses keys that stand twice, then decoded leniently.
-fn decode<T: Decode>(config: &Resource) -> Result<T, Error> {
+/// Reads a configuration the way the reference does: printed, which refuses keys that stand twice, then decoded.
+fn decode<T: Decode>(config: &Resource, strictness: Strictness) -> Result<T, Error> {
     config.to_yaml()?;
     let node = normalised(&config.node, Quotes::Yaml).map_err(PatchError::Render)?;
-    Ok(Decoder::document(Strictness::LENIENT, &node)?)
+    Ok(Decoder::document(strictness, &node)?)
 }
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ pub enum ReferenceError {
     /// A subject of a role binding whose namespace is no string (KZ-1002).
     #[error("Invalid Input: namespace is blank for resource \"{0}\"\n")]
     BlankNamespace(String),
+    /// A subject of a role binding whose kind is no string.
+    #[error("kind is no text for a subject of \"{0}\"")]
+    NoKind(String),
     /// A mapping that should name a resource, but has no name (KZ-1003).
     #[error("path config error; no 'name' field in node")]
     NoName,
@@ -160,14 +163,27 @@ fn subject_namespaces(resource: &Resource) -> Result<Vec<String>, Error> {
     }
     let subjects = resource.node.get("subjects").and_then(Node::as_seq).unwrap_or_default();
     let mut namespaces = Vec::new();
-    for subject in subjects.iter().filter(|subject| subject.text_at(&["kind"]) == Some("ServiceAccount")) {
-        let Some(namespace) = subject.get("namespace") else { continue };
-        match namespace.as_scalar().map(weir_yaml::Scalar::value) {
-            Some(Ok(Value::Str(text))) => namespaces.push(text.into_owned()),
-            _ => return Err(ReferenceError::BlankNamespace(resource.id().to_string()).into()),
+    for subject in subjects {
+        let Node::Map(subject) = subject else { return Err(Error::wrong_kind("MappingNode", subject)) };
+        let (Some(namespace), Some(kind)) = (subject.get("namespace"), subject.get("kind")) else { continue };
+        match (string(kind).as_deref(), string(namespace)) {
+            (Some("ServiceAccount"), Some(namespace)) => namespaces.push(namespace),
+            (Some("ServiceAccount"), None) => {
+                return Err(ReferenceError::BlankNamespace(resource.id().to_string()).into());
+            }
+            (Some(_), _) => {}
+            (None, _) => return Err(ReferenceError::NoKind(resource.id().to_string()).into()),
         }
     }
     Ok(namespaces)
+}
+
+/// The text of a string.
+fn string(node: &Node) -> Option<String> {
+    match node.as_scalar()?.value() {
+        Ok(Value::Str(text)) => Some(text.into_owned()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -150,7 +150,7 @@ impl Prepared {
             (Some(_), Some(_)) => return Err(ReplacementError::TwoSources.into()),
             (None, Some(value)) => Source::Value(value.clone()),
             (Some(selector), None) => {
-                let path = path::split(non_empty(&selector.field_path));
+                let path = path::split_source(non_empty(&selector.field_path));
                 Source::Field { selector: Box::new(selector.clone()), path }
             }
         };

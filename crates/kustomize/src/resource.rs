@@ -103,7 +103,7 @@ impl Resource {
 
     /// `apiVersion`; empty when missing.
     pub fn api_version(&self) -> &str {
-        text_at(&self.node, &["apiVersion"])
+        self.node.text_at(&["apiVersion"]).unwrap_or_default()
     }
 
     /// `kind`; empty when missing.

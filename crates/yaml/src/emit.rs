@@ -3,8 +3,8 @@
 mod analysis;
 mod scalar;
 
-pub(crate) use analysis::{OutputStyle, is_printable, style_of};
-pub(crate) use scalar::{write_double, write_literal, write_single};
+pub(crate) use analysis::{OutputStyle, allows_block, allows_single, is_printable, style_of};
+pub(crate) use scalar::{write_block_header, write_double, write_literal};
 
 use crate::value::format_float;
 use crate::{Entry, Map, Node, Scalar, Value, YamlError, natural};
@@ -48,7 +48,7 @@ impl Emitter<'_> {
             if !std::mem::take(&mut inline) {
                 self.pad(indent);
             }
-            if self.key(&entry.key, indent) {
+            if self.key(&entry.key, indent)? {
                 self.value(&entry.value, indent)?;
             } else {
                 self.item(&entry.value, indent)?;
@@ -58,19 +58,19 @@ impl Emitter<'_> {
     }
 
     /// Writes a key and its colon; tells whether it fitted into one line (KZ-1412).
-    fn key(&mut self, key: &Scalar, indent: usize) -> bool {
+    fn key(&mut self, key: &Scalar, indent: usize) -> Result<bool, YamlError> {
         let text = key.text.as_str();
-        if text.len() <= SIMPLE_KEY_BYTES && !text.contains('\n') {
-            scalar::write_key(self.out, text);
+        if text.len() <= SIMPLE_KEY_BYTES && !text.contains(['\n', '\r']) {
+            scalar::write_key(self.out, text)?;
             self.out.push(':');
-            return true;
+            return Ok(true);
         }
         self.out.push_str("? ");
-        scalar::write_string(self.out, text, indent);
+        scalar::write_string(self.out, text, indent)?;
         self.newline_after_block();
         self.pad(indent);
         self.out.push_str(": ");
-        false
+        Ok(false)
     }
 
     /// Writes a mapping's value after its `key:`.
@@ -137,7 +137,7 @@ impl Emitter<'_> {
             Value::Int(int) => self.out.push_str(&int.to_string()),
             Value::Uint(int) => self.out.push_str(&int.to_string()),
             Value::Float(float) => self.out.push_str(&finite(float)?),
-            Value::Str(text) => scalar::write_string(self.out, &text, indent),
+            Value::Str(text) => scalar::write_string(self.out, &text, indent)?,
         }
         Ok(())
     }
@@ -181,7 +181,8 @@ pub(crate) fn non_finite_name(float: f64) -> &'static str {
     }
 }
 
-fn reject_duplicates(sorted: &[&Entry]) -> Result<(), YamlError> {
+/// Fails when two neighbours have the same key.
+pub(crate) fn reject_duplicates(sorted: &[&Entry]) -> Result<(), YamlError> {
     for pair in sorted.windows(2) {
         if let [first, second] = pair
             && first.key.text == second.key.text

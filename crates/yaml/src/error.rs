@@ -25,6 +25,9 @@ pub enum YamlError {
         /// Line in the file, from 1.
         line: usize,
     },
+    /// A control character in a value, which YAML text cannot hold.
+    #[error("yaml: control characters are not allowed (U+{0:04X})")]
+    Forbidden(u32),
     /// Text after a `---` that is no comment (KZ-601).
     #[error("invalid document separator: {0}")]
     Separator(String),

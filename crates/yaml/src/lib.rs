@@ -32,4 +32,4 @@ pub use parse::{parse_documents, parse_first_document};
 pub use reprint::reprint;
 pub use resolve::{Schema, resolve, yaml11_value};
 pub use text::{Position, Source, Text};
-pub use value::{Value, format_float, format_json_float};
+pub use value::{Value, format_float, format_float32, format_json_float};

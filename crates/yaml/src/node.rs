@@ -188,6 +188,16 @@ impl Map {
         MapIndex { map: self, positions }
     }
 
+    /// Checks that no key stands twice (KZ-609).
+    ///
+    /// # Errors
+    /// The first key that does.
+    pub fn reject_duplicates(&self) -> Result<(), YamlError> {
+        let mut sorted: Vec<&Entry> = self.entries.iter().collect();
+        sorted.sort_by_key(|entry| entry.key.text.as_str());
+        crate::emit::reject_duplicates(&sorted)
+    }
+
     /// Whether there is an entry for `key`, whatever its value.
     pub fn contains(&self, key: &str) -> bool {
         self.get(key).is_some()

@@ -26,10 +26,10 @@ pub fn reprint(source: &Arc<Source>, node: &Node) -> Result<String, YamlError> {
         node if is_block(node, Some(&layout)) => printer.block(node, Some(&layout), 0, false),
         node => {
             printer.inline(node, Some(&layout), 0, false);
-            printer.end_line(Some(&layout));
+            printer.end_line(Some(&layout), 0);
         }
     }
-    printer.comments(&layout.foot, 0);
+    printer.comments(&layout.end, 0);
     Ok(printer.out)
 }
 
@@ -60,17 +60,21 @@ impl Printer {
             scalar::write(&mut self.out, &entry.key, indent, scalar::Place::Key);
             self.out.push(':');
             self.value(&entry.value, child, indent);
+            let is_list = matches!(entry.value, Node::Seq(_)) && is_block(&entry.value, child);
+            let below = child.filter(|_| is_list);
+            self.foot(layout, index, map.len(), indent, below);
         }
     }
 
     fn value(&mut self, value: &Node, layout: Option<&Layout>, indent: usize) {
         if !is_block(value, layout) {
             self.out.push(' ');
+            let start = self.out.len();
             self.inline(value, layout, indent, false);
-            self.end_line(layout);
+            self.end_line(layout, start);
             return;
         }
-        self.end_line(layout);
+        self.end_line(layout, self.out.len());
         // Lists stand at the column of their key.
         let inner = if matches!(value, Node::Seq(_)) { indent } else { indent + INDENT };
         self.block(value, layout, inner, false);
@@ -84,9 +88,31 @@ impl Printer {
             if is_block(item, child) {
                 self.block(item, child, indent + INDENT, true);
             } else {
+                let start = self.out.len();
                 self.inline(item, child, indent, false);
-                self.end_line(child);
+                self.end_line(child, start);
             }
+            self.foot(layout, index, items.len(), indent, None);
+        }
+    }
+
+    /// Writes the comments below the last child there was. An empty line tells them from what follows at the same
+    /// column; `list` was written there too.
+    fn foot(
+        &mut self,
+        layout: Option<&Layout>,
+        index: usize,
+        count: usize,
+        indent: usize,
+        list: Option<&Layout>,
+    ) {
+        let own = layout.filter(|layout| layout.children.len() == index + 1);
+        if let Some(layout) = own {
+            self.comments(&layout.foot, indent);
+        }
+        let ends_in_comment = [own, list].into_iter().flatten().any(|layout| !layout.foot.is_empty());
+        if ends_in_comment && index + 1 < count {
+            self.out.push('\n');
         }
     }
 
@@ -135,10 +161,16 @@ impl Printer {
         pad(&mut self.out, indent);
     }
 
-    fn end_line(&mut self, layout: Option<&Layout>) {
+    /// Ends the line of what was written from `start` on. A comment stands behind the header of a block.
+    fn end_line(&mut self, layout: Option<&Layout>, start: usize) {
+        if self.out.ends_with(' ') {
+            self.out.pop();
+        }
         if let Some(comment) = layout.and_then(|layout| layout.line.as_ref()) {
-            self.out.push_str(" #");
-            self.out.push_str(comment);
+            let written = self.out.get(start..).unwrap_or_default();
+            let header = written.starts_with(['|', '>']).then(|| written.find('\n')).flatten();
+            let at = header.map_or(self.out.len(), |length| start + length);
+            self.out.insert_str(at, &format!(" #{comment}"));
         }
         if !self.out.ends_with('\n') {
             self.out.push('\n');
@@ -147,8 +179,9 @@ impl Printer {
 
     fn comments(&mut self, lines: &[String], indent: usize) {
         for line in lines {
-            pad(&mut self.out, indent);
-            self.out.push('#');
+            if !line.is_empty() {
+                pad(&mut self.out, indent);
+            }
             self.out.push_str(line);
             self.out.push('\n');
         }

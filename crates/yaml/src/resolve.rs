@@ -4,6 +4,8 @@ mod folded;
 mod number;
 mod timestamp;
 
+pub(crate) use folded::doubles_breaks;
+
 use std::borrow::Cow;
 
 use crate::{Scalar, Style, Tag, Value, YamlError};
@@ -79,10 +81,19 @@ pub(crate) fn scalar_value(scalar: &Scalar) -> Result<Value<'_>, YamlError> {
     }
 }
 
-/// The value of a scalar of a kustomization file, where `yes` and `on` are booleans too (KZ-202).
+/// The value of a scalar of a kustomization file, where `yes` and `on` are booleans too (KZ-202) and dates are text.
 pub fn yaml11_value(scalar: &Scalar) -> Value<'_> {
-    match scalar.style {
-        Style::Plain => resolve(&scalar.text, Schema::Yaml11).1,
-        _ => Value::Str(Cow::Borrowed(scalar.text.as_str())),
+    let text = scalar.text.as_str();
+    let as_string = Value::Str(Cow::Borrowed(text));
+    match (scalar.style, scalar.tag) {
+        // A missing value in brackets.
+        (_, Tag::Null) => Value::Null,
+        // Text that is a string by its tag alone.
+        (Style::Plain, Tag::Str) if plain_tag(text) != Tag::Str => as_string,
+        (Style::Plain, _) => match resolve(text, Schema::Yaml11) {
+            (Tag::Timestamp, _) => as_string,
+            (_, value) => value,
+        },
+        _ => as_string,
     }
 }

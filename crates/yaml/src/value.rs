@@ -33,8 +33,13 @@ pub fn format_float(value: f64) -> Option<String> {
     Some(shortest_general(value))
 }
 
-/// Go's `strconv.FormatFloat(value, 'g', -1, 64)`: exponent form below 1e-4 and from 1e6 on.
-fn shortest_general(value: f64) -> String {
+/// A float where a string is wanted: with the digits of a 32-bit one, as Go's YAML decoder gives it.
+pub fn format_float32(value: f64) -> String {
+    shortest_general(value as f32)
+}
+
+/// Go's `strconv.FormatFloat(value, 'g', -1, …)`: exponent form below 1e-4 and from 1e6 on.
+fn shortest_general(value: impl std::fmt::LowerExp + std::fmt::Display) -> String {
     let scientific = format!("{value:e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
     let exponent: i32 = exponent.parse().unwrap_or(0);

@@ -51,7 +51,8 @@ impl Target {
     /// Applies the `openapi` field; the first setting of a build counts (KZ-1210, KZ-1211).
     pub(crate) fn set_schema(&self, build: &Build<'_>) -> Result<(), Error> {
         let openapi = &self.kustomization.openapi;
-        let (version, path) = (openapi.get("version"), openapi.get("path"));
+        let version = openapi.get("version").filter(|version| !version.is_empty());
+        let path = openapi.get("path");
         let Some(path) = path else {
             return match version {
                 Some(version) if version != BUILT_IN_VERSION => Err(SchemaError::UnknownVersion.into()),

@@ -192,8 +192,8 @@ fn into_field(
     change: &mut Change<'_>,
 ) -> Result<(), Failure> {
     let (name, is_list) = match part.strip_suffix("[]") {
-        Some(name) => (name, true),
-        None => (part, false),
+        Some(name) => (name.trim(), true),
+        None => (part.trim(), false),
     };
     if name.is_empty() {
         return Err(Failure::Obstacle(Obstacle("cannot set or create an empty field name".to_owned())));
@@ -213,8 +213,10 @@ fn into_field(
         _ => map.get_mut(name),
     };
     let Some(field) = field else { return Ok(()) };
+    // A null scalar keeps its text.
     if let Some(made) = made
         && field.is_null()
+        && made.as_scalar().is_none()
     {
         *field = made;
     }

@@ -3,15 +3,19 @@
 use weir_yaml::{Limits, Node, Source, parse_first_document};
 
 use super::{
-    Decode, Decoder, Image, Kustomization, Label, LegacySortOptions, ObjectMeta, ObjectReference, Opaque,
-    Patch, PatchOptions, Replica, Selector, SortOptions, Strictness, UnknownFields, Var, decode_struct,
-    decoder::DecodeError,
+    Decode, Decoder, HelmGlobals, Image, Kustomization, Label, LegacySortOptions, ObjectMeta,
+    ObjectReference, Opaque, Patch, PatchOptions, Replica, Selector, SortOptions, Strictness, UnknownFields,
+    Var, decode_struct, decoder::DecodeError,
 };
 use crate::fieldspec::FieldSpec;
 
-/// Reads a struct field by field: `Type as "GoName" { field = "key", … }`.
+/// Reads a struct field by field: `Type as "GoName" { field = "key", … } inline { … }`, where `inline` has the fields that the
+/// Go type has from embedded ones.
 macro_rules! decodes {
-    ($type:ident as $go:literal { $($field:ident = $key:literal),* $(,)? } $(+ $rest:ident)?) => {
+    (
+        $type:ident as $go:literal { $($field:ident = $key:literal),* $(,)? }
+        $(inline { $($inline:ident = $inline_key:literal),* $(,)? })? $(+ $rest:ident)?
+    ) => {
         impl $crate::kustomization::Decode for $type {
             fn go_type() -> String {
                 concat!("types.", $go).to_owned()
@@ -24,6 +28,7 @@ macro_rules! decodes {
                 $crate::kustomization::decode_struct($go, node, decoder, |fields, decoder| {
                     Ok(Self {
                         $($field: fields.take($key, decoder)?,)*
+                        $($($inline: fields.take_inline($inline_key, decoder)?,)*)?
                         $($rest: Default::default(),)?
                     })
                 })
@@ -73,6 +78,7 @@ decodes!(Kustomization as "Kustomization" {
 decodes!(ObjectMeta as "ObjectMeta" {
     name = "name", namespace = "namespace", labels = "labels", annotations = "annotations",
 });
+decodes!(HelmGlobals as "HelmGlobals" { chart_home = "chartHome", config_home = "configHome" });
 decodes!(Label as "Label" {
     pairs = "pairs",
     include_selectors = "includeSelectors",
@@ -82,13 +88,9 @@ decodes!(Label as "Label" {
 });
 decodes!(Patch as "Patch" { path = "path", patch = "patch", target = "target", options = "options" });
 decodes!(Selector as "Selector" {
-    group = "group",
-    version = "version",
-    kind = "kind",
-    name = "name",
-    namespace = "namespace",
-    label_selector = "labelSelector",
-    annotation_selector = "annotationSelector",
+    label_selector = "labelSelector", annotation_selector = "annotationSelector",
+} inline {
+    group = "group", version = "version", kind = "kind", name = "name", namespace = "namespace",
 });
 decodes!(Image as "Image" {
     name = "name", new_name = "newName", tag_suffix = "tagSuffix", new_tag = "newTag", digest = "digest",
@@ -104,8 +106,8 @@ decodes!(ObjectReference as "Target" {
     name = "name",
     namespace = "namespace",
 });
-decodes!(FieldSpec as "FieldSpec" {
-    group = "group", version = "version", kind = "kind", path = "path", create = "create",
+decodes!(FieldSpec as "FieldSpec" { path = "path", create = "create" } inline {
+    group = "group", version = "version", kind = "kind",
 });
 decodes!(FieldSelector as "FieldSelector" { field_path = "fieldPath" });
 

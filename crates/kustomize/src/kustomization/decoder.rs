@@ -2,22 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use weir_yaml::{Entry, Map, Node, Position, Scalar, Style, Tag, Value, resolve, yaml11_value};
+use weir_yaml::{Entry, Map, Node, Position, Scalar, Style, Value, format_float32, yaml11_value};
 
 /// How strictly a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Strictness {
     /// Unknown fields fail.
     pub(crate) reject_unknown: bool,
-    /// Numbers and booleans are accepted where a string is wanted, as plugin configurations are read (KZ-1201).
-    pub(crate) coerce: bool,
+    /// What becomes of numbers and booleans where a string is wanted (KZ-1201).
+    pub(crate) coercion: Coercion,
+}
+
+/// What becomes of numbers and booleans where a string is wanted. The reference reads its files with several libraries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Coercion {
+    /// They fail.
+    None,
+    /// Their value is printed; fields that a struct has from an embedded one fail.
+    Value,
+    /// Their text is taken.
+    Text,
 }
 
 impl Strictness {
     /// Kustomization files: unknown fields and wrong types fail (KZ-203).
-    pub(crate) const STRICT: Self = Self { reject_unknown: true, coerce: false };
+    pub(crate) const STRICT: Self = Self { reject_unknown: true, coercion: Coercion::None };
+    /// Files of `configurations`: unknown fields fail.
+    pub(crate) const KNOWN: Self = Self { reject_unknown: true, coercion: Coercion::Value };
     /// Plugin configurations and replacement files: both pass.
-    pub(crate) const LENIENT: Self = Self { reject_unknown: false, coerce: true };
+    pub(crate) const LENIENT: Self = Self { reject_unknown: false, coercion: Coercion::Value };
+    /// Configurations of prefixes and suffixes.
+    pub(crate) const TEXTUAL: Self = Self { reject_unknown: false, coercion: Coercion::Text };
 }
 
 /// A document that does not have the wanted shape.
@@ -114,7 +129,7 @@ fn json_name(node: &Node) -> String {
 }
 
 fn is_null(node: &Node) -> bool {
-    node.as_scalar().is_some_and(|scalar| yaml11_value(scalar) == Value::Null && scalar.tag != Tag::Str)
+    node.as_scalar().is_some_and(|scalar| yaml11_value(scalar) == Value::Null)
 }
 
 /// The fields of one mapping while it is read into a struct.
@@ -160,6 +175,21 @@ impl Fields<'_> {
         Ok(value)
     }
 
+    /// As [`Self::take`], for a field that the reference's struct has from another one: its text must be a string.
+    pub(crate) fn take_inline<T: Decode>(
+        &mut self,
+        name: &'static str,
+        decoder: &mut Decoder,
+    ) -> Result<T, DecodeError> {
+        let outer = decoder.strictness;
+        if outer.coercion == Coercion::Value {
+            decoder.strictness.coercion = Coercion::None;
+        }
+        let value = self.take(name, decoder);
+        decoder.strictness = outer;
+        value
+    }
+
     fn reject_unknown(&self) -> Result<(), DecodeError> {
         let is_known =
             |entry: &&Entry| self.known.iter().any(|name| entry.key.text.eq_ignore_ascii_case(name));
@@ -177,8 +207,20 @@ impl Fields<'_> {
 /// A key as JSON spells it: `yes` is `true` in YAML 1.1 (KZ-202).
 fn key_text(key: &Scalar) -> String {
     match yaml11_value(key) {
+        Value::Null => key.text.to_string(),
+        value => value_text(value),
+    }
+}
+
+/// The text that a value becomes where a string is wanted.
+fn value_text(value: Value<'_>) -> String {
+    match value {
+        Value::Str(text) => text.into_owned(),
+        Value::Null => String::new(),
         Value::Bool(value) => value.to_string(),
-        _ => key.text.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Uint(value) => value.to_string(),
+        Value::Float(value) => format_float32(value),
     }
 }
 
@@ -212,13 +254,11 @@ impl Decode for String {
 
     fn decode(node: &Node, decoder: &mut Decoder) -> Result<Self, DecodeError> {
         let Some(scalar) = node.as_scalar() else { return Err(decoder.mismatch::<Self>(node)) };
-        match yaml11_value(scalar) {
-            Value::Str(text) => Ok(text.into_owned()),
-            _ if decoder.strictness.coerce => Ok(scalar.text.to_string()),
-            _ if scalar.tag == Tag::Str && resolve(&scalar.text, weir_yaml::Schema::Core).0 != Tag::Str => {
-                Ok(scalar.text.to_string())
-            }
-            _ => Err(decoder.mismatch::<Self>(node)),
+        match (yaml11_value(scalar), decoder.strictness.coercion) {
+            (Value::Str(text), _) => Ok(text.into_owned()),
+            (_, Coercion::None) => Err(decoder.mismatch::<Self>(node)),
+            (value, Coercion::Value) => Ok(value_text(value)),
+            (_, Coercion::Text) => Ok(scalar.text.to_string()),
         }
     }
 }

@@ -61,14 +61,14 @@ decodes!(GeneratorOptions as "GeneratorOptions" {
 impl ConfigMapArgs {
     fn read(fields: &mut Fields<'_>, decoder: &mut Decoder) -> Result<Self, DecodeError> {
         Ok(Self {
-            name: fields.take("name", decoder)?,
-            namespace: fields.take("namespace", decoder)?,
-            behavior: fields.take("behavior", decoder)?,
-            literals: fields.take("literals", decoder)?,
-            files: fields.take("files", decoder)?,
-            envs: fields.take("envs", decoder)?,
-            env: fields.take("env", decoder)?,
-            options: fields.take("options", decoder)?,
+            name: fields.take_inline("name", decoder)?,
+            namespace: fields.take_inline("namespace", decoder)?,
+            behavior: fields.take_inline("behavior", decoder)?,
+            literals: fields.take_inline("literals", decoder)?,
+            files: fields.take_inline("files", decoder)?,
+            envs: fields.take_inline("envs", decoder)?,
+            env: fields.take_inline("env", decoder)?,
+            options: fields.take_inline("options", decoder)?,
         })
     }
 }
@@ -92,7 +92,7 @@ impl Decode for SecretArgs {
         decode_struct("SecretArgs", node, decoder, |fields, decoder| {
             Ok(Self {
                 common: ConfigMapArgs::read(fields, decoder)?,
-                secret_type: fields.take("type", decoder)?,
+                secret_type: fields.take_inline("type", decoder)?,
             })
         })
     }

@@ -61,14 +61,8 @@ pub type TargetSelector = Selector;
 decodes!(Replacement as "ReplacementField" {
     path = "path", source = "source", source_value = "sourceValue", targets = "targets",
 });
-decodes!(ReplacementSource as "SourceSelector" {
-    group = "group",
-    version = "version",
-    kind = "kind",
-    name = "name",
-    namespace = "namespace",
-    field_path = "fieldPath",
-    options = "options",
+decodes!(ReplacementSource as "SourceSelector" { field_path = "fieldPath", options = "options" } inline {
+    group = "group", version = "version", kind = "kind", name = "name", namespace = "namespace",
 });
 decodes!(ValueOptions as "FieldOptions" {
     delimiter = "delimiter", index = "index", encoding = "encoding", create = "create",

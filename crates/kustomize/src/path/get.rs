@@ -29,6 +29,9 @@ pub enum PathError {
         /// Number of elements.
         length: usize,
     },
+    /// Brackets that hold neither a dotted key nor `field=value`.
+    #[error("list path element must contain fieldName=fieldValue for element to match: {0}")]
+    Selector(String),
     /// A `[key=expression]` whose expression is none.
     #[error("error parsing regexp: `{0}`")]
     Pattern(String),
@@ -71,7 +74,7 @@ fn sequence(node: &Node) -> Result<&[Node], PathError> {
     node.as_seq().ok_or(PathError::NodeKind { wanted: "SequenceNode", found: node.kind_name() })
 }
 
-fn has_value(element: &Node, field: &str, value: &str) -> bool {
+pub(super) fn has_value(element: &Node, field: &str, value: &str) -> bool {
     let node = if field.is_empty() { Some(element) } else { element.get(field) };
     node.and_then(Node::text) == Some(value)
 }

@@ -1,6 +1,6 @@
 //! Changing every value that a path leads to, making what is missing if asked (KZ-1107, KZ-1108).
 
-use weir_yaml::{Map, Node};
+use weir_yaml::{Limits, Map, Node, Scalar, Source, parse_first_document};
 
 use super::{Part, PathError};
 use crate::Error;
@@ -29,7 +29,7 @@ impl Creating {
     }
 
     /// What a missing part becomes, given the part behind it.
-    fn node_before(self, next: Option<&Part>) -> Option<Node> {
+    pub(super) fn node_before(self, next: Option<&Part>) -> Option<Node> {
         Some(match (self, next) {
             (Self::No, _) => return None,
             (_, Some(Part::Match { .. } | Part::Index(0..))) => Node::Seq(Vec::new()),
@@ -45,6 +45,9 @@ type Change<'c> = dyn FnMut(&mut Node) -> Result<(), Error> + 'c;
 
 /// Calls `change` for every value at `path` and tells how many there were.
 ///
+/// A path may lead into a null, or into the text of a scalar. The reference makes and changes things there that nobody
+/// ever sees, and is content.
+///
 /// # Errors
 /// The path does not fit the document, or `change` fails.
 pub(crate) fn visit(
@@ -57,10 +60,20 @@ pub(crate) fn visit(
         change(node)?;
         return Ok(1);
     };
+    let mut unseen;
+    let node = if node.is_null() {
+        unseen = empty_for(part);
+        &mut unseen
+    } else {
+        node
+    };
     match part {
         Part::Every => each(node, rest, creating, change),
         Part::Index(index @ 0..) => by_index(node, *index, rest, creating, change),
         Part::Index(index) => by_key(node, &index.to_string(), rest, creating, change),
+        Part::Key(key) if key.starts_with('[') && key.ends_with(']') => {
+            Err(PathError::Selector(key.clone()).into())
+        }
         Part::Key(key) => by_key(node, key, rest, creating, change),
         Part::Match { field, value, pattern } => {
             let Some(pattern) = pattern else { return Err(PathError::Pattern(value.clone()).into()) };
@@ -74,7 +87,15 @@ pub(crate) fn visit(
     }
 }
 
-fn sequence(node: &mut Node) -> Result<&mut Vec<Node>, Error> {
+/// What a path finds in a null.
+fn empty_for(part: &Part) -> Node {
+    match part {
+        Part::Key(_) | Part::Index(..0) => Node::map(),
+        Part::Index(_) | Part::Match { .. } | Part::Every => Node::Seq(Vec::new()),
+    }
+}
+
+pub(super) fn sequence(node: &mut Node) -> Result<&mut Vec<Node>, Error> {
     let found = node.kind_name();
     node.as_seq_mut().ok_or_else(|| PathError::NodeKind { wanted: "SequenceNode", found }.into())
 }
@@ -116,21 +137,30 @@ fn by_key(
     change: &mut Change<'_>,
 ) -> Result<usize, Error> {
     let made = creating.node_before(rest.first());
-    if node.is_null() {
-        if made.is_none() {
-            return Ok(0);
-        }
-        *node = Node::Map(Map::new());
-    }
     let found = node.kind_name();
-    let Some(map) = node.as_map_mut() else {
-        return Err(PathError::NodeKind { wanted: "MappingNode", found }.into());
+    // A part without text means a scalar, for which there is no use.
+    let wanted = if key.is_empty() { "ScalarNode" } else { "MappingNode" };
+    let Some(map) = node.as_map_mut().filter(|_| !key.is_empty()) else {
+        return Err(PathError::NodeKind { wanted, found }.into());
     };
     let field = match made {
         Some(made) => map.get_or_insert_with(key, || made),
         None => map.get_mut(key),
     };
-    field.map_or(Ok(0), |field| visit(field, rest, creating, change))
+    match field {
+        None => Ok(0),
+        Some(Node::Scalar(text)) if !rest.is_empty() => {
+            visit(&mut document_in(text)?, rest, creating, change)
+        }
+        Some(field) => visit(field, rest, creating, change),
+    }
+}
+
+/// The YAML document that a text holds.
+fn document_in(scalar: &Scalar) -> Result<Node, Error> {
+    let source = Source::file("", scalar.text.to_string());
+    let document = parse_first_document(&source, &Limits::default()).ok().flatten();
+    document.ok_or_else(|| PathError::NodeKind { wanted: "MappingNode", found: "ScalarNode" }.into())
 }
 
 /// Elements of which a field, or which themselves, match an expression anywhere in their text (QK-10).
@@ -171,7 +201,7 @@ fn yaml_text(node: &Node) -> String {
     }
 }
 
-fn new_element(field: &str, value: &str) -> Node {
+pub(super) fn new_element(field: &str, value: &str) -> Node {
     if field.is_empty() {
         return Node::plain(value);
     }

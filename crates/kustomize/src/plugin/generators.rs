@@ -8,7 +8,7 @@ use super::{PluginError, decode};
 use crate::Error;
 use crate::build::Build;
 use crate::generate::{GenerateError, config_map, secret};
-use crate::kustomization::{ConfigMapArgs, SecretArgs, decodes};
+use crate::kustomization::{ConfigMapArgs, SecretArgs, Strictness, decodes};
 use crate::loader::Loader;
 use crate::resource::Resource;
 
@@ -36,7 +36,7 @@ struct IamPolicy {
 
 decodes!(KubernetesService as "KubernetesService" { namespace = "namespace", name = "name" });
 decodes!(CloudAccount as "ServiceAccount" { name = "name", project_id = "projectId" });
-decodes!(IamPolicy as "IAMPolicyGeneratorArgs" {
+decodes!(IamPolicy as "IAMPolicyGeneratorArgs" {} inline {
     cloud = "cloud", service = "kubernetesService", account = "serviceAccount",
 });
 
@@ -44,15 +44,15 @@ decodes!(IamPolicy as "IAMPolicyGeneratorArgs" {
 pub(super) fn run(build: &Build<'_>, loader: &Rc<Loader>, config: &Resource) -> Result<Vec<Resource>, Error> {
     let made = match config.kind() {
         "ConfigMapGenerator" => {
-            let args = named_after(decode(config)?, config);
+            let args = named_after(decode(config, Strictness::LENIENT)?, config);
             config_map(build, loader, &args, &args.options.clone().unwrap_or_default())?
         }
         "SecretGenerator" => {
-            let mut args: SecretArgs = decode(config)?;
+            let mut args: SecretArgs = decode(config, Strictness::LENIENT)?;
             args.common = named_after(args.common, config);
             secret(build, loader, &args, &args.common.options.clone().unwrap_or_default())?
         }
-        "IAMPolicyGenerator" => iam_policy(&decode(config)?)?,
+        "IAMPolicyGenerator" => iam_policy(&decode(config, Strictness::LENIENT)?)?,
         _ => {
             let mut text = String::new();
             config.write_yaml(&mut text)?;

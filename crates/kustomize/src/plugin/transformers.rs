@@ -6,7 +6,9 @@ use std::rc::Rc;
 use super::{PluginError, decode};
 use crate::build::Build;
 use crate::fieldspec::FieldSpec;
-use crate::kustomization::{Image, ObjectMeta, Patch, PatchOptions, Replacement, Replica, Selector, decodes};
+use crate::kustomization::{
+    Image, ObjectMeta, Patch, PatchOptions, Replacement, Replica, Selector, Strictness, decodes,
+};
 use crate::loader::Loader;
 use crate::patch::{Json6902Transformer, PatchTransformer, StrategicMergeTransformer};
 use crate::replacement::ReplacementTransformer;
@@ -91,7 +93,7 @@ decodes!(Namespace as "plugin" {
 });
 decodes!(Affixes as "plugin" { prefix = "prefix", suffix = "suffix", specs = "fieldSpecs" });
 decodes!(ReplicaCount as "plugin" { replica = "replica", specs = "fieldSpecs" });
-decodes!(Replacements as "plugin" { replacements = "replacements" });
+decodes!(Replacements as "plugin" {} inline { replacements = "replacements" });
 decodes!(StrategicMerge as "plugin" { paths = "paths", patches = "patches" });
 decodes!(JsonPatch as "plugin" { target = "target", path = "path", operations = "jsonOp" });
 decodes!(AnyPatch as "plugin" { path = "path", patch = "patch", target = "target", options = "options" });
@@ -104,35 +106,35 @@ pub(super) fn configure(
 ) -> Result<Box<dyn Transformer>, Error> {
     Ok(match config.kind() {
         "AnnotationsTransformer" => {
-            let plugin: Annotations = decode(config)?;
+            let plugin: Annotations = decode(config, Strictness::LENIENT)?;
             Box::new(AnnotationsTransformer::new(plugin.annotations, &plugin.specs))
         }
         "LabelTransformer" => {
-            let plugin: Labels = decode(config)?;
+            let plugin: Labels = decode(config, Strictness::LENIENT)?;
             Box::new(LabelTransformer::new(plugin.labels, &plugin.specs))
         }
         "ImageTagTransformer" => {
-            let plugin: ImageTag = decode(config)?;
+            let plugin: ImageTag = decode(config, Strictness::LENIENT)?;
             Box::new(ImageTagTransformer::new(plugin.image, &plugin.specs))
         }
-        "NamespaceTransformer" => Box::new(namespace(decode(config)?)?),
+        "NamespaceTransformer" => Box::new(namespace(decode(config, Strictness::LENIENT)?)?),
         "PrefixTransformer" | "SuffixTransformer" | "PrefixSuffixTransformer" => {
-            Box::new(affixes(decode(config)?, config.kind())?)
+            Box::new(affixes(decode(config, Strictness::TEXTUAL)?, config.kind())?)
         }
         "ReplicaCountTransformer" => {
-            let plugin: ReplicaCount = decode(config)?;
+            let plugin: ReplicaCount = decode(config, Strictness::LENIENT)?;
             Box::new(ReplicaCountTransformer::new(plugin.replica, &plugin.specs))
         }
         "ReplacementTransformer" => {
-            let plugin: Replacements = decode(config)?;
+            let plugin: Replacements = decode(config, Strictness::LENIENT)?;
             Box::new(ReplacementTransformer::load(build, loader, &plugin.replacements)?)
         }
         "PatchStrategicMergeTransformer" => {
-            let plugin: StrategicMerge = decode(config)?;
+            let plugin: StrategicMerge = decode(config, Strictness::LENIENT)?;
             Box::new(StrategicMergeTransformer::load_both(build, loader, &plugin.paths, &plugin.patches)?)
         }
         "PatchJson6902Transformer" => {
-            let plugin: JsonPatch = decode(config)?;
+            let plugin: JsonPatch = decode(config, Strictness::LENIENT)?;
             let patch = Patch {
                 target: plugin.target,
                 path: plugin.path,
@@ -142,10 +144,12 @@ pub(super) fn configure(
             Box::new(Json6902Transformer::load(build, loader, &patch)?)
         }
         "PatchTransformer" => {
-            let AnyPatch { path, patch, target, options } = decode(config)?;
+            let AnyPatch { path, patch, target, options } = decode(config, Strictness::LENIENT)?;
             Box::new(PatchTransformer::load(build, loader, &Patch { path, patch, target, options })?)
         }
-        "ValueAddTransformer" => Box::new(ValueAddTransformer::load(build, loader, decode(config)?)?),
+        "ValueAddTransformer" => {
+            Box::new(ValueAddTransformer::load(build, loader, decode(config, Strictness::LENIENT)?)?)
+        }
         _ => Box::new(HashTransformer),
     })
 }

@@ -1,6 +1,6 @@
 //! Fields inside JSON or YAML that is itself the text of a field (KZ-1111).
 
-use weir_yaml::{Limits, Node, Source, parse_first_document, write_json_pretty};
+use weir_yaml::{Limits, Node, Source, Tag, parse_first_document, write_json_pretty};
 
 use crate::Error;
 use crate::path::{self, Creating, Part};
@@ -67,8 +67,25 @@ fn changed(
     weir_yaml::reprint(&source, &node).ok().map(|text| text.trim().to_owned())
 }
 
+/// The reference prints JSON as YAML before, where text without characters gets quotes in brackets.
+fn with_quoted_empties(node: &Node) -> Node {
+    match node {
+        Node::Scalar(scalar) if scalar.text.is_empty() && matches!(scalar.tag, Tag::Unset | Tag::Null) => {
+            Node::string("")
+        }
+        Node::Scalar(_) => node.clone(),
+        Node::Seq(items) => Node::Seq(items.iter().map(with_quoted_empties).collect()),
+        Node::Map(map) => {
+            let mut map = map.clone();
+            map.entries.iter_mut().for_each(|entry| entry.value = with_quoted_empties(&entry.value));
+            Node::Map(map)
+        }
+    }
+}
+
 /// JSON is indented again if it was before.
 fn as_json(node: &Node, original: &str) -> Option<String> {
+    let node = &with_quoted_empties(node);
     let mut out = String::new();
     if original.contains('\n') && original.contains("  ") {
         write_json_pretty(node, &mut out).ok()?;

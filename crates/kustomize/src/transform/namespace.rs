@@ -97,7 +97,8 @@ impl NamespaceTransformer {
         }
         let is_binding = is_role_binding(resource.kind());
         if is_binding {
-            self.set_subjects(resource)?;
+            self.set_subjects(resource)
+                .context(|| "setting namespace on (cluster)role binding subjects".to_owned())?;
         }
         let specs = match (resource.api_version() == "v1", is_binding) {
             (true, false) => &sets.core,
@@ -111,21 +112,25 @@ impl NamespaceTransformer {
     }
 
     fn set_subjects(&self, resource: &mut Resource) -> Result<(), Error> {
-        let subjects = resource.node.get_mut("subjects").and_then(Node::as_seq_mut);
-        for subject in subjects.into_iter().flatten() {
-            let is_meant = match self.subjects {
-                SubjectMode::DefaultOnly => subject.text_at(&["name"]) == Some("default"),
-                SubjectMode::AllServiceAccounts => subject.text_at(&["kind"]) == Some("ServiceAccount"),
-                SubjectMode::None => false,
-            };
-            if !is_meant {
-                continue;
+        let (key, wanted) = match self.subjects {
+            SubjectMode::DefaultOnly => ("name", "default"),
+            SubjectMode::AllServiceAccounts => ("kind", "ServiceAccount"),
+            SubjectMode::None => return Ok(()),
+        };
+        let subjects = match resource.node.get_mut("subjects") {
+            Some(Node::Seq(subjects)) => subjects,
+            Some(other) if !other.is_null() => return Err(Error::wrong_kind("SequenceNode", other)),
+            _ => return Ok(()),
+        };
+        for subject in subjects.iter_mut().filter(|subject| !subject.is_null()) {
+            let Node::Map(map) = subject else { return Err(Error::wrong_kind("MappingNode", subject)) };
+            match map.get(key) {
+                Some(Node::Scalar(found)) if found.text == wanted => {}
+                None | Some(Node::Scalar(_)) => continue,
+                Some(other) => return Err(Error::wrong_kind("ScalarNode", other)),
             }
-            let field =
-                subject.as_map_mut().and_then(|map| map.get_or_insert_with("namespace", || Node::plain("")));
-            if let Some(field) = field {
-                self.set(field)
-                    .context(|| "setting namespace on (cluster)role binding subjects".to_owned())?;
+            if let Some(field) = map.get_or_insert_with("namespace", || Node::plain("")) {
+                self.set(field)?;
             }
         }
         Ok(())

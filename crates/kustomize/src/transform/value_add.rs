@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weir_yaml::{Limits, Node, Source, Tag, parse_first_document};
+use weir_yaml::{Limits, Source, Tag, parse_first_document};
 
 use super::{NamespaceTransformer, Transformer};
 use crate::Error;
@@ -10,6 +10,7 @@ use crate::build::Build;
 use crate::fieldspec::{set_scalar, split_slash_path};
 use crate::kustomization::{Decoder, Selector, Strictness, decodes};
 use crate::loader::Loader;
+use crate::path;
 use crate::plugin::PluginError;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
@@ -97,39 +98,30 @@ impl Transformer for ValueAddTransformer {
         let schema = build.schema();
         let namespace = NamespaceTransformer::new(&self.value, &[]);
         for (selector, place) in &self.places {
-            let path = split_slash_path(&place.field_path);
+            let path = path::parts(&split_slash_path(&place.field_path));
             for resource in resources.iter_mut() {
                 if selector.as_ref().is_some_and(|selector| !selector.matches_target(resource, schema)) {
                     continue;
                 }
                 if place.field_path == OWN_NAMESPACE {
                     namespace.set_own(resource, schema)?;
-                } else {
-                    let field = made(&mut resource.node, &path)?;
-                    let text = match usize::try_from(place.position) {
-                        Ok(position @ 1..) => {
-                            inserted(field.text().unwrap_or_default(), position - 1, &self.value)
-                        }
-                        _ => self.value.clone(),
-                    };
-                    set_scalar(field, &text, Tag::Unset)?;
+                    continue;
+                }
+                match (path::find_or_make(&mut resource.node, &path)?, usize::try_from(place.position)) {
+                    (None, Ok(1..)) => {
+                        let problem = format!("nothing to insert into at '{}'", place.field_path);
+                        return Err(PluginError::Config(problem).into());
+                    }
+                    (None, _) => {}
+                    (Some(field), Ok(position @ 1..)) => {
+                        let text = inserted(field.text().unwrap_or_default(), position - 1, &self.value);
+                        set_scalar(field, &text, Tag::Unset)?;
+                    }
+                    (Some(field), _) => set_scalar(field, &self.value, Tag::Unset)?,
                 }
             }
         }
         Ok(())
-    }
-}
-
-/// The field at a path of keys; what is missing is made.
-fn made<'n>(node: &'n mut Node, path: &[String]) -> Result<&'n mut Node, Error> {
-    let Some((key, rest)) = path.split_first() else { return Ok(node) };
-    if !matches!(node, Node::Map(_)) {
-        return Err(Error::wrong_kind("MappingNode", node));
-    }
-    let make = || if rest.is_empty() { Node::plain("") } else { Node::map() };
-    match node.as_map_mut().and_then(|map| map.get_or_insert_with(key, make)) {
-        Some(field) => made(field, rest),
-        None => Err(Error::FieldPath { problem: format!("no field '{key}'"), position: None }),
     }
 }
 

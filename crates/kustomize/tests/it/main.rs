@@ -14,6 +14,8 @@ mod properties;
 mod read_set;
 mod reference;
 mod remote;
+mod replacements;
+mod types;
 
 use weir_kustomize::{Error, MemoryFs, Options, Output, RelPath, build};
 

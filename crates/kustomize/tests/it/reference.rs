@@ -4,14 +4,14 @@
 use weir_kustomize::{MemoryFs, Options, RelPath, build};
 
 /// Builds the root of a tree as `kustomize build` does.
-fn built(files: &[(&str, &str)]) -> Result<String, String> {
+pub(crate) fn built(files: &[(&str, &str)]) -> Result<String, String> {
     let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
     let output = build(&fs, &RelPath::root(), &Options::cli()).map_err(|error| error.to_string())?;
     output.to_yaml().map_err(|error| error.to_string())
 }
 
 /// Builds one resource with one kustomization.
-fn built_from(kustomization: &str, resource: &str) -> Result<String, String> {
+pub(crate) fn built_from(kustomization: &str, resource: &str) -> Result<String, String> {
     let kustomization = format!("resources: [r.yaml]\n{kustomization}");
     built(&[("kustomization.yaml", &kustomization), ("r.yaml", resource)])
 }
@@ -377,4 +377,66 @@ fn regression_4_of_an_annotation_that_stands_twice_the_last_counts() {
     let text = built_from("", &map("  annotations: {x: one, z: y, x: two}\n")).unwrap();
     assert!(text.contains("  annotations:\n    x: two\n    z: \"y\"\n  name"), "{text}");
     assert!(built_from("", &map("  labels: {x: one, x: two}\n")).is_err());
+}
+
+/// A role binding with these subjects.
+fn binding(kustomization: &str, subjects: &str) -> Result<String, String> {
+    let binding = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: a}}\nsubjects: {subjects}\n"
+    );
+    built_from(kustomization, &binding)
+}
+
+#[test]
+fn regression_4_subjects_must_be_mappings_with_names() {
+    for subjects in ["[a]", "[null]", "[{namespace: n, kind: {a: b}}]", "[{namespace: n, kind: null}]"] {
+        assert!(binding("", subjects).is_err(), "{subjects}");
+    }
+    for subjects in ["a", "{name: default}", "[a]", "[{name: {a: b}}]", "[{name: default, kind: null}]"] {
+        assert!(binding("namespace: x\n", subjects).is_err(), "{subjects}");
+    }
+    for subjects in ["null", "[]", "[{name: null}]"] {
+        assert!(binding("namespace: x\n", subjects).is_ok(), "{subjects}");
+    }
+}
+
+#[test]
+fn regression_4_an_api_version_that_is_null_sorts_by_its_text() {
+    let one = |version: &str| format!("apiVersion: {version}\nkind: Foo\nmetadata:\n  name: a\n");
+    let text = built_from("", &format!("{}---\n{}---\n{}", one("v1"), one("null"), one("m"))).unwrap();
+    let order: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("apiVersion: ")).collect();
+    assert_eq!(order, ["m", "null", "v1"]);
+}
+
+#[test]
+fn regression_4_json_patches_want_each_key_of_their_resource_once() {
+    let patch = |text: &str| format!("patches:\n- target: {{kind: ConfigMap}}\n  patch: |\n    {text}\n");
+    let twice = map("  annotations: {x: y, x: z}\n");
+    assert!(built_from("", &twice).is_ok());
+    assert!(built_from(&patch("[{op: remove, path: /metadata/annotations}]"), &twice).is_err());
+    // In the patch itself the last one counts.
+    let text =
+        built_from(&patch("- {op: test, op: add, path: /data, value: {a: b, a: c}}"), &map("")).unwrap();
+    assert!(text.contains("data:\n  a: c\n"), "{text}");
+}
+
+#[test]
+fn regression_4_breaks_of_folded_text_grow_in_resources_only() {
+    let folded = |indent: &str| format!(">\n{indent}  a\n{indent}    b\n{indent}  c\n");
+    let text = built_from("", &map(&format!("  annotations:\n    k: {}", folded("    ")))).unwrap();
+    assert!(text.contains("    k: |\n      a\n        b\n      c\n"), "{text}");
+    let value = folded("      ");
+    let patch = format!(
+        "patches:\n- target: {{kind: ConfigMap}}\n  patch: |\n    - op: add\n      path: /data\n      value: {value}"
+    );
+    assert!(built_from(&patch, &map("")).unwrap().starts_with("apiVersion: v1\ndata: |-\n  a\n    b\n  c\n"));
+    let text = built_from("", &map(&format!("data:\n  k: {}", folded("  ")))).unwrap();
+    assert!(text.contains("  k: |\n    a\n\n      b\n    c\n"), "{text}");
+}
+
+#[test]
+fn regression_4_what_is_missing_in_a_json_patch_is_null() {
+    let patch =
+        "patches:\n- target: {kind: ConfigMap}\n  patch: |\n    - {op: add, path: /data, value: {a: , b}}\n";
+    assert!(built_from(patch, &map("")).unwrap().contains("data:\n  a: null\n  b: null\n"));
 }

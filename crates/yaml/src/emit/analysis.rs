@@ -28,6 +28,16 @@ pub(crate) fn style_of(text: &str) -> OutputStyle {
     }
 }
 
+/// Whether text can stand behind `|` or `>`.
+pub(crate) fn allows_block(text: &str) -> bool {
+    !text.is_empty() && Allowed::of(text).literal
+}
+
+/// Whether text can stand in single quotes.
+pub(crate) fn allows_single(text: &str) -> bool {
+    Allowed::of(text).single
+}
+
 /// Most strings of a manifest: letters, digits and inner punctuation that never needs quotes.
 fn is_obviously_plain(text: &str) -> bool {
     let mut bytes = text.bytes();

@@ -2,29 +2,45 @@
 
 use super::analysis::{OutputStyle, is_printable, style_of};
 use super::{INDENT, pad};
+use crate::YamlError;
 
 /// A space after this column is replaced by a line break (KZ-1410).
 const FOLD_COLUMN: usize = 80;
 
 /// Writes a string value. `indent` is that of the collection that holds it.
-pub(super) fn write_string(out: &mut String, text: &str, indent: usize) {
+pub(super) fn write_string(out: &mut String, text: &str, indent: usize) -> Result<(), YamlError> {
     let fold = Some(indent + INDENT);
     match style_of(text) {
         OutputStyle::Plain => write_plain(out, text, fold),
         OutputStyle::Single => write_single(out, text, fold),
-        OutputStyle::Double => write_double(out, text, fold),
+        OutputStyle::Double => {
+            reject_forbidden(text)?;
+            write_double(out, text, fold);
+        }
         OutputStyle::Literal => write_literal(out, text, indent + INDENT),
     }
+    Ok(())
 }
 
 /// Writes a mapping key: never folded, never a block.
-pub(super) fn write_key(out: &mut String, text: &str) {
+pub(super) fn write_key(out: &mut String, text: &str) -> Result<(), YamlError> {
     match style_of(text) {
         OutputStyle::Plain => out.push_str(text),
         OutputStyle::Single => write_single(out, text, None),
         OutputStyle::Double | OutputStyle::Literal => {
+            reject_forbidden(text)?;
             write_double(out, text, None);
         }
+    }
+    Ok(())
+}
+
+/// The reference goes through JSON, which it reads as YAML: what JSON does not escape must be allowed in YAML.
+fn reject_forbidden(text: &str) -> Result<(), YamlError> {
+    let is_forbidden = |character: &char| matches!(character, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
+    match text.chars().find(is_forbidden) {
+        Some(character) => Err(YamlError::Forbidden(character.into())),
+        None => Ok(()),
     }
 }
 
@@ -71,7 +87,7 @@ fn write_plain(out: &mut String, text: &str, fold: Option<usize>) {
     write_folded(out, text, folder, |_, is_last| is_last, |out, character| out.push(character));
 }
 
-pub(crate) fn write_single(out: &mut String, text: &str, fold: Option<usize>) {
+fn write_single(out: &mut String, text: &str, fold: Option<usize>) {
     out.push('\'');
     let folder = Folder::new(out, fold);
     write_folded(
@@ -183,9 +199,9 @@ fn escape(out: &mut String, character: char) {
     out.push(short);
 }
 
-/// `|`, an indentation digit when the text starts blank, a chomping sign, then the lines.
-pub(crate) fn write_literal(out: &mut String, text: &str, indent: usize) {
-    out.push('|');
+/// The indicator of a block, an indentation digit when the text starts blank, and a chomping sign.
+pub(crate) fn write_block_header(out: &mut String, indicator: char, text: &str) {
+    out.push(indicator);
     if text.starts_with([' ', '\n']) {
         out.push('2');
     }
@@ -195,6 +211,11 @@ pub(crate) fn write_literal(out: &mut String, text: &str, indent: usize) {
         out.push('+');
     }
     out.push('\n');
+}
+
+/// The header of a literal block, then the lines.
+pub(crate) fn write_literal(out: &mut String, text: &str, indent: usize) {
+    write_block_header(out, '|', text);
     for line in text.split_inclusive('\n') {
         if line != "\n" {
             pad(out, indent);

@@ -116,3 +116,25 @@ fn separators_in_fractions_count_only_between_digits() {
 fn regression_fuzz_a_document_of_one_line_break_prints_one() {
     assert_eq!(reprinted("'\r\r'"), "|2+\n\n");
 }
+
+#[test]
+fn regression_4_values_that_json_hands_on_raw_must_be_allowed_in_yaml() {
+    for text in ["\u{7f}", "a\u{80}b", "\u{9f}", "\u{fffe}", "a\u{ffff}"] {
+        let mut map = Map::new();
+        map.set("k", Node::string(text));
+        assert!(emit(&Node::Map(map), &mut String::new()).is_err(), "{text:?}");
+        let mut map = Map::new();
+        map.set(text, Node::string("v"));
+        assert!(emit(&Node::Map(map), &mut String::new()).is_err(), "{text:?}");
+    }
+    assert_eq!(printed("\u{7}\u{fffd}"), "k: \"\\a\u{fffd}\"\n");
+}
+
+#[test]
+fn regression_4_keys_with_a_carriage_return_are_not_simple() {
+    let mut map = Map::new();
+    map.set("a\r", Node::string("v"));
+    let mut out = String::new();
+    emit(&Node::Map(map), &mut out).unwrap();
+    assert_eq!(out, "? \"a\\r\"\n: v\n");
+}

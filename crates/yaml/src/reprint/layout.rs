@@ -12,12 +12,14 @@ pub(super) struct Layout {
     /// Written in brackets.
     pub(super) is_flow: bool,
     pub(super) children: Vec<Layout>,
-    /// Comments on lines of their own above the key or element.
+    /// Comments on lines of their own above the key or element; an empty one is an empty line.
     pub(super) head: Vec<String>,
     /// The comment behind the value, or behind the key of a collection.
     pub(super) line: Option<String>,
-    /// Comments at the end of the document.
+    /// Comments below the last child.
     pub(super) foot: Vec<String>,
+    /// Comments at the end of the document.
+    pub(super) end: Vec<String>,
 }
 
 /// A node that is being read.
@@ -25,14 +27,27 @@ pub(super) struct Layout {
 struct Open {
     layout: Layout,
     is_map: bool,
+    column: usize,
     /// A key was read, its value is next; holds the comments above the key.
     key: Option<Vec<String>>,
+    /// The comment behind that key.
+    key_line: Option<String>,
 }
 
-#[derive(Default)]
-struct Reader {
+/// A comment on a line of its own.
+struct Comment {
+    text: String,
+    column: usize,
+    /// It does not stand directly below what is before it.
+    is_apart: bool,
+}
+
+struct Reader<'s> {
+    source: &'s str,
+    /// Where the last scalar, bracket or comment ends.
+    seen: usize,
     open: Vec<Open>,
-    pending: Vec<String>,
+    pending: Vec<Comment>,
     root: Layout,
 }
 
@@ -41,76 +56,143 @@ impl Layout {
         let mut options = Options::default();
         // Long comment blocks are common at the top of configuration files (DEP-YAML-4).
         options.max_buffered_comment_events = 65_536;
-        let mut reader = Reader::default();
-        for next in Parser::new_from_str_with_options(source.as_str(), options) {
-            let (event, _) = next
+        let text = source.as_str();
+        let mut reader =
+            Reader { source: text, seen: 0, open: Vec::new(), pending: Vec::new(), root: Layout::default() };
+        for next in Parser::new_from_str_with_options(text, options) {
+            let (event, span) = next
                 .map_err(|error| YamlError::Syntax { line: error.marker().line(), problem: error.info() })?;
+            let range = span.byte_range().unwrap_or(0..0);
             match event {
-                Event::Comment(text, placement) => reader.comment(text.into_owned(), placement),
-                Event::MappingStart(style, ..) => reader.start(true, style == StructureStyle::Flow),
-                Event::SequenceStart(style, ..) => reader.start(false, style == StructureStyle::Flow),
+                Event::Comment(text, placement) => reader.comment(text.into_owned(), placement, range.start),
+                Event::MappingStart(style, ..) => {
+                    reader.start(true, style == StructureStyle::Flow, range.start);
+                }
+                Event::SequenceStart(style, ..) => {
+                    reader.start(false, style == StructureStyle::Flow, range.start);
+                }
                 Event::MappingEnd | Event::SequenceEnd => reader.end(),
-                Event::Scalar(..) | Event::Alias(_) => reader.leaf(),
+                Event::Scalar(..) | Event::Alias(_) => reader.leaf(range.start),
                 Event::DocumentEnd => break,
-                _ => {}
+                _ => continue,
             }
+            reader.saw(range.end);
         }
-        reader.root.foot.append(&mut reader.pending);
+        reader.root.end = lines(std::mem::take(&mut reader.pending), true);
         Ok(reader.root)
     }
 }
 
-impl Reader {
-    fn comment(&mut self, text: String, placement: Placement) {
+/// Comments as lines, with an empty one wherever there was one or more; before the first only if it `keeps_first`.
+fn lines(comments: Vec<Comment>, keeps_first: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (index, comment) in comments.into_iter().enumerate() {
+        if comment.is_apart && (index > 0 || keeps_first) {
+            lines.push(String::new());
+        }
+        lines.push(format!("#{}", comment.text));
+    }
+    lines
+}
+
+impl Reader<'_> {
+    fn saw(&mut self, end: usize) {
+        let text = self.source.get(..end).unwrap_or_default();
+        self.seen = self.seen.max(text.trim_end().len());
+    }
+
+    /// Whether there is an empty line between what was seen last and this place.
+    fn is_apart(&self, at: usize) -> bool {
+        let between = self.source.get(self.seen..at).unwrap_or_default();
+        let inner = between.split_once('\n').and_then(|(_, rest)| rest.rsplit_once('\n'));
+        inner.is_some_and(|(lines, _)| lines.split('\n').any(|line| line.trim().is_empty()))
+    }
+
+    fn column(&self, at: usize) -> usize {
+        let before = self.source.get(..at).unwrap_or_default();
+        at - before.rfind('\n').map_or(0, |line_break| line_break + 1)
+    }
+
+    fn comment(&mut self, text: String, placement: Placement, at: usize) {
         if placement == Placement::Right
             && let Some(place) = self.line_of()
         {
             *place = Some(text);
             return;
         }
-        self.pending.push(text);
+        let comment = Comment { text, column: self.column(at), is_apart: self.is_apart(at) };
+        self.pending.push(comment);
     }
 
     /// Where a comment behind something goes: the value that was read last, or the key that waits for one.
     fn line_of(&mut self) -> Option<&mut Option<String>> {
         let open = self.open.last_mut()?;
         match open.layout.children.last_mut() {
-            _ if open.key.is_some() => None,
+            _ if open.key.is_some() => Some(&mut open.key_line),
             Some(child) => Some(&mut child.line),
             None => Some(&mut open.layout.line),
         }
     }
 
-    fn start(&mut self, is_map: bool, is_flow: bool) {
-        let head = self.take_head();
-        let layout = Layout { is_flow, head, ..Layout::default() };
-        self.open.push(Open { layout, is_map, key: None });
+    fn start(&mut self, is_map: bool, is_flow: bool, at: usize) {
+        let column = self.column(at);
+        let line = self.open.last_mut().and_then(|open| open.key_line.take());
+        // What stands above the first key of a mapping is above that key, not above the mapping.
+        let head = self.open.last_mut().and_then(|open| open.key.take());
+        let head = match head {
+            Some(head) => head,
+            None => self.take_pending(at),
+        };
+        let layout = Layout { is_flow, head, line, ..Layout::default() };
+        self.open.push(Open { layout, is_map, column, ..Open::default() });
     }
 
-    fn leaf(&mut self) {
-        if let Some(open) = self.open.last_mut()
-            && open.is_map
-            && open.key.is_none()
-        {
-            open.key = Some(std::mem::take(&mut self.pending));
+    fn leaf(&mut self, at: usize) {
+        if self.open.last().is_some_and(|open| open.is_map && open.key.is_none()) {
+            let head = self.take_pending(at);
+            if let Some(open) = self.open.last_mut() {
+                open.key = Some(head);
+            }
             return;
         }
-        let head = self.take_head();
-        self.close(Layout { head, ..Layout::default() });
+        let line = self.open.last_mut().and_then(|open| open.key_line.take());
+        let head = match self.open.last_mut().and_then(|open| open.key.take()) {
+            Some(head) => head,
+            None => self.take_pending(at),
+        };
+        self.close(Layout { head, line, ..Layout::default() });
     }
 
-    /// The comments above the node that starts: those above its key, or those just read.
-    fn take_head(&mut self) -> Vec<String> {
-        match self.open.last_mut().and_then(|open| open.key.take()) {
-            Some(head) => head,
-            None => std::mem::take(&mut self.pending),
+    /// The comments above what starts here. The empty line below them stays where they belong to what is above, and at the
+    /// start of the document.
+    fn take_pending(&mut self, at: usize) -> Vec<String> {
+        let comments = std::mem::take(&mut self.pending);
+        let is_start = self.open.iter().all(|open| open.layout.children.is_empty());
+        let has_sibling = self.open.last().is_some_and(|open| !open.layout.children.is_empty());
+        let belongs_above = has_sibling && comments.iter().all(|comment| !comment.is_apart);
+        let is_nested = self.open.len() > 1;
+        let keeps_last =
+            !comments.is_empty() && self.is_apart(at) && (belongs_above || is_start && !is_nested);
+        let mut lines = lines(comments, false);
+        if keeps_last {
+            lines.push(String::new());
         }
+        lines
     }
 
     fn end(&mut self) {
-        if let Some(open) = self.open.pop() {
-            self.close(open.layout);
+        let Some(mut open) = self.open.pop() else { return };
+        let outer = self.open.last().map(|outer| outer.column);
+        let is_below = |comment: &&Comment| match outer {
+            Some(outer) => comment.column > outer,
+            None => !comment.is_apart,
+        };
+        if !open.layout.is_flow {
+            let count = self.pending.iter().take_while(is_below).count();
+            open.layout.foot = lines(self.pending.drain(..count).collect(), false);
+            open.layout.foot.retain(|line| !line.is_empty());
         }
+        self.close(open.layout);
     }
 
     fn close(&mut self, layout: Layout) {

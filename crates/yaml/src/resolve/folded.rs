@@ -7,8 +7,7 @@ pub(super) fn reprinted(text: &str) -> Cow<'_, str> {
     if !text.trim_end_matches('\n').contains('\n') && !text.ends_with("\n\n") || !fits_a_block(text) {
         return Cow::Borrowed(text);
     }
-    // The printer looks at the start of the text to decide whether breaks have to be doubled.
-    let doubles = !text.trim_start_matches('\n').starts_with([' ', '\t']);
+    let doubles = doubles_breaks(text);
     let mut out = String::with_capacity(text.len() + 1);
     let mut rest = text;
     while let Some(at) = rest.find('\n') {
@@ -30,6 +29,11 @@ pub(super) fn reprinted(text: &str) -> Cow<'_, str> {
     }
     out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// Whether the printer writes a break between lines twice. It looks at the start of the text to decide that.
+pub(crate) fn doubles_breaks(text: &str) -> bool {
+    !text.trim_start_matches('\n').starts_with([' ', '\t'])
 }
 
 /// Whether the printer writes the text as a block; otherwise it quotes it, which keeps all breaks.
