@@ -3,10 +3,7 @@
 use serde_json::{Map, Number, Value};
 use weir_api::kustomize::KustomizationSpec;
 use weir_envsubst::Unset;
-use weir_yaml::{
-    Limits, Node, Scalar, Schema, Source, Tag, YamlError, emit, parse_first_document, resolve, sort_keys,
-    yaml11_value,
-};
+use weir_yaml::{Limits, Node, Source, YamlError, emit, parse_first_document, sort_keys, yaml11_value};
 
 use crate::cluster::GROUP;
 use crate::variables::{self, Variables};
@@ -82,7 +79,6 @@ fn to_json(node: &Node) -> Value {
             let entries = map.iter().map(|(key, value)| (key.to_owned(), to_json(value)));
             Value::Object(entries.collect::<Map<_, _>>())
         }
-        Node::Scalar(scalar) if is_tagged_text(scalar) => Value::String(scalar.text.as_str().to_owned()),
         Node::Scalar(scalar) => match yaml11_value(scalar) {
             weir_yaml::Value::Null => Value::Null,
             weir_yaml::Value::Bool(value) => Value::Bool(value),
@@ -92,11 +88,6 @@ fn to_json(node: &Node) -> Value {
             weir_yaml::Value::Str(text) => Value::String(text.into_owned()),
         },
     }
-}
-
-/// A value such as `!!str 123`: what would be a number says itself that it is text (KS-SUB-9).
-fn is_tagged_text(scalar: &Scalar) -> bool {
-    scalar.tag == Tag::Str && resolve(scalar.text.as_str(), Schema::Core).0 != Tag::Str
 }
 
 /// The order of keys is that of the reference's output, so that digests in the history agree.
