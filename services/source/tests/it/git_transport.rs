@@ -63,9 +63,9 @@ async fn certificates_of_both_sides() {
         ("unknown", "GitOperationFailed", unknown),
         ("plain-half", "AuthenticationFailed", "contains 'tls.crt' but missing 'tls.key'"),
     ] {
-        let (found, message) = world.failure(GIT, name).await;
+        // A server that refuses a certificate may be faster than the request, and then the first try only finds it gone.
+        let (found, message) = world.failure_of(GIT, name, part).await;
         assert_eq!(found, reason, "{name}: {message}");
-        assert!(message.contains(part), "{name}: {message}");
     }
 }
 
