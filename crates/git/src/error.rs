@@ -263,6 +263,12 @@ pub enum SshError {
 }
 
 impl Error {
+    /// Whether what was fetched cannot be read: a kept repository is of no more use then.
+    #[must_use]
+    pub fn is_of_store(&self) -> bool {
+        matches!(self, Error::Library { .. } | Error::Objects(_) | Error::Missing { .. })
+    }
+
     /// The text of a failed clone of `url`, as conditions carry it behind `failed to checkout and determine revision: `.
     /// User info of the URL is not repeated.
     #[must_use]

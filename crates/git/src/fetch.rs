@@ -47,7 +47,7 @@ pub(crate) fn fetch(
         result => return result,
     };
     match &error {
-        Error::Library { .. } | Error::Objects(_) | Error::Missing { .. } if is_used => {}
+        error if is_used && error.is_of_store() => {}
         Error::Conversation(ConversationError::Refused { .. }) if directory.is_partial() => {}
         _ => return Err(error),
     }

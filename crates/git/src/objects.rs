@@ -28,7 +28,10 @@ impl Objects {
         let (mut none, options) = (std::iter::empty(), Options::default());
         let store = gix_odb::Store::at_opts(path.join("objects"), gix_hash::Kind::Sha256, &mut none, options);
         let store = store.map_err(|source| Error::WorkDirectory { source })?;
-        Ok(Objects::Sha256(Box::new(Arc::new(store).to_cache_arc())))
+        let mut handle = Arc::new(store).to_handle_arc();
+        // A repository is opened anew after each download; to list its packs again for each missing object would take long.
+        handle.refresh_never();
+        Ok(Objects::Sha256(Box::new(handle.into())))
     }
 
     /// What names the objects.
@@ -147,8 +150,7 @@ pub(crate) enum Presence<'a> {
 }
 
 impl Presence<'_> {
-    /// Whether an object is there. The packs were listed when the repository was opened; to list them again for each
-    /// object that is missing would take long.
+    /// Whether an object is there, in the packs that were listed when the repository was opened.
     pub(crate) fn has(&self, id: ObjectId) -> bool {
         match self {
             Presence::Sha1(objects) => {

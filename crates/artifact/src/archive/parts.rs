@@ -24,7 +24,7 @@ const ROOT: &str = ".";
 pub struct Parts {
     /// By the digest of the run's entries.
     by_run: HashMap<blake3::Hash, Part>,
-    /// Of contents, by the begin of their ids: to look each one up in the tree again would take longer than to copy it.
+    /// Of contents, by the begin of their ids: to look each one up in the tree again takes about as long as to copy it.
     sizes: HashMap<u128, u64>,
 }
 

@@ -1,5 +1,5 @@
 //! Where an artifact's bytes go: to the disk and into the digest, each on a thread of its own, while the next ones are made.
-//! Of a large artifact that is mostly copied (docs/adr/0007) each of the three takes about as long as the others.
+//! Of a large artifact that is mostly copied (docs/adr/0007) none of the three is quick enough to be done by another.
 
 use crate::digest::{Algorithm, Digest, Hasher};
 use cap_std::fs::File;

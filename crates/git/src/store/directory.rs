@@ -168,6 +168,7 @@ impl Directory {
 
     /// Removes what killed processes left, and says whether the repository is whole and within its bounds.
     fn is_worth_keeping(&self) -> io::Result<bool> {
+        let digest_bytes = self.format().len_in_bytes();
         let (mut packs, mut total, mut largest) = (0, 0_u64, 0);
         for entry in std::fs::read_dir(self.packs())? {
             let entry = entry?;
@@ -176,7 +177,7 @@ impl Directory {
             if PARTIAL_PACKS.iter().any(|partial| name.starts_with(partial)) {
                 std::fs::remove_file(entry.path())?;
             } else if name.ends_with(".pack") {
-                if !is_whole(&entry.path(), self.format().len_in_bytes())? {
+                if !is_whole(&entry.path(), digest_bytes)? {
                     return Ok(false);
                 }
                 let bytes = entry.metadata()?.len();

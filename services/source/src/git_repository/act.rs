@@ -139,7 +139,7 @@ impl Parts {
 
 /// An object that cannot be read is fetched anew at the next try; a full disk is no reason for it.
 fn distrust(checkout: &Checkout, error: &io::Error) {
-    if error.get_ref().is_some_and(|inner| matches!(inner.downcast_ref(), Some(Error::Library { .. }))) {
+    if error.get_ref().is_some_and(|inner| inner.downcast_ref().is_some_and(Error::is_of_store)) {
         checkout.distrust();
     }
 }

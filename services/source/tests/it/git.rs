@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::json;
-use weir_testkit::{Folder, GitServer, SshGitServer, eventually, touch_requested_at, wait_gone};
+use weir_testkit::{Folder, GitRepo, GitServer, SshGitServer, eventually, touch_requested_at, wait_gone};
 
 use crate::world::{DEADLINE, World, files, paths};
 
 const GIT: &str = "GitRepository";
+const DAMAGE: &[u8] = b"damaged";
 
 /// SRC-TYP-6, DEV 17: also where SHA-256 names the objects.
 #[rstest]
@@ -203,14 +204,7 @@ async fn a_push_that_is_told_costs_one_look_and_one_fetch() {
 async fn an_artifact_copied_in_parts_is_the_one_made_anew() {
     let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
     let repository = server.repo("app").unwrap();
-    let noise = |seed: u64| -> String {
-        let numbers =
-            std::iter::successors(Some(seed), |word| Some(word ^ (word << 13) ^ (word >> 7) ^ (word << 17)));
-        numbers.skip(10).take(65_000).map(|word| format!("{word:x}")).collect()
-    };
-    let files: Vec<_> = (1..11).map(|number| (format!("d/{number}.bin"), noise(number))).collect();
-    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    repository.commit("main", "first", &files).unwrap();
+    commit_large_files(&repository);
     world.git("app", &server.url("app"), json!({})).await;
     let first = world.ready(GIT, "app").await;
     assert!(first["artifact"]["size"].as_u64().unwrap() > 4 << 20, "too small to be copied from");
@@ -232,6 +226,43 @@ async fn an_artifact_copied_in_parts_is_the_one_made_anew() {
     assert_eq!(files_of(&anew).await, files_of(&copied).await);
 }
 
+/// DEP-GIT-3: what is kept of a repository is only a cache, whatever names its objects.
+#[rstest]
+#[tokio::test]
+async fn a_store_that_cannot_be_read_is_made_anew(#[values("sha1", "sha256")] format: &str) {
+    let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
+    commit_large_files(&server.repo_as("app", format).unwrap());
+    world.git("app", &server.url("app"), json!({})).await;
+    let before = world.ready(GIT, "app").await;
+    world.controller.kill();
+    let unreadable = damaged_packs(&world.folder.path().join("data/.git-stores"));
+    std::fs::remove_dir_all(world.folder.path().join("data/gitrepository")).unwrap();
+    world.start_again(&[]);
+    world.until_served().await;
+    world.reconciled(GIT, "app").await;
+    let after = world.ready(GIT, "app").await;
+    assert_eq!(after["artifact"]["digest"], before["artifact"]["digest"]);
+    assert_eq!(files_of(&after).await.len(), 10);
+    let damaged = |pack: &PathBuf| std::fs::read(pack).is_ok_and(|bytes| is_damaged(&bytes));
+    assert!(!unreadable.iter().any(damaged), "the store that cannot be read is still there");
+}
+
+fn is_damaged(pack: &[u8]) -> bool {
+    pack.windows(DAMAGE.len()).any(|bytes| bytes == DAMAGE)
+}
+
+/// Ten files that no compression makes small.
+fn commit_large_files(repository: &GitRepo) {
+    let noise = |seed: u64| -> String {
+        let numbers =
+            std::iter::successors(Some(seed), |word| Some(word ^ (word << 13) ^ (word >> 7) ^ (word << 17)));
+        numbers.skip(10).take(65_000).map(|word| format!("{word:x}")).collect()
+    };
+    let files: Vec<_> = (1..11).map(|number| (format!("d/{number}.bin"), noise(number))).collect();
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    repository.commit("main", "first", &files).unwrap();
+}
+
 /// Makes the large files in all stores unreadable: commits and trees come before them in a pack.
 fn damaged_packs(stores: &Path) -> Vec<PathBuf> {
     let inside =
@@ -245,7 +276,7 @@ fn damaged_packs(stores: &Path) -> Vec<PathBuf> {
         let file = std::fs::File::options().write(true).open(pack).unwrap();
         let length = file.metadata().unwrap().len();
         for part in 2..40 {
-            file.write_all_at(b"damaged", length * part / 40).unwrap();
+            file.write_all_at(DAMAGE, length * part / 40).unwrap();
         }
     }
     packs

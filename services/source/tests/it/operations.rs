@@ -59,7 +59,7 @@ fn entries(world: &World, name: &str) -> Vec<Value> {
     entries.filter(|entry: &Value| entry["name"] == name).collect()
 }
 
-/// A16, SRC-OPS-1, SRC-OPS-4, SRC-OPS-5, SRC-OPS-7, SRC-MET-1, SRC-LOG-1.
+/// A16, SRC-OPS-1, SRC-OPS-4, the probes of SRC-OPS-7, SRC-MET-1, SRC-LOG-1.
 #[tokio::test]
 async fn as_deployments_probes_dashboards_and_flux_logs_expect() {
     let health = free_port().unwrap();
