@@ -27,4 +27,4 @@ pub use limits::Limits;
 pub use path::{RelPath, RelPathError};
 pub use revision::Revision;
 pub use store::{Location, Lock, STEPS, Store, StoreError, StoreOptions, Stored, VerifyError};
-pub use untar::{FileEntry, FileMap, Symlinks, Untar, UntarError};
+pub use untar::{FileEntry, FileMap, Symlinks, Unpacked, Untar, UntarError};

@@ -6,6 +6,7 @@
 
 mod meter;
 mod sink;
+mod unpacked;
 
 use crate::limits::Limits;
 use crate::path::{RelPath, RelPathError};
@@ -14,6 +15,8 @@ use meter::Meter;
 use sink::{DirectorySink, MapSink, Sink};
 pub use sink::{FileEntry, FileMap};
 use std::io::{self, BufRead, BufReader, Read};
+pub use unpacked::Unpacked;
+use unpacked::UnpackedSink;
 
 /// First bytes of every gzip stream.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -150,6 +153,16 @@ impl Untar {
     /// When the archive is damaged, hostile, beyond the limits, or cannot be written.
     pub fn to_directory(&self, archive: impl Read, root: &cap_std::fs::Dir) -> Result<(), UntarError> {
         self.unpack(archive, &mut DirectorySink { root })
+    }
+
+    /// Unpacks a small archive into memory, and any other into a temporary folder.
+    ///
+    /// # Errors
+    /// When the archive is damaged, hostile, beyond the limits, or cannot be written.
+    pub fn to_tree(&self, archive: impl Read) -> Result<Unpacked, UntarError> {
+        let mut sink = UnpackedSink::default();
+        self.unpack(archive, &mut sink)?;
+        Ok(sink.finish())
     }
 
     fn unpack(&self, archive: impl Read, sink: &mut dyn Sink) -> Result<(), UntarError> {

@@ -95,6 +95,7 @@ impl Registries {
             repository: repository.clone(),
             deadline: Instant::now() + options.timeout,
             way: None,
+            last_read: None,
             options,
         })
     }
@@ -111,6 +112,8 @@ pub struct Registry {
     deadline: Instant,
     /// The way in, once it was found.
     way: Option<(Endpoint, Pass)>,
+    /// The manifest that was read last by its tag.
+    last_read: Option<(Digest, Url, bytes::Bytes)>,
 }
 
 impl Registry {
@@ -142,6 +145,15 @@ impl Registry {
         {
             return Ok(digest);
         }
+        self.read(tag).await
+    }
+
+    /// As [`Registry::resolve`] for a tag whose manifest is wanted in any case: it comes with the answer, and
+    /// [`Registry::manifest`] does not ask for it again.
+    ///
+    /// # Errors
+    /// As [`Registry::resolve`], and when the manifest is too large.
+    pub async fn read(&mut self, tag: &str) -> Result<Digest, Error> {
         let response = self.request(Method::GET, &format!("manifests/{tag}")).await?;
         let announced = announced(&response);
         let (url, body) = self.manifest_body(response).await?;
@@ -150,7 +162,10 @@ impl Registry {
             Some(expected) if expected.algorithm() == Algorithm::Sha256 && expected != actual => {
                 Err(mismatch(&url, &expected, &actual))
             }
-            _ => Ok(actual),
+            _ => {
+                self.last_read = Some((actual.clone(), url, body));
+                Ok(actual)
+            }
         }
     }
 
@@ -174,6 +189,9 @@ impl Registry {
 
     /// The bytes of a manifest, which are what the digest says.
     async fn manifest_bytes(&mut self, digest: &Digest) -> Result<(Url, bytes::Bytes), Error> {
+        if let Some((_, url, body)) = self.last_read.take_if(|(read, ..)| read == digest) {
+            return Ok((url, body));
+        }
         let response = self.request(Method::GET, &format!("manifests/{digest}")).await?;
         let (url, body) = self.manifest_body(response).await?;
         let actual = Digest::of(digest.algorithm(), &body);

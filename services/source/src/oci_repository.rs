@@ -41,7 +41,8 @@ impl SourceReconciler for OciReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, OciRepository>) -> Result<Success, Failure> {
         let mut registry = self.observe(attempt).await?;
         let wanted = decide::wanted(attempt.object.spec.reference.as_ref());
-        let target = observe::resolve(&mut registry, &wanted, &attempt.object.spec).await?;
+        let (spec, known) = (&attempt.object.spec, attempt.known.as_ref());
+        let target = observe::resolve(&mut registry, &wanted, spec, known).await?;
         self.verify(attempt, &mut registry, &target).await?;
         match decide::reusable(&attempt.object, attempt.known.as_ref(), &target.revision()) {
             Some(known) => {

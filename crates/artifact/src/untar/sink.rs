@@ -19,6 +19,14 @@ pub struct FileEntry {
     pub executable: bool,
 }
 
+impl FileEntry {
+    pub(super) fn read(executable: bool, size: u64, content: &mut dyn Read) -> Result<FileEntry, UntarError> {
+        let mut bytes = Vec::with_capacity(usize::try_from(size.min(INITIAL_BUFFER)).unwrap_or_default());
+        content.read_to_end(&mut bytes).map_err(|source| UntarError::Corrupt { source })?;
+        Ok(FileEntry { bytes: bytes.into(), executable })
+    }
+}
+
 const FILE_MODE: u32 = 0o600;
 const EXECUTABLE_MODE: u32 = 0o700;
 /// Memory that a file gets before its first byte was read; the declared size is only a promise.
@@ -52,9 +60,7 @@ impl Sink for MapSink {
         size: u64,
         content: &mut dyn Read,
     ) -> Result<(), UntarError> {
-        let mut bytes = Vec::with_capacity(usize::try_from(size.min(INITIAL_BUFFER)).unwrap_or_default());
-        content.read_to_end(&mut bytes).map_err(|source| UntarError::Corrupt { source })?;
-        self.files.insert(path.clone(), FileEntry { bytes: bytes.into(), executable });
+        self.files.insert(path.clone(), FileEntry::read(executable, size, content)?);
         Ok(())
     }
 }

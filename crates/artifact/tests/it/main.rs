@@ -7,3 +7,4 @@ mod fetching;
 mod hostile;
 mod parts;
 mod storing;
+mod unpacked;

@@ -28,6 +28,21 @@ async fn tag_to_files() {
     assert_eq!(files.values().next().unwrap().bytes, "a: 1\n");
 }
 
+/// SRC-OCI-5: what follows is about the manifest that was read, wherever the tag points by then.
+#[tokio::test]
+async fn a_manifest_that_was_read_by_its_tag_is_not_asked_for_again() {
+    let registry = Registry::start().await.unwrap();
+    let pushed = registry.push_artifact("app", "v1", &[("a.yaml", "a: 1\n")]).await.unwrap();
+    let mut handle = open(registry.address(), "app", insecure());
+    let digest = handle.read("v1").await.unwrap();
+    assert_eq!(digest.to_string(), pushed);
+    registry.push_artifact("app", "v1", &[("a.yaml", "a: 2\n")]).await.unwrap();
+    drop(registry);
+    assert_eq!(handle.manifest(&digest).await.unwrap().digest, digest);
+    // Kept for one question only.
+    handle.manifest(&digest).await.unwrap_err();
+}
+
 #[tokio::test]
 async fn all_tags() {
     let registry = Registry::start().await.unwrap();

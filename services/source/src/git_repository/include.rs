@@ -4,12 +4,10 @@ use super::GitReconciler;
 use super::whole::{WholeTree, confined};
 use crate::source::{Attempt, Failure, Published};
 use std::io;
-use tempfile::TempDir;
 use weir_api::SourceObject;
 use weir_api::condition_type::{INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED};
 use weir_api::{Artifact, GitRepository};
-use weir_artifact::archive::OpenFile;
-use weir_artifact::{DirectoryTree, Limits, Location, RelPath, Store, Tree, TreeEntry, Untar};
+use weir_artifact::{Limits, Location, RelPath, Store, Unpacked, Untar};
 use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue};
 
 /// An include whose artifact is there.
@@ -70,38 +68,16 @@ impl Include {
         let source = confined(&from).map_err(illegal)?;
         let target = confined(&to).map_err(illegal)?;
         let target = target.ok_or_else(|| failed(io::Error::other("file exists")))?;
-        let unpacked = Unpacked::new(store, &at, &artifact).map_err(failed)?;
+        let unpacked = unpack(store, &at, &artifact).map_err(failed)?;
         whole.graft(target, Box::new(unpacked), source).map_err(failed)
     }
 }
 
-/// The files of an artifact, in a folder that goes with the value.
-struct Unpacked {
-    tree: DirectoryTree,
-    _folder: TempDir,
-}
-
-impl Unpacked {
-    fn new(store: &Store, at: &Location, artifact: &Artifact) -> io::Result<Unpacked> {
-        // The status of the other object may be forged: what is unpacked is a whole file of that object, or nothing.
-        store.verify(at, &artifact.path, &artifact.digest).map_err(io::Error::other)?;
-        let path = RelPath::parse(&artifact.path).map_err(io::Error::other)?;
-        let folder = tempfile::Builder::new().prefix("weir-include-").tempdir()?;
-        let root = cap_std::fs::Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority())?;
-        let archive = io::BufReader::new(store.open_file(&path)?);
-        Untar::new(Limits::default()).to_directory(archive, &root).map_err(io::Error::other)?;
-        Ok(Unpacked { tree: DirectoryTree::new(root), _folder: folder })
-    }
-}
-
-impl Tree for Unpacked {
-    fn list(&self, directory: Option<&RelPath>) -> io::Result<Vec<TreeEntry>> {
-        self.tree.list(directory)
-    }
-
-    fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
-        self.tree.open(path)
-    }
+/// The files of an artifact. Its status may be forged: what is unpacked is a whole file of that object, or nothing.
+fn unpack(store: &Store, at: &Location, artifact: &Artifact) -> io::Result<Unpacked> {
+    store.verify(at, &artifact.path, &artifact.digest).map_err(io::Error::other)?;
+    let path = RelPath::parse(&artifact.path).map_err(io::Error::other)?;
+    Untar::new(Limits::default()).to_tree(store.open_file(&path)?).map_err(io::Error::other)
 }
 
 /// Lets a new artifact wake the repositories that include it (DEV 10).

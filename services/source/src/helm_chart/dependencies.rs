@@ -4,7 +4,6 @@
 use super::HelmChartReconciler;
 use super::build::Step;
 use super::index_cache::Releases;
-use super::tree::Files;
 use crate::helm_repository::{converted, is_oci};
 use crate::source::Failure;
 use std::collections::hash_map::{Entry, HashMap};
@@ -14,7 +13,7 @@ use std::io::Seek;
 use std::sync::Arc;
 use url::Url;
 use weir_api::{Artifact, FluxObject, HelmRepository, SourceObject};
-use weir_artifact::{RelPath, TreeKind};
+use weir_artifact::{RelPath, TreeKind, Unpacked};
 use weir_helm::dependency::{self, DependencyError, Origin};
 use weir_helm::index::{self, IndexError, Release};
 use weir_helm::repository::normalized;
@@ -31,7 +30,7 @@ impl HelmChartReconciler {
         &self,
         owner: &ObjectKey,
         chart: &mut Chart,
-        files: &Files,
+        files: &Arc<Unpacked>,
         directory: Option<&RelPath>,
     ) -> Result<usize, Failure> {
         let missing = dependency::missing(chart);
@@ -173,13 +172,12 @@ fn releases(mut index: File, name: &str) -> Result<Option<Vec<Release>>, IndexEr
 
 /// A chart of the same source.
 fn local(
-    files: &Files,
+    files: &Unpacked,
     path: Option<&RelPath>,
     needed: &Dependency,
     limits: &Limits,
 ) -> Result<Chart, Failure> {
     let refuse = |error: &dyn Display| failed("local ", needed, error);
-    let tree = files.tree().map_err(|error| refuse(&error))?;
     let not_found = || {
         let path = path.map(ToString::to_string).unwrap_or_default();
         refuse(&DependencyError::NotFound { path, repository: needed.repository.clone() })
@@ -188,12 +186,12 @@ fn local(
         let path = path.map(ToString::to_string).unwrap_or_default();
         refuse(&format!("failed to load chart from '/{path}' (reference '{}'): {error}", needed.repository))
     };
-    let chart = match weir_helm::chart::find(&tree, path).map_err(|error| refuse(&error))? {
+    let chart = match weir_helm::chart::find(files, path).map_err(|error| refuse(&error))? {
         Some(TreeKind::Directory) => {
-            Chart::from_tree(&tree, path, limits).map_err(|error| load_failure(&error))?
+            Chart::from_tree(files, path, limits).map_err(|error| load_failure(&error))?
         }
         Some(TreeKind::File { .. }) => {
-            let read = weir_helm::chart::read(&tree, path.ok_or_else(not_found)?, limits.chart);
+            let read = weir_helm::chart::read(files, path.ok_or_else(not_found)?, limits.chart);
             let package = read.map_err(|error| load_failure(&error))?.ok_or_else(not_found)?;
             Chart::from_archive(&package, limits).map_err(|error| load_failure(&error))?
         }

@@ -7,41 +7,20 @@ use super::indexed::{file_at, replace_values};
 use crate::source::Failure;
 use bytes::Bytes;
 use std::fmt::Display;
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use tempfile::TempDir;
 use weir_api::Artifact;
-use weir_artifact::{DirectoryTree, RelPath, TreeKind, Untar};
+use weir_artifact::{RelPath, TreeKind, Unpacked, Untar};
 use weir_helm::chart::{self, CHART_FILE};
 use weir_helm::dependency::confined;
 use weir_helm::values::{self, Values, ValuesError};
 use weir_helm::{Chart, ChartError, Limits, Metadata};
 use weir_runtime::ObjectKey;
 
-/// The unpacked files of a source; they go away with the last handle.
-#[derive(Clone)]
-pub(super) struct Files {
-    directory: Arc<TempDir>,
-}
-
 /// What the path of a chart leads to, with what the chart says of itself.
 enum Found {
     Directory { metadata: Metadata },
     Package { metadata: Metadata, bytes: Bytes },
-}
-
-impl Files {
-    fn unpack(archive: File, limits: weir_artifact::Limits) -> io::Result<Files> {
-        let directory = tempfile::tempdir()?;
-        let root = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority())?;
-        Untar::new(limits).to_directory(archive, &root).map_err(io::Error::other)?;
-        Ok(Files { directory: Arc::new(directory) })
-    }
-
-    pub(super) fn tree(&self) -> io::Result<DirectoryTree> {
-        DirectoryTree::open_path(self.directory.path())
-    }
 }
 
 impl HelmChartReconciler {
@@ -59,8 +38,9 @@ impl HelmChartReconciler {
             .ok_or_else(|| Step::Reference.failed(format!("invalid chart path '{}'", order.chart)))?;
         let archive = self.open(artifact).map_err(read_failure)?;
         let limits = self.storage.limits();
-        let files = self.storage.blocking(move || Files::unpack(archive, limits)).await;
-        let files = files.and_then(|files| files).map_err(read_failure)?;
+        let files = self.storage.blocking(move || Untar::new(limits).to_tree(archive)).await;
+        let files = files.and_then(|files| files.map_err(io::Error::other)).map_err(read_failure)?;
+        let files = Arc::new(files);
         let (limits, look) = (self.limits, (files.clone(), place.clone()));
         let found = self.blocking(move || find(&look.0, look.1.as_ref(), &limits)).await?;
         let (Found::Directory { metadata } | Found::Package { metadata, .. }) = &found;
@@ -110,16 +90,15 @@ impl HelmChartReconciler {
 }
 
 /// What lies at the chart's path.
-fn find(files: &Files, place: Option<&RelPath>, limits: &Limits) -> Result<Found, Failure> {
+fn find(files: &Unpacked, place: Option<&RelPath>, limits: &Limits) -> Result<Found, Failure> {
     let refuse = |error: &dyn Display| Step::Reference.failed(error);
-    let tree = files.tree().map_err(|error| refuse(&error))?;
     let shown = || place.map_or_else(|| ".".to_owned(), ToString::to_string);
-    match chart::find(&tree, place).map_err(|error| refuse(&error))? {
+    match chart::find(files, place).map_err(|error| refuse(&error))? {
         Some(TreeKind::Directory) => {
             let path = format!("{}/{CHART_FILE}", shown());
             let missing = || refuse(&ChartError::NoChartFile { path: path.clone() });
             let file = file_at(&path).ok_or_else(missing)?;
-            let description = chart::read(&tree, &file, limits.file).map_err(|error| refuse(&error))?;
+            let description = chart::read(files, &file, limits.file).map_err(|error| refuse(&error))?;
             let metadata =
                 Metadata::parse(&description.ok_or_else(missing)?).map_err(|error| refuse(&error))?;
             metadata.validate().map_err(|error| refuse(&error))?;
@@ -127,7 +106,7 @@ fn find(files: &Files, place: Option<&RelPath>, limits: &Limits) -> Result<Found
         }
         Some(TreeKind::File { .. }) => {
             let missing = || refuse(&ChartError::NotFound { path: shown() });
-            let read = chart::read(&tree, place.ok_or_else(missing)?, limits.chart);
+            let read = chart::read(files, place.ok_or_else(missing)?, limits.chart);
             let bytes = read.map_err(|error| match error {
                 ChartError::FileTooLarge { path, limit, .. } => {
                     refuse(&ChartError::TooLarge { name: path, limit })
@@ -144,18 +123,17 @@ fn find(files: &Files, place: Option<&RelPath>, limits: &Limits) -> Result<Found
 
 /// The chart with its version and values as asked for, without what it still needs.
 fn loaded(
-    files: &Files,
+    files: &Unpacked,
     place: Option<&RelPath>,
     package: Option<&[u8]>,
     order: &Order,
     version: String,
     limits: &Limits,
 ) -> Result<(Chart, Vec<String>), Failure> {
-    let tree = files.tree().map_err(|error| Step::Package.failed(error))?;
-    let merged = merged(&tree, order, limits)?;
+    let merged = merged(files, order, limits)?;
     let chart = match package {
         Some(package) => Chart::from_archive(package, limits),
-        None => Chart::from_tree(&tree, place, limits),
+        None => Chart::from_tree(files, place, limits),
     };
     let mut chart = chart.map_err(|error| Step::Package.failed(error))?;
     chart.metadata.version = version;
@@ -166,7 +144,7 @@ fn loaded(
 
 /// Merges values files of the source (SRC-CHT-15).
 fn merged(
-    tree: &DirectoryTree,
+    files: &Unpacked,
     order: &Order,
     limits: &Limits,
 ) -> Result<Option<(Values, Vec<String>)>, Failure> {
@@ -177,7 +155,9 @@ fn merged(
     for file in &order.values_files {
         let path = file_at(file);
         let content = match &path {
-            Some(path) => chart::read(tree, path, limits.file).map_err(|error| Step::Values.failed(error))?,
+            Some(path) => {
+                chart::read(files, path, limits.file).map_err(|error| Step::Values.failed(error))?
+            }
             None => None,
         };
         match content {

@@ -8,7 +8,7 @@ use crate::storage::NewArtifact;
 use std::io::{self, Seek, Write};
 use tempfile::SpooledTempFile;
 use weir_api::OciRepository;
-use weir_artifact::{DirectoryTree, Limits, Untar, UntarError};
+use weir_artifact::{Limits, Unpacked, Untar};
 use weir_oci::{Descriptor, Registry};
 
 /// Bytes of a layer that stay in memory; typical ones are a few KiB.
@@ -64,11 +64,9 @@ impl OciReconciler {
             }
             Operation::Extract => {
                 let limits = self.storage.limits();
-                let directory = self.storage.blocking(move || extract(content, limits)).await;
-                let directory = directory.map_err(|error| decide::layer_failure(error.to_string()))??;
-                let pack = move |out: &mut dyn Write| {
-                    pack(&DirectoryTree::open_path(directory.path())?, ignore.as_deref(), out)
-                };
+                let files = self.storage.blocking(move || extract(content, limits)).await;
+                let files = files.map_err(|error| decide::layer_failure(error.to_string()))??;
+                let pack = move |out: &mut dyn Write| pack(&files, ignore.as_deref(), out);
                 attempt.put(&self.storage, new, revision, pack).await
             }
         };
@@ -94,14 +92,9 @@ async fn pull(registry: &mut Registry, layer: &Descriptor) -> Result<SpooledTemp
     Ok(content)
 }
 
-/// Unpacks a layer into a fresh directory, without its symlinks.
-fn extract(content: SpooledTempFile, limits: Limits) -> Result<tempfile::TempDir, Failure> {
-    let failed = |error: &dyn std::fmt::Display| {
+/// The files of a layer, without its symlinks.
+fn extract(content: SpooledTempFile, limits: Limits) -> Result<Unpacked, Failure> {
+    Untar::new(limits).to_tree(content).map_err(|error| {
         decide::layer_failure(format!("failed to extract layer contents from artifact: {error}"))
-    };
-    let directory = tempfile::tempdir().map_err(|error| failed(&error))?;
-    let root = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority());
-    let root = root.map_err(|error| failed(&error))?;
-    Untar::new(limits).to_directory(content, &root).map_err(|error: UntarError| failed(&error))?;
-    Ok(directory)
+    })
 }

@@ -4,9 +4,9 @@ use super::OciReconciler;
 use super::decide::{self, Wanted};
 use crate::secrets;
 use crate::source::{Attempt, Failure, Source};
-use weir_api::OciRepository;
 use weir_api::source::OciRepositorySpec;
-use weir_artifact::Digest;
+use weir_api::{Artifact, OciRepository};
+use weir_artifact::{Digest, Revision};
 use weir_auth::{Keyring, Provider, RegistryCredentials};
 use weir_oci::{Error, Profile, Registry, RegistryOptions, Repository};
 
@@ -26,7 +26,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn revision(&self) -> String {
-        weir_artifact::Revision::new(self.tag.as_deref(), &self.digest.to_string()).to_string()
+        Revision::new(self.tag.as_deref(), &self.digest.to_string()).to_string()
     }
 }
 
@@ -108,11 +108,13 @@ fn transport_failure(url: &str, error: &str) -> Failure {
     Failure::fetch(AUTHENTICATION_FAILED, format!("failed to generate transport for '{url}': {error}"))
 }
 
-/// Asks the registry what the reference stands for; a digest stands for itself.
+/// Asks the registry what the reference stands for; a digest stands for itself. Without an artifact of the tag the manifest
+/// is needed, and read right away.
 pub(super) async fn resolve(
     registry: &mut Registry,
     wanted: &Wanted,
     spec: &OciRepositorySpec,
+    known: Option<&Artifact>,
 ) -> Result<Target, Failure> {
     let tag = match wanted {
         Wanted::Digest(text) => {
@@ -130,7 +132,10 @@ pub(super) async fn resolve(
             decide::choose(&tags, range, filter.as_deref(), selector).map_err(failed)?
         }
     };
-    let digest = registry.resolve(&tag).await.map_err(|error| digest_failure(&error.to_string()))?;
+    let is_known =
+        known.is_some_and(|known| Revision::normalise(&known.revision).pointer() == Some(tag.as_str()));
+    let digest = if is_known { registry.resolve(&tag).await } else { registry.read(&tag).await };
+    let digest = digest.map_err(|error| digest_failure(&error.to_string()))?;
     Ok(Target { tag: Some(tag), digest })
 }
 
