@@ -59,6 +59,21 @@ pub mod condition_type {
     pub const BUILD_FAILED: &str = "BuildFailed";
     /// An included repository has no artifact (GitRepository).
     pub const INCLUDE_UNAVAILABLE: &str = "IncludeUnavailable";
+
+    /// All of these: what others write beside them is theirs (SRC-REC-11).
+    pub const OURS: [&str; 11] = [
+        READY,
+        RECONCILING,
+        STALLED,
+        HEALTHY,
+        ARTIFACT_IN_STORAGE,
+        ARTIFACT_OUTDATED,
+        FETCH_FAILED,
+        STORAGE_OPERATION_FAILED,
+        SOURCE_VERIFIED,
+        BUILD_FAILED,
+        INCLUDE_UNAVAILABLE,
+    ];
 }
 
 /// Reasons that several kinds use; those of one kind stand in its service.

@@ -48,6 +48,9 @@ pub trait Reconciler: Send + Sync + 'static {
     /// That finalizer.
     const FINALIZER_NAME: &'static str = weir_api::FINALIZER;
 
+    /// Field manager of status and finalizers, where it is not the name of the service (SRC-REC-11, GEN-11).
+    const FIELD_MANAGER: Option<&'static str> = None;
+
     /// Whether the status has `lastHandledReconcileAt`.
     const RECORDS_REQUESTS: bool = true;
 

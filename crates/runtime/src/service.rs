@@ -134,7 +134,7 @@ impl Service {
     ) -> Queue {
         let settings = ReportSettings {
             client: self.env.client.clone(),
-            field_manager: format!("gotk-{}", self.name),
+            field_manager: R::FIELD_MANAGER.unwrap_or(self.name).to_owned(),
             events: self.events.clone(),
             metrics: self.env.metrics.controller(name, concurrent),
             retry_delays: RetryDelays {

@@ -72,6 +72,9 @@ pub(crate) struct KustomizationReconciler {
 impl Reconciler for KustomizationReconciler {
     type Object = Kustomization;
 
+    /// The objects that are applied belong to `kustomize-controller`; statuses are told apart from them (KS-REC-33).
+    const FIELD_MANAGER: Option<&'static str> = Some("gotk-kustomize-controller");
+
     async fn suspended(&self, object: &Kustomization) -> Option<Kustomization> {
         report::suspended(object)
     }

@@ -56,6 +56,7 @@ impl SourceReconciler for GitReconciler {
             let message = "building artifact: included artifacts differ from last observed includes";
             attempt.progress(message.to_owned());
         }
+        attempt.not_outdated();
         // That nobody can be trusted is told after a fetch that fails, as Flux does.
         let trust = self.trust(attempt).await;
         let asked = trust.as_ref().ok().and_then(Option::as_ref);

@@ -6,7 +6,7 @@ mod observe;
 mod verify;
 
 use crate::secrets::Secrets;
-use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
+use crate::source::{Attempt, Failure, NEW_REVISION, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
 use crate::verification::OciVerifier;
 use weir_api::OciRepository;
@@ -43,8 +43,13 @@ impl SourceReconciler for OciReconciler {
         let wanted = decide::wanted(attempt.object.spec.reference.as_ref());
         let (spec, known) = (&attempt.object.spec, attempt.known.as_ref());
         let target = observe::resolve(&mut registry, &wanted, spec, known).await?;
+        let revision = target.revision();
+        if attempt.known.as_ref().is_none_or(|known| known.revision != revision) {
+            let reference = target.reference(registry.repository());
+            attempt.outdated(NEW_REVISION, &format!("new revision '{revision}' for '{reference}'"));
+        }
         self.verify(attempt, &mut registry, &target).await?;
-        match decide::reusable(&attempt.object, attempt.known.as_ref(), &target.revision()) {
+        match decide::reusable(&attempt.object, attempt.known.as_ref(), &revision) {
             Some(known) => {
                 let message = decide::stored_event(known, &attempt.object.spec.url);
                 Ok(Success::up_to_date(known.clone(), message))

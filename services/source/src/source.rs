@@ -25,6 +25,9 @@ use kube::core::NamespaceResourceScope;
 use weir_api::{Artifact, Condition, SourceObject};
 use weir_artifact::{Location, StoreError};
 
+/// Reason of `ArtifactOutdated` when the origin has something new.
+pub(crate) const NEW_REVISION: &str = "NewRevision";
+
 /// Time for remote operations when the object does not say (SRC-TYP-3).
 pub(crate) const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
 

@@ -9,7 +9,7 @@ use kube::api::{Api, Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weir_api::FluxObject;
+use weir_api::{Condition, FluxObject};
 
 use super::backoff::RetryDelays;
 use super::patch::merge_diff;
@@ -20,8 +20,11 @@ use crate::condition::{self, Status};
 use crate::event::{EventDraft, EventSink};
 use crate::metrics::ControllerMetrics;
 
-/// Pause before a write is tried again that lost against another writer; the watch brings that write within this time.
+/// Pause before a write is tried again that lost against another writer, doubled each time; the watch brings that write
+/// within this time (SRC-REC-11).
 const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
+/// How often that is done before the run is made again instead.
+const CONFLICTS: u32 = 5;
 
 /// How long a result waits for an API server that is away: longer than it takes to restart one. The worker waits with it,
 /// since no other result could be written either.
@@ -32,7 +35,7 @@ const AWAY_PAUSE: Duration = Duration::from_secs(1);
 /// What the report needs to know of its service.
 pub(crate) struct ReportSettings {
     pub client: kube::Client,
-    /// Field manager of status and finalizers: `gotk-<service>-controller` (KS-REC-33).
+    /// Field manager of status and finalizers.
     pub field_manager: String,
     pub events: EventSink,
     pub metrics: ControllerMetrics,
@@ -133,15 +136,11 @@ where
         cancel: &CancellationToken,
     ) -> Next {
         let key = ObjectKey::of(object);
-        let latest = self.latest(object);
         let mut desired = status_of(&outcome.object);
         if let (true, Some(token)) = (R::RECORDS_REQUESTS, requested_at(object)) {
             set_field(&mut desired, "lastHandledReconcileAt", token.into());
         }
-        let written = match merge_diff(&status_of(&*latest), &desired) {
-            Some(patch) => self.write_result(&*latest, patch, cancel).await,
-            None => Ok(()),
-        };
+        let written = self.write_result(object, desired, outcome.object.conditions(), cancel).await;
         crate::killpoint::hit("after-status");
         self.tell(&outcome.object, outcome.events);
         let next = written.err().unwrap_or(outcome.next);
@@ -229,14 +228,35 @@ where
         written.map_err(|error| self.write_failed(object, "finalizers", &error))
     }
 
-    /// Writes what a run came to. While no API server is there, the write is tried again and not the run, unless something
-    /// newer follows or another replica may lead by then.
-    async fn write_result(&self, object: &K, status: Value, cancel: &CancellationToken) -> Result<(), Next> {
+    /// Writes what a run came to, over what the status says by now. While no API server is there, the write is tried again
+    /// and not the run, unless something newer follows or another replica may lead by then.
+    async fn write_result(
+        &self,
+        object: &K,
+        mut desired: Value,
+        ours: &[Condition],
+        cancel: &CancellationToken,
+    ) -> Result<(), Next> {
         let since = tokio::time::Instant::now();
+        let mut conflicts = 0;
         loop {
-            let result = self.patch_status(object, &status).await;
-            let may_wait = result.as_ref().is_err_and(is_away) && since.elapsed() < AWAY_PATIENCE;
-            if !may_wait || cancel.run_until_cancelled(tokio::time::sleep(AWAY_PAUSE)).await.is_none() {
+            let latest = self.latest(object);
+            let mut conditions = ours.to_vec();
+            condition::keep_foreign(&mut conditions, latest.conditions());
+            if !conditions.is_empty() {
+                set_field(&mut desired, "conditions", json!(conditions));
+            }
+            let Some(patch) = merge_diff(&status_of(&*latest), &desired) else { return Ok(()) };
+            let result = self.patch_status(&*latest, &patch).await;
+            let pause = match &result {
+                Err(error) if is_away(error) && since.elapsed() < AWAY_PATIENCE => AWAY_PAUSE,
+                Err(error) if is_conflict(error) && conflicts < CONFLICTS => {
+                    conflicts += 1;
+                    CONFLICT_PAUSE * 2_u32.pow(conflicts - 1)
+                }
+                _ => return result.map_err(|error| self.write_failed(object, "status", &error)),
+            };
+            if cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                 return result.map_err(|error| self.write_failed(object, "status", &error));
             }
         }
@@ -248,7 +268,9 @@ where
     }
 
     async fn patch_status(&self, object: &K, status: &Value) -> kube::Result<()> {
-        let patch = Patch::Merge(json!({ "status": status }));
+        // Merge patches replace lists, so that the version guards against conditions of others being lost.
+        let version = object.meta().resource_version.clone();
+        let patch = Patch::Merge(json!({ "metadata": { "resourceVersion": version }, "status": status }));
         let name = object.meta().name.as_deref().unwrap_or_default();
         self.cache.insert(self.api(object).patch_status(name, &self.params(), &patch).await?);
         Ok(())
@@ -258,13 +280,18 @@ where
         let key = ObjectKey::of(object);
         match error {
             kube::Error::Api(status) if status.code == 404 => Next::Stop,
-            kube::Error::Api(status) if status.code == 409 => Next::After(CONFLICT_PAUSE),
+            _ if is_conflict(error) => Next::After(CONFLICT_PAUSE),
             _ => {
                 tracing::error!(controllerKind = K::KIND, namespace = key.namespace, name = key.name, %error, "could not write {what}");
                 Next::Backoff
             }
         }
     }
+}
+
+/// Whether another write came first.
+fn is_conflict(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 409)
 }
 
 /// Whether a request got no answer at all.

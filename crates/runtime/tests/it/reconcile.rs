@@ -1,7 +1,7 @@
 use std::sync::atomic::Ordering;
 
 use k8s_openapi::api::core::v1::Event;
-use kube::api::{Api, DeleteParams, ListParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use weir_runtime::args::EventsArgs;
 use weir_testkit::{condition, eventually, touch_requested_at, wait_for, wait_gone, wait_ready};
 
@@ -109,5 +109,27 @@ async fn a_spec_change_moves_the_generation_and_not_the_transition_time() {
         first.data["status"]["conditions"][0]["lastTransitionTime"],
         second.data["status"]["conditions"][0]["lastTransitionTime"]
     );
+    world.stop().await;
+}
+
+/// SRC-REC-11: another controller's condition, written while a run is on, is neither lost nor does it cost a second run.
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_of_others_survive() {
+    let reconciler = MarkReady::default();
+    let (held, runs) = (reconciler.held.clone(), reconciler.runs.clone());
+    let world = world(reconciler).await;
+    world.receiver("held", "").await;
+    let receivers = world.receivers().await;
+    eventually("the run", DEADLINE, async || (runs.load(Ordering::SeqCst) == 1).then_some(())).await.unwrap();
+    let foreign = serde_json::json!({"type": "Audited", "status": "True", "reason": "Fine", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let patch = Patch::Merge(serde_json::json!({"status": {"conditions": [foreign]}}));
+    receivers.patch_status("held", &PatchParams::default(), &patch).await.unwrap();
+    held.add_permits(1);
+    let object = wait_ready(&receivers, "held", DEADLINE).await.unwrap();
+    assert_eq!(condition(&object, "Audited").unwrap().reason, "Fine");
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    let managers = object.metadata.managed_fields.unwrap_or_default();
+    assert!(managers.iter().any(|entry| entry.manager.as_deref() == Some("test-controller")), "{managers:?}");
     world.stop().await;
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use futures::future::BoxFuture;
 use kube::api::{Api, DynamicObject};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use weir_api::Receiver;
 use weir_runtime::args::{EventsArgs, RuntimeArgs};
@@ -30,11 +31,17 @@ pub(crate) fn flags(more: &[&str]) -> RuntimeArgs {
     Flags::from_arg_matches(&matches).unwrap().runtime
 }
 
-/// Marks Receivers ready; panics over those named so.
-#[derive(Default)]
+/// Marks Receivers ready; panics over those named so, and keeps runs of those named `held` until they are let go.
 pub(crate) struct MarkReady {
+    pub(crate) held: Arc<Semaphore>,
     pub(crate) runs: Arc<AtomicUsize>,
     pub(crate) finalized: Arc<AtomicUsize>,
+}
+
+impl Default for MarkReady {
+    fn default() -> Self {
+        Self { held: Arc::new(Semaphore::new(0)), runs: Arc::default(), finalized: Arc::default() }
+    }
 }
 
 impl Reconciler for MarkReady {
@@ -43,6 +50,9 @@ impl Reconciler for MarkReady {
     async fn reconcile(&self, run: Run<Receiver>) -> Outcome<Receiver> {
         self.runs.fetch_add(1, Ordering::SeqCst);
         assert!(!run.key.name.starts_with("panic"), "told to panic");
+        if run.key.name.starts_with("held") {
+            self.held.acquire().await.unwrap().forget();
+        }
         let mut object = (*run.object).clone();
         let generation = object.metadata.generation.unwrap();
         let status = object.status.get_or_insert_default();

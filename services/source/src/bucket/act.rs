@@ -3,7 +3,7 @@
 use super::BucketReconciler;
 use super::decide::{self, Index};
 use super::download::Downloads;
-use crate::source::{Attempt, Failure, Published, Source, Success};
+use crate::source::{Attempt, Failure, NEW_REVISION, Published, Source, Success};
 use crate::storage::NewArtifact;
 use std::io::{self, Write};
 use tokio::time::timeout;
@@ -24,7 +24,7 @@ impl BucketReconciler {
     ) -> Result<Success, Failure> {
         let algorithm = self.storage.store().algorithm();
         let revision = index.revision(algorithm);
-        attempt.progress(format!("building artifact: new upstream revision '{revision}'"));
+        attempt.outdated(NEW_REVISION, &format!("new upstream revision '{revision}'"));
         let name = attempt.object.spec.bucket_name.clone();
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
         let directory = self.storage.blocking(tempfile::tempdir).await.flatten();

@@ -5,7 +5,7 @@ use super::decide::{self, Plan, SparsePath};
 use super::include::Include;
 use super::tree::CommitTree;
 use super::whole::{WholeTree, find};
-use crate::source::{Attempt, Failure, Published, Success, pack_after, sparse};
+use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success, pack_after, sparse};
 use crate::storage::NewArtifact;
 use std::io;
 use weir_api::{Artifact, GitRepository};
@@ -40,7 +40,7 @@ impl GitReconciler {
         let failed = |error: io::Error| Failure::fetch("GitOperationFailed", error.to_string());
         let mut whole = self.storage.blocking(move || parts.compose(&url)).await.map_err(failed)??;
         if attempt.known.as_ref().is_none_or(|known| known.revision != revision.as_str()) {
-            attempt.progress(format!("building artifact: new upstream revision '{revision}'"));
+            attempt.outdated(NEW_REVISION, &format!("new upstream revision '{revision}'"));
         }
         let include = move || {
             includes.into_iter().try_for_each(|include| include.put_into(&mut whole, &store))?;

@@ -28,7 +28,7 @@ impl HelmChartReconciler {
                 return Ok(Success { reason, ..Success::up_to_date(known, message) });
             }
             (package, _) => {
-                attempt.progress(format!("building artifact: {message}"));
+                attempt.outdated("NewChart", &message);
                 let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
                 let link = self.storage.url(&at, LINK);
                 // The names of charts may have slashes, those of files may not.

@@ -20,6 +20,7 @@ impl HelmChartReconciler {
     ) -> Result<(), Failure> {
         let Some(spec) = attempt.object.spec.verify.clone() else { return Ok(()) };
         let what = format!("version {version}");
+        self.verifier.forget(attempt.key());
         let verified = self.verifier.verify(attempt, &spec, registry, Subject { what: &what, digest }).await;
         verified.map_err(|error| match error {
             Unverified::Trust(message) => Failure::verification(VERIFICATION_ERROR, message),

@@ -1,7 +1,7 @@
 //! Making the artifact of a fetched index.
 
 use super::{HelmRepositoryReconciler, decide};
-use crate::source::{Attempt, Failure, Published, Success};
+use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success};
 use crate::storage::NewArtifact;
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -25,7 +25,7 @@ impl HelmRepositoryReconciler {
         let mut index = converted
             .unwrap_or_else(|source| Err(IndexError::Io { source }))
             .map_err(|error| index_failure(&error))?;
-        attempt.progress(format!("building artifact: new index revision '{revision}'"));
+        attempt.outdated(NEW_REVISION, &format!("new index revision '{revision}'"));
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
         let link = self.storage.url(&at, LINK);
         let new = NewArtifact { at, file, link: Some(LINK) };

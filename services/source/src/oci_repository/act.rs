@@ -25,9 +25,6 @@ impl OciReconciler {
         target: Target,
     ) -> Result<Success, Failure> {
         let (revision, url) = (target.revision(), attempt.object.spec.url.clone());
-        if attempt.known.as_ref().is_none_or(|known| known.revision != revision) {
-            attempt.progress(format!("building artifact: new revision '{revision}' for '{url}'"));
-        }
         let selector = attempt.object.spec.layer_selector.clone();
         let operation = decide::operation(selector.as_ref())?;
         let manifest = registry.manifest(&target.digest).await.map_err(|error| pull_failure(&url, &error))?;

@@ -28,6 +28,14 @@ impl Target {
     pub(super) fn revision(&self) -> String {
         Revision::new(self.tag.as_deref(), &self.digest.to_string()).to_string()
     }
+
+    /// What was asked for, in the words of registries.
+    pub(super) fn reference(&self, repository: &Repository) -> String {
+        match &self.tag {
+            Some(tag) => format!("{repository}:{tag}"),
+            None => format!("{repository}@{}", self.digest),
+        }
+    }
 }
 
 impl OciReconciler {

@@ -5,7 +5,7 @@ use crate::storage::{Found, NewArtifact, Storage};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weir_api::condition_type::SOURCE_VERIFIED;
+use weir_api::condition_type::{ARTIFACT_OUTDATED, SOURCE_VERIFIED};
 use weir_api::{Artifact, reason};
 use weir_artifact::StoreError;
 use weir_runtime::condition::{self, Status};
@@ -74,20 +74,28 @@ impl<'a, S: Source> Attempt<'a, S> {
         self.progress = message;
     }
 
+    /// Says that something newer than the artifact is being fetched; should that fail, it stays said (SRC-REC-7).
+    pub(crate) fn outdated(&mut self, reason: &str, message: &str) {
+        if self.known.is_some() {
+            self.set(ARTIFACT_OUTDATED, reason, message);
+        }
+        self.progress(format!("building artifact: {message}"));
+    }
+
+    /// Says that nothing newer is known of.
+    pub(crate) fn not_outdated(&mut self) {
+        condition::remove(self.object.status_mut().conditions, ARTIFACT_OUTDATED);
+    }
+
     /// Says that the signature is good.
     pub(crate) fn verified(&mut self, message: &str) {
+        self.set(SOURCE_VERIFIED, reason::SUCCEEDED, message);
+    }
+
+    fn set(&mut self, type_: &str, reason: &str, message: &str) {
         let generation = self.object.meta().generation.unwrap_or_default();
         let conditions = self.object.status_mut().conditions;
-        let now = self.run.now;
-        condition::set(
-            conditions,
-            SOURCE_VERIFIED,
-            Status::True,
-            reason::SUCCEEDED,
-            message,
-            generation,
-            now,
-        );
+        condition::set(conditions, type_, Status::True, reason, message, generation, self.run.now);
     }
 
     /// Whether the last run said that the signature is not good: it is looked for again although nothing changed.

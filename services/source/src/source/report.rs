@@ -71,7 +71,6 @@ impl<S: Source> Report<'_, S> {
         };
         set(ARTIFACT_IN_STORAGE, reason, &message);
         set(READY, reason, &message);
-        sort(parts.conditions);
         *parts.observed_generation = generation;
         let is_new =
             self.before.artifact().map(|artifact| &artifact.digest) != Some(&success.artifact.digest);
@@ -97,10 +96,12 @@ impl<S: Source> Report<'_, S> {
         let generation = self.generation();
         let (reason, message) = (failure.reason, &failure.message);
         let parts = object.status_mut();
-        parts.conditions.retain(|condition| !is_failure(condition));
-        for gone in [RECONCILING, STALLED] {
-            condition::remove(parts.conditions, gone);
-        }
+        // What is said again keeps its time.
+        let is_stalled = matches!(failure.severity, Severity::Stalled);
+        let is_said_again =
+            |type_: &str| type_ == failure.condition || (failure.is_unverified && type_ == SOURCE_VERIFIED);
+        parts.conditions.retain(|condition| !is_failure(condition) || is_said_again(&condition.type_));
+        condition::remove(parts.conditions, if is_stalled { RECONCILING } else { STALLED });
         let mut set = |type_, status, reason, message: &str| {
             condition::set(parts.conditions, type_, status, reason, message, generation, self.now);
         };
@@ -125,7 +126,6 @@ impl<S: Source> Report<'_, S> {
                 }
             }
         };
-        sort(parts.conditions);
         let remark = failure.remark.map(|remark| EventDraft::trace(reason, remark));
         let mut outcome = Outcome::new(object, next);
         outcome.events.extend(remark);
@@ -147,22 +147,6 @@ fn is_failure(condition: &Condition) -> bool {
     let type_ = condition.type_.as_str();
     let bad = if type_ == SOURCE_VERIFIED { "False" } else { "True" };
     FAILURES.contains(&type_) && condition.status == bad
-}
-
-/// The order that observers know: what is in progress, Ready, then the newest (SRC-TYP-9).
-fn sort(conditions: &mut [Condition]) {
-    let rank = |condition: &Condition| match condition.type_.as_str() {
-        STALLED => 0,
-        RECONCILING => 1,
-        READY => 2,
-        _ => 3,
-    };
-    conditions.sort_by(|a, b| {
-        let newest_first =
-            || b.observed_generation.cmp(&a.observed_generation).then_with(|| a.type_.cmp(&b.type_));
-        let (first, second) = (rank(a), rank(b));
-        first.cmp(&second).then_with(|| if first == 3 { newest_first() } else { std::cmp::Ordering::Equal })
-    });
 }
 
 /// What a run is doing before it knows of anything new (SRC 3.2).
