@@ -145,7 +145,7 @@ where
         self.tell(&outcome.object, outcome.events);
         let next = written.err().unwrap_or(outcome.next);
         self.settings.metrics.reconciled(K::KIND, &key, took, next);
-        log(&key, K::KIND, took, outcome.object.revision(), outcome.log);
+        log(took, outcome.object.revision(), outcome.log);
         next
     }
 
@@ -186,13 +186,7 @@ where
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         self.settings.metrics.panicked();
         self.settings.metrics.reconciled(K::KIND, key, took, Next::Backoff);
-        tracing::error!(
-            controllerKind = K::KIND,
-            namespace = key.namespace,
-            name = key.name,
-            error = text,
-            "panic recovered"
-        );
+        tracing::error!(error = text, "panic recovered");
         Next::Backoff
     }
 
@@ -225,7 +219,7 @@ where
         let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": version } });
         let name = object.meta().name.as_deref().unwrap_or_default();
         let written = self.api(object).patch(name, &self.params(), &Patch::Merge(patch)).await;
-        written.map_err(|error| self.write_failed(object, "finalizers", &error))
+        written.map_err(|error| Self::write_failed("finalizers", &error))
     }
 
     /// Writes what a run came to, over what the status says by now. While no API server is there, the write is tried again
@@ -254,17 +248,17 @@ where
                     conflicts += 1;
                     CONFLICT_PAUSE * 2_u32.pow(conflicts - 1)
                 }
-                _ => return result.map_err(|error| self.write_failed(object, "status", &error)),
+                _ => return result.map_err(|error| Self::write_failed("status", &error)),
             };
             if cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
-                return result.map_err(|error| self.write_failed(object, "status", &error));
+                return result.map_err(|error| Self::write_failed("status", &error));
             }
         }
     }
 
     async fn write_status(&self, object: &K, status: Value) -> Result<(), Next> {
         let result = self.patch_status(object, &status).await;
-        result.map_err(|error| self.write_failed(object, "status", &error))
+        result.map_err(|error| Self::write_failed("status", &error))
     }
 
     async fn patch_status(&self, object: &K, status: &Value) -> kube::Result<()> {
@@ -276,13 +270,12 @@ where
         Ok(())
     }
 
-    fn write_failed(&self, object: &K, what: &str, error: &kube::Error) -> Next {
-        let key = ObjectKey::of(object);
+    fn write_failed(what: &str, error: &kube::Error) -> Next {
         match error {
             kube::Error::Api(status) if status.code == 404 => Next::Stop,
             _ if is_conflict(error) => Next::After(CONFLICT_PAUSE),
             _ => {
-                tracing::error!(controllerKind = K::KIND, namespace = key.namespace, name = key.name, %error, "could not write {what}");
+                tracing::error!(%error, "could not write {what}");
                 Next::Backoff
             }
         }
@@ -316,25 +309,13 @@ fn set_field(object: &mut Value, field: &str, value: Value) {
     }
 }
 
-fn log(
-    key: &ObjectKey,
-    kind: &str,
-    took: Duration,
-    revision: Option<&str>,
-    line: Option<(tracing::Level, String)>,
-) {
-    let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+/// The one line of a run; whose it is stands in the span around it.
+fn log(took: Duration, revision: Option<&str>, line: Option<(tracing::Level, String)>) {
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     match line {
-        Some((tracing::Level::ERROR, message)) => {
-            tracing::error!(controllerKind = kind, namespace, name, revision, duration_ms, "{message}");
-        }
-        Some((tracing::Level::INFO, message)) => {
-            tracing::info!(controllerKind = kind, namespace, name, revision, duration_ms, "{message}");
-        }
-        Some((_, message)) => {
-            tracing::debug!(controllerKind = kind, namespace, name, revision, duration_ms, "{message}")
-        }
-        None => tracing::debug!(controllerKind = kind, namespace, name, revision, duration_ms, "reconciled"),
+        Some((tracing::Level::ERROR, message)) => tracing::error!(revision, duration_ms, "{message}"),
+        Some((tracing::Level::INFO, message)) => tracing::info!(revision, duration_ms, "{message}"),
+        Some((_, message)) => tracing::debug!(revision, duration_ms, "{message}"),
+        None => tracing::debug!(revision, duration_ms, "reconciled"),
     }
 }
