@@ -7,6 +7,7 @@ mod collect;
 mod location;
 mod lock;
 mod sink;
+mod verified;
 
 pub use location::Location;
 pub use lock::Lock;
@@ -18,6 +19,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use verified::{State, Verified};
 
 /// Suffix of files that are still being written. The file server does not show them.
 pub(crate) const PARTIAL_SUFFIX: &str = ".partial";
@@ -137,6 +139,7 @@ pub struct Store {
     root: Arc<Dir>,
     options: Arc<StoreOptions>,
     partials: Arc<AtomicU64>,
+    verified: Arc<Verified>,
 }
 
 impl Store {
@@ -147,7 +150,12 @@ impl Store {
     pub fn open(path: &Path, options: StoreOptions) -> Result<Store, StoreError> {
         let root = Dir::open_ambient_dir(path, cap_std::ambient_authority())
             .map_err(|_| StoreError::Root { path: path.display().to_string() })?;
-        Ok(Store { root: Arc::new(root), options: Arc::new(options), partials: Arc::default() })
+        Ok(Store {
+            root: Arc::new(root),
+            options: Arc::new(options),
+            partials: Arc::default(),
+            verified: Arc::default(),
+        })
     }
 
     /// The algorithm of the store's digests.
@@ -194,6 +202,7 @@ impl Store {
         let partial = format!("{path}.{}-{number}{PARTIAL_SUFFIX}", std::process::id());
         let result = self.write_partial(&partial, fill).and_then(|(digest, size)| {
             self.root.rename(&partial, &self.root, &path)?;
+            self.verified.note(path.as_str(), State::of(&self.root.metadata(&path)?), &digest);
             (self.options.step)("store-renamed");
             self.sync_directory(at)?;
             (self.options.step)("store-durable");
@@ -270,6 +279,11 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(VerifyError::Missing),
             Err(source) => return Err(VerifyError::Read { source }),
         };
+        let metadata = file.metadata().map_err(|source| VerifyError::Read { source })?;
+        let state = State::of(&metadata);
+        if self.verified.holds(path.as_str(), state, &expected) {
+            return Ok(());
+        }
         let mut hasher = Hasher::new(expected.algorithm());
         let mut buffer = vec![0; READ_BUFFER];
         loop {
@@ -280,6 +294,8 @@ impl Store {
             hasher.update(buffer.get(..count).unwrap_or_default());
         }
         if hasher.finish() == expected {
+            // Of the state before reading: whoever writes meanwhile changes it.
+            self.verified.note(path.as_str(), state, &expected);
             Ok(())
         } else {
             Err(VerifyError::Mismatch { expected: expected.to_string() })

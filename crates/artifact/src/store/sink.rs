@@ -1,13 +1,16 @@
-//! Where an artifact's bytes go: to the disk and into the digest, each on a thread of its own, while the next ones are made.
-//! Of a large artifact that is mostly copied (docs/adr/0007) none of the three is quick enough to be done by another.
+//! Where an artifact's bytes go: to the disk and into the digest. For a large one each has a thread of its own, while the
+//! next bytes are made: of an artifact that is mostly copied (docs/adr/0007) none of the three is quick enough to be done by
+//! another. Most artifacts are small, and done before a thread has started.
 
 use crate::digest::{Algorithm, Digest, Hasher};
 use cap_std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::ScopedJoinHandle;
+use std::thread::{Scope, ScopedJoinHandle};
 
+/// Bytes from which on an artifact is worth its threads.
+const LARGE_BYTES: usize = 256 * 1024;
 /// Bytes that are handed over at a time.
 const CHUNK_BYTES: usize = 128 * 1024;
 /// Chunks on their way: a write holds 1 MiB at most.
@@ -23,18 +26,72 @@ pub(super) fn write(
     algorithm: Algorithm,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<(Digest, u64)> {
-    let (to_disk, disk) = sync_channel(CHUNKS);
-    let (to_digest, digest) = sync_channel(CHUNKS);
     std::thread::scope(|scope| {
-        let written = scope.spawn(move || store(&disk, file));
-        let hashed = scope.spawn(move || hash(&digest, algorithm));
-        let mut out = BufWriter::with_capacity(CHUNK_BYTES, Handover([to_disk, to_digest]));
-        let filled = fill(&mut out).and_then(|()| out.flush());
-        drop(out);
+        let mut out = Out { scope, algorithm, start: Vec::new(), file: Some(file), threads: None };
+        let filled = fill(&mut out);
+        out.finish(filled)
+    })
+}
+
+/// Takes an artifact's bytes: into memory first, from there to the threads.
+struct Out<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    algorithm: Algorithm,
+    start: Vec<u8>,
+    /// Where `start` goes; with the threads once there are any.
+    file: Option<&'env mut File>,
+    threads: Option<Threads<'scope>>,
+}
+
+struct Threads<'scope> {
+    handover: BufWriter<Handover>,
+    written: ScopedJoinHandle<'scope, io::Result<()>>,
+    hashed: ScopedJoinHandle<'scope, (Digest, u64)>,
+}
+
+impl<'scope, 'env> Out<'scope, 'env> {
+    fn threads(&mut self) -> io::Result<&mut Threads<'scope>> {
+        if let Some(file) = self.file.take() {
+            let (to_disk, disk) = sync_channel(CHUNKS);
+            let (to_digest, digest) = sync_channel(CHUNKS);
+            let algorithm = self.algorithm;
+            let written = self.scope.spawn(move || store(&disk, file));
+            let hashed = self.scope.spawn(move || hash(&digest, algorithm));
+            let handover = BufWriter::with_capacity(CHUNK_BYTES, Handover([to_disk, to_digest]));
+            let threads = self.threads.insert(Threads { handover, written, hashed });
+            threads.handover.write_all(&std::mem::take(&mut self.start))?;
+        }
+        self.threads.as_mut().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn finish(self, filled: io::Result<()>) -> io::Result<(Digest, u64)> {
+        let Some(Threads { mut handover, written, hashed }) = self.threads else {
+            filled?;
+            let mut hasher = Hasher::new(self.algorithm);
+            hasher.update(&self.start);
+            self.file.ok_or(io::ErrorKind::BrokenPipe)?.write_all(&self.start)?;
+            return Ok((hasher.finish(), self.start.len() as u64));
+        };
+        let filled = filled.and_then(|()| handover.flush());
+        drop(handover);
         // When the disk fails, all that the other side knows is that nobody listens any more.
         joined(written)?.and(filled)?;
         joined(hashed)
-    })
+    }
+}
+
+impl Write for Out<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.threads.is_some() || self.start.len() + bytes.len() > LARGE_BYTES {
+            return self.threads()?.handover.write(bytes);
+        }
+        self.start.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn store(chunks: &Receiver<Chunk>, file: &mut File) -> io::Result<()> {

@@ -98,6 +98,27 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     store.verify(&location(), stored.path.as_str(), &stored.digest.to_string()).unwrap();
 }
 
+/// SRC-SCK-9: large files are remembered, and not believed once they were touched.
+#[test]
+fn tampering_with_a_large_file_is_noticed_whatever_its_times_say() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let mut content = vec![7; 17 << 20];
+    let stored = store.write(&location(), "a.tar.gz", |out| out.write_all(&content)).unwrap();
+    let (path, digest) = (root.path().join(stored.path.as_str()), stored.digest.to_string());
+    let verify = || store.verify(&location(), stored.path.as_str(), &digest);
+    verify().unwrap();
+    let written = std::fs::metadata(&path).unwrap().modified().unwrap();
+    content[1 << 20] = 8;
+    std::fs::write(&path, &content).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_modified(written).unwrap();
+    verify().unwrap_err();
+    content[1 << 20] = 7;
+    std::fs::write(&path, &content).unwrap();
+    verify().unwrap();
+    verify().unwrap();
+}
+
 /// SRC-SCK-9, SRC-REC-14.
 #[test]
 fn tampering_and_loss_are_noticed() {
