@@ -1,12 +1,16 @@
 //! A fetched commit, read object by object: no work tree, no filters, no hooks (DEP-GIT-6).
 
 use crate::error::Error;
-use crate::objects::{BlobContent, Objects};
+use crate::objects::{BlobContent, Objects, Stream};
 use crate::store::Directory;
 use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
 use gix_object::{CommitRef, TreeRefIter};
+use std::io::{Cursor, Read};
+use std::path::PathBuf;
 
+/// Bytes of a blob from which on it is worth to find it in its pack. Nearly all files are far smaller.
+const LARGE_BLOB: u64 = 4 << 20;
 /// Runes of a commit subject that go into events and logs.
 const MAX_SUMMARY: usize = 50;
 
@@ -15,7 +19,7 @@ const MAX_SUMMARY: usize = 50;
 pub struct Limits {
     /// Files of a tree. The Linux kernel has 90 000.
     pub files: usize,
-    /// Bytes of one blob; libgit2 holds it in memory.
+    /// Bytes of one blob that is held in memory: one that is read whole, or of which there is only a difference to another.
     pub blob: u64,
     /// Directories inside each other.
     pub depth: usize,
@@ -170,7 +174,7 @@ impl Checkout {
     /// # Errors
     /// When the repository cannot be opened.
     pub fn reader(&self) -> Result<Reader, Error> {
-        Reader::open(&self.directory, self.limits)
+        Reader::of(&self.directory, self.limits)
     }
 
     /// The files of a commit below `subtree` (empty for all), sorted by path; no submodules.
@@ -204,14 +208,16 @@ impl Checkout {
 /// Reads many objects of one repository.
 pub struct Reader {
     objects: Objects,
+    packs: PathBuf,
     limits: Limits,
     /// Whether a blob may be missing because nobody wanted it.
     is_partial: bool,
 }
 
 impl Reader {
-    pub(crate) fn open(directory: &Directory, limits: Limits) -> Result<Reader, Error> {
-        Ok(Reader { objects: directory.open()?, limits, is_partial: directory.is_partial() })
+    pub(crate) fn of(directory: &Directory, limits: Limits) -> Result<Reader, Error> {
+        let (objects, packs) = (directory.open()?, directory.packs());
+        Ok(Reader { objects, packs, limits, is_partial: directory.is_partial() })
     }
 
     pub(crate) fn objects(&self) -> &Objects {
@@ -295,6 +301,20 @@ impl Reader {
             return Err(Error::Limit { what: format!("size of blob {blob}"), limit: self.limits.blob });
         }
         self.objects.blob(blob)
+    }
+
+    /// The content of a blob, piece by piece if it is large.
+    ///
+    /// # Errors
+    /// When it cannot be read or would take too much memory.
+    pub fn open(&self, blob: ObjectId) -> Result<(u64, Box<dyn Read + '_>), Error> {
+        let size = self.size(blob)?;
+        if size >= LARGE_BLOB
+            && let Some(stream) = Stream::find(&self.packs, blob, size)?
+        {
+            return Ok((size, Box::new(stream)));
+        }
+        Ok((size, Box::new(Cursor::new(self.blob(blob)?))))
     }
 
     /// Bytes of a blob.

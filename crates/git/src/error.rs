@@ -150,6 +150,12 @@ pub enum Error {
         /// Its id.
         id: String,
     },
+    /// An object is not what its name says.
+    #[error("object {id} is damaged in the repository")]
+    Damaged {
+        /// Its id.
+        id: String,
+    },
     /// An object cannot be read.
     #[error("a Git object cannot be read: {0}")]
     Objects(#[from] gix_error::Error),
@@ -266,7 +272,10 @@ impl Error {
     /// Whether what was fetched cannot be read: a kept repository is of no more use then.
     #[must_use]
     pub fn is_of_store(&self) -> bool {
-        matches!(self, Error::Library { .. } | Error::Objects(_) | Error::Missing { .. })
+        matches!(
+            self,
+            Error::Library { .. } | Error::Objects(_) | Error::Missing { .. } | Error::Damaged { .. }
+        )
     }
 
     /// The text of a failed clone of `url`, as conditions carry it behind `failed to checkout and determine revision: `.

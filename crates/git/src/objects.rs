@@ -1,6 +1,8 @@
 //! The objects of a repository and how they are read. libgit2 keeps those that SHA-1 names, gitoxide those that SHA-256 names
 //! (docs/adr/0009); what is in commits, tags and trees is taken apart in one way for both.
 
+mod stream;
+
 use crate::error::Error;
 use git2::{Blob, Odb, OdbLookupFlags, Repository};
 use gix_hash::ObjectId;
@@ -10,6 +12,7 @@ use gix_odb::store::init::Options;
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
+pub(crate) use stream::Stream;
 
 /// Tags that point at tags before a commit is reached.
 const MAX_TAGS: usize = 64;

@@ -61,7 +61,7 @@ pub(crate) fn complete(
 }
 
 fn missing(directory: &Directory, tree: ObjectId, part: &Part) -> Result<Vec<ObjectId>, Error> {
-    let reader = Reader::open(directory, Limits::default())?;
+    let reader = Reader::of(directory, Limits::default())?;
     let present = reader.objects().presence()?;
     let mut missing = BTreeSet::new();
     reader.walk(tree, "", &|path| part.wants(path, true), |path, node| {

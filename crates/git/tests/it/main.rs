@@ -4,6 +4,7 @@
 mod dulwich;
 mod faults;
 mod fetching;
+mod large;
 mod partial;
 mod pushing;
 mod refusals;

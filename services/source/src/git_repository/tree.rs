@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::io::{self, Cursor};
+use std::io;
 use weir_artifact::archive::OpenFile;
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind};
 use weir_git::{Checkout, Error, ObjectId, Reader};
@@ -46,8 +46,8 @@ impl Tree for CommitTree {
     }
 
     fn open(&self, path: &RelPath) -> io::Result<OpenFile<'_>> {
-        let content = self.reader.blob(self.object(path)?).map_err(io::Error::other)?;
-        Ok(OpenFile { size: content.as_ref().len() as u64, reader: Box::new(Cursor::new(content)) })
+        let (size, reader) = self.reader.open(self.object(path)?).map_err(io::Error::other)?;
+        Ok(OpenFile { size, reader })
     }
 
     fn size(&self, path: &RelPath) -> io::Result<u64> {
