@@ -9,12 +9,14 @@ use axum::body::Body;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{HttpService, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::certificate::Certificate;
 
 /// Pause after a connection that could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -32,13 +34,18 @@ pub struct Limits {
     pub head: usize,
 }
 
-/// Answers each request with `handler` until `stop`, then lets what is in flight end.
-pub async fn serve<H, F>(listener: TcpListener, limits: Limits, stop: CancellationToken, handler: H)
-where
+/// Answers each request with `handler` until `stop`, then lets what is in flight end. With a certificate, only over TLS.
+pub async fn serve<H, F>(
+    listener: TcpListener,
+    certificate: Option<Certificate>,
+    limits: Limits,
+    stop: CancellationToken,
+    handler: H,
+) where
     H: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    let connections = TaskTracker::new();
+    let (connections, certificate) = (TaskTracker::new(), certificate.map(Arc::new));
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut http = http1::Builder::new();
     // Go writes header names in title case, and scripts compare them.
@@ -60,16 +67,17 @@ where
             let answer = handler(request);
             async move { Ok::<_, Infallible>(answer.await) }
         });
-        let connection = http.serve_connection(TokioIo::new(stream), service);
-        let stop = stop.clone();
+        let (http, stop, certificate) = (http.clone(), stop.clone(), certificate.clone());
         connections.spawn(async move {
-            tokio::pin!(connection);
-            tokio::select! {
-                // A client that goes away is no fault of ours.
-                _ = connection.as_mut() => {}
-                () = stop.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    let _ = tokio::time::timeout(GRACE, connection).await;
+            match certificate {
+                None => converse(http.serve_connection(TokioIo::new(stream), service), &stop).await,
+                Some(certificate) => {
+                    let greeting = async { certificate.acceptor().await.accept(stream).await };
+                    let greeted = tokio::time::timeout(limits.head_timeout, greeting);
+                    // Who speaks no TLS, or slowly, is not answered.
+                    if let Some(Ok(Ok(stream))) = stop.run_until_cancelled(greeted).await {
+                        converse(http.serve_connection(TokioIo::new(stream), service), &stop).await;
+                    }
                 }
             }
             drop(permit);
@@ -77,6 +85,24 @@ where
     }
     connections.close();
     connections.wait().await;
+}
+
+/// Lets a connection go on until it or the server ends.
+async fn converse<I, S>(connection: http1::Connection<I, S>, stop: &CancellationToken)
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    S: HttpService<Incoming, ResBody = Body>,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    tokio::pin!(connection);
+    tokio::select! {
+        // A client that goes away is no fault of ours.
+        _ = connection.as_mut() => {}
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = tokio::time::timeout(GRACE, connection).await;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +117,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
         let limits = Limits { connections: 2, head_timeout: Duration::from_millis(200), head: 8192 };
-        let serving = serve(listener, limits, stop.clone(), async |_| Response::new(Body::from("here")));
+        let serving =
+            serve(listener, None, limits, stop.clone(), async |_| Response::new(Body::from("here")));
         let asking = async {
             let mut slow = TcpStream::connect(address).await.unwrap();
             slow.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX-").await.unwrap();

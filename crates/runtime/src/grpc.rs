@@ -8,7 +8,7 @@ mod status;
 
 pub use auth::{Access, Authorizer, Identity};
 pub use peer::{EventsPeer, PeerToken, Token, peer_channel};
-pub use server::{GrpcError, GrpcServer, TlsFiles};
+pub use server::{GrpcError, GrpcServer};
 pub use status::StatusRegistry;
 
 /// Largest message taken or sent, in bytes: objects and events are smaller, artifacts are streamed in chunks (DEP-GRPC-3).

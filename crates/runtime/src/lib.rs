@@ -17,6 +17,7 @@
 
 pub mod args;
 pub mod cache;
+pub mod certificate;
 pub mod client;
 pub mod condition;
 pub mod connections;

@@ -107,7 +107,7 @@ where
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     let bodies = Arc::new(Semaphore::new(MAX_BODIES));
-    connections::serve(listener, LIMITS, stop, move |request| {
+    connections::serve(listener, None, LIMITS, stop, move |request| {
         measured(request, handler.clone(), metrics.clone(), bodies.clone())
     })
     .await;

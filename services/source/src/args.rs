@@ -41,6 +41,15 @@ pub struct Args {
     /// Address, or URL prefix, under which consumers reach the artifact server; derived from `--storage-addr` if empty.
     #[arg(long, default_value = "", env = "STORAGE_ADV_ADDR")]
     pub storage_adv_addr: String,
+    /// Serve artifacts only to callers with a Kubernetes token (`Authorization: Bearer`) whose RBAC lets them get the object.
+    #[arg(long)]
+    pub storage_authentication: bool,
+    /// PEM certificate chain with which artifacts are served over TLS; read anew when it changes.
+    #[arg(long, requires = "storage_tls_key")]
+    pub storage_tls_cert: Option<PathBuf>,
+    /// PEM private key for `--storage-tls-cert`.
+    #[arg(long, requires = "storage_tls_cert")]
+    pub storage_tls_key: Option<PathBuf>,
     /// Age of old artifacts. Without effect, since the newest `--artifact-retention-records` are kept whatever their age
     /// and the others go at once, as in Flux.
     #[arg(long, default_value = "1m")]
@@ -115,6 +124,12 @@ impl Args {
 
     /// The address that artifact URLs start with (SRC-STO-2). `hostname` stands in for an address of all interfaces.
     pub(crate) fn advertised(&self, hostname: &str) -> String {
+        let address = self.address(hostname);
+        let has_scheme = address.starts_with("http://") || address.starts_with("https://");
+        if self.storage_tls_cert.is_some() && !has_scheme { format!("https://{address}") } else { address }
+    }
+
+    fn address(&self, hostname: &str) -> String {
         if !self.storage_adv_addr.is_empty() {
             return self.storage_adv_addr.clone();
         }
@@ -137,6 +152,8 @@ mod tests {
     #[case(&[], "localhost:9090")]
     #[case(&["--storage-addr=0.0.0.0:80"], "source-0:80")]
     #[case(&["--storage-addr=127.0.0.1:8000"], "127.0.0.1:8000")]
+    #[case(&["--storage-addr=:80", "--storage-tls-cert=c", "--storage-tls-key=k"], "https://localhost:80")]
+    #[case(&["--storage-adv-addr=http://x/y", "--storage-tls-cert=c", "--storage-tls-key=k"], "http://x/y")]
     #[case(&["--storage-adv-addr=source-controller.flux-system.svc.cluster.local."], "source-controller.flux-system.svc.cluster.local.")]
     fn advertised(#[case] flags: &[&str], #[case] expected: &str) {
         let args = Args::parse_from(["source-controller"].iter().chain(flags));

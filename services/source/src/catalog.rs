@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tonic::async_trait;
 use weir_api::{Artifact, ExternalArtifact, FluxObject};
+use weir_runtime::grpc::Access;
 use weir_runtime::{Cache, Change, ObjectKey, Service, ServiceError};
 
 /// How often directories of objects that are gone are looked for, beside the start (SRC-STO-13).
@@ -102,6 +103,12 @@ impl<S: Published> Kind for Cache<S> {
     async fn synced(&self) {
         Cache::synced(self).await;
     }
+}
+
+/// What a caller asks for who wants to do something with an object.
+pub(crate) fn access(kind: &dyn Kind, verb: &'static str, key: ObjectKey) -> Access {
+    let (group, resource) = (kind.group().to_owned(), kind.plural().to_owned());
+    Access { verb, group, resource, namespace: key.namespace, name: key.name }
 }
 
 /// All kinds of this process. Cheap to clone once it is complete.

@@ -4,7 +4,7 @@ mod chunks;
 mod feed;
 mod request;
 
-use crate::catalog::{Catalog, Kind};
+use crate::catalog::{self, Catalog, Kind};
 use crate::storage::Storage;
 use feed::{News, Selection};
 use futures::StreamExt;
@@ -16,7 +16,7 @@ use weir_proto::source::v1::artifacts_server::{Artifacts, ArtifactsServer};
 use weir_proto::source::v1::{
     FetchRequest, FetchResponse, ReconcileRequest, ReconcileResponse, WatchRequest, WatchResponse,
 };
-use weir_runtime::grpc::{Access, Authorizer};
+use weir_runtime::grpc::Authorizer;
 use weir_runtime::{ObjectKey, Service};
 
 /// Adds the methods to the service's gRPC server.
@@ -55,14 +55,7 @@ impl Doorman {
         kind: &dyn Kind,
         key: ObjectKey,
     ) -> Result<(), Status> {
-        let access = Access {
-            verb,
-            group: kind.group().to_owned(),
-            resource: kind.plural().to_owned(),
-            namespace: key.namespace,
-            name: key.name,
-        };
-        self.authorizer.allow(request, access).await.map(drop)
+        self.authorizer.allow(request, catalog::access(kind, verb, key)).await.map(drop)
     }
 
     /// The kinds that the caller may watch.

@@ -1,5 +1,9 @@
 //! The artifact server: Flux's contract, files by path over HTTP (SRC-STO-14…17).
 
+mod doorman;
+
+pub(crate) use doorman::Doorman;
+
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
@@ -16,6 +20,7 @@ use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::services::ServeDir;
 use weir_artifact::{RelPath, Store};
+use weir_runtime::certificate::Certificate;
 use weir_runtime::connections::{self, Limits};
 
 /// A connection costs some 50 KiB, and a thousand consumers are a large cluster. A head takes longer, or is larger, only
@@ -24,28 +29,31 @@ const LIMITS: Limits = Limits { connections: 1024, head_timeout: Duration::from_
 /// Components of an artifact's path: kind, namespace, name, file.
 const DEPTH: usize = 4;
 
-/// Decides what is served.
+/// What is served, and to whom.
 #[derive(Clone)]
-struct Guard {
-    store: Store,
-    leader: watch::Receiver<bool>,
+pub(crate) struct Gate {
+    pub(crate) store: Store,
+    /// Whether this replica leads.
+    pub(crate) leader: watch::Receiver<bool>,
+    /// Who asks for credentials, if anyone does.
+    pub(crate) doorman: Option<Doorman>,
 }
 
 /// Serves the store below `root` until `stop`. A replica that does not lead answers its probe and has no artifacts: only
 /// the leader's files are current.
 pub(crate) async fn serve(
     listener: TcpListener,
+    certificate: Option<Certificate>,
     root: &Path,
-    store: Store,
-    leader: watch::Receiver<bool>,
+    gate: Gate,
     stop: CancellationToken,
 ) {
     let files = ServeDir::new(root).append_index_html_on_directories(false);
     let routes = Router::new()
         .fallback_service(files)
-        .layer(middleware::from_fn_with_state(Guard { store, leader }, guard))
+        .layer(middleware::from_fn_with_state(gate, guard))
         .layer(CatchPanicLayer::new());
-    connections::serve(listener, LIMITS, stop, move |request| {
+    connections::serve(listener, certificate, LIMITS, stop, move |request| {
         routes.clone().oneshot(request).map(|answer| answer.unwrap_or_else(|never| match never {}))
     })
     .await;
@@ -53,17 +61,22 @@ pub(crate) async fn serve(
 
 /// Lets only finished artifacts through: no directory, no lock, nothing outside the root. The root itself answers 200,
 /// which is the stock readiness probe.
-async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     if request.uri().path() == "/" {
         return StatusCode::OK.into_response();
     }
-    let Some(path) = artifact_path(request.uri().path()).filter(|_| *guard.leader.borrow()) else {
+    let Some(path) = artifact_path(request.uri().path()).filter(|_| *gate.leader.borrow()) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let is_served = tokio::task::spawn_blocking(move || guard.store.open_file(&path).is_ok()).await;
+    if let Some(doorman) = &gate.doorman
+        && let Err(refusal) = doorman.admit(request.headers(), &path).await
+    {
+        return refusal;
+    }
+    let is_served = tokio::task::spawn_blocking(move || gate.store.open_file(&path).is_ok()).await;
     if !is_served.unwrap_or(false) {
         return StatusCode::NOT_FOUND.into_response();
     }

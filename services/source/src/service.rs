@@ -4,6 +4,7 @@ use crate::args::{Args, GATES};
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
 use crate::secrets::Secrets;
+use crate::server::{Doorman, Gate};
 use crate::source::Wiring;
 use crate::storage::Storage;
 use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_repository, oci_repository};
@@ -13,6 +14,7 @@ use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
 use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
+use weir_runtime::certificate::{Certificate, TlsFiles};
 use weir_runtime::{Environment, Service, ServiceError};
 
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
@@ -37,7 +39,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let catalog = start_kinds(&wiring).await?;
     let storage = wiring.storage;
     rpc::serve(&service, storage.clone(), catalog.clone());
-    serve_artifacts(&service, &args, &storage);
+    serve_artifacts(&service, &args, &storage, &catalog).await?;
     catalog::sweep(&service, storage, catalog);
     service.run_until_shutdown().await
 }
@@ -80,21 +82,33 @@ fn open_storage(args: &Args) -> Result<Storage, ServiceError> {
 
 /// Serves artifacts from the moment this replica leads: only the leader's files are current (SRC-STO-14). A replica that
 /// is known as standby listens at once, so that it is Ready (SRC-OPS-6).
-fn serve_artifacts(service: &Service, args: &Args, storage: &Storage) {
+async fn serve_artifacts(
+    service: &Service,
+    args: &Args,
+    storage: &Storage,
+    catalog: &Catalog,
+) -> Result<(), ServiceError> {
     let pod = standby::pod(args.runtime.enable_leader_election);
     let is_known = pod.is_some();
     if let Some(pod) = pod {
         standby::label(service, pod);
     }
     let (mut leader, stop) = (service.leader(), service.shutdown());
-    let (addr, root, store) = (args.storage_addr.clone(), args.storage_path.clone(), storage.store().clone());
+    let certificate = match args.storage_tls_cert.clone().zip(args.storage_tls_key.clone()) {
+        Some((cert, key)) => Some(Certificate::open(TlsFiles { cert, key }).await),
+        None => None,
+    };
+    let certificate = certificate.transpose().map_err(|error| ServiceError::Other(error.to_string()))?;
+    let doorman = args.storage_authentication.then(|| Doorman::new(service.authorizer(), catalog.clone()));
+    let gate = Gate { store: storage.store().clone(), leader: leader.clone(), doorman };
+    let (addr, root) = (args.storage_addr.clone(), args.storage_path.clone());
     service.spawn_graceful(async move {
         let leads = async { is_known || leader.wait_for(|leads| *leads).await.is_ok() };
         if stop.run_until_cancelled(leads).await != Some(true) {
             return;
         }
         match listen(&addr).await {
-            Ok(Some(listener)) => server::serve(listener, &root, store, leader, stop).await,
+            Ok(Some(listener)) => server::serve(listener, certificate, &root, gate, stop).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::error!(%error, addr, "artifacts cannot be served");
@@ -102,6 +116,7 @@ fn serve_artifacts(service: &Service, args: &Args, storage: &Storage) {
             }
         }
     });
+    Ok(())
 }
 
 async fn listen(addr: &str) -> std::io::Result<Option<TcpListener>> {

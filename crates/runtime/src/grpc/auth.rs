@@ -75,7 +75,16 @@ impl Authorizer {
     /// `UNAUTHENTICATED` without a valid token, `PERMISSION_DENIED` without the right, `UNAVAILABLE` when the API server
     /// does not answer (fails closed).
     pub async fn allow<T>(&self, request: &Request<T>, access: Access) -> Result<Identity, Status> {
-        let identity = self.identify(request).await?;
+        self.allow_bearer(authorization(request), access).await
+    }
+
+    /// As [`Authorizer::allow`], for who gives this as `Authorization` over HTTP.
+    ///
+    /// # Errors
+    ///
+    /// As [`Authorizer::allow`].
+    pub async fn allow_bearer(&self, header: Option<&str>, access: Access) -> Result<Identity, Status> {
+        let identity = self.identify_bearer(header).await?;
         if self.may(&identity, access.clone()).await? {
             return Ok(identity);
         }
@@ -89,11 +98,14 @@ impl Authorizer {
 
     /// Finds out who calls.
     pub async fn identify<T>(&self, request: &Request<T>) -> Result<Identity, Status> {
-        let header = request.metadata().get("authorization").and_then(|value| value.to_str().ok());
+        self.identify_bearer(authorization(request)).await
+    }
+
+    async fn identify_bearer(&self, header: Option<&str>) -> Result<Identity, Status> {
         let token =
             header.and_then(|value| value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ")));
         let token = token.filter(|token| token.len() <= MAX_TOKEN).ok_or_else(|| {
-            Status::unauthenticated("a Kubernetes token is needed: metadata 'authorization: Bearer <token>'")
+            Status::unauthenticated("a Kubernetes token is needed: 'authorization: Bearer <token>'")
         })?;
         if self.inner.own.is_process_secret(token) {
             return Ok(Identity { user: "weir".to_owned(), groups: Vec::new(), own: true });
@@ -158,4 +170,8 @@ impl Authorizer {
 fn unavailable(error: kube::Error) -> Status {
     tracing::warn!(%error, "the API server did not review a caller");
     Status::unavailable("the API server did not review the caller; try again")
+}
+
+fn authorization<T>(request: &Request<T>) -> Option<&str> {
+    request.metadata().get("authorization").and_then(|value| value.to_str().ok())
 }

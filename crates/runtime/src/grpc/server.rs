@@ -8,6 +8,8 @@ use http::{Request, Response};
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
+
+use crate::certificate::TlsFiles;
 use tonic::body::Body;
 use tonic::server::NamedService;
 use tonic::service::RoutesBuilder;
@@ -18,15 +20,6 @@ use super::MAX_CONCURRENT_STREAMS;
 
 /// How often an idle connection is checked, so that clients that vanished free their streams.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-
-/// PEM files of the server's certificate.
-#[derive(Debug, Clone)]
-pub struct TlsFiles {
-    /// Certificate chain.
-    pub cert: PathBuf,
-    /// Private key.
-    pub key: PathBuf,
-}
 
 /// Why the server does not serve.
 #[derive(Debug, thiserror::Error)]

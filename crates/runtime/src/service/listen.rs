@@ -4,7 +4,8 @@ use tokio_util::task::TaskTracker;
 
 use super::ServiceError;
 use crate::args::{DEFAULT_GRPC_ADDR, RuntimeArgs, listen_addr};
-use crate::grpc::{GrpcServer, TlsFiles};
+use crate::certificate::TlsFiles;
+use crate::grpc::GrpcServer;
 
 /// Opens a listener; `None` when the address switches it off.
 pub(super) async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {

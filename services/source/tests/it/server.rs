@@ -1,11 +1,11 @@
 //! The artifact server: Flux's contract over HTTP, and nothing beside it.
 
 use reqwest::header::{CONTENT_LENGTH, LAST_MODIFIED, RANGE};
-use reqwest::{Client, StatusCode};
+use reqwest::{Certificate, Client, StatusCode};
 use serde_json::json;
-use weir_testkit::GitServer;
+use weir_testkit::{Folder, GitServer, Identity};
 
-use crate::world::World;
+use crate::world::{Setup, World};
 
 async fn raw(port: u16, request: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -61,4 +61,52 @@ async fn artifacts_are_served_and_nothing_else() {
     for request in outside {
         assert_eq!(raw(world.http, &request).await, "HTTP/1.1 404 Not Found", "{request}");
     }
+}
+
+async fn status_of(client: &Client, url: &str, token: Option<&str>) -> StatusCode {
+    let request = token.iter().fold(client.get(url), |request, token| request.bearer_auth(token));
+    request.send().await.unwrap().status()
+}
+
+/// SRC-STO-16: over TLS, to those who may get the object.
+#[tokio::test]
+async fn artifacts_may_ask_for_tokens_and_tls() {
+    let folder = Folder::new("certificate").unwrap();
+    let written = |identity: &Identity| {
+        let cert = folder.write("tls.crt", &identity.certificate_pem).unwrap();
+        let key = folder.write("tls.key", &identity.key_pem).unwrap();
+        [format!("--storage-tls-cert={}", cert.display()), format!("--storage-tls-key={}", key.display())]
+    };
+    let trusting = |identity: &Identity| {
+        let ca = Certificate::from_pem(identity.ca_pem.as_bytes()).unwrap();
+        // A connection that is kept open would keep the old certificate.
+        Client::builder().tls_certs_only([ca]).pool_max_idle_per_host(0).build().unwrap()
+    };
+    let first = Identity::for_names(&[]).unwrap();
+    let mut arguments = vec!["--storage-authentication".to_owned()];
+    arguments.extend(written(&first));
+    let world = World::start_as(Setup { arguments, ..Setup::default() }).await;
+    let server = GitServer::start().await.unwrap();
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    let status = world.ready("GitRepository", "app").await;
+    let url = status["artifact"]["url"].as_str().unwrap();
+    assert!(url.starts_with("https://"), "{url}");
+
+    let resources = ("source.toolkit.fluxcd.io", &["gitrepositories"][..]);
+    let reader = world.plane.token_for(&world.namespace, "reader", resources, &["get"]).await.unwrap();
+    let stranger = world.plane.token_for(&world.namespace, "stranger", resources, &["list"]).await.unwrap();
+    let client = trusting(&first);
+    assert_eq!(status_of(&client, url, None).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(status_of(&client, url, Some("forged")).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(status_of(&client, url, Some(&stranger)).await, StatusCode::FORBIDDEN);
+    assert_eq!(status_of(&client, url, Some(&reader)).await, StatusCode::OK);
+    let readiness = format!("https://127.0.0.1:{}/", world.http);
+    assert_eq!(status_of(&client, &readiness, None).await, StatusCode::OK);
+    assert!(Client::new().get(url.replace("https", "http")).send().await.is_err());
+
+    let second = Identity::for_names(&[]).unwrap();
+    written(&second);
+    assert_eq!(status_of(&trusting(&second), url, Some(&reader)).await, StatusCode::OK);
+    assert!(trusting(&first).get(url).send().await.is_err());
 }
