@@ -1,7 +1,7 @@
 # `make demo` shows Weir at work, `make test` tests it; both build what they need. Debug builds are always of the whole workspace: with
 # one set of features nothing is compiled twice (DEP-CI-4).
 .DEFAULT_GOAL := help
-.PHONY: help tools build release control-plane test demo bench bench-build bench-source lint
+.PHONY: help tools build release control-plane test demo bench bench-build bench-source compare lint
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ bench-build: ## Measure builds beside the reference implementation (needs Go); a
 bench-source: control-plane ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks.md.
 	cargo build --release -p weir-source-controller
 	cargo run -q --release -p weir-e2e --bin bench-source
+
+compare: control-plane ## Compare sources with the transcripts of Flux's controllers, where ../shared has them; MODULES="k_basic" for others.
+	cargo build --bins
+	@e2e/compare $(MODULES)
 
 lint: ## Check format, lints and licences.
 	cargo fmt --all --check
