@@ -7,7 +7,7 @@ use weir_runtime::args::{EventsArgs, RuntimeArgs};
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 
 /// Reconciles at once when `--concurrent` is not given.
-pub(crate) const CONCURRENT: usize = 2;
+pub const CONCURRENT: usize = 2;
 /// Gate of a reader of sources that this service does not need.
 pub(crate) const DIRECT_SOURCE_FETCH: &str = "DirectSourceFetch";
 /// Default of `--http-retry`.

@@ -42,7 +42,7 @@ impl IndexCache {
 
     /// Adds the metric of the cache (SRC-MET-1).
     pub(super) fn register(&self, registry: &mut Registry) {
-        let help = "Total number of cache retrieval events for a Gitops Toolkit resource reconciliation.";
+        let help = "Looks into the cache of Helm indexes";
         registry.register("gotk_cache_events", help, self.events.clone());
     }
 

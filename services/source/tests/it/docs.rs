@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use clap::CommandFactory;
 use serde_json::json;
-use weir_source_controller::args::Args;
+use weir_source_controller::args::{Args, CONCURRENT};
 use weir_testkit::{ControlPlane, Folder, GitServer, eventually, repo_path};
 
-use crate::world::{DEADLINE, World};
+use crate::chart_server::ChartServer;
+use crate::world::{DEADLINE, Setup, World};
 
 /// Pages of tables, which this test writes.
 const GENERATED: [&str; 2] = ["flags.md", "metrics.md"];
@@ -77,7 +78,12 @@ fn the_table_of_flags_is_current() {
     let mut rows = BTreeMap::new();
     for argument in command.get_arguments() {
         let Some(flag) = argument.get_long() else { continue };
-        let defaults: Vec<_> = argument.get_default_values().iter().map(|it| it.to_string_lossy()).collect();
+        let mut defaults: Vec<_> =
+            argument.get_default_values().iter().map(|it| it.to_string_lossy().into_owned()).collect();
+        if flag == "concurrent" {
+            // The flag is one of all services, its default is not.
+            defaults.push(CONCURRENT.to_string());
+        }
         let variable = argument.get_env().map(|it| it.to_string_lossy()).unwrap_or_default();
         let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
         let help = argument.get_help().map(ToString::to_string).unwrap_or_default().replace('\n', " ");
@@ -125,7 +131,18 @@ fn metrics(scrape: &str) -> BTreeMap<String, Metric> {
 
 #[tokio::test]
 async fn the_table_of_metrics_is_current() {
-    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let environment = vec![("GCE_METADATA_HOST", "127.0.0.1:1".to_owned())];
+    let arguments = vec!["--helm-cache-max-size=10".to_owned()];
+    let world = World::start_as(Setup { environment, arguments, ..Setup::default() }).await;
+    let (server, charts) = (GitServer::start().await.unwrap(), ChartServer::start().await);
+    charts.publish("/charts", &["1.0.0"]);
+    world.apply("HelmRepository", "charts", json!({"url": charts.url("/charts"), "interval": "1h"})).await;
+    let source = json!({"kind": "HelmRepository", "name": "charts"});
+    world.apply("HelmChart", "app", json!({"chart": "app", "interval": "1h", "sourceRef": source})).await;
+    world.ready("HelmChart", "app").await;
+    let registry = json!({"url": "oci://gcr.io/project/app", "provider": "gcp", "interval": "1h"});
+    world.apply("OCIRepository", "token", registry).await;
+    world.failure("OCIRepository", "token").await;
     server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
     world.git("good", &server.url("app"), json!({})).await;
     world.git("bad", &server.url("nothing"), json!({})).await;
