@@ -44,7 +44,7 @@ async fn send(request: RequestBuilder, secrets: &[SecretString]) -> Result<bytes
     let method = if request.method() == Method::GET { "Get" } else { "Post" };
     let transport = |error: &reqwest::Error| ProviderError::Transport {
         method,
-        url: shown(&url),
+        url: weir_http::shown(&url),
         reason: weir_http::reason(error, &url),
     };
     let response: Response = client.execute(request).await.map_err(|error| transport(&error))?;
@@ -52,7 +52,7 @@ async fn send(request: RequestBuilder, secrets: &[SecretString]) -> Result<bytes
     let body = weir_http::read_capped(response, MAX_ANSWER).await;
     if !status.is_success() {
         let words = body.map(|body| reason(&body, secrets)).unwrap_or_default();
-        return Err(ProviderError::Refused { url: shown(&url), status, words });
+        return Err(ProviderError::Refused { url: weir_http::shown(&url), status, words });
     }
     body.map_err(|error| match error {
         weir_http::BodyError::Broken(error) => transport(&error),
@@ -81,15 +81,6 @@ pub(crate) fn in_seconds(seconds: u64) -> SystemTime {
 /// A moment as RFC 3339 has it; now if it is none, so that nothing is kept for longer than is known.
 pub(crate) fn moment(text: &str) -> SystemTime {
     text.parse::<jiff::Timestamp>().map_or_else(|_| SystemTime::now(), SystemTime::from)
-}
-
-/// A URL without user info and query.
-fn shown(url: &url::Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    let _ = url.set_password(None);
-    let _ = url.set_username("");
-    url.to_string()
 }
 
 /// What a refusal says, if it is JSON that says something.

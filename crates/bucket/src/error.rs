@@ -148,17 +148,10 @@ impl Error {
     }
 }
 
-/// A URL as errors show it: without user info, and without a query that may be a signature (SRC-SCK-11). The question for
-/// a bucket's region has a query of ours, which users know from Flux.
+/// A URL as errors show it (SRC-SCK-11). The question for a bucket's region has a query of ours, which users know from Flux.
 pub(crate) fn shown(url: &Url) -> String {
-    let is_location = url.query() == Some("location=");
-    let mut url = url.clone();
-    let _ = url.set_password(None);
-    let _ = url.set_username("");
-    if !is_location {
-        url.set_query(None);
-    }
-    url.to_string()
+    let ours = if url.query() == Some("location=") { "?location=" } else { "" };
+    weir_http::shown(url) + ours
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::xml;
-use reqwest::{Client, Request, Response, StatusCode, header};
+use reqwest::{Client, Request, Response, StatusCode};
 use secrecy::SecretString;
 use serde::Deserialize;
 use std::time::Duration;
@@ -79,9 +79,7 @@ impl Sender {
         if status.is_success() {
             return Ok(response);
         }
-        let retry_after = response.headers().get(header::RETRY_AFTER);
-        let retry_after = retry_after
-            .and_then(|value| weir_http::retry_after(value.to_str().ok()?, jiff::Timestamp::now()));
+        let retry_after = weir_http::asked_wait(response.headers());
         let body = weir_http::read_capped(response, MAX_ERROR_BYTES).await.unwrap_or_default();
         let Words { code, message } = words(status, &body);
         let message = weir_http::without_secrets(message, &self.secrets).chars().take(MAX_WORDS).collect();

@@ -135,7 +135,7 @@ impl Repository {
         let expected = release.digest.trim_start_matches("sha256:");
         if is_sha256(expected) && !fetched.sha256().eq_ignore_ascii_case(expected) {
             return Err(FetchError::Digest {
-                url: shown(&url),
+                url: weir_http::shown(&url),
                 expected: release.digest.clone(),
                 actual: fetched.sha256().to_owned(),
             });
@@ -145,7 +145,7 @@ impl Repository {
 
     /// The address of a package: relative ones lie below the repository, and get its query.
     fn resolve(&self, reference: &str) -> Result<Url, FetchError> {
-        let refuse = || FetchError::Url { url: shown_text(reference) };
+        let refuse = || FetchError::Url { url: weir_http::shown_text(reference) };
         let url = match Url::parse(reference) {
             Ok(url) => url,
             Err(url::ParseError::RelativeUrlWithoutBase) => {
@@ -161,7 +161,7 @@ impl Repository {
     }
 
     async fn fetch(&self, url: &Url, what: &'static str, limit: u64) -> Result<Fetched, FetchError> {
-        let mut request = self.client.get(without_user_info(url));
+        let mut request = self.client.get(weir_http::without_user_info(url));
         let (mut user, mut password) = (None, None);
         if let Some(credentials) = self.credentials.as_ref().filter(|given| given.pass_on || self.is_own(url))
         {
@@ -174,9 +174,10 @@ impl Repository {
         let download = download::download(request, url, what, limit);
         match tokio::time::timeout(self.timeout, download).await {
             Ok(result) => result,
-            Err(_) => {
-                Err(FetchError::Transport { url: shown(url), reason: "context deadline exceeded".to_owned() })
-            }
+            Err(_) => Err(FetchError::Transport {
+                url: weir_http::shown(url),
+                reason: "context deadline exceeded".to_owned(),
+            }),
         }
     }
 
@@ -191,33 +192,6 @@ impl Repository {
 fn is_sha256(text: &str) -> bool {
     Digest::parse(&format!("sha256:{}", text.to_lowercase()))
         .is_ok_and(|digest| digest.algorithm() == Algorithm::Sha256)
-}
-
-fn without_user_info(url: &Url) -> Url {
-    let mut url = url.clone();
-    // Only URLs without host refuse this, and those hold none.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url
-}
-
-/// A URL for messages: no user info, no query (SRC-SCK-11).
-fn shown(url: &Url) -> String {
-    let mut url = without_user_info(url);
-    url.set_query(None);
-    url.set_fragment(None);
-    url.into()
-}
-
-fn shown_text(reference: &str) -> String {
-    let reference = reference.split(['?', '#']).next().unwrap_or_default();
-    match (reference.find("://"), reference.rfind('@')) {
-        (Some(start), Some(at)) if at > start => {
-            let scheme = reference.get(..start + 3).unwrap_or_default();
-            format!("{scheme}{}", reference.get(at + 1..).unwrap_or_default())
-        }
-        _ => reference.to_owned(),
-    }
 }
 
 #[cfg(test)]

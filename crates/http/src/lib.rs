@@ -9,12 +9,14 @@ mod clients;
 mod profile;
 mod retry_after;
 mod secret;
+mod shown;
 mod tls;
 mod words;
 
 pub use body::{BodyError, read_capped};
 pub use clients::{ClientError, Clients, client_builder};
 pub use profile::{Profile, Proxy};
-pub use retry_after::retry_after;
+pub use retry_after::{asked_wait, retry_after};
 pub use secret::{SecretData, SecretError, text};
-pub use words::{reason, without_secrets};
+pub use shown::{shown, shown_text, without_user_info};
+pub use words::{reason, told_by_basic, without_secrets};

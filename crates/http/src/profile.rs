@@ -1,5 +1,6 @@
 //! What makes two HTTP clients different from each other.
 
+use crate::told_by_basic;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use url::Url;
@@ -29,6 +30,15 @@ pub struct Proxy {
     pub address: Url,
     /// User and password.
     pub credentials: Option<(String, SecretString)>,
+}
+
+impl Proxy {
+    /// What the proxy is told and may repeat (SRC-SCK-11).
+    #[must_use]
+    pub fn told(&self) -> Vec<SecretString> {
+        let told = self.credentials.as_ref().map(|(user, password)| told_by_basic(user, password));
+        told.unwrap_or_default()
+    }
 }
 
 impl Profile {

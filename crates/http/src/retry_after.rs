@@ -2,7 +2,14 @@
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 use std::time::Duration;
+
+/// How long the sender of these headers wants to be left alone, counted from now.
+#[must_use]
+pub fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
+    retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?, Timestamp::now())
+}
 
 /// What the header `Retry-After` asks for: seconds, or a date (RFC 9110, 10.2.3). A date in the past is no wait; what is
 /// neither asks for nothing.

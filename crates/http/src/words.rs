@@ -1,6 +1,9 @@
 //! Words of errors: those of the transport as Go's standard library has them, which users of Flux know and search for, and
 //! those of servers without what they must not repeat.
 
+use crate::shown::shown;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use secrecy::{ExposeSecret, SecretString};
 use std::error::Error;
@@ -12,16 +15,37 @@ const REDACTED: &str = "<redacted>";
 /// Bytes of a secret that is looked for: shorter ones stand in any text, and to leave them out would show which they are.
 const MIN_SECRET: usize = 4;
 
-/// What a server said, without the secrets that it was told and may repeat: as they are, and as they stand in a query or a
-/// form (SRC-SCK-11).
+/// What a server said, without the secrets that it was told and may repeat: as they are, as they stand in a query or a form,
+/// in JSON, and cut off where the words end (SRC-SCK-11).
 #[must_use]
 pub fn without_secrets(mut words: String, secrets: &[SecretString]) -> String {
     let secrets = secrets.iter().map(ExposeSecret::expose_secret);
     for secret in secrets.filter(|secret| secret.len() >= MIN_SECRET) {
-        let escaped: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-        words = words.replace(secret, REDACTED).replace(&escaped, REDACTED);
+        let form: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+        let json = secret.replace('\\', "\\\\").replace('"', "\\\"");
+        for written in [secret, &form, &json] {
+            words = words.replace(written, REDACTED);
+            let starts = written.char_indices().map(|(at, _)| at).filter(|at| *at >= MIN_SECRET).rev();
+            let cut = starts.filter_map(|at| written.get(..at)).find(|start| words.ends_with(start));
+            if let Some(start) = cut {
+                words.truncate(words.len() - start.len());
+                words.push_str(REDACTED);
+            }
+        }
     }
     words
+}
+
+/// What a server is told by basic authentication: the password, the header with it, and the user where it stands in for a
+/// token, as with GitHub.
+#[must_use]
+pub fn told_by_basic(user: &str, password: &SecretString) -> Vec<SecretString> {
+    let header = STANDARD.encode(format!("{user}:{}", password.expose_secret()));
+    let mut told = vec![password.clone(), header.into()];
+    if ["", "x-oauth-basic"].contains(&password.expose_secret()) {
+        told.push(user.into());
+    }
+    told
 }
 
 /// Says why a request to `url` got no answer, for example `dial tcp 127.0.0.1:1: connect: connection refused`. Neither
@@ -55,8 +79,14 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
             format!("dial tcp: lookup {}: no such host", url.host_str().unwrap_or_default())
         }
         // The last cause is the one that says something; those above it only say that something failed.
-        _ => causes().last().map_or_else(|| error.to_string(), ToString::to_string),
+        _ => causes().last().map_or_else(|| alone(error), ToString::to_string),
     }
+}
+
+/// The words of an error without cause, which repeat where the request was sent.
+fn alone(error: &reqwest::Error) -> String {
+    let words = error.to_string();
+    error.url().map_or_else(|| words.clone(), |url| words.replace(url.as_str(), &shown(url)))
 }
 
 /// The TLS error in a cause; I/O errors hide theirs, sometimes twice.
@@ -110,6 +140,7 @@ fn bare(name: &str) -> &str {
 mod tests {
     use crate::{Clients, Profile};
     use rstest::rstest;
+    use secrecy::ExposeSecret;
     use url::Url;
 
     #[rstest]
@@ -127,5 +158,26 @@ mod tests {
         let words = "key hunter=2 of ?k=hunter%3D2 is bad".to_owned();
         let shown = super::without_secrets(words, &["hunter=2".into(), "".into(), "ke".into()]);
         assert_eq!(shown, "key <redacted> of ?k=<redacted> is bad");
+    }
+
+    #[rstest]
+    #[case::json(r#"{"sent":"a\"b\\c"}"#, r#"{"sent":"<redacted>"}"#)]
+    #[case::cut_off(r#"you sent a"b\"#, "you sent <redacted>")]
+    #[case::its_first_letters(r#"you sent a"b"#, r#"you sent a"b"#)]
+    fn other_forms_of_a_secret(#[case] words: &str, #[case] expected: &str) {
+        assert_eq!(super::without_secrets(words.to_owned(), &[r#"a"b\c"#.into()]), expected);
+    }
+
+    #[rstest]
+    #[case("user", "hunter2", &["hunter2", "dXNlcjpodW50ZXIy"])]
+    #[case("ghp_token", "", &["", "Z2hwX3Rva2VuOg==", "ghp_token"])]
+    #[case("ghp_token", "x-oauth-basic", &["x-oauth-basic", "Z2hwX3Rva2VuOngtb2F1dGgtYmFzaWM=", "ghp_token"])]
+    fn what_basic_authentication_tells(
+        #[case] user: &str,
+        #[case] password: &str,
+        #[case] expected: &[&str],
+    ) {
+        let told = super::told_by_basic(user, &password.into());
+        assert_eq!(told.iter().map(ExposeSecret::expose_secret).collect::<Vec<_>>(), expected);
     }
 }

@@ -37,6 +37,15 @@ pub(crate) enum Pass {
     Bearer(SecretString),
 }
 
+/// What a registry or its token server is told with these credentials and may repeat (SRC-SCK-11).
+pub(crate) fn told(credentials: &RegistryCredentials) -> Vec<SecretString> {
+    match credentials {
+        RegistryCredentials::Anonymous => Vec::new(),
+        RegistryCredentials::Basic { username, password } => weir_http::told_by_basic(username, password),
+        RegistryCredentials::IdentityToken(token) | RegistryCredentials::Bearer(token) => vec![token.clone()],
+    }
+}
+
 impl Pass {
     pub(crate) fn apply(&self, request: RequestBuilder) -> RequestBuilder {
         match self {
@@ -73,13 +82,15 @@ impl Challenge {
         }
     }
 
-    /// Answers the challenge for pulls from `repository`. `may_be_plain` says whether passwords may travel over HTTP.
+    /// Answers the challenge for pulls from `repository`. `may_be_plain` says whether passwords may travel over HTTP, `told`
+    /// is what no error may repeat.
     pub(crate) async fn answer(
         &self,
         client: &Client,
         repository: &Repository,
         credentials: &RegistryCredentials,
         may_be_plain: bool,
+        told: &[SecretString],
     ) -> Result<Pass, Error> {
         match (self, credentials) {
             (Challenge::Open, _) => Ok(Pass::Nothing),
@@ -90,7 +101,9 @@ impl Challenge {
             (Challenge::Basic, _) => Ok(Pass::Nothing),
             (Challenge::Bearer { realm, service }, _) => {
                 let realm = trusted(realm, repository, may_be_plain)?;
-                token(client, realm, service.as_deref(), repository, credentials).await.map(Pass::Bearer)
+                token(client, realm, service.as_deref(), repository, credentials, told)
+                    .await
+                    .map(Pass::Bearer)
             }
         }
     }
@@ -99,7 +112,7 @@ impl Challenge {
 /// The token server, if a password may be sent to it: over TLS, or in plain to the registry's own host where the object
 /// allows that. The registry names it, so anything could stand there.
 fn trusted(realm: &str, repository: &Repository, may_be_plain: bool) -> Result<Url, Error> {
-    let refuse = || Error::Realm { host: repository.host().to_owned(), realm: realm.to_owned() };
+    let refuse = || Error::Realm { host: repository.host().to_owned(), realm: weir_http::shown_text(realm) };
     let url = Url::parse(realm).map_err(|_| refuse())?;
     let registry = Url::parse(&format!("http://{}/", repository.host())).map_err(|_| refuse())?;
     let is_plain = url.scheme() == "http" && may_be_plain && url.host_str() == registry.host_str();
@@ -119,6 +132,7 @@ async fn token(
     service: Option<&str>,
     repository: &Repository,
     credentials: &RegistryCredentials,
+    told: &[SecretString],
 ) -> Result<SecretString, Error> {
     let scope = format!("repository:{}:pull", repository.path());
     let (method, request) = match credentials {
@@ -146,12 +160,11 @@ async fn token(
         }
     };
     let response = request.send().await.map_err(|error| Error::transport(&method, &realm, &error))?;
-    let status = response.status();
+    if !response.status().is_success() {
+        return Err(Error::refused(&method, &realm, response, told).await);
+    }
     let body = weir_http::read_capped(response, MAX_TOKEN_BYTES).await;
     let body = body.map_err(|_| Error::NoToken { host: repository.host().to_owned() })?;
-    if !status.is_success() {
-        return Err(Error::refused(&method, &realm, status, None, &body));
-    }
     let token: Token = serde_json::from_slice(&body).unwrap_or_default();
     let token = if token.token.is_empty() { token.access_token } else { token.token };
     if token.is_empty() {

@@ -1,6 +1,9 @@
-//! What goes wrong between us and a registry, in the words that conditions carry.
+//! What goes wrong between us and a registry, in the words that conditions carry. None of them holds a credential: URLs are
+//! those that were asked for, not those that redirects led to, and what a server says is shown without the secrets that it
+//! was told (SRC-SCK-11).
 
-use reqwest::{Method, StatusCode};
+use reqwest::{Method, Response, StatusCode};
+use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -8,6 +11,10 @@ use url::Url;
 
 /// Characters of an error page that go into a message.
 const MAX_PAGE: usize = 512;
+/// Bytes of an error that are read.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+/// How the first page of tags is asked for.
+pub(crate) const FIRST_PAGE: &str = "n=1000";
 /// What proxies before a registry say when they gave up on it.
 const CLIENT_CLOSED: u16 = 499;
 
@@ -143,19 +150,31 @@ impl Error {
         }
     }
 
-    pub(crate) fn refused(
+    /// The refusal in an answer, without the `secrets` that the server was told and may repeat (SRC-SCK-11).
+    pub(crate) async fn refused(
         method: &Method,
         url: &Url,
-        status: StatusCode,
-        retry_after: Option<Duration>,
-        body: &[u8],
+        answer: Response,
+        secrets: &[SecretString],
     ) -> Error {
+        let (status, retry_after) = (answer.status(), weir_http::asked_wait(answer.headers()));
+        let body = weir_http::read_capped(answer, MAX_ERROR_BYTES).await.unwrap_or_default();
         Error::Refused {
             method: method.clone(),
-            url: url.to_string(),
-            words: words(status, body),
+            url: shown(url),
+            words: words(status, &body, secrets),
             status,
             retry_after,
+        }
+    }
+
+    /// The same without what the server was told and has put where it does not belong (SRC-SCK-11).
+    pub(crate) fn without(self, secrets: &[SecretString]) -> Error {
+        match self {
+            Error::Malformed { what, url, reason } => {
+                Error::Malformed { what, url, reason: weir_http::without_secrets(reason, secrets) }
+            }
+            other => other,
         }
     }
 
@@ -163,8 +182,14 @@ impl Error {
         let method = if method == Method::HEAD { "Head" } else { "Get" };
         let is_transient =
             error.is_body() || (!error.is_connect() && !error.is_timeout() && !error.is_redirect());
-        Error::Transport { method, url: url.to_string(), reason: weir_http::reason(error, url), is_transient }
+        Error::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }
     }
+}
+
+/// A URL as errors show it (SRC-SCK-11). How many tags we ask for is no secret, and users know it from Flux.
+pub(crate) fn shown(url: &Url) -> String {
+    let plain = weir_http::shown(url);
+    if url.query() == Some(FIRST_PAGE) { format!("{plain}?{FIRST_PAGE}") } else { plain }
 }
 
 #[derive(Deserialize)]
@@ -182,17 +207,19 @@ struct Diagnostic {
 }
 
 /// The words of an answer: its structured errors if it has them, else its status and the start of its page.
-fn words(status: StatusCode, body: &[u8]) -> String {
+fn words(status: StatusCode, body: &[u8], secrets: &[SecretString]) -> String {
+    let clean = |words: String| weir_http::without_secrets(words, secrets);
     let diagnostics = serde_json::from_slice::<Diagnostics>(body).map(|body| body.errors).unwrap_or_default();
     let lines: Vec<String> = diagnostics.iter().map(Diagnostic::words).collect();
     match lines.as_slice() {
         [] => {
-            let page: String = String::from_utf8_lossy(body).trim().chars().take(MAX_PAGE).collect();
+            let page = clean(String::from_utf8_lossy(body).trim().to_owned());
+            let page: String = page.chars().take(MAX_PAGE).collect();
             let separator = if page.is_empty() { "" } else { ": " };
             format!("unexpected status code {status}{separator}{page}")
         }
-        [only] => only.clone(),
-        several => format!("multiple errors returned: {}", several.join("; ")),
+        [only] => clean(only.clone()),
+        several => clean(format!("multiple errors returned: {}", several.join("; "))),
     }
 }
 
@@ -243,7 +270,14 @@ mod tests {
     )]
     #[case(502, "<html>bad gateway", "unexpected status code 502 Bad Gateway: <html>bad gateway")]
     #[case(404, "", "unexpected status code 404 Not Found")]
+    #[case(403, "you are hunter2?", "unexpected status code 403 Forbidden: you are <redacted>?")]
+    #[case(
+        403,
+        r#"{"errors":[{"code":"DENIED","message":"hunter2","detail":{"sent":"Bearer hunter2"}}]}"#,
+        "DENIED: <redacted>; map[sent:Bearer <redacted>]"
+    )]
     fn answers(#[case] status: u16, #[case] body: &str, #[case] expected: &str) {
-        assert_eq!(words(StatusCode::from_u16(status).unwrap_or_default(), body.as_bytes()), expected);
+        let status = StatusCode::from_u16(status).unwrap_or_default();
+        assert_eq!(words(status, body.as_bytes(), &["hunter2".into()]), expected);
     }
 }

@@ -12,17 +12,19 @@ pub use blob::Blob;
 pub use link::next_page;
 
 use crate::access::Pass;
-use crate::error::Error;
+use crate::error::{Error, shown};
 use crate::manifest::{Descriptor, Form, Manifest};
 use crate::repository::Repository;
 use connect::{Endpoint, Endpoints};
 use reqwest::{Client, Method, Response, header};
+use secrecy::SecretString;
+use send::Answer;
 use std::time::Duration;
 use tokio::time::Instant;
 use url::Url;
 use weir_artifact::{Algorithm, Digest};
 use weir_auth::RegistryCredentials;
-use weir_http::{Clients, Profile};
+use weir_http::{Clients, Profile, Proxy};
 
 /// Bytes of a manifest, as the distribution specification has it (DEP-OCI-4).
 const MAX_MANIFEST_BYTES: usize = 4 << 20;
@@ -140,8 +142,8 @@ impl Registry {
     /// # Errors
     /// When there is no such tag or the registry does not let us.
     pub async fn resolve(&mut self, tag: &str) -> Result<Digest, Error> {
-        if let Ok(response) = self.request(Method::HEAD, &format!("manifests/{tag}")).await
-            && let Some(digest) = announced(&response)
+        if let Ok(answer) = self.request(Method::HEAD, &format!("manifests/{tag}")).await
+            && let Some(digest) = announced(&answer.response)
         {
             return Ok(digest);
         }
@@ -154,9 +156,9 @@ impl Registry {
     /// # Errors
     /// As [`Registry::resolve`], and when the manifest is too large.
     pub async fn read(&mut self, tag: &str) -> Result<Digest, Error> {
-        let response = self.request(Method::GET, &format!("manifests/{tag}")).await?;
-        let announced = announced(&response);
-        let (url, body) = self.manifest_body(response).await?;
+        let answer = self.request(Method::GET, &format!("manifests/{tag}")).await?;
+        let announced = announced(&answer.response);
+        let (url, body) = self.manifest_body(answer).await?;
         let actual = Digest::of(Algorithm::Sha256, &body);
         match announced {
             Some(expected) if expected.algorithm() == Algorithm::Sha256 && expected != actual => {
@@ -184,7 +186,8 @@ impl Registry {
 
     async fn one_manifest(&mut self, digest: &Digest) -> Result<Manifest, Error> {
         let (url, body) = self.manifest_bytes(digest).await?;
-        Manifest::parse(digest.clone(), &body, url.as_str())
+        let manifest = Manifest::parse(digest.clone(), &body, &shown(&url));
+        manifest.map_err(|error| error.without(&self.told()))
     }
 
     /// The bytes of a manifest, which are what the digest says.
@@ -192,8 +195,8 @@ impl Registry {
         if let Some((_, url, body)) = self.last_read.take_if(|(read, ..)| read == digest) {
             return Ok((url, body));
         }
-        let response = self.request(Method::GET, &format!("manifests/{digest}")).await?;
-        let (url, body) = self.manifest_body(response).await?;
+        let answer = self.request(Method::GET, &format!("manifests/{digest}")).await?;
+        let (url, body) = self.manifest_body(answer).await?;
         let actual = Digest::of(digest.algorithm(), &body);
         if actual != *digest {
             return Err(mismatch(&url, digest, &actual));
@@ -201,16 +204,33 @@ impl Registry {
         Ok((url, body))
     }
 
-    async fn manifest_body(&self, response: Response) -> Result<(Url, bytes::Bytes), Error> {
-        let url = response.url().clone();
-        let body = self.in_time(weir_http::read_capped(response, MAX_MANIFEST_BYTES)).await?;
-        match body {
-            Ok(body) => Ok((url, body)),
-            Err(weir_http::BodyError::TooLarge { limit }) => {
-                Err(Error::TooLarge { what: "manifest", url: url.to_string(), limit: limit as u64 })
-            }
-            Err(weir_http::BodyError::Broken(error)) => Err(Error::transport(&Method::GET, &url, &error)),
+    async fn manifest_body(&self, answer: Answer) -> Result<(Url, bytes::Bytes), Error> {
+        self.body("manifest", MAX_MANIFEST_BYTES, answer).await
+    }
+
+    /// The body of an answer, with what was asked for.
+    async fn body(
+        &self,
+        what: &'static str,
+        limit: usize,
+        answer: Answer,
+    ) -> Result<(Url, bytes::Bytes), Error> {
+        let Answer { asked, response } = answer;
+        match self.in_time(weir_http::read_capped(response, limit)).await? {
+            Ok(body) => Ok((asked, body)),
+            Err(weir_http::BodyError::TooLarge { limit }) => Err(too_large(what, &asked, limit as u64)),
+            Err(weir_http::BodyError::Broken(error)) => Err(Error::transport(&Method::GET, &asked, &error)),
         }
+    }
+
+    /// What registry, token server and proxy are told and no error may repeat (SRC-SCK-11).
+    fn told(&self) -> Vec<SecretString> {
+        let mut told = crate::access::told(&self.options.credentials);
+        if let Some((_, Pass::Bearer(token))) = &self.way {
+            told.push(token.clone());
+        }
+        told.extend(self.options.http.proxy.iter().flat_map(Proxy::told));
+        told
     }
 
     /// Opens a layer. Its length and digest are checked while it is read; where the connection breaks, the rest is asked
@@ -219,8 +239,8 @@ impl Registry {
     /// # Errors
     /// When it is not there or the registry does not let us.
     pub async fn blob(&mut self, layer: &Descriptor) -> Result<Blob<'_>, Error> {
-        let response = self.request(Method::GET, &format!("blobs/{}", layer.digest)).await?;
-        Ok(Blob::new(self, response, layer))
+        let answer = self.request(Method::GET, &format!("blobs/{}", layer.digest)).await?;
+        Ok(Blob::new(self, answer, layer))
     }
 
     async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, Error> {
@@ -233,7 +253,12 @@ fn announced(response: &Response) -> Option<Digest> {
 }
 
 fn mismatch(url: &Url, expected: &Digest, actual: &Digest) -> Error {
-    Error::DigestMismatch { url: url.to_string(), expected: expected.to_string(), actual: actual.to_string() }
+    let url = shown(url);
+    Error::DigestMismatch { url, expected: expected.to_string(), actual: actual.to_string() }
+}
+
+fn too_large(what: &'static str, url: &Url, limit: u64) -> Error {
+    Error::TooLarge { what, url: shown(url), limit }
 }
 
 fn accept(request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {

@@ -6,7 +6,7 @@
 //!        │      ├────────▶ BucketServer ─▶ moto, gofakes3, fake-gcs-server, azurite       (child process)
 //!        │      ├────────▶ SshGitServer ─▶ sshd                                           (child process)
 //!        │      ├────────▶ DulwichServer ▶ dulwich, another implementation of Git         (child process)
-//!        │      └────────▶ GitServer, WebhookSink, Proxy, Server                          (tasks of the test's runtime)
+//!        │      └────────▶ GitServer, EchoServer, WebhookSink, Proxy, Server              (tasks of the test's runtime)
 //!        └──pipe──▶ keeper (sh): when the pipe closes, kills every child and removes every folder
 //! ```
 //!
@@ -21,6 +21,7 @@ mod bucket_server;
 mod command;
 mod control_plane;
 mod controller;
+mod echo_server;
 mod error;
 mod fault_proxy;
 mod folder;
@@ -44,6 +45,7 @@ mod webhook_sink;
 pub use bucket_server::{AZURITE_ACCOUNT, AZURITE_KEY, BucketProgram, BucketServer};
 pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions};
 pub use controller::{Controller, flux_program, storage_flags};
+pub use echo_server::EchoServer;
 pub use error::Error;
 pub use fault_proxy::{Fault, FaultProxy};
 pub use folder::{Folder, repo_path};

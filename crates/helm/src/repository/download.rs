@@ -1,6 +1,6 @@
 //! One download, put down in a temporary file while it is hashed and counted.
 
-use super::{FetchError, shown};
+use super::FetchError;
 use bytes::Bytes;
 use reqwest::{RequestBuilder, Response};
 use std::fs::File;
@@ -45,12 +45,12 @@ pub(super) async fn download(
     limit: u64,
 ) -> Result<Fetched, FetchError> {
     let transport = |error: reqwest::Error| FetchError::Transport {
-        url: shown(url),
+        url: weir_http::shown(url),
         reason: weir_http::reason(&error, url),
     };
     let response = request.send().await.map_err(transport)?;
     if response.status() != reqwest::StatusCode::OK {
-        return Err(FetchError::Status { url: shown(url), status: response.status() });
+        return Err(FetchError::Status { url: weir_http::shown(url), status: response.status() });
     }
     let too_large = || FetchError::TooLarge { what, limit };
     if response.content_length().is_some_and(|length| length > limit) {

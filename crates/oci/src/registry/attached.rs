@@ -1,8 +1,8 @@
 //! What is attached to a manifest: signatures, attestations. Found by the referrers API, or under a tag where a registry
 //! does not have it (SRC-OCI-25).
 
-use super::{Registry, link};
-use crate::error::Error;
+use super::{Answer, Registry, link, too_large};
+use crate::error::{Error, shown};
 use crate::manifest::{self, Descriptor};
 use bytes::{Bytes, BytesMut};
 use oci_client::manifest::OciImageManifest;
@@ -60,17 +60,17 @@ impl Registry {
     /// When the registry does not let us or its list is malformed. A manifest that nothing refers to has an empty list.
     pub async fn referrers(&mut self, subject: &Digest) -> Result<Vec<Referrer>, Error> {
         let first = format!("{}/referrers/{subject}", self.repository.path());
-        let mut response = match self.request_at(Method::GET, move |base| base.join(&first)).await {
-            Ok(response) if is_index(&response) => response,
+        let mut answer = match self.request_at(Method::GET, move |base| base.join(&first)).await {
+            Ok(answer) if is_index(&answer.response) => answer,
             Err(error) if !lacks_referrers(&error) => return Err(error),
             _ => return self.referrers_by_tag(subject).await,
         };
         let mut found = Vec::new();
         for _ in 0..MAX_PAGES {
-            let next = link::next(&response)?;
-            found.extend(self.index(response).await?);
+            let next = link::next(&answer)?;
+            found.extend(self.index(answer).await?);
             match next {
-                Some(next) => response = self.request_at(Method::GET, move |_| Ok(next.clone())).await?,
+                Some(next) => answer = self.request_at(Method::GET, move |_| Ok(next.clone())).await?,
                 None => break,
             }
         }
@@ -79,16 +79,18 @@ impl Registry {
 
     async fn referrers_by_tag(&mut self, subject: &Digest) -> Result<Vec<Referrer>, Error> {
         match self.request(Method::GET, &format!("manifests/{}", tag_of(subject))).await {
-            Ok(response) => self.index(response).await,
+            Ok(answer) => self.index(answer).await,
             Err(error) if error.is_not_found() => Ok(Vec::new()),
             Err(error) => Err(error),
         }
     }
 
-    async fn index(&mut self, response: Response) -> Result<Vec<Referrer>, Error> {
-        let (url, body) = self.manifest_body(response).await?;
-        let malformed =
-            |reason: String| Error::Malformed { what: "list of referrers", url: url.to_string(), reason };
+    async fn index(&mut self, answer: Answer) -> Result<Vec<Referrer>, Error> {
+        let (url, body) = self.manifest_body(answer).await?;
+        let malformed = |reason: String| {
+            let url = shown(&url);
+            Error::Malformed { what: "list of referrers", url, reason }.without(&self.told())
+        };
         let index: Index = serde_json::from_slice(&body).map_err(|error| malformed(error.to_string()))?;
         let read = |Entry { digest, artifact_type }| {
             let digest = Digest::parse(&digest).map_err(|error| malformed(error.to_string()))?;
@@ -116,15 +118,17 @@ impl Registry {
     /// When one of them is not there, too large, or not what its digest says.
     pub async fn attachments(&mut self, digest: &Digest, limit: u64) -> Result<Vec<Attachment>, Error> {
         let (url, body) = self.manifest_bytes(digest).await?;
-        let malformed = |reason: String| Error::Malformed { what: "manifest", url: url.to_string(), reason };
+        let told = self.told();
+        let malformed =
+            |reason: String| Error::Malformed { what: "manifest", url: shown(&url), reason }.without(&told);
         let manifest: OciImageManifest =
             serde_json::from_slice(&body).map_err(|error| malformed(error.to_string()))?;
         let mut attachments = Vec::new();
         let mut left = limit;
         for layer in manifest.layers.iter().take(MAX_LAYERS) {
             let descriptor = manifest::descriptor(layer).map_err(&malformed)?;
-            let too_large = || Error::TooLarge { what: "attached content", url: url.to_string(), limit };
-            left = left.checked_sub(descriptor.size).ok_or_else(too_large)?;
+            let left_over = left.checked_sub(descriptor.size);
+            left = left_over.ok_or_else(|| too_large("attached content", &url, limit))?;
             attachments.push(Attachment {
                 content: self.whole_blob(&descriptor).await?,
                 annotations: layer.annotations.clone().unwrap_or_default(),

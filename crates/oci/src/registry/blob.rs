@@ -1,10 +1,10 @@
 //! A layer on its way: never more bytes than promised, and at the end the digest that was promised (SRC-SCK-5).
 
-use super::{Registry, mismatch};
+use super::{Answer, Registry, mismatch, too_large};
 use crate::error::Error;
 use crate::manifest::Descriptor;
 use bytes::Bytes;
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Method, StatusCode};
 use weir_artifact::{Digest, Hasher};
 
 /// Times that a broken connection is taken up again: as many as a request is tried again.
@@ -13,7 +13,7 @@ const MAX_RESUMED: u32 = 3;
 /// A layer that is being read.
 pub struct Blob<'a> {
     registry: &'a mut Registry,
-    response: Response,
+    answer: Answer,
     expected: Digest,
     size: u64,
     seen: u64,
@@ -22,10 +22,10 @@ pub struct Blob<'a> {
 }
 
 impl<'a> Blob<'a> {
-    pub(super) fn new(registry: &'a mut Registry, response: Response, layer: &Descriptor) -> Blob<'a> {
+    pub(super) fn new(registry: &'a mut Registry, answer: Answer, layer: &Descriptor) -> Blob<'a> {
         Blob {
             registry,
-            response,
+            answer,
             expected: layer.digest.clone(),
             size: layer.size,
             seen: 0,
@@ -46,12 +46,11 @@ impl<'a> Blob<'a> {
     /// When the connection breaks for good, the time is over, or the content is not what was promised. What was read
     /// before must not be used then.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
-        let url = self.response.url().clone();
         match self.chunk().await? {
             Some(chunk) => {
                 self.seen += chunk.len() as u64;
                 if self.seen > self.size {
-                    return Err(Error::TooLarge { what: "layer", url: url.to_string(), limit: self.size });
+                    return Err(too_large("layer", &self.answer.asked, self.size));
                 }
                 if let Some(hasher) = &mut self.hasher {
                     hasher.update(&chunk);
@@ -59,7 +58,9 @@ impl<'a> Blob<'a> {
                 Ok(Some(chunk))
             }
             None => match self.hasher.take().map(Hasher::finish) {
-                Some(actual) if actual != self.expected => Err(mismatch(&url, &self.expected, &actual)),
+                Some(actual) if actual != self.expected => {
+                    Err(mismatch(&self.answer.asked, &self.expected, &actual))
+                }
                 _ => Ok(None),
             },
         }
@@ -68,10 +69,10 @@ impl<'a> Blob<'a> {
     /// The next bytes of the connection, or of another one where it breaks (SRC-OCI-15).
     async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
-            let chunk = self.registry.in_time(self.response.chunk()).await?;
+            let chunk = self.registry.in_time(self.answer.response.chunk()).await?;
             let error = match chunk {
                 Ok(chunk) => return Ok(chunk),
-                Err(error) => Error::transport(&Method::GET, self.response.url(), &error),
+                Err(error) => Error::transport(&Method::GET, &self.answer.asked, &error),
             };
             if self.resumed >= MAX_RESUMED || !self.resume().await? {
                 return Err(error);
@@ -85,7 +86,7 @@ impl<'a> Blob<'a> {
         tracing::debug!(layer = %self.expected, seen = self.seen, "layer broke off and is resumed");
         let path = format!("{}/blobs/{}", self.registry.repository.path(), self.expected);
         let locate = move |base: &url::Url| base.join(&path);
-        self.response = self.registry.request_from(self.seen, Method::GET, locate).await?;
-        Ok(self.seen == 0 || self.response.status() == StatusCode::PARTIAL_CONTENT)
+        self.answer = self.registry.request_from(self.seen, Method::GET, locate).await?;
+        Ok(self.seen == 0 || self.answer.response.status() == StatusCode::PARTIAL_CONTENT)
     }
 }

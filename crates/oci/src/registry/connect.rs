@@ -50,12 +50,12 @@ impl Registry {
                 found
             }
         };
-        let credentials = &self.options.credentials;
+        let (credentials, told) = (&self.options.credentials, self.told());
         let client = match credentials {
             RegistryCredentials::IdentityToken(_) => &self.token_client,
             _ => &self.client,
         };
-        let answer = endpoint.challenge.answer(client, &self.repository, credentials, may_be_plain);
+        let answer = endpoint.challenge.answer(client, &self.repository, credentials, may_be_plain, &told);
         let pass = self.in_time(answer).await??;
         self.way = Some((endpoint.clone(), pass.clone()));
         Ok((endpoint, pass))
@@ -96,11 +96,7 @@ impl Registry {
             StatusCode::UNAUTHORIZED => Ok(Endpoint { base, challenge: Challenge::of(&response) }),
             // Some registries have no such page and serve the rest all the same.
             StatusCode::NOT_FOUND => Ok(Endpoint { base, challenge: Challenge::Open }),
-            status => {
-                let body = weir_http::read_capped(response, super::send::MAX_ERROR_BYTES);
-                let body = self.in_time(body).await?.unwrap_or_default();
-                Err(Error::refused(&Method::GET, &base, status, None, &body))
-            }
+            _ => Err(self.in_time(Error::refused(&Method::GET, &base, response, &self.told())).await?),
         }
     }
 }

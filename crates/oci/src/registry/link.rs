@@ -1,13 +1,15 @@
 //! The page of a list that follows (DEP-OCI-3).
 
-use crate::error::Error;
-use reqwest::{Response, header};
+use super::Answer;
+use crate::error::{Error, shown};
+use reqwest::header;
 use url::Url;
 
-/// The page that follows the one in `response`.
-pub(super) fn next(response: &Response) -> Result<Option<Url>, Error> {
-    let links = response.headers().get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
-    next_page(response.url(), links)
+/// The page that follows the one in `answer`. The registry is asked for it, also where a redirect has taken this one from
+/// another server: the credentials of the next request are the registry's (SRC-SCK-7).
+pub(super) fn next(answer: &Answer) -> Result<Option<Url>, Error> {
+    let links = answer.response.headers().get_all(header::LINK).iter();
+    next_page(&answer.asked, links.filter_map(|value| value.to_str().ok()))
 }
 
 /// The page that `Link: <…>; rel="next"` names, of the `list` that it came with. It must be on the same registry: the
@@ -25,6 +27,6 @@ pub fn next_page<'a>(list: &Url, links: impl Iterator<Item = &'a str>) -> Result
     let Some(next) = next else { return Ok(None) };
     match list.join(next).ok().filter(|url| url.origin() == list.origin()) {
         Some(url) => Ok(Some(url)),
-        None => Err(Error::NextPage { list: list.to_string(), next: next.to_owned() }),
+        None => Err(Error::NextPage { list: shown(list), next: weir_http::shown_text(next) }),
     }
 }

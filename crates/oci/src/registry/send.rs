@@ -2,7 +2,6 @@
 
 use super::{Registry, accept};
 use crate::error::Error;
-use jiff::Timestamp;
 use reqwest::{Method, Response, StatusCode, header};
 use std::time::Duration;
 use url::Url;
@@ -14,12 +13,19 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const WAIT_FACTOR: u32 = 3;
 /// Longest wait that a registry may ask for; the deadline bounds it too.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
-/// Bytes of an error that are read.
-pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// A successful answer.
+pub(super) struct Answer {
+    /// What was asked for. Errors show this and not where redirects have led: that may be a place that opens to everyone who
+    /// knows its name (SRC-SCK-11).
+    pub(super) asked: Url,
+    /// The answer itself.
+    pub(super) response: Response,
+}
 
 impl Registry {
     /// Sends a request for something of the repository and returns a successful answer.
-    pub(super) async fn request(&mut self, method: Method, what: &str) -> Result<Response, Error> {
+    pub(super) async fn request(&mut self, method: Method, what: &str) -> Result<Answer, Error> {
         let path = format!("{}/{what}", self.repository.path());
         self.request_at(method, move |base| base.join(&path)).await
     }
@@ -29,7 +35,7 @@ impl Registry {
         &mut self,
         method: Method,
         locate: impl Fn(&Url) -> Result<Url, url::ParseError>,
-    ) -> Result<Response, Error> {
+    ) -> Result<Answer, Error> {
         self.request_from(0, method, locate).await
     }
 
@@ -39,13 +45,13 @@ impl Registry {
         start: u64,
         method: Method,
         locate: impl Fn(&Url) -> Result<Url, url::ParseError>,
-    ) -> Result<Response, Error> {
+    ) -> Result<Answer, Error> {
         let mut wait = FIRST_WAIT;
         let mut may_renew = true;
         let mut tries = 1;
         loop {
             let error = match self.attempt(start, &method, &locate).await {
-                Ok(response) => return Ok(response),
+                Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
             let is_refused = matches!(error, Error::Refused { status: StatusCode::UNAUTHORIZED, .. });
@@ -72,7 +78,7 @@ impl Registry {
         start: u64,
         method: &Method,
         locate: &impl Fn(&Url) -> Result<Url, url::ParseError>,
-    ) -> Result<Response, Error> {
+    ) -> Result<Answer, Error> {
         let (endpoint, pass) = self.way().await?;
         let malformed = |error: url::ParseError| Error::Malformed {
             what: "URL",
@@ -86,15 +92,10 @@ impl Registry {
         }
         let response =
             self.in_time(request.send()).await?.map_err(|error| Error::transport(method, &url, &error))?;
-        let status = response.status();
-        if status.is_success() {
-            return Ok(response);
+        if response.status().is_success() {
+            return Ok(Answer { asked: url, response });
         }
-        let retry_after = response.headers().get(header::RETRY_AFTER);
-        let retry_after =
-            retry_after.and_then(|value| weir_http::retry_after(value.to_str().ok()?, Timestamp::now()));
-        let body = self.in_time(weir_http::read_capped(response, MAX_ERROR_BYTES)).await?.unwrap_or_default();
-        Err(Error::refused(method, &url, status, retry_after, &body))
+        Err(self.in_time(Error::refused(method, &url, response, &self.told())).await?)
     }
 
     /// Whether a refusal may come from a way in that is no longer the right one.

@@ -3,6 +3,7 @@
 
 mod attached;
 mod blobs;
+mod discretion;
 mod misbehaving;
 mod pulling;
 
