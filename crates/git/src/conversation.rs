@@ -43,7 +43,7 @@ impl Conversation {
     pub(crate) fn begin(operation: &Arc<Operation>) -> Result<Conversation, Error> {
         let transport = transport::of(operation);
         let mut stream = transport.action("", Service::UploadPackLs)?;
-        let offered = Advertisement::read(&mut stream)?;
+        let offered = Advertisement::read(&mut stream).map_err(|error| operation.discreet(error))?;
         let stream = (!operation.is_http()).then_some(stream);
         Ok(Conversation { operation: Arc::clone(operation), transport, stream, offered })
     }
@@ -74,7 +74,8 @@ impl Conversation {
         let answer = Answer::read(&mut stream, request.reach.is_cut(), |bytes| {
             meter.count(bytes.len())?;
             pack(bytes)
-        })?;
+        });
+        let answer = answer.map_err(|error| self.operation.discreet(error))?;
         meter.settle();
         Ok(answer)
     }
@@ -88,7 +89,7 @@ impl Conversation {
             return Ok(stream);
         }
         let mut stream = self.transport.action("", Service::UploadPackLs)?;
-        Advertisement::read(&mut stream)?;
+        Advertisement::read(&mut stream).map_err(|error| self.operation.discreet(error))?;
         Ok(stream)
     }
 }

@@ -4,6 +4,7 @@ use crate::conversation::ConversationError;
 use crate::known_hosts::KnownHostsError;
 use crate::ssh_key::IdentityError;
 use crate::submodule::{ModulesError, PlaceError};
+use secrecy::SecretString;
 use std::io;
 
 /// A failed Git operation. [`Error::clone_message`] gives the text for a condition.
@@ -269,6 +270,33 @@ pub enum SshError {
 }
 
 impl Error {
+    /// The same without what the server was told and has repeated in its own words (SRC-SCK-11).
+    pub(crate) fn without(self, secrets: &[SecretString]) -> Error {
+        let clean = |words: String| weir_http::without_secrets(words, secrets);
+        match self {
+            Error::AuthenticationRequired { detail } => {
+                Error::AuthenticationRequired { detail: clean(detail) }
+            }
+            Error::AuthorizationFailed { detail } => Error::AuthorizationFailed { detail: clean(detail) },
+            Error::RepositoryNotFound { detail } => Error::RepositoryNotFound { detail: clean(detail) },
+            Error::NotSmart { url, content_type } => {
+                Error::NotSmart { url, content_type: clean(content_type) }
+            }
+            Error::Conversation(error) => Error::Conversation(error.map_words(clean)),
+            Error::Ssh(SshError::Connect { reason }) => SshError::Connect { reason: clean(reason) }.into(),
+            Error::Ssh(SshError::Ended { stderr }) => SshError::Ended { stderr: clean(stderr) }.into(),
+            Error::LeaseLost { refname, expected, found } => {
+                Error::LeaseLost { refname, expected, found: clean(found) }
+            }
+            Error::PushRejected { refname, reason } => Error::PushRejected { refname, reason: clean(reason) },
+            // libgit2 repeats what servers say to a push.
+            Error::Library { source } => {
+                git2::Error::new(source.code(), source.class(), clean(source.message().to_owned())).into()
+            }
+            other => other,
+        }
+    }
+
     /// Whether what was fetched cannot be read: a kept repository is of no more use then.
     #[must_use]
     pub fn is_of_store(&self) -> bool {
@@ -301,18 +329,53 @@ impl Error {
 /// What Git's protocol asks for in a query.
 const PROTOCOL_QUERIES: [&str; 2] = ["service=git-upload-pack", "service=git-receive-pack"];
 
-/// A URL as it may be shown: without user info and query, except for the user of an SSH URL without password.
+/// A URL as it may be shown: without user info, query and fragment, except for the user of an SSH URL without password.
 pub(crate) fn without_password(text: &str) -> String {
     let Ok(mut url) = url::Url::parse(text) else { return text.to_owned() };
     // Over HTTP the user alone may be a token, and so may what stands in the query, unless the protocol put it there.
     let has_user = url.scheme().starts_with("http") && !url.username().is_empty();
     let has_query = url.query().is_some_and(|query| !PROTOCOL_QUERIES.contains(&query));
-    if !has_query && url.password().is_none() && !has_user {
+    if !has_query && url.password().is_none() && !has_user && url.fragment().is_none() {
         return text.to_owned();
     }
+    url.set_fragment(None);
     if has_query {
         url.set_query(Some("..."));
     }
     let cleared = url.set_password(None).and_then(|()| url.set_username(""));
     if cleared.is_ok() { url.to_string() } else { String::new() }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const SAID: &str = "you sent hunter2";
+
+    /// What servers say to a push and over SSH, and the rest that no server of the tests repeats.
+    #[rstest]
+    #[case(Error::PushRejected { refname: "r".into(), reason: SAID.into() })]
+    #[case(Error::LeaseLost { refname: "r".into(), expected: "e".into(), found: SAID.into() })]
+    #[case(git2::Error::from_str(SAID).into())]
+    #[case(Error::NotSmart { url: "u".into(), content_type: SAID.into() })]
+    #[case(SshError::Ended { stderr: SAID.into() }.into())]
+    #[case(SshError::Connect { reason: SAID.into() }.into())]
+    #[case(ConversationError::Unexpected { line: SAID.into() }.into())]
+    #[case(ConversationError::Reference { line: SAID.into() }.into())]
+    fn words_of_servers(#[case] error: Error) {
+        assert!(error.to_string().contains(SAID), "{error}");
+        let shown = error.without(&["hunter2".into()]).to_string();
+        assert!(shown.contains("you sent <redacted>"), "{shown}");
+    }
+
+    #[rstest]
+    #[case("https://u:p@h/a.git?x=y#z", "https://h/a.git?...")]
+    #[case("https://h/a.git#z", "https://h/a.git")]
+    #[case("https://h/a/info/refs?service=git-upload-pack", "https://h/a/info/refs?service=git-upload-pack")]
+    #[case("ssh://git@h/a", "ssh://git@h/a")]
+    fn urls(#[case] url: &str, #[case] expected: &str) {
+        assert_eq!(without_password(url), expected);
+    }
 }

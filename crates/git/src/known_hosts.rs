@@ -128,7 +128,8 @@ impl KnownHosts {
         if authorities.is_empty() {
             return HostVerdict::Unknown;
         }
-        let names_host = certificate.valid_principals().iter().any(|principal| principal == host);
+        let names_host =
+            certificate.valid_principals().iter().any(|principal| principal.eq_ignore_ascii_case(host));
         let is_host = certificate.cert_type() == CertType::Host
             && certificate.critical_options().iter().next().is_none();
         if names_host && is_host && certificate.validate(&authorities).is_ok() {

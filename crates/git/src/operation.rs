@@ -114,8 +114,14 @@ impl Operation {
         self.failure.lock().is_some()
     }
 
+    /// An error without what the server was told and may have repeated (SRC-SCK-11).
+    pub(crate) fn discreet(&self, error: Error) -> Error {
+        error.without(&self.remote.told())
+    }
+
     /// Remembers why the operation failed; libgit2 is told something shorter. The first reason stays.
     pub(crate) fn fail(&self, error: Error) -> io::Error {
+        let error = self.discreet(error);
         let shown = io::Error::other(error.to_string());
         self.failure.lock().get_or_insert(error);
         shown
@@ -128,10 +134,10 @@ impl Operation {
         }
         let is_ours = !matches!(error, Error::Library { .. } | Error::Objects(_));
         match error {
-            error if is_ours => error,
+            error if is_ours => self.discreet(error),
             _ if self.cancel.is_cancelled() => Error::Cancelled,
             _ if Instant::now() >= self.deadline => Error::Deadline,
-            error => error,
+            error => self.discreet(error),
         }
     }
 }

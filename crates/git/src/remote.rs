@@ -4,12 +4,13 @@ use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::partial::Part;
 use crate::store::{Place, Store};
+use secrecy::SecretString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
-use weir_http::Profile;
+use weir_http::{Profile, Proxy};
 
 /// Time for one operation when the object does not say (`spec.timeout`, SRC-TYP-3).
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -72,6 +73,17 @@ impl Remote {
             timeout: DEFAULT_TIMEOUT,
             cancel: CancellationToken::new(),
         }
+    }
+
+    /// What server and proxy are told and no error may repeat (SRC-SCK-11). A key never leaves this process.
+    pub(crate) fn told(&self) -> Vec<SecretString> {
+        let mut told = match &self.credentials {
+            Credentials::None | Credentials::Ssh(_) => Vec::new(),
+            Credentials::Basic { username, password } => weir_http::told_by_basic(username, password),
+            Credentials::Bearer(token) => vec![token.clone()],
+        };
+        told.extend(self.http.proxy.iter().flat_map(Proxy::told));
+        told
     }
 
     /// Where an operation may work, as soon as nobody else works there.

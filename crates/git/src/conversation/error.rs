@@ -49,6 +49,17 @@ pub enum ConversationError {
 }
 
 impl ConversationError {
+    /// The same with other words of the server.
+    pub(crate) fn map_words(self, map: impl FnOnce(String) -> String) -> ConversationError {
+        match self {
+            ConversationError::Length { length } => ConversationError::Length { length: map(length) },
+            ConversationError::Reference { line } => ConversationError::Reference { line: map(line) },
+            ConversationError::Unexpected { line } => ConversationError::Unexpected { line: map(line) },
+            ConversationError::Refused { message } => ConversationError::Refused { message: map(message) },
+            other => other,
+        }
+    }
+
     pub(super) fn stream(source: io::Error) -> Error {
         match source.kind() {
             io::ErrorKind::UnexpectedEof => ConversationError::Ended.into(),

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 //! Tests of weir-git against `git http-backend`, `sshd` and dulwich.
 
+mod discretion;
 mod dulwich;
 mod faults;
 mod fetching;

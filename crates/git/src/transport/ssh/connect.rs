@@ -8,7 +8,8 @@ use crate::remote::Remote;
 use crate::ssh_algorithms::SshAlgorithms;
 use crate::ssh_key;
 use russh::client::{self, Handle, Handler};
-use russh::keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate};
+use russh::keys::ssh_key::EcdsaCurve;
+use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,15 @@ use std::time::Duration;
 /// User of URLs without one.
 const DEFAULT_USER: &str = "git";
 const DEFAULT_PORT: u16 = 22;
+/// Keys that hosts may have certificates of, all that we can judge.
+const CERTIFIED: &[Algorithm] = &[
+    Algorithm::Ed25519,
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 },
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP384 },
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP521 },
+    Algorithm::Rsa { hash: Some(HashAlg::Sha512) },
+    Algorithm::Rsa { hash: Some(HashAlg::Sha256) },
+];
 /// A connection on which nothing moves for so long is given up; operations have a deadline beside it.
 const INACTIVITY: Duration = Duration::from_secs(300);
 
@@ -68,7 +78,7 @@ pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Resu
     let key = ssh_key::decode(auth)?;
     let client = judge(remote, auth)?;
     let config = Arc::new(configuration(&client, algorithms));
-    let (host, port) = (client.host.trim_matches(['[', ']']).to_owned(), client.port);
+    let (host, port) = (client.host.clone(), client.port);
     let connected = match remote.http.proxy.clone().or_else(|| proxy::of_environment(&host)) {
         Some(way) => {
             let stream = proxy::connect(&way, &host, port).await?;
@@ -91,7 +101,8 @@ pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Resu
 
 fn judge(remote: &Remote, auth: &SshAuth) -> Result<Client, Error> {
     Ok(Client {
-        host: remote.url.host_str().unwrap_or_default().to_owned(),
+        // Those of IPv6 addresses belong to the URL; `known_hosts` has its own.
+        host: remote.url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
         port: remote.url.port().unwrap_or(DEFAULT_PORT),
         known_hosts: KnownHosts::parse(&auth.known_hosts)?,
     })
@@ -112,7 +123,11 @@ fn configuration(client: &Client, asked: &SshAlgorithms) -> client::Config {
         config.preferred.key = Cow::Owned(algorithms);
     }
     if client.known_hosts.has_authority(&client.host, client.port) {
-        config.preferred.host_key_certificates = config.preferred.key.clone();
+        config.preferred.host_key_certificates = match asked.host_keys.is_empty() {
+            // The authority's line does not tell of which kind the host's own key is, and other lines do not either.
+            true => Cow::Borrowed(CERTIFIED),
+            false => config.preferred.key.clone(),
+        };
     }
     config
 }
@@ -120,4 +135,28 @@ fn configuration(client: &Client, asked: &SshAlgorithms) -> client::Config {
 /// An error after the host was accepted.
 pub(super) fn protocol(error: russh::Error) -> Error {
     Error::Ssh(SshError::Protocol { reason: error.to_string() })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
+
+    /// SRC-GIT-29: names of addresses as `ssh-keyscan` writes them.
+    #[rstest]
+    #[case("ssh://git@[::1]/app", "::1")]
+    #[case("ssh://git@[::1]:2222/app", "[::1]:2222")]
+    #[case("ssh://git@127.0.0.1:2222/app", "[127.0.0.1]:2222")]
+    #[case("ssh://git@Example.com/app", "example.com")]
+    fn names_of_hosts(#[case] url: &str, #[case] name: &str) {
+        let known_hosts = format!("{name} {KEY}");
+        let auth = SshAuth { identity: "".into(), passphrase: None, known_hosts };
+        let client = judge(&Remote::new(url.parse().unwrap()), &auth).unwrap();
+        let key = russh::keys::PublicKey::from_openssh(KEY).unwrap();
+        let verdict = client.known_hosts.check(&client.host, client.port, &key);
+        assert_eq!(verdict, HostVerdict::Known, "{}", client.host);
+    }
 }
