@@ -44,6 +44,10 @@ fn parse(identity: &str, passphrase: Option<&str>) -> Result<PrivateKey, Identit
     }
     decode_secret_key(identity, passphrase).map_err(|error| match error {
         KeyError::KeyIsEncrypted => IdentityError::Encrypted,
+        _ if passphrase.is_some() && has_other_lock(identity) => {
+            let reason = "this kind of encryption is not known; `ssh-keygen -p` writes it as one that is";
+            IdentityError::Unusable { reason: reason.to_owned() }
+        }
         other if passphrase.is_some() && looks_encrypted(identity) => {
             tracing::debug!(error = %other, "private key does not open with its passphrase");
             IdentityError::WrongPassphrase
@@ -54,6 +58,12 @@ fn parse(identity: &str, passphrase: Option<&str>) -> Result<PrivateKey, Identit
         }
         other => IdentityError::Unusable { reason: other.to_string() },
     })
+}
+
+/// Whether the key is encrypted in the old way of PEM, which the library knows of RSA keys with one cipher only.
+fn has_other_lock(identity: &str) -> bool {
+    let is_known = identity.contains("BEGIN RSA PRIVATE KEY") && identity.contains("DEK-Info: AES-128-CBC,");
+    identity.contains("DEK-Info:") && !is_known
 }
 
 /// Whether the format says that the key is encrypted: the library's errors for a missing and a wrong passphrase differ

@@ -12,4 +12,4 @@ pub use dulwich::DulwichServer;
 pub use http_server::{GitRequest, GitServer};
 pub use repo::{CommitInfo, GitRepo};
 pub use signing::{GitSigner, GpgHome, SshKey};
-pub use ssh_server::SshGitServer;
+pub use ssh_server::{SshCertificate, SshGitServer};

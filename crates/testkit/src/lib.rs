@@ -50,8 +50,8 @@ pub use error::Error;
 pub use fault_proxy::{Fault, FaultProxy};
 pub use folder::{Folder, repo_path};
 pub use git::{
-    Change, CommitInfo, DulwichServer, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshGitServer,
-    SshKey,
+    Change, CommitInfo, DulwichServer, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshCertificate,
+    SshGitServer, SshKey,
 };
 pub use grpc::authorized;
 pub use keeper::watched_processes;

@@ -11,6 +11,7 @@ mod pushing;
 mod refusals;
 mod signed;
 mod ssh;
+mod ssh_keys;
 mod store;
 mod submodules;
 

@@ -7,7 +7,11 @@ use weir_git::{
 use weir_testkit::{Proxy as ProxyServer, SshGitServer};
 
 async fn server() -> (SshGitServer, Remote, String) {
-    let server = SshGitServer::start().await.unwrap();
+    server_of(SshGitServer::start().await.unwrap())
+}
+
+/// The server with a repository, and the commit in it.
+pub(crate) fn server_of(server: SshGitServer) -> (SshGitServer, Remote, String) {
     let id = server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
     let mut remote = remote(&server.url("app"));
     remote.credentials = Credentials::Ssh(SshAuth {
@@ -18,7 +22,7 @@ async fn server() -> (SshGitServer, Remote, String) {
     (server, remote, id)
 }
 
-fn with(remote: &Remote, change: impl FnOnce(&mut SshAuth)) -> Remote {
+pub(crate) fn with(remote: &Remote, change: impl FnOnce(&mut SshAuth)) -> Remote {
     let mut remote = remote.clone();
     let Credentials::Ssh(auth) = &mut remote.credentials else { panic!("SSH") };
     change(auth);
