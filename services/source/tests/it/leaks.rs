@@ -2,23 +2,33 @@
 //! that the run produced may show any of them (SRC-SCK-11), and nobody else's server may have got them (SRC-SCK-7).
 
 mod clouds;
+mod produced;
+mod stand_ins;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use serde_json::{Value, json};
-use weir_testkit::{Fault, FaultProxy, GitServer, Identity, Registry, SshGitServer, eventually};
+use weir_testkit::{
+    Fault, FaultProxy, Folder, GitServer, Identity, Registry, SshGitServer, WebhookSink, eventually,
+    wait_not_ready,
+};
 
 use crate::chart_server::{ChartServer, chart};
 use crate::world::{DEADLINE, Setup, World};
 use clouds::Clouds;
+use produced::{EXTERNAL, GENERATOR, GENERATORS, produced};
+use stand_ins::StandIns;
 
 const GIT: &str = "GitRepository";
 const OCI: &str = "OCIRepository";
 const BUCKET: &str = "Bucket";
 const HELM: &str = "HelmRepository";
 const CHART: &str = "HelmChart";
+
+/// Events of the objects that are planted, at least.
+const EVENTS: usize = 40;
 
 /// What every planted secret holds, so that whatever is looked through is looked through for all of them.
 const PLANTED: &str = "planted-";
@@ -47,26 +57,6 @@ fn marks_are_found_wherever_a_secret_stands() {
     assert!(!marks().iter().any(|mark| STANDARD.encode("user:innocent password").contains(mark)));
 }
 
-/// Everything that a run has produced, by where it was found.
-async fn produced(world: &World) -> Vec<(&'static str, String)> {
-    let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
-    let events: Api<Event> = Api::namespaced(world.plane.client().unwrap(), &world.namespace);
-    let events = events.list(&Default::default()).await.unwrap();
-    let mut statuses = String::new();
-    for kind in [GIT, OCI, BUCKET, HELM, CHART] {
-        for object in world.api(kind).await.list(&Default::default()).await.unwrap() {
-            statuses.push_str(&object.data["status"].to_string());
-        }
-    }
-    let metrics = reqwest::get(format!("http://127.0.0.1:{}/metrics", world.metrics)).await.unwrap();
-    vec![
-        ("log", log),
-        ("events", serde_json::to_string(&events.items).unwrap()),
-        ("statuses", statuses),
-        ("metrics", metrics.text().await.unwrap()),
-    ]
-}
-
 async fn plant_git(world: &World, server: &GitServer, ssh: &SshGitServer, dead: &str) {
     let (private, app) = (server.url("private/app"), server.url("app"));
     let password = json!({"username": "user", "password": planted("git-password")});
@@ -89,6 +79,10 @@ async fn plant_git(world: &World, server: &GitServer, ssh: &SshGitServer, dead: 
     world.git("in-url", &in_url, json!({})).await;
     let dead_url = format!("http://user:{}@{dead}/app?sig={}", planted("url"), planted("signature"));
     world.git("dead", &dead_url, json!({})).await;
+    // These are fetched and kept: the server lets everyone in.
+    let in_url = app.replace("http://", &format!("http://user:{}@", planted("url")));
+    world.git("kept", &in_url, json!({})).await;
+    world.git("kept-password", &app, json!({"secretRef": {"name": "password"}})).await;
     world.git("odd", &format!("http://user:{}@127.0.0.1:port/x", planted("url")), json!({})).await;
 }
 
@@ -181,10 +175,29 @@ async fn plant_helm(world: &World, server: &ChartServer, elsewhere: &ChartServer
     world.apply(CHART, "elsewhere", spec).await;
 }
 
+/// Artifacts from a source whose URL holds a password; one of them cannot be made.
+async fn plant_generators(world: &World) {
+    for (name, from) in [("made", "@kept/**"), ("not-made", "@kept/missing.yaml")] {
+        let spec = json!({
+            "sources": [{"alias": "kept", "kind": GIT, "name": "kept"}],
+            "artifacts": [{"name": name, "copy": [{"from": from, "to": "@artifact/"}]}],
+        });
+        let object =
+            json!({"apiVersion": GENERATORS, "kind": GENERATOR, "metadata": {"name": name}, "spec": spec});
+        world.plane.apply(&world.namespace, object).await.unwrap();
+    }
+}
+
 /// Waits until every object that was planted has succeeded or failed, and has said so.
-async fn settled(world: &World) {
+async fn settled(world: &World, sink: &WebhookSink) {
     world.ready(HELM, "basic").await;
     world.ready(CHART, "elsewhere").await;
+    for name in ["kept", "kept-password"] {
+        world.ready(GIT, name).await;
+    }
+    world.until(EXTERNAL, "made", "made", |object| object.data["status"]["artifact"].is_object()).await;
+    let generators = world.plane.api(GENERATORS, GENERATOR, &world.namespace).await.unwrap();
+    wait_not_ready(&generators, "not-made", "", DEADLINE).await.unwrap();
     for (kind, names) in [
         (
             GIT,
@@ -193,7 +206,10 @@ async fn settled(world: &World) {
         (OCI, &["oci", "oci-dead", "oci-proxy", "token"]),
         (BUCKET, &["s3", "account", "sas", "google", "application", "sts", "proxied", "s3-dead", "sas-dead"]),
         (HELM, &["private", "in-url", "tls", "broken"]),
-    ] {
+    ]
+    .into_iter()
+    .chain(stand_ins::FAILING)
+    {
         for name in names {
             world.failure(kind, name).await;
         }
@@ -201,7 +217,8 @@ async fn settled(world: &World) {
     // Events are sent after the status.
     eventually("events", DEADLINE, async || {
         let events: Api<Event> = Api::namespaced(world.plane.client().unwrap(), &world.namespace);
-        (events.list(&Default::default()).await.ok()?.items.len() >= 26).then_some(())
+        let events = events.list(&Default::default()).await.ok()?.items;
+        (events.len() >= EVENTS && sink.requests().len() >= EVENTS).then_some(())
     })
     .await
     .unwrap();
@@ -209,9 +226,14 @@ async fn settled(world: &World) {
 
 #[tokio::test]
 async fn no_credential_reaches_logs_events_statuses_metrics_or_strangers() {
-    let arguments =
-        vec!["--log-level=trace".into(), "--feature-gates=ObjectLevelWorkloadIdentity=true".into()];
-    let world = World::start_as(Setup { arguments, ..Setup::default() }).await;
+    let (sink, scratch) = (WebhookSink::start().await.unwrap(), Folder::new("leaks").unwrap());
+    let arguments = vec![
+        "--log-level=trace".into(),
+        "--feature-gates=ObjectLevelWorkloadIdentity=true".into(),
+        format!("--events-addr={}", sink.url("/")),
+    ];
+    let environment = vec![("TMPDIR", scratch.path().display().to_string())];
+    let world = World::start_as(Setup { arguments, environment, ..Setup::default() }).await;
     let server = GitServer::start().await.unwrap();
     let ssh = SshGitServer::start().await.unwrap();
     let registry = Registry::start_with_basic_auth().await.unwrap();
@@ -229,11 +251,20 @@ async fn no_credential_reaches_logs_events_statuses_metrics_or_strangers() {
     plant_buckets(&world, &refusing.address(), &dead.address()).await;
     plant_helm(&world, &charts, &elsewhere, &dead.address()).await;
     clouds.plant(&world).await;
-    settled(&world).await;
+    let stand_ins = StandIns::start().await;
+    stand_ins.plant(&world).await;
+    plant_generators(&world).await;
+    settled(&world, &sink).await;
+    stand_ins.assert_told();
     let mut marks = marks();
     marks.extend(clouds.secrets());
-    for (place, text) in produced(&world).await {
-        assert!(!text.is_empty(), "{place}");
+    let found = produced(&world, &sink, [world.folder.path(), scratch.path()]).await;
+    let files = ["/log", "/data/gitrepository/", "/data/externalartifact/", "/data/.git-stores/"];
+    let kinds = [GIT, OCI, BUCKET, HELM, CHART, EXTERNAL, GENERATOR];
+    for part in files.into_iter().chain(kinds).chain(["events", "events to the sink", "metrics"]) {
+        assert!(found.iter().any(|(place, text)| place.contains(part) && !text.is_empty()), "{part}");
+    }
+    for (place, text) in found {
         for mark in &marks {
             let shown = text.find(mark).map(|at| text.get(at.saturating_sub(300)..at).unwrap_or_default());
             assert!(shown.is_none(), "{mark} is in the {place}, after: {shown:?}");
