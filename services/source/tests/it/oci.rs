@@ -1,7 +1,7 @@
 //! `OCIRepository` from object to artifact, and what stops it (A12; its pull Secrets and charts are in `oci_history`).
 
-use serde_json::json;
-use weir_testkit::{Registry, touch_requested_at};
+use serde_json::{Value, json};
+use weir_testkit::{Artifact, Registry, touch_requested_at};
 
 use crate::world::{World, files, paths};
 
@@ -69,4 +69,33 @@ async fn what_cannot_be_fetched_says_why() {
         assert_eq!(found, reason, "{name}: {message}");
         assert!(message.contains(part), "{name}: {message}");
     }
+}
+
+/// SRC-REC-7: the old artifact stays, and the status says that there is something newer.
+#[tokio::test]
+async fn something_new_that_cannot_be_had_makes_the_artifact_outdated() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let first = registry.push_artifact("app", "latest", &[("a.yaml", "a: 1\n")]).await.unwrap();
+    world.oci("app", &registry.url("app"), json!({})).await;
+    world.ready(OCI, "app").await;
+    let broken = Artifact::of_layer(b"no archive".to_vec());
+    let second = registry.push_artifact_with("app", "latest", broken).await.unwrap();
+    let condition = |status: &Value, type_: &str| {
+        let conditions = status["conditions"].as_array().unwrap();
+        conditions.iter().find(|condition| condition["type"] == type_).cloned().unwrap_or_default()
+    };
+    let status = world.reconciled(OCI, "app").await;
+    let outdated = condition(&status, "ArtifactOutdated");
+    let reference = registry.url("app").replace("oci://", "");
+    let message = format!("new revision 'latest@{second}' for '{reference}:latest'");
+    assert_eq!(
+        (outdated["reason"].as_str(), outdated["message"].as_str()),
+        (Some("NewRevision"), Some(&*message))
+    );
+    assert_eq!(condition(&status, "Ready")["reason"], "OCIArtifactLayerOperationFailed");
+    assert_eq!(status["artifact"]["revision"], format!("latest@{first}"));
+    let third = registry.push_artifact("app", "latest", &[("a.yaml", "a: 3\n")]).await.unwrap();
+    touch_requested_at(&world.api(OCI).await, "app").await.unwrap();
+    let status = world.at(OCI, "app", &third).await;
+    assert_eq!(condition(&status, "ArtifactOutdated"), Value::Null);
 }
