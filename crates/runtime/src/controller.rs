@@ -236,7 +236,7 @@ fn cause_of<K: FluxObject>(change: &Change<K>) -> Option<(ObjectKey, Cause)> {
         }
         None if new.observed_generation() > 0 => Cause::Startup,
         None => Cause::Spec,
-        Some(old) if requested_at(&**old) != requested_at(&**new) => Cause::Requested,
+        Some(old) if is_requested_anew(&**old, &**new) => Cause::Requested,
         Some(old) if old.meta().generation != new.meta().generation => Cause::Spec,
         Some(old) if old.meta().uid != new.meta().uid => Cause::Spec,
         // Where that is an annotation, it does not show in the generation.
@@ -244,6 +244,12 @@ fn cause_of<K: FluxObject>(change: &Change<K>) -> Option<(ObjectKey, Cause)> {
         Some(_) => return None,
     };
     Some((key, cause))
+}
+
+/// Whether someone asks for a run that was not asked for before. Who takes the request away asks for nothing.
+fn is_requested_anew<K: kube::Resource>(old: &K, new: &K) -> bool {
+    let request = requested_at(new);
+    request.is_some() && request != requested_at(old)
 }
 
 /// The token of the newest request to reconcile now.

@@ -32,6 +32,7 @@ fn new_objects_and_new_generations_are_reconciled() {
 fn a_new_request_is_the_most_urgent_change_of_a_living_object() {
     assert_eq!(cause(Some(object(1, None)), Some(object(1, Some("now")))), Some(Cause::Requested));
     assert_eq!(cause(Some(object(1, Some("now"))), Some(object(1, Some("now")))), None);
+    assert_eq!(cause(Some(object(1, Some("now"))), Some(object(1, None))), None, "one that is taken away");
 }
 
 #[test]

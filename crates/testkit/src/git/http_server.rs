@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -23,6 +24,8 @@ const MAX_BODY: usize = 512 * 1024 * 1024;
 
 /// What `private/…` repositories want.
 const CREDENTIALS: &str = "user:pass";
+/// What `token/…` repositories want.
+const TOKEN: &str = "Bearer token";
 
 /// A request that the server has seen, refused ones included.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,9 +36,12 @@ pub struct GitRequest {
     pub path: String,
     /// The query without its question mark, such as `service=git-upload-pack`.
     pub query: String,
+    /// When it came.
+    pub at: Instant,
 }
 
-/// `git http-backend` behind a small HTTP server. Repositories below `private/` want `user:pass`.
+/// `git http-backend` behind a small HTTP server. Repositories below `private/` want `user:pass`, those below `token/` the
+/// bearer token `token`.
 #[derive(Debug)]
 pub struct GitServer {
     server: Server,
@@ -134,13 +140,14 @@ async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response 
         method: request.method().to_string(),
         path: request.uri().path().into(),
         query: request.uri().query().unwrap_or_default().into(),
+        at: Instant::now(),
     };
     shared.requests.lock().push(seen.clone());
     if let Some(status) = *shared.answer.lock() {
         return (status, "the test said so\n").into_response();
     }
     let (parts, body) = request.into_parts();
-    if seen.path.starts_with("/private/") && !is_authenticated(&parts.headers) {
+    if !is_admitted(&seen.path, &parts.headers) {
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Basic realm=\"git\"")])
             .into_response();
     }
@@ -153,9 +160,13 @@ async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response 
     }
 }
 
-fn is_authenticated(headers: &HeaderMap) -> bool {
-    let expected = format!("Basic {}", STANDARD.encode(CREDENTIALS));
-    headers.get(header::AUTHORIZATION).is_some_and(|value| value == expected.as_str())
+fn is_admitted(path: &str, headers: &HeaderMap) -> bool {
+    let wanted = match path.split('/').nth(1) {
+        Some("private") => format!("Basic {}", STANDARD.encode(CREDENTIALS)),
+        Some("token") => TOKEN.to_owned(),
+        _ => return true,
+    };
+    headers.get(header::AUTHORIZATION).is_some_and(|value| value == wanted.as_str())
 }
 
 async fn run_backend(

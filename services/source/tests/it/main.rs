@@ -34,6 +34,7 @@ mod oci;
 mod oci_history;
 mod operations;
 mod proxies;
+mod retries;
 mod server;
 mod settings;
 mod standby;
