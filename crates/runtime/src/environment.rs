@@ -34,6 +34,13 @@ pub enum EnvironmentError {
     Impersonation(&'static str),
 }
 
+/// The name of this host: what `HOSTNAME` says, as in a Pod, else what the kernel does.
+pub fn hostname() -> String {
+    let from_env = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
+    let from_kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    from_env.or_else(from_kernel).unwrap_or_default().trim().to_owned()
+}
+
 /// The surroundings of a service.
 #[derive(Clone)]
 pub struct Environment {

@@ -36,7 +36,7 @@ pub mod service;
 
 pub use cache::{Cache, Cached, Change, ObjectKey};
 pub use controller::{Finalized, Next, Outcome, Reconciler, Run};
-pub use environment::Environment;
+pub use environment::{Environment, hostname};
 pub use event::{EventDraft, EventSink, Severity};
 pub use queue::{Cause, Queue};
 pub use service::{Service, ServiceError, run_together, service_main};

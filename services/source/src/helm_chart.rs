@@ -23,7 +23,6 @@ use crate::helm_repository::Connector;
 use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
 use crate::verification::OciVerifier;
-use std::time::Duration;
 use weir_api::{HelmChart, HelmRepository};
 use weir_helm::Limits;
 use weir_oci::Registries;
@@ -43,8 +42,6 @@ struct HelmChartReconciler {
     catalog: Catalog,
     repositories: Cache<HelmRepository>,
     indexes: IndexCache,
-    /// Time between looks at a source that has no artifact; its watch is faster.
-    requeue: Duration,
 }
 
 /// Adds the loop of HelmCharts. The catalog is complete: charts come from several kinds.
@@ -68,7 +65,6 @@ pub(crate) fn start(
         catalog: catalog.clone(),
         repositories,
         indexes,
-        requeue: args.runtime.requeue_dependency.to_std(),
     };
     let queue = wiring.control(charts.clone(), reconciler);
     wake::wake(catalog, &charts, &queue);

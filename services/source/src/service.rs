@@ -15,7 +15,7 @@ use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
 use weir_runtime::certificate::{Certificate, TlsFiles};
-use weir_runtime::{Environment, Service, ServiceError};
+use weir_runtime::{Environment, Service, ServiceError, hostname};
 
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
 const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
@@ -67,9 +67,8 @@ fn open_storage(args: &Args) -> Result<Storage, ServiceError> {
     let algorithm: Algorithm = args.artifact_digest_algo.parse().map_err(|error| {
         other(format!("invalid value '{}' for --artifact-digest-algo: {error}", args.artifact_digest_algo))
     })?;
-    let hostname = std::env::var("HOSTNAME").unwrap_or_else(|_| "localhost".to_owned());
     let options = StoreOptions {
-        advertised: args.advertised(&hostname),
+        advertised: args.advertised(&hostname()),
         algorithm,
         records: args.artifact_retention_records,
         step: weir_runtime::killpoint::hit,

@@ -11,6 +11,7 @@ use weir_api::FluxObject;
 use super::deliver::Delivery;
 use super::kubernetes::Recorder;
 use super::{Event, EventDraft, InvolvedObject, MAX_MESSAGE, METADATA_PREFIX, Severity};
+use crate::environment::hostname;
 
 /// Events waiting for one destination. At 1 KiB an event this bounds the memory to some MiB when the destination is away;
 /// what does not fit is dropped and logged, since reconciling matters more than telling.
@@ -137,13 +138,4 @@ fn truncated(mut message: String) -> String {
         message.push_str(ELLIPSIS);
     }
     message
-}
-
-fn hostname() -> String {
-    let from_env = std::env::var("HOSTNAME").ok();
-    from_env
-        .or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok())
-        .unwrap_or_default()
-        .trim()
-        .to_owned()
 }

@@ -5,9 +5,12 @@ use crate::helm_repository::is_oci;
 use crate::source::{Attempt, Failure};
 use std::sync::Arc;
 use weir_api::SourceObject;
-use weir_api::{Artifact, FluxObject, HelmChart, HelmRepository};
+use weir_api::{Artifact, Bucket, FluxObject, GitRepository, HelmChart, HelmRepository};
 use weir_artifact::{Location, RelPath};
 use weir_runtime::ObjectKey;
+
+/// Kinds of sources that a chart may come from.
+const SOURCES: [&str; 3] = [HelmRepository::KIND, GitRepository::KIND, Bucket::KIND];
 
 /// What a chart is made from.
 #[derive(Clone)]
@@ -30,10 +33,21 @@ impl Origin {
     }
 }
 
+/// Only another spec helps (SRC-CHT-2).
+fn unsupported(kind: &str) -> Failure {
+    let known = SOURCES.join(" ");
+    let message =
+        format!("failed to get source: unsupported source kind '{kind}', must be one of: [{known}]");
+    Failure::fetch("SourceUnavailable", message).stalled_for("UnsupportedSourceKind")
+}
+
 impl HelmChartReconciler {
     /// Finds the source, in the chart's namespace only (SRC-SCK-6), and notes its revision.
     pub(super) async fn observe(&self, attempt: &mut Attempt<'_, HelmChart>) -> Result<Origin, Failure> {
         let reference = attempt.object.spec.source_ref.clone();
+        if !SOURCES.contains(&reference.kind.as_str()) {
+            return Err(unsupported(&reference.kind));
+        }
         let key = ObjectKey::new(&attempt.key().namespace, &reference.name);
         let missing = || {
             let message = format!(
@@ -44,8 +58,7 @@ impl HelmChartReconciler {
             );
             Failure::fetch("SourceUnavailable", message)
         };
-        let kind = self.catalog.kind(&reference.kind).filter(|kind| kind.group() == HelmChart::GROUP);
-        let Some(kind) = kind else { return Err(missing()) };
+        let kind = self.catalog.kind(&reference.kind).ok_or_else(missing)?;
         kind.synced().await;
         if reference.kind == HelmRepository::KIND {
             let repository = self.repositories.get(&key).ok_or_else(missing)?;
@@ -70,8 +83,11 @@ impl HelmChartReconciler {
         let kind = attempt.object.spec.source_ref.kind.clone();
         let none = || {
             let message = format!("no artifact available for {kind} source '{}'", key.name);
-            Failure::fetch("NoSourceArtifact", message).waiting(self.requeue)
+            Failure::fetch("NoSourceArtifact", message).requeued()
         };
+        let status = attempt.object.status.get_or_insert_default();
+        // What the source has next wakes this chart, also if it is what it had before.
+        status.observed_source_artifact_revision = None;
         let artifact = artifact.ok_or_else(none)?;
         if !self.is_whole(&kind, key, &artifact).await {
             return Err(none());

@@ -11,8 +11,12 @@ pub(crate) enum Severity {
     Retried,
     /// It is tried again after this long: another object is not ready yet.
     Waiting(Duration),
+    /// It is tried again, later each time, and is no error: another object will be ready any moment.
+    Requeued,
     /// A person has to change the object.
     Stalled,
+    /// The same, for a reason that the condition does not have.
+    StalledFor(&'static str),
 }
 
 /// A failed run.
@@ -72,9 +76,27 @@ impl Failure {
         Failure { severity: Severity::Stalled, ..self }
     }
 
+    /// The same failure, not tried again until the object changes; `reason` is why not, which is not why it failed.
+    pub(crate) fn stalled_for(self, reason: &'static str) -> Failure {
+        Failure { severity: Severity::StalledFor(reason), ..self }
+    }
+
+    /// The reason of the run's end, for its event.
+    pub(crate) fn end_reason(&self) -> &'static str {
+        match self.severity {
+            Severity::StalledFor(reason) => reason,
+            Severity::Retried | Severity::Waiting(_) | Severity::Requeued | Severity::Stalled => self.reason,
+        }
+    }
+
     /// The same failure, of something that another object has to change: no error, looked at again after `pause`.
     pub(crate) fn waiting(self, pause: Duration) -> Failure {
         Failure { severity: Severity::Waiting(pause), ..self }
+    }
+
+    /// The same failure, of something that another object is about to change: no error, looked at again soon.
+    pub(crate) fn requeued(self) -> Failure {
+        Failure { severity: Severity::Requeued, ..self }
     }
 
     /// The same failure, which is that of a signature.

@@ -8,6 +8,7 @@ use weir_api::condition_type::{
     RECONCILING, SOURCE_VERIFIED, STALLED, STORAGE_OPERATION_FAILED,
 };
 use weir_api::{Artifact, Condition, reason};
+use weir_artifact::Revision;
 use weir_runtime::condition::{self, Status};
 use weir_runtime::{EventDraft, Next, Outcome};
 
@@ -113,12 +114,12 @@ impl<S: Source> Report<'_, S> {
         // A signature that is not good is what Ready tells, whatever else failed through it (SRC-REC-9).
         set(READY, Status::False, if failure.is_unverified { VERIFICATION_ERROR } else { reason }, message);
         let next = match failure.severity {
-            Severity::Stalled => {
-                set(STALLED, Status::True, reason, message);
+            Severity::Stalled | Severity::StalledFor(_) => {
+                set(STALLED, Status::True, failure.end_reason(), message);
                 *parts.observed_generation = generation;
                 Next::Stop
             }
-            Severity::Retried | Severity::Waiting(_) => {
+            Severity::Retried | Severity::Requeued | Severity::Waiting(_) => {
                 set(RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, &self.progress);
                 match failure.severity {
                     Severity::Waiting(pause) => Next::After(pause),
@@ -126,13 +127,16 @@ impl<S: Source> Report<'_, S> {
                 }
             }
         };
+        let told = failure.end_reason();
         let remark = failure.remark.map(|remark| EventDraft::trace(reason, remark));
         let mut outcome = Outcome::new(object, next);
         outcome.events.extend(remark);
         match failure.severity {
-            Severity::Waiting(_) => outcome.event(EventDraft::trace(reason, message)).info(message),
-            Severity::Retried | Severity::Stalled => {
-                outcome.event(EventDraft::error(reason, message)).error(message)
+            Severity::Waiting(_) | Severity::Requeued => {
+                outcome.event(EventDraft::trace(reason, message)).info(message)
+            }
+            Severity::Retried | Severity::Stalled | Severity::StalledFor(_) => {
+                outcome.event(EventDraft::error(told, message)).error(message)
             }
         }
     }
@@ -163,7 +167,8 @@ pub(crate) fn progress<S: Source>(object: &S, found: &Found) -> String {
 }
 
 /// Forgets an artifact that is no longer there, so that nobody is sent to a dead address (SRC-REC-15), and gives one
-/// that is there its present address. Returns the artifact that can be relied on.
+/// that is there its present address, and its revision the way that it is written now (SRC-TYP-7). Returns the artifact that
+/// can be relied on.
 pub(crate) fn known_artifact<S: Source>(
     object: &mut S,
     found: &Found,
@@ -173,6 +178,7 @@ pub(crate) fn known_artifact<S: Source>(
     if *found == Found::Whole {
         let artifact = parts.artifact.as_mut()?;
         artifact.url = url(&artifact.path).unwrap_or_default();
+        artifact.revision = Revision::normalise(&artifact.revision).to_string();
         return Some(artifact.clone());
     }
     *parts.artifact = None;

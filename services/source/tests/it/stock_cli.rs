@@ -6,10 +6,9 @@ use std::process::Stdio;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use weir_testkit::object::kustomization;
-use weir_testkit::{ControlPlane, Folder, GitServer, Registry, flux_program};
+use weir_testkit::{ControlPlane, Folder, Registry, flux_program};
 
-use crate::bucket::stand_in::StandIn;
-use crate::chart_server::ChartServer;
+use crate::every_kind::Remotes;
 use crate::world::{Setup, World, paths};
 
 struct Flux {
@@ -50,44 +49,24 @@ impl Flux {
     }
 }
 
-/// What a source of each kind is made of.
-struct Remotes {
-    git: GitServer,
-    registry: Registry,
-    bucket: StandIn,
-    charts: ChartServer,
-}
-
-impl Remotes {
-    async fn start() -> Self {
-        let (git, registry) = (GitServer::start().await.unwrap(), Registry::start().await.unwrap());
-        git.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
-        registry.push_artifact("app", "v1", &[("a.yaml", "a: 1\n")]).await.unwrap();
-        let (bucket, charts) = (StandIn::start(None).await, ChartServer::start().await);
-        bucket.put("a.yaml", "a: 1\n");
-        charts.publish("/charts", &["1.0.0"]);
-        Self { git, registry, bucket, charts }
-    }
-
-    /// For each command the flags of `create`, and words of a line of `get`. A chart's repository comes before it.
-    fn sources(&self) -> [(&'static str, String, &'static str); 5] {
-        let Self { git, registry, bucket, charts } = self;
-        let oci = registry.url("app");
-        [
-            ("git", format!("--url={} --branch=main", git.url("app")), "main@sha1:"),
-            ("oci", format!("--url={oci} --tag=v1 --insecure"), "v1@sha256:"),
-            ("bucket", format!("--bucket-name=apps --endpoint={} --insecure", bucket.endpoint()), "sha256:"),
-            ("helm", format!("--url={}", charts.url("/charts")), "sha256:"),
-            ("chart", "--source=HelmRepository/app --chart=app".to_owned(), "1.0.0"),
-        ]
-    }
+/// For each command the flags of `create`, and words of a line of `get`. A chart's repository comes before it.
+fn commands(remotes: &Remotes) -> [(&'static str, String, &'static str); 5] {
+    let Remotes { git, registry, bucket, charts } = remotes;
+    let oci = registry.url("app");
+    [
+        ("git", format!("--url={} --branch=main", git.url("app")), "main@sha1:"),
+        ("oci", format!("--url={oci} --tag=v1 --insecure"), "v1@sha256:"),
+        ("bucket", format!("--bucket-name=apps --endpoint={} --insecure", bucket.endpoint()), "sha256:"),
+        ("helm", format!("--url={}", charts.url("/charts")), "sha256:"),
+        ("chart", "--source=HelmRepository/app --chart=app".to_owned(), "1.0.0"),
+    ]
 }
 
 #[tokio::test]
 async fn every_command_about_sources_works() {
     let Some(flux) = Flux::start().await else { return };
     let remotes = Remotes::start().await;
-    for (kind, flags, revision) in remotes.sources() {
+    for (kind, flags, revision) in commands(&remotes) {
         let create = format!("create source {kind} app {flags} --interval=1h");
         let exported = flux.run(&format!("{create} --export"), &["kind: ", "name: app"]).await;
         flux.run(&create, &["fetched revision", revision]).await;
@@ -115,7 +94,7 @@ async fn every_command_about_sources_works() {
     traced(&flux).await;
     flux.run("migrate", &["custom resources migrated successfully"]).await;
     // The chart goes before its repository.
-    for (kind, _, _) in remotes.sources().into_iter().rev() {
+    for (kind, _, _) in commands(&remotes).into_iter().rev() {
         flux.run(&format!("reconcile source {kind} app"), &["fetched"]).await;
         flux.run(&format!("delete source {kind} app --silent"), &["deleted"]).await;
         let (is_found, _) = flux.try_run(&format!("get source {kind} app")).await;

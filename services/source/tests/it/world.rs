@@ -219,11 +219,14 @@ fn launch(
         .env("KUBECONFIG", kubeconfig)
         .env("RUNTIME_NAMESPACE", namespace)
         .envs(setup.environment.iter().map(|(name, value)| (name, value)))
-        .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
-        .arg(format!("--storage-addr=127.0.0.1:{http}"))
         .arg(format!("--metrics-addr=127.0.0.1:{metrics}"))
         .arg(format!("--storage-path={}", folder.join("data").display()))
         .args(["--watch-all-namespaces=false", "--health-addr=0", "--log-encoding=console"])
         .args(&setup.arguments);
+    for (flag, port) in [("--grpc-addr", grpc), ("--storage-addr", http)] {
+        if !setup.arguments.iter().any(|argument| argument.starts_with(flag)) {
+            command.arg(format!("{flag}=127.0.0.1:{port}"));
+        }
+    }
     Process::start("source-controller", &mut command, &folder.join("log")).unwrap()
 }
