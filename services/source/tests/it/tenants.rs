@@ -1,6 +1,8 @@
 //! What belongs to one namespace stays there (SRC-SCK-6). The controller watches all namespaces, of which only the objects
 //! of this test are its own.
 
+mod references;
+
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 use weir_testkit::{condition, free_port, wait_for};
