@@ -13,6 +13,7 @@ pub struct Change<'a> {
     branch: &'a str,
     message: String,
     author: String,
+    time: String,
     edits: Vec<Edit>,
 }
 
@@ -26,7 +27,7 @@ enum Edit {
 impl<'a> Change<'a> {
     pub(super) fn new(repo: &'a GitRepo, branch: &'a str) -> Self {
         let author = "dev <dev@example.com>".into();
-        Self { repo, branch, message: "change".into(), author, edits: Vec::new() }
+        Self { repo, branch, message: "change".into(), author, time: TIME.into(), edits: Vec::new() }
     }
 
     /// The commit's message.
@@ -40,6 +41,13 @@ impl<'a> Change<'a> {
     #[must_use]
     pub fn author(mut self, name: &str, email: &str) -> Self {
         self.author = format!("{name} <{email}>");
+        self
+    }
+
+    /// When it is made, in seconds since 1970; always the same moment unless said.
+    #[must_use]
+    pub fn at(mut self, seconds: u64) -> Self {
+        self.time = format!("{seconds} +0000");
         self
     }
 
@@ -88,8 +96,9 @@ impl<'a> Change<'a> {
         let reference = format!("refs/heads/{}", self.branch);
         let parent = self.repo.head(&reference).ok();
         let mut stream = format!(
-            "commit {reference}\nmark :1\nauthor {author} {TIME}\ncommitter {author} {TIME}\n",
-            author = self.author
+            "commit {reference}\nmark :1\nauthor {author} {time}\ncommitter {author} {time}\n",
+            author = self.author,
+            time = self.time
         )
         .into_bytes();
         push_data(&mut stream, self.message.as_bytes());

@@ -194,6 +194,28 @@ impl Registry {
         self.push_manifest_as(repository, tag, OCI_MANIFEST, manifest).await
     }
 
+    /// Pushes an index of manifests that are there, each for an architecture of Linux, and returns its digest.
+    ///
+    /// # Errors
+    /// When the registry refuses.
+    pub async fn push_index(
+        &self,
+        repository: &str,
+        tag: &str,
+        manifests: &[(&str, &str)],
+    ) -> Result<String, Error> {
+        let mut entries = Vec::new();
+        for (architecture, digest) in manifests {
+            let known = self.manifest(repository, digest, OCI_MANIFEST).await?.unwrap_or_default();
+            entries.push(json!({
+                "mediaType": OCI_MANIFEST, "digest": digest, "size": known.len(),
+                "platform": {"architecture": architecture, "os": "linux"},
+            }));
+        }
+        let index = json!({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries});
+        self.push_manifest_as(repository, tag, OCI_INDEX, &index).await
+    }
+
     pub(super) async fn push_manifest_as(
         &self,
         repository: &str,

@@ -86,3 +86,27 @@ async fn a_restart_on_a_kept_disk_makes_nothing_again() {
     assert_eq!(after["artifact"], before["artifact"], "the same file, written at the same time");
     assert!(shown(&server).iter().all(|request| request.starts_with("GET ")), "{:?}", shown(&server));
 }
+
+/// A4, SRC-GIT-4: build metadata has no precedence; of equal versions the one that was committed last wins.
+#[tokio::test]
+async fn of_equal_versions_the_newest_commit_wins() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    for (name, earlier, later) in [("up", "v1.0.0+a", "v1.0.0+b"), ("down", "v1.0.0+b", "v1.0.0+a")] {
+        let repository = server.repo(name).unwrap();
+        let commit = |branch: &str, seconds: u64| {
+            repository.change(branch).file("a.yaml", branch).at(seconds).commit().unwrap()
+        };
+        // The newest commit is not the last one that was made.
+        let newest = commit("later", 1_800_000_000);
+        let oldest = commit("earlier", 1_700_000_000);
+        repository.annotated_tag(later, &newest, "later").unwrap();
+        repository.tag(earlier, &oldest).unwrap();
+        repository.tag("v0.9.0", &oldest).unwrap();
+        world.git(name, &server.url(name), json!({"ref": {"semver": ">=0.1.0"}})).await;
+        let status = world.ready(GIT, name).await;
+        assert_eq!(status["artifact"]["revision"], format!("{later}@sha1:{newest}"), "{name}");
+        server.forget_requests();
+        let again = world.reconciled(GIT, name).await;
+        assert_eq!(again["artifact"]["revision"], status["artifact"]["revision"], "{name}");
+    }
+}

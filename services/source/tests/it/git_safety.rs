@@ -145,3 +145,26 @@ async fn nothing_of_a_repository_is_run() {
     assert_eq!(found, expected);
     assert!(!marker.exists());
 }
+
+/// SRC-SCK-2: links under the names that Git itself reads lead nowhere.
+#[tokio::test]
+async fn links_named_as_what_git_reads() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let secret = world.folder.path().join("secret");
+    std::fs::write(&secret, "[submodule \"x\"]\n\tpath = x\n\turl = ../x.git\n").unwrap();
+    let place = secret.display().to_string();
+    let names = [".git", ".GIT", "git~1", ".gitmodules", ".sourceignore", "deploy"];
+    for (number, name) in names.into_iter().enumerate() {
+        let object = format!("link-{number}");
+        let repository = server.repo(&object).unwrap();
+        let mut entries = [("120000", name, place.as_str()), ("100644", "a.yaml", "a")];
+        entries.sort_by_key(|(_, name, _)| *name);
+        commit_tree(&repository, &entries);
+        world.git(&object, &server.url(&object), json!({"recurseSubmodules": true})).await;
+        if name == ".gitmodules" {
+            world.failure_of(GIT, &object, "invalid path '.gitmodules' in Git tree").await;
+            continue;
+        }
+        assert_eq!(paths(&world.ready(GIT, &object).await).await, ["a.yaml"], "{name}");
+    }
+}

@@ -140,3 +140,73 @@ async fn proxies_of_the_environment() {
     assert!(targets(&web).iter().all(|target| target == "git.example.com:80"), "{:?}", targets(&web));
     assert!(targets(&other).iter().all(|target| target == "git.example.com:22"), "{:?}", targets(&other));
 }
+
+/// SRC-GIT-27, A2: a token, which counts more than a password, and user info of the URL, which counts less.
+#[tokio::test]
+async fn tokens_and_user_info() {
+    let (world, server) = (World::start().await, git_server().await);
+    server.repo("token/app").unwrap().commit("main", "first", &[("t.yaml", "t")]).unwrap();
+    let (token, private) = (server.url("token/app"), server.url("private/app"));
+    let by = |user_info: &str| private.replace("http://", &format!("http://{user_info}@"));
+    for (name, data) in [
+        ("token", json!({"bearerToken": "token", "username": "user", "password": "hunter2"})),
+        ("half", json!({"password": "pass"})),
+        ("whole", json!({"username": "user", "password": "pass"})),
+        ("old", json!({"bearerToken": "hunter2"})),
+    ] {
+        world.secret(name, "Opaque", data).await;
+    }
+    for (name, url, secret) in [
+        ("bearer", token.clone(), Some("token")),
+        ("info", by("user:pass"), None),
+        ("filled", by("user"), Some("half")),
+        ("outdone", by("user:hunter2"), Some("whole")),
+        ("nobody", token.clone(), None),
+        ("expired", token, Some("old")),
+        ("wrong", by("user:hunter2"), None),
+    ] {
+        let spec = secret.map_or(json!({}), |secret| json!({"secretRef": {"name": secret}}));
+        world.git(name, &url, spec).await;
+    }
+    for (name, expected) in
+        [("bearer", "t.yaml"), ("info", "p.yaml"), ("filled", "p.yaml"), ("outdone", "p.yaml")]
+    {
+        assert_eq!(paths(&world.ready(GIT, name).await).await, [expected], "{name}");
+    }
+    for name in ["nobody", "expired", "wrong"] {
+        let (reason, message) = world.failure_of(GIT, name, "authentication required").await;
+        assert_eq!(reason, "GitOperationFailed", "{name}");
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+    assert!(!std::fs::read_to_string(world.controller.log_path()).unwrap().contains("hunter2"));
+}
+
+/// DEV 19: the way to the parent is the way to its submodules, be they where it is or elsewhere.
+#[tokio::test]
+async fn submodules_are_reached_as_their_parent_is() {
+    const OTHER: &str = "other.example.com";
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let own = Identity::for_names(&[HOST, OTHER]).unwrap();
+    let front = TlsFront::start(&own, address(&server.url("app"))).await.unwrap();
+    let routes = [("git.example.com:443", front.address()), ("other.example.com:443", front.address())];
+    let proxy = Proxy::start(&routes).await.unwrap();
+    let lib = server.repo("lib").unwrap().commit("main", "lib", &[("lib.yaml", "lib")]).unwrap();
+    let modules = format!(
+        "[submodule \"near\"]\n\tpath = near\n\turl = ../lib.git\n\
+         [submodule \"far\"]\n\tpath = far\n\turl = https://{OTHER}/lib.git\n"
+    );
+    let repository = server.repo("app").unwrap();
+    let change = repository.change("main").file(".gitmodules", modules);
+    change.submodule("near", &lib).submodule("far", &lib).commit().unwrap();
+    world.secret("authority", "Opaque", json!({"ca.crt": own.ca_pem})).await;
+    world.secret("proxy", "Opaque", json!({"address": format!("http://{}", proxy.address())})).await;
+    let spec = json!({
+        "recurseSubmodules": true, "secretRef": {"name": "authority"}, "proxySecretRef": {"name": "proxy"},
+    });
+    world.git("app", &format!("https://{HOST}/app.git"), spec).await;
+    assert_eq!(paths(&world.ready(GIT, "app").await).await, ["far/lib.yaml", "near/lib.yaml"]);
+    let asked: Vec<String> = proxy.requests().into_iter().map(|request| request.target).collect();
+    for (host, _) in routes {
+        assert!(asked.iter().any(|target| target == host), "{host}: {asked:?}");
+    }
+}
