@@ -30,6 +30,7 @@ mod helm_chart;
 mod helm_repository;
 mod identity;
 mod leaks;
+mod legacy;
 mod life;
 mod logins;
 mod oci;
