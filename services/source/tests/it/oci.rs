@@ -99,3 +99,57 @@ async fn something_new_that_cannot_be_had_makes_the_artifact_outdated() {
     let status = world.at(OCI, "app", &third).await;
     assert_eq!(condition(&status, "ArtifactOutdated"), Value::Null);
 }
+
+/// SRC-OCI-9, A12: of several platforms that of Flux is taken, and of one the one that there is.
+#[tokio::test]
+async fn indexes_of_platforms() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let push = async |platform| registry.push_artifact("app", platform, &[(platform, "x")]).await.unwrap();
+    let (arm, amd, s390x) = (push("arm64").await, push("amd64").await, push("s390x").await);
+    let (arm, amd, s390x) = (arm.as_str(), amd.as_str(), s390x.as_str());
+    let both = registry.push_index("app", "both", &[("arm64", arm), ("amd64", amd)]).await.unwrap();
+    let one = registry.push_index("app", "one", &[("arm64", arm)]).await.unwrap();
+    registry.push_index("app", "neither", &[("arm64", arm), ("s390x", s390x)]).await.unwrap();
+    for name in ["both", "one", "neither"] {
+        world.oci(name, &registry.url("app"), json!({"ref": {"tag": name}})).await;
+    }
+    world.oci("digest", &registry.url("app"), json!({"ref": {"digest": both}})).await;
+    for (name, revision, platform) in [
+        ("both", format!("both@{both}"), "amd64"),
+        ("one", format!("one@{one}"), "arm64"),
+        ("digest", both.clone(), "amd64"),
+    ] {
+        let status = world.ready(OCI, name).await;
+        assert_eq!(status["artifact"]["revision"], revision, "{name}");
+        assert_eq!(paths(&status).await, [platform], "{name}");
+    }
+    let (reason, message) = world.failure(OCI, "neither").await;
+    assert_eq!(reason, "OCIArtifactPullFailed", "{message}");
+}
+
+/// SRC-OCI-3: the filter comes before the range.
+#[tokio::test]
+async fn tags_are_filtered_before_they_are_compared() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    for tag in ["1.0.0-staging", "1.1.0-staging", "1.2.0-prod", "2.0.0", "latest"] {
+        registry.push_artifact("app", tag, &[("a.yaml", tag)]).await.unwrap();
+    }
+    for (name, range, filter) in [
+        ("staging", ">=1.0.0-0", "-staging$"),
+        ("plain", "*", r"^\d+\.\d+\.\d+$"),
+        ("nothing", ">=1.0.0-0", "-qa$"),
+        ("junk", "*", "("),
+    ] {
+        let reference = json!({"ref": {"semver": range, "semverFilter": filter}});
+        world.oci(name, &registry.url("app"), reference).await;
+    }
+    for (name, expected) in [("staging", "1.1.0-staging"), ("plain", "2.0.0")] {
+        let status = world.ready(OCI, name).await;
+        assert_eq!(files(&status).await.values().next().unwrap().bytes, expected, "{name}");
+    }
+    for (name, part) in [("nothing", "no match found for semver: >=1.0.0-0"), ("junk", "(")] {
+        let (reason, message) = world.failure(OCI, name).await;
+        assert_eq!(reason, "ReadOperationFailed", "{name}: {message}");
+        assert!(message.contains(part), "{name}: {message}");
+    }
+}

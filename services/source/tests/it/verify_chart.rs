@@ -3,11 +3,12 @@
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 use weir_testkit::{
-    Artifact, CosignAlgorithm, CosignKey, NotationCertificate, NotationSigner, Registry, condition,
-    touch_requested_at,
+    Artifact, CosignAlgorithm, CosignKey, FaultProxy, NotationCertificate, NotationSigner, Registry,
+    Sigstore, condition, touch_requested_at,
 };
 
 use crate::chart_server::{ChartServer, chart};
+use crate::verify_oci::bundled;
 use crate::world::World;
 
 const CHART: &str = "HelmChart";
@@ -120,4 +121,50 @@ async fn charts_of_an_index_cannot_be_verified() {
     wanted(&world, "app", "app", by("cosign", "keys")).await;
     let message = "chart verification error: not implemented".to_owned();
     assert_eq!(world.failure(CHART, "app").await, ("VerificationError".to_owned(), message));
+}
+
+/// B3, SRC-OCI-25 for charts: the layout of cosign's third version; and a signature without a key, which the public Sigstore
+/// has not witnessed.
+#[tokio::test]
+async fn bundles_and_signatures_without_a_key() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let key = CosignKey::generate(CosignAlgorithm::P256).unwrap();
+    let (app, keyless) = (pushed(&registry, "app", "n").await, pushed(&registry, "keyless", "n").await);
+    bundled(&registry, "charts/app", &app, &key.bundle(&app).unwrap()).await;
+    let own = Sigstore::create().unwrap().bundle(&keyless, "dev@example.com", "https://accounts.example.com");
+    bundled(&registry, "charts/keyless", &keyless, &own.unwrap().to_string()).await;
+    world.secret("keys", "Opaque", json!({"a.pub": key.public_pem()})).await;
+    world.apply(HELM, "repo", json!({"url": registry.url("charts"), "type": "oci", "insecure": true})).await;
+    wanted(&world, "app", "app", by("cosign", "keys")).await;
+    let anyone = json!([{"issuer": ".*", "subject": ".*"}]);
+    wanted(&world, "keyless", "keyless", json!({"provider": "cosign", "matchOIDCIdentity": anyone})).await;
+    world.ready(CHART, "app").await;
+    let object = world.api(CHART).await.get("app").await.unwrap();
+    let good = expected("True", "Succeeded", "verified signature of version 1.0.0");
+    assert_eq!(said(&object, "SourceVerified"), good);
+    let (reason, message) = world.failure(CHART, "keyless").await;
+    assert_eq!(reason, "VerificationError", "{message}");
+    assert!(message.contains("using provider 'cosign keyless'"), "{message}");
+}
+
+/// DEV 8: what is verified and pulled is what the tag was when it was looked at, whatever it is now.
+#[tokio::test]
+async fn charts_are_asked_for_by_digest_after_the_first_look() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let proxy = FaultProxy::http(registry.address()).await.unwrap();
+    let key = CosignKey::generate(CosignAlgorithm::P256).unwrap();
+    let app = pushed(&registry, "app", "first").await;
+    registry.push_cosign("charts/app", &app, &[key.sign(&app).unwrap()]).await.unwrap();
+    world.secret("keys", "Opaque", json!({"a.pub": key.public_pem()})).await;
+    let url = proxy.url(&registry.url("charts"));
+    world.apply(HELM, "repo", json!({"url": url, "type": "oci", "insecure": true})).await;
+    wanted(&world, "app", "app", by("cosign", "keys")).await;
+    world.ready(CHART, "app").await;
+    let asked = proxy.requests();
+    let (by_tag, others): (Vec<_>, Vec<_>) = asked
+        .iter()
+        .filter(|line| line.contains("/v2/charts/app/") && !line.contains("/tags/list"))
+        .partition(|line| line.contains("/manifests/1.0.0"));
+    assert_eq!(by_tag.len(), 1, "{asked:#?}");
+    assert!(!others.is_empty() && others.iter().all(|line| line.contains("sha256")), "{asked:#?}");
 }

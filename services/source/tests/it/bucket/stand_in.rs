@@ -26,7 +26,7 @@ pub struct StandIn {
 
 #[derive(Clone)]
 struct Store {
-    objects: Arc<Mutex<BTreeMap<String, String>>>,
+    objects: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
     requests: Arc<AtomicUsize>,
     /// The access key that is let in; none lets everyone in.
     key: Option<&'static str>,
@@ -52,8 +52,8 @@ impl StandIn {
         Self { address: server.address(), store, _server: server }
     }
 
-    pub fn put(&self, key: &str, content: &str) {
-        self.store.objects.lock().insert(key.to_owned(), content.to_owned());
+    pub fn put(&self, key: &str, content: impl AsRef<[u8]>) {
+        self.store.objects.lock().insert(key.to_owned(), content.as_ref().to_owned());
     }
 
     /// What `spec.endpoint` is.
@@ -84,12 +84,10 @@ fn refuse(status: StatusCode, code: &str) -> Response {
     (status, format!("<Error><Code>{code}</Code><Message>{code}</Message></Error>")).into_response()
 }
 
-fn etag(content: &str) -> String {
-    format!(
-        "{:x}-{}",
-        content.len(),
-        content.chars().take(20).filter(char::is_ascii_alphanumeric).collect::<String>()
-    )
+fn etag(content: &[u8]) -> String {
+    let start = String::from_utf8_lossy(content);
+    let start: String = start.chars().take(20).filter(char::is_ascii_alphanumeric).collect();
+    format!("{:x}-{start}", content.len())
 }
 
 async fn bucket(
@@ -131,10 +129,12 @@ async fn object(State(store): State<Store>, Path(key): Path<String>, request: Re
         return refuse(StatusCode::NOT_FOUND, "NoSuchKey");
     };
     let tag = format!("\"{}\"", etag(&content));
-    match content.as_str() {
+    match content.as_slice() {
         // Promises more than it has.
-        "cut" => ([(header::CONTENT_LENGTH, "100"), (header::ETAG, &tag)], Body::from("cut")).into_response(),
-        "denied" => refuse(StatusCode::FORBIDDEN, "AccessDenied"),
+        b"cut" => {
+            ([(header::CONTENT_LENGTH, "100"), (header::ETAG, &tag)], Body::from("cut")).into_response()
+        }
+        b"denied" => refuse(StatusCode::FORBIDDEN, "AccessDenied"),
         _ => ([(header::ETAG, tag)], content).into_response(),
     }
 }

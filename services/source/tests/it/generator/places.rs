@@ -1,8 +1,10 @@
 //! Where sources, artifacts and their files lie, and that none gets into another's way (deviation 15).
 
 use serde_json::{Value, json};
+use weir_testkit::Artifact;
 
 use super::{EXTERNAL, GENERATOR, OCI, Sources};
+use crate::chart_server::{chart, package};
 use crate::world::{Setup, paths};
 
 /// An artifact that is named as a source's alias is made of what it copies only, and ignore rules are about paths in the
@@ -39,4 +41,39 @@ async fn names_of_places_have_no_effect() {
         sources.world.api(OCI).await.get("env").await.is_ok(),
         "{GENERATOR} leaves sources of that name alone"
     );
+}
+
+/// SRC-AGN-16, B9: tarballs of a source are unpacked; what leads out of the artifact, and what is none, is refused.
+#[tokio::test]
+async fn tarballs_are_extracted() {
+    let sources = Sources::start().await;
+    let good = chart("web", "1.0.0", &[]);
+    let evil = package(&[("web/../../evil".into(), b"x")]);
+    let packed: [(String, &[u8]); 3] =
+        [("dist/web.tgz".into(), &good), ("dist/notes.txt".into(), b"n"), ("evil.tgz".into(), &evil)];
+    let artifact = Artifact::of_layer(package(&packed));
+    sources.registry.push_artifact_with("packed", "latest", artifact).await.unwrap();
+    // Without a rule of its own, archives stay out of the source's artifact.
+    sources.world.oci("packed", &sources.registry.url("packed"), json!({"ignore": "nothing"})).await;
+    let source = json!({"sources": [{"alias": "packed", "kind": OCI, "name": "packed"}]});
+    let extract = |name: &str, from: &str, to: &str| json!([{"name": name, "copy": [{"from": from, "to": to, "strategy": "Extract"}]}]);
+    let content = ["Chart.yaml", "templates/cm.yaml", "values.yaml"];
+    for (name, from, to, prefix) in [
+        ("one", "@packed/dist/web.tgz", "@artifact/", "web"),
+        ("below", "@packed/dist/web.tgz", "@artifact/charts/", "charts/web"),
+        ("some", "@packed/dist/**", "@artifact/", "web"),
+    ] {
+        sources.apply(name, extract(name, from, to), source.clone()).await;
+        let external = sources.external(name, &Value::Null).await;
+        let expected = content.map(|file| format!("{prefix}/{file}"));
+        assert_eq!(paths(&external.data["status"]).await, expected, "{name}");
+    }
+    for (name, from, why) in [
+        ("evil", "@packed/evil.tgz", "tar contained invalid name error"),
+        ("text", "@packed/dist/notes.txt", "extract strategy requires tarball file (.tar.gz or .tgz), got "),
+        ("folder", "@packed/dist", "extract strategy is not supported for directories, got "),
+    ] {
+        sources.apply(name, extract(name, from, "@artifact/"), source.clone()).await;
+        sources.says(name, "False", why).await;
+    }
 }

@@ -204,3 +204,47 @@ async fn a_described_repository_is_asked_for_the_package_only() {
         (1, 1)
     );
 }
+
+/// B5, SRC-CHT-11, SRC-CHT-13: packages among the files, and what a lock says of the versions.
+#[tokio::test]
+async fn packages_and_locks_of_git_and_buckets() {
+    let (world, bucket, charts) =
+        (World::start().await, StandIn::start(None).await, ChartServer::start().await);
+    let server = GitServer::start().await.unwrap();
+    charts.publish("/deps", &["1.0.0", "1.4.0"]);
+    let url = charts.url("/deps");
+    let description = format!(
+        "apiVersion: v2\nname: web\nversion: 0.1.0\ndependencies: [{{name: app, version: 1.x, repository: '{url}'}}]\n"
+    );
+    let lock = format!(
+        "dependencies:\n- name: app\n  repository: {url}\n  version: 1.0.0\ndigest: sha256:{}\n\
+         generated: \"2026-01-01T00:00:00Z\"\n",
+        "0".repeat(64)
+    );
+    let package = chart("packed", "2.0.0", &[]);
+    let repo = server.repo("src").unwrap();
+    let change = repo.change("main").file("packed-2.0.0.tgz", &package).file("junk.tgz", "junk");
+    change.file("web/Chart.yaml", &description).file("web/Chart.lock", &lock).commit().unwrap();
+    bucket.put("packed-2.0.0.tgz", &package);
+    bucket.put("junk.tgz", "junk");
+    bucket.put("web/Chart.yaml", &description);
+    bucket.put("web/Chart.lock", &lock);
+    // Without a rule of its own, archives stay out of what Git gives.
+    world.git("src", &server.url("src"), json!({"ignore": "nothing"})).await;
+    world.bucket("src", &bucket.endpoint(), "apps", json!({})).await;
+    for kind in ["GitRepository", "Bucket"] {
+        world.ready(kind, "src").await;
+        let name = |what: &str| format!("{what}-{}", kind.to_lowercase());
+        for (what, path) in [("packed", "packed-2.0.0.tgz"), ("web", "web"), ("junk", "junk.tgz")] {
+            world.apply(CHART, &name(what), of(kind, "src", path, json!({}))).await;
+        }
+        let status = world.ready(CHART, &name("packed")).await;
+        assert_eq!(status["artifact"]["revision"], "2.0.0", "{kind}");
+        assert!(text(&files(&status).await, "packed/Chart.yaml").contains("name: packed"));
+        let content = files(&world.ready(CHART, &name("web")).await).await;
+        let needed = text(&content, "web/charts/app/Chart.yaml");
+        assert!(needed.contains("1.0.0"), "{kind}: the lock's version, not {needed}");
+        let (reason, message) = world.failure(CHART, &name("junk")).await;
+        assert_ne!(reason, "NoSourceArtifact", "{kind}: {message}");
+    }
+}
