@@ -4,12 +4,15 @@ use futures::{StreamExt, TryStreamExt};
 use serde_json::json;
 use tonic::transport::Channel;
 use tonic::{Code, Request};
+use tonic_health::ServingStatus;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
 use weir_artifact::{Algorithm, Digest};
 use weir_proto::source::v1::artifacts_client::ArtifactsClient;
 use weir_proto::source::v1::{FetchRequest, ReconcileRequest, WatchRequest, WatchResponse};
-use weir_testkit::{Registry, authorized};
+use weir_testkit::{GitServer, Registry, authorized};
 
-use crate::world::World;
+use crate::world::{Setup, World, paths};
 
 async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
     let resources = ("source.toolkit.fluxcd.io", &["gitrepositories", "ocirepositories"][..]);
@@ -100,4 +103,35 @@ async fn callers_without_the_right_are_refused() {
     assert_eq!(status.code(), Code::PermissionDenied);
     let other = FetchRequest { kind: "Secret".into(), ..named(&world, "sha256:x") };
     assert_eq!(client.fetch(authorized(&token, other)).await.unwrap_err().code(), Code::InvalidArgument);
+}
+
+/// C8, SRC-CNS-4: whoever routes to the service may ask how it is, without a token.
+#[tokio::test]
+async fn health_is_told() {
+    let world = World::start().await;
+    world.until_served().await;
+    let url = format!("http://127.0.0.1:{}", world.grpc);
+    let mut client = HealthClient::new(Channel::from_shared(url).unwrap().connect_lazy());
+    for service in ["", "weir.source.v1.Artifacts"] {
+        let request = HealthCheckRequest { service: service.to_owned() };
+        let answer = client.check(request).await.unwrap().into_inner();
+        assert_eq!(answer.status, ServingStatus::Serving as i32, "'{service}'");
+    }
+    let unknown = HealthCheckRequest { service: "nothing".to_owned() };
+    assert_eq!(client.check(unknown).await.unwrap_err().code(), Code::NotFound);
+}
+
+/// C8, SRC-CNS-4: nothing is only to be had over gRPC.
+#[tokio::test]
+async fn who_has_no_grpc_goes_by_status_and_http() {
+    let arguments = vec!["--grpc-addr=0".to_owned()];
+    let world = World::start_as(Setup { arguments, ..Setup::default() }).await;
+    let server = GitServer::start().await.unwrap();
+    let repository = server.repo("app").unwrap();
+    repository.commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    assert_eq!(paths(&world.ready("GitRepository", "app").await).await, ["a.yaml"]);
+    repository.commit("main", "second", &[("b.yaml", "b")]).unwrap();
+    assert_eq!(paths(&world.reconciled("GitRepository", "app").await).await, ["a.yaml", "b.yaml"]);
+    assert!(std::net::TcpStream::connect(("127.0.0.1", world.grpc)).is_err(), "gRPC is off");
 }
