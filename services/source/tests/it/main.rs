@@ -11,10 +11,12 @@
 )]
 
 mod adoption;
+mod authorities;
 mod bucket;
 mod budget;
 mod bytes;
 mod chart_server;
+mod deletion;
 mod docs;
 mod durability;
 mod every_kind;
