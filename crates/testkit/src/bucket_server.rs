@@ -8,7 +8,7 @@ use std::time::Duration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder};
 
-use crate::program::find;
+use crate::program::find_or_skip;
 use crate::{Error, Folder, Process, free_port};
 
 pub use azure::{AZURITE_ACCOUNT, AZURITE_KEY};
@@ -48,15 +48,9 @@ impl BucketServer {
     /// Starts a server; nothing, and a line that says why, when this machine cannot have its program.
     ///
     /// # Errors
-    /// When it does not get ready in time.
+    /// When it does not get ready in time, or its program is missing where tests must not be skipped.
     pub async fn start(program: BucketProgram) -> Result<Option<Self>, Error> {
-        let path = match find(program::name(program)).await {
-            Ok(path) => path,
-            Err(error) => {
-                eprintln!("{program:?} is not available, nothing is tested against it: {error}");
-                return Ok(None);
-            }
-        };
+        let Some(path) = find_or_skip(program::name(program)).await? else { return Ok(None) };
         let folder = Folder::new("bucket")?;
         let port = free_port()?;
         let mut command = program::command(program, &path, port, folder.path());

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::program::skipped;
 use crate::{ControlPlane, Error, Folder, Process, eventually, free_port};
 
 /// A controller is up in a second; the rest is for a machine that compiles on every core meanwhile.
@@ -86,7 +87,7 @@ pub fn storage_flags() -> Result<Vec<String>, Error> {
 pub fn flux_program(variable: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).and_then(|path| Path::new(&path).canonicalize().ok());
     if path.is_none() {
-        eprintln!("{variable} names no program of Flux, nothing is tested against it");
+        skipped(&format!("{variable} names no program of Flux, nothing is tested against it"));
     }
     path
 }

@@ -2,7 +2,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::GitRepo;
-use crate::program::find;
+use crate::program::find_or_skip;
 use crate::{Error, Folder, Process, free_port};
 
 /// Python takes a second to start; the rest is for a busy machine.
@@ -21,15 +21,9 @@ impl DulwichServer {
     /// Starts the server with an empty repository; nothing, and a line that says why, when this machine cannot have dulwich.
     ///
     /// # Errors
-    /// When it does not get ready in time.
+    /// When it does not get ready in time, or is missing where tests must not be skipped.
     pub async fn start() -> Result<Option<Self>, Error> {
-        let program = match find("dulwich").await {
-            Ok(program) => program,
-            Err(error) => {
-                eprintln!("dulwich is not available, nothing is tested against it: {error}");
-                return Ok(None);
-            }
-        };
+        let Some(program) = find_or_skip("dulwich").await? else { return Ok(None) };
         let folder = Folder::new("dulwich")?;
         let repository = GitRepo::create(&folder.join("served.git"))?;
         let port = free_port()?;

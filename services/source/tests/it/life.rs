@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Event;
 use kube::api::DynamicObject;
 use rstest::rstest;
 use serde_json::{Value, json};
-use weir_testkit::{GitRepo, GitServer, Registry, WebhookSink, eventually};
+use weir_testkit::{GitRepo, GitServer, Registry, SinkRequest, WebhookSink, eventually};
 
 use crate::bucket::stand_in::StandIn;
 use crate::chart_server::{ChartServer, chart};
@@ -225,6 +225,22 @@ impl Story {
         self.pages.push('\n');
     }
 
+    /// Stops the controller, which tells what it still has to tell first: that is nothing that has not been written down.
+    async fn end(&mut self) {
+        self.world.controller.stop(DEADLINE).await.unwrap();
+        let of_kind = |request: &SinkRequest| request.json()["involvedObject"]["kind"] == self.kind;
+        let posted: Vec<String> =
+            self.sink.requests().iter().filter(|request| of_kind(request)).map(SinkRequest::text).collect();
+        assert_eq!(posted.len(), self.posted, "{posted:#?}");
+        let of_object = |event: &Event| {
+            let involved = &event.involved_object;
+            involved.kind.as_deref() == Some(self.kind) && involved.name.as_deref() == Some("app")
+        };
+        let events = all_events(&self.world).await.into_iter().filter(of_object);
+        let told = events.map(|event| (event.metadata.name.unwrap(), event.count.unwrap()));
+        assert_eq!(told.collect::<BTreeMap<_, _>>(), self.told);
+    }
+
     /// Names digest and revision of the artifact, where they are new.
     fn learn(&mut self, title: &str, object: &DynamicObject) {
         for field in ["revision", "digest"] {
@@ -274,5 +290,6 @@ async fn a_life(#[values(GIT, OCI, BUCKET, HELM, CHART)] kind: &'static str) {
     let success = if kind == CHART { "ChartPullSucceeded" } else { "Succeeded" };
     story.world.until(kind, "app", "recovery", |object| is_ready(object, "True", success)).await;
     story.page("recovery", if kind == CHART { 1 } else { 2 }, 1).await;
+    story.end().await;
     insta::assert_snapshot!(format!("a_life_of_{kind}"), story.pages);
 }

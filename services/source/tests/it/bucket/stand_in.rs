@@ -52,8 +52,12 @@ impl StandIn {
         Self { address: server.address(), store, _server: server }
     }
 
-    pub fn put(&self, key: &str, content: impl AsRef<[u8]>) {
-        self.store.objects.lock().insert(key.to_owned(), content.as_ref().to_owned());
+    pub fn put(&self, key: &str, content: &str) {
+        self.put_bytes(key, content.as_bytes());
+    }
+
+    pub fn put_bytes(&self, key: &str, content: &[u8]) {
+        self.store.objects.lock().insert(key.to_owned(), content.to_owned());
     }
 
     /// What `spec.endpoint` is.

@@ -225,7 +225,7 @@ async fn packages_and_locks_of_git_and_buckets() {
     let repo = server.repo("src").unwrap();
     let change = repo.change("main").file("packed-2.0.0.tgz", &package).file("junk.tgz", "junk");
     change.file("web/Chart.yaml", &description).file("web/Chart.lock", &lock).commit().unwrap();
-    bucket.put("packed-2.0.0.tgz", &package);
+    bucket.put_bytes("packed-2.0.0.tgz", &package);
     bucket.put("junk.tgz", "junk");
     bucket.put("web/Chart.yaml", &description);
     bucket.put("web/Chart.lock", &lock);

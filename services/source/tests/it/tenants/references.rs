@@ -19,23 +19,26 @@ struct Servers {
     registry: Registry,
 }
 
+/// Makes a spec that refers to something by this name.
+type Spec = Box<dyn Fn(&Servers, &str) -> Value>;
+
 /// A reference: a name for it, the kind that has it, the spec with the name of what it refers to, and the reason of its
 /// failure.
-type Reference = (&'static str, &'static str, Box<dyn Fn(&Servers, &str) -> Value>, &'static str);
+type Reference = (&'static str, &'static str, Spec, &'static str);
 
-fn git(more: impl Fn(&str) -> Value + 'static) -> Box<dyn Fn(&Servers, &str) -> Value> {
+fn git(more: impl Fn(&str) -> Value + 'static) -> Spec {
     Box::new(move |servers, name| {
         with(json!({"url": servers.git.url("private/app"), "ref": {"branch": "main"}}), more(name))
     })
 }
 
-fn oci(more: impl Fn(&str) -> Value + 'static) -> Box<dyn Fn(&Servers, &str) -> Value> {
+fn oci(more: impl Fn(&str) -> Value + 'static) -> Spec {
     Box::new(move |servers, name| {
         with(json!({"url": servers.registry.url("app"), "insecure": true}), more(name))
     })
 }
 
-fn bucket(more: impl Fn(&str) -> Value + 'static) -> Box<dyn Fn(&Servers, &str) -> Value> {
+fn bucket(more: impl Fn(&str) -> Value + 'static) -> Spec {
     Box::new(move |_, name| with(json!({"endpoint": "127.0.0.1:1", "bucketName": "apps"}), more(name)))
 }
 
