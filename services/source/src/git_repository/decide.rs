@@ -81,7 +81,9 @@ fn may_skip(object: &GitRepository) -> bool {
 
 /// Whether other artifacts are to be included than those that were, by revision and content (SRC-GIT-10).
 pub(super) fn includes_differ(object: &GitRepository, included: &[&Artifact]) -> bool {
-    let content = |artifact: &Artifact| (artifact.revision.clone(), artifact.digest.clone());
+    // What was included may be written as Flux did before 0.40.
+    let content =
+        |artifact: &Artifact| (Revision::normalise(&artifact.revision).to_string(), artifact.digest.clone());
     let before = object.status.iter().flat_map(|status| &status.included_artifacts);
     !before.map(content).eq(included.iter().map(|artifact| content(artifact)))
 }

@@ -81,6 +81,11 @@ fn refused(#[case] spec: Value, #[case] reason: &str) {
 #[case::other_revision(&[("r", "d")], &[("s", "d")], true)]
 #[case::other_content(&[("r", "d")], &[("r", "e")], true)]
 #[case::other_order(&[("r", "d"), ("s", "e")], &[("s", "e"), ("r", "d")], true)]
+#[case::other_format(
+    &[("main/05770d51bf5487f95e421df60813d6c8bd5c4b63", "d")],
+    &[("main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63", "d")],
+    false
+)]
 fn included_artifacts(#[case] before: &[(&str, &str)], #[case] now: &[(&str, &str)], #[case] differ: bool) {
     let all = |list: &[(&str, &str)]| -> Vec<Artifact> {
         let digest = |digest: &str| digest.to_owned();

@@ -125,6 +125,33 @@ fn a_stalled_object_waits_for_a_person() {
 }
 
 #[test]
+fn a_stall_may_have_a_reason_of_its_own() {
+    let failure = Failure::fetch("SourceUnavailable", "no").stalled_for("UnsupportedSourceKind");
+    let outcome = report(&object(3, json!({ "observedGeneration": -1 })), Err(failure));
+    let lines = [
+        ("Stalled", "True", "UnsupportedSourceKind", 3),
+        ("Ready", "False", "SourceUnavailable", 3),
+        ("FetchFailed", "True", "SourceUnavailable", 3),
+    ];
+    assert_eq!(conditions(&outcome.object), expected(&lines));
+    assert_eq!((events(&outcome), outcome.next), (vec!["UnsupportedSourceKind"], Next::Stop));
+}
+
+/// SRC-CHT-3.
+#[test]
+fn who_waits_for_a_neighbour_is_looked_at_soon_and_nobody_is_warned() {
+    let failure = Failure::fetch("NoSourceArtifact", "no").requeued();
+    let outcome = report(&object(1, json!({})), Err(failure));
+    let lines = [
+        ("Reconciling", "True", "ProgressingWithRetry", 1),
+        ("Ready", "False", "NoSourceArtifact", 1),
+        ("FetchFailed", "True", "NoSourceArtifact", 1),
+    ];
+    assert_eq!(conditions(&outcome.object), expected(&lines));
+    assert_eq!((&outcome.events[0].severity, outcome.next), (&weir_runtime::Severity::Trace, Next::Backoff));
+}
+
+#[test]
 fn a_bad_signature_is_a_false_condition() {
     let outcome = report(&object(1, json!({})), Err(Failure::verification("VerificationError", "no")));
     let lines = [
