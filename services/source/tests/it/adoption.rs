@@ -40,13 +40,15 @@ async fn adopt(world: &World, url: &str, files: &[(&str, &[u8])], status: Value)
         json!({ "apiVersion": OLD, "kind": "OCIRepository", "metadata": { "name": "old" }, "spec": {
             "url": url, "interval": "1h", "insecure": true, "suspend": suspend } })
     };
+    world.plane.apply(&world.namespace, object(true)).await.unwrap();
+    // Once it is known, nothing of it is swept away as nobody's.
+    world.until("OCIRepository", "old", "its finalizer", |object| object.metadata.finalizers.is_some()).await;
     let stored = world.folder.path().join("data/ocirepository").join(&world.namespace).join("old");
     std::fs::create_dir_all(&stored).unwrap();
     for (name, content) in files {
         std::fs::write(stored.join(name), content).unwrap();
         std::fs::write(stored.join(format!("{name}.lock")), "").unwrap();
     }
-    world.plane.apply(&world.namespace, object(true)).await.unwrap();
     let api = world.plane.api(OLD, "OCIRepository", &world.namespace).await.unwrap();
     api.patch_status("old", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
     world.plane.apply(&world.namespace, object(false)).await.unwrap();
