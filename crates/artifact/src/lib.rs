@@ -7,6 +7,7 @@
 //! - [`Store`] keeps the files: written beside their final name, synced, renamed, and only then advertised.
 //! - [`fetch`] is the consumer's side: download, verify, and only then unpack.
 //! - [`Untar`] unpacks what may be hostile: rooted paths, no links, caps on bytes, entries and depth ([`Limits`]).
+//! - [`Room`] keeps all of that from filling the disk.
 
 pub mod archive;
 mod digest;
@@ -16,6 +17,7 @@ mod ignore_files;
 mod limits;
 mod path;
 mod revision;
+mod room;
 mod store;
 mod untar;
 
@@ -26,5 +28,6 @@ pub use ignore_files::ignore_rules;
 pub use limits::Limits;
 pub use path::{RelPath, RelPathError};
 pub use revision::Revision;
+pub use room::{NoRoom, Room};
 pub use store::{Location, Lock, STEPS, Store, StoreError, StoreOptions, Stored, VerifyError};
 pub use untar::{FileEntry, FileMap, Symlinks, Unpacked, Untar, UntarError};

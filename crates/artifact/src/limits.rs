@@ -1,4 +1,4 @@
-//! Caps on what is downloaded and unpacked (DESIGN §6). Services widen them by flags where a spec says so.
+//! Caps on what is downloaded and unpacked (DESIGN §6). The defaults are those of consumers, who hold files in memory.
 
 use std::time::Duration;
 
@@ -7,12 +7,13 @@ use std::time::Duration;
 const DOWNLOAD: u64 = 512 << 20;
 /// Bytes of all files after unpacking: what fits on the temporary volumes of the stock Deployments.
 const UNPACKED: u64 = 1 << 30;
-/// Entries of an archive. A checkout of the Linux kernel has 90 000.
-const ENTRIES: usize = 200_000;
+/// Entries of an archive: the files of the largest Git tree that is taken (500 000), each with a directory. What is listed
+/// of them takes some 200 MiB of memory.
+const ENTRIES: usize = 1_000_000;
 /// Bytes of one file.
 const FILE: u64 = 256 << 20;
-/// Components of one path.
-const DEPTH: usize = 64;
+/// Components of one path: as many as an archive is written with.
+const DEPTH: usize = 128;
 /// Time for one download; the default of `spec.timeout`.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -47,11 +48,12 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The same limits with another cap on what is unpacked, whether in one file or in many; 0 is no cap, the disk decides.
+    /// Limits of what goes to the disk, where [`Room`](crate::Room) guards what is free: nothing else bounds a download or a
+    /// single file. `unpacked` is the cap on all files together; 0 is none, as in Flux.
     #[must_use]
-    pub fn unpacking(self, unpacked: u64) -> Limits {
+    pub fn on_disk(unpacked: u64) -> Limits {
         let unpacked = if unpacked == 0 { u64::MAX } else { unpacked };
-        Limits { unpacked, file: if unpacked > self.unpacked { unpacked } else { self.file }, ..self }
+        Limits { download: u64::MAX, unpacked, file: unpacked, ..Limits::default() }
     }
 }
 
@@ -60,11 +62,11 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case(0, u64::MAX, u64::MAX)]
-    #[case(4 << 30, 4 << 30, 4 << 30)]
-    #[case(1 << 20, 1 << 20, FILE)]
-    fn a_wider_cap_is_one_for_single_files_too(#[case] asked: u64, #[case] unpacked: u64, #[case] file: u64) {
-        let limits = Limits::default().unpacking(asked);
-        assert_eq!((limits.unpacked, limits.file), (unpacked, file));
+    #[case(0, u64::MAX)]
+    #[case(4 << 30, 4 << 30)]
+    #[case(1 << 20, 1 << 20)]
+    fn the_cap_of_the_disk_is_one_for_single_files_too(#[case] asked: u64, #[case] cap: u64) {
+        let limits = Limits::on_disk(asked);
+        assert_eq!((limits.unpacked, limits.file, limits.download), (cap, cap, u64::MAX));
     }
 }

@@ -14,6 +14,7 @@ pub use lock::Lock;
 
 use crate::digest::{Algorithm, Digest, DigestError, Hasher};
 use crate::path::{RelPath, RelPathError};
+use crate::room::Room;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -137,6 +138,7 @@ pub struct Stored {
 #[derive(Clone)]
 pub struct Store {
     root: Arc<Dir>,
+    path: Arc<Path>,
     options: Arc<StoreOptions>,
     partials: Arc<AtomicU64>,
     verified: Arc<Verified>,
@@ -152,6 +154,7 @@ impl Store {
             .map_err(|_| StoreError::Root { path: path.display().to_string() })?;
         Ok(Store {
             root: Arc::new(root),
+            path: Arc::from(path),
             options: Arc::new(options),
             partials: Arc::default(),
             verified: Arc::default(),
@@ -224,7 +227,7 @@ impl Store {
         options.write(true).create_new(true).mode(FILE_MODE);
         let mut file = self.root.open_with(partial, &options)?;
         (self.options.step)("store-opened");
-        let written = sink::write(&mut file, self.options.algorithm, fill)?;
+        let written = sink::write(&mut file, Room::at(&self.path), self.options.algorithm, fill)?;
         (self.options.step)("store-filled");
         file.set_permissions(Permissions::from_mode(FILE_MODE))?;
         file.sync_all()?;

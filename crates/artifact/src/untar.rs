@@ -15,6 +15,7 @@ use meter::Meter;
 use sink::{DirectorySink, MapSink, Sink};
 pub use sink::{FileEntry, FileMap};
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 pub use unpacked::Unpacked;
 use unpacked::UnpackedSink;
 
@@ -108,6 +109,18 @@ pub enum UntarError {
     },
 }
 
+impl UntarError {
+    /// Whether it is the disk that failed, and not an archive whose entries do not go together.
+    #[must_use]
+    pub fn is_of_disk(&self) -> bool {
+        use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory};
+        let of_archive = |source: &io::Error| {
+            matches!(source.kind(), AlreadyExists | InvalidFilename | IsADirectory | NotADirectory)
+        };
+        matches!(self, UntarError::Write { source, .. } if !of_archive(source))
+    }
+}
+
 /// Unpacks gzipped tarballs within limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Untar {
@@ -147,12 +160,13 @@ impl Untar {
         Ok(sink.files)
     }
 
-    /// Unpacks below a directory. Files that exist are replaced.
+    /// Unpacks below a directory, as long as its file system has [`Room`](crate::Room). Files that exist are replaced.
     ///
     /// # Errors
     /// When the archive is damaged, hostile, beyond the limits, or cannot be written.
-    pub fn to_directory(&self, archive: impl Read, root: &cap_std::fs::Dir) -> Result<(), UntarError> {
-        self.unpack(archive, &mut DirectorySink { root })
+    pub fn to_directory(&self, archive: impl Read, directory: &Path) -> Result<(), UntarError> {
+        let failed = |source| UntarError::Write { name: directory.display().to_string(), source };
+        self.unpack(archive, &mut DirectorySink::open(directory).map_err(failed)?)
     }
 
     /// Unpacks a small archive into memory, and any other into a temporary folder.

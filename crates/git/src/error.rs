@@ -223,6 +223,13 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// What was downloaded could not be put down.
+    #[error("failed to keep fetched Git objects: {source}")]
+    Keep {
+        /// The file system's words, or the library's about it.
+        #[source]
+        source: io::Error,
+    },
     /// Anything that libgit2 says without us knowing better.
     #[error("{}", source.message())]
     Library {
@@ -304,6 +311,16 @@ impl Error {
             self,
             Error::Library { .. } | Error::Objects(_) | Error::Missing { .. } | Error::Damaged { .. }
         )
+    }
+
+    /// Whether it is the disk that failed, and not the remote.
+    #[must_use]
+    pub fn is_of_disk(&self) -> bool {
+        match self {
+            Error::WorkDirectory { .. } | Error::Keep { .. } => true,
+            Error::Submodule { source, .. } => source.is_of_disk(),
+            _ => false,
+        }
     }
 
     /// The text of a failed clone of `url`, as conditions carry it behind `failed to checkout and determine revision: `.

@@ -49,7 +49,7 @@ fn by_library(
     receive: &mut Receive<'_>,
 ) -> Result<Answer, Error> {
     let objects = repository.odb()?;
-    let mut pack = objects.packwriter()?;
+    let mut pack = objects.packwriter().map_err(of_library)?;
     pack.progress(|progress| {
         if progress.total_objects() > MAX_PACK_OBJECTS {
             operation.fail(too_many());
@@ -57,11 +57,20 @@ fn by_library(
         }
         operation.is_live()
     });
-    let answer = receive(&mut |bytes| pack.write_all(bytes).map_err(|_| git2::Error::last_error(-1).into()))?;
+    let answer =
+        receive(&mut |bytes| pack.write_all(bytes).map_err(|_| of_library(git2::Error::last_error(-1))))?;
     // In this order, so that a repository whose process is killed never claims history that it lacks.
     directory.add_roots(&answer.shallow)?;
-    pack.commit()?;
+    pack.commit().map_err(of_library)?;
     Ok(answer)
+}
+
+/// What the library says of the file system is no word about the pack.
+fn of_library(error: git2::Error) -> Error {
+    match error.class() {
+        git2::ErrorClass::Os => Error::Keep { source: io::Error::other(error) },
+        _ => error.into(),
+    }
 }
 
 fn by_gitoxide(
@@ -70,7 +79,7 @@ fn by_gitoxide(
     store: &HandleArc,
     receive: &mut Receive<'_>,
 ) -> Result<Answer, Error> {
-    let failed = |source| Error::WorkDirectory { source };
+    let failed = |source| Error::Keep { source };
     let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(directory.packs()).map_err(failed)?;
     let answer = receive(&mut |bytes| file.write_all(bytes).map_err(failed))?;
     if count(&mut file).map_err(failed)? > MAX_PACK_OBJECTS {
@@ -88,10 +97,21 @@ fn by_gitoxide(
         Some(store),
         Kind::Sha256,
         options,
-    )?;
+    )
+    .map_err(of_gitoxide)?;
     // It would keep the pack from being collected, which nothing here does.
     written.keep_path.map_or(Ok(()), std::fs::remove_file).map_err(failed)?;
     Ok(answer)
+}
+
+/// A full disk is found among the causes.
+fn of_gitoxide(error: gix_error::Error) -> Error {
+    let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |cause| cause.source());
+    let mut words = causes.filter_map(|cause| cause.downcast_ref::<io::Error>());
+    match words.find(|cause| cause.kind() == io::ErrorKind::StorageFull) {
+        Some(_) => Error::Keep { source: io::ErrorKind::StorageFull.into() },
+        None => error.into(),
+    }
 }
 
 /// The number of objects that a pack says it has.

@@ -71,6 +71,14 @@ pub enum FetchError {
     },
 }
 
+impl FetchError {
+    /// Whether it is the disk that failed, and not the server.
+    #[must_use]
+    pub fn is_of_disk(&self) -> bool {
+        matches!(self, FetchError::Write { .. })
+    }
+}
+
 /// User and password of a repository.
 #[derive(Debug, Clone)]
 pub struct BasicAuth {

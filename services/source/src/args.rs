@@ -60,8 +60,10 @@ pub struct Args {
     /// Algorithm of artifact digests: sha256, sha384, sha512, blake3 or sha1.
     #[arg(long, default_value = "sha256")]
     pub artifact_digest_algo: String,
-    /// Bytes that layers, charts and included artifacts may have once unpacked; 0 leaves it to the disk.
-    #[arg(long, default_value_t = 1 << 30)]
+    /// Bytes that the files of a layer, of a chart's or a generator's source, of an included artifact or of a bucket may have
+    /// together, unpacked. By default (0) they may fill their volume (that of --storage-path, that of temporary files) up to
+    /// a reserve: a twentieth of it, 64 MiB at most.
+    #[arg(long, default_value_t = 0)]
     pub untar_max_size: u64,
     /// Key exchange algorithms offered to SSH servers, the preferred one first; by default all that are safe.
     #[arg(long, value_delimiter = ',')]

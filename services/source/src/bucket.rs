@@ -41,7 +41,7 @@ impl SourceReconciler for BucketReconciler {
 
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, Bucket>) -> Result<Success, Failure> {
         let mut bucket = self.open(attempt).await?;
-        let index = observe::index(&mut bucket, &attempt.object).await?;
+        let index = observe::index(&mut bucket, &attempt.object, self.storage.limits().entries).await?;
         let revision = index.revision(self.storage.store().algorithm());
         match attempt.known.as_ref().filter(|known| known.revision == revision) {
             Some(known) => {

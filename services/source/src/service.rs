@@ -75,7 +75,7 @@ fn open_storage(args: &Args) -> Result<Storage, ServiceError> {
     };
     let store = Store::open(&args.storage_path, options).map_err(|error| other(error.to_string()))?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let limits = Limits::default().unpacking(args.untar_max_size);
+    let limits = Limits::on_disk(args.untar_max_size);
     Ok(Storage::new(store, limits, processors * STORAGE_THREADS_PER_PROCESSOR))
 }
 

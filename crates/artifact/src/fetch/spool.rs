@@ -3,8 +3,8 @@
 use super::FetchError;
 use crate::digest::{Digest, Hasher};
 use crate::limits::Limits;
+use crate::room::Room;
 use crate::untar::{FileMap, Untar, UntarError};
-use cap_std::fs::Dir;
 use std::io::{self, Seek, Write};
 use tempfile::SpooledTempFile;
 
@@ -44,6 +44,7 @@ pub struct Spool {
     limit: u64,
     size: u64,
     file: SpooledTempFile,
+    room: Room,
 }
 
 impl Spool {
@@ -56,6 +57,7 @@ impl Spool {
             limit,
             size: 0,
             file: SpooledTempFile::new(IN_MEMORY),
+            room: Room::for_temporary_files(),
         }
     }
 
@@ -69,6 +71,9 @@ impl Spool {
             return Err(SpoolError::TooLarge { limit: self.limit });
         }
         self.hasher.update(chunk);
+        if self.size > IN_MEMORY as u64 {
+            self.room.take(chunk.len() as u64).map_err(|source| SpoolError::Io { source })?;
+        }
         self.file.write_all(chunk).map_err(|source| SpoolError::Io { source })
     }
 
@@ -119,9 +124,7 @@ impl VerifiedBlob {
     /// When the archive is not safe to unpack or cannot be written.
     pub fn directory(self, limits: Limits) -> Result<tempfile::TempDir, FetchError> {
         let directory = tempfile::tempdir().map_err(|source| FetchError::Unpack { source })?;
-        let root = Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority())
-            .map_err(|source| FetchError::Unpack { source })?;
-        Untar::new(limits).to_directory(self.file, &root)?;
+        Untar::new(limits).to_directory(self.file, directory.path())?;
         Ok(directory)
     }
 }

@@ -3,6 +3,7 @@
 //! another. Most artifacts are small, and done before a thread has started.
 
 use crate::digest::{Algorithm, Digest, Hasher};
+use crate::room::Room;
 use cap_std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
@@ -20,14 +21,15 @@ const FLUSH_BYTES: usize = 64 << 20;
 
 type Chunk = Arc<[u8]>;
 
-/// Writes what `fill` gives into a file; returns its digest and size.
+/// Writes what `fill` gives into a file, as long as there is room; returns its digest and size.
 pub(super) fn write(
     file: &mut File,
+    room: Room,
     algorithm: Algorithm,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<(Digest, u64)> {
     std::thread::scope(|scope| {
-        let mut out = Out { scope, algorithm, start: Vec::new(), file: Some(file), threads: None };
+        let mut out = Out { scope, algorithm, start: Vec::new(), to: Some((file, room)), threads: None };
         let filled = fill(&mut out);
         out.finish(filled)
     })
@@ -39,7 +41,7 @@ struct Out<'scope, 'env> {
     algorithm: Algorithm,
     start: Vec<u8>,
     /// Where `start` goes; with the threads once there are any.
-    file: Option<&'env mut File>,
+    to: Option<(&'env mut File, Room)>,
     threads: Option<Threads<'scope>>,
 }
 
@@ -51,11 +53,11 @@ struct Threads<'scope> {
 
 impl<'scope, 'env> Out<'scope, 'env> {
     fn threads(&mut self) -> io::Result<&mut Threads<'scope>> {
-        if let Some(file) = self.file.take() {
+        if let Some((file, room)) = self.to.take() {
             let (to_disk, disk) = sync_channel(CHUNKS);
             let (to_digest, digest) = sync_channel(CHUNKS);
             let algorithm = self.algorithm;
-            let written = self.scope.spawn(move || store(&disk, file));
+            let written = self.scope.spawn(move || store(&disk, file, room));
             let hashed = self.scope.spawn(move || hash(&digest, algorithm));
             let handover = BufWriter::with_capacity(CHUNK_BYTES, Handover([to_disk, to_digest]));
             let threads = self.threads.insert(Threads { handover, written, hashed });
@@ -69,7 +71,9 @@ impl<'scope, 'env> Out<'scope, 'env> {
             filled?;
             let mut hasher = Hasher::new(self.algorithm);
             hasher.update(&self.start);
-            self.file.ok_or(io::ErrorKind::BrokenPipe)?.write_all(&self.start)?;
+            let (file, mut room) = self.to.ok_or(io::ErrorKind::BrokenPipe)?;
+            room.take(self.start.len() as u64)?;
+            file.write_all(&self.start)?;
             return Ok((hasher.finish(), self.start.len() as u64));
         };
         let filled = filled.and_then(|()| handover.flush());
@@ -94,11 +98,12 @@ impl Write for Out<'_, '_> {
     }
 }
 
-fn store(chunks: &Receiver<Chunk>, file: &mut File) -> io::Result<()> {
+fn store(chunks: &Receiver<Chunk>, file: &mut File, mut room: Room) -> io::Result<()> {
     let synced = file.try_clone()?;
     std::thread::scope(|scope| {
         let (mut to_flush, mut waiting) = (None, 0);
         for chunk in chunks {
+            room.take(chunk.len() as u64)?;
             file.write_all(&chunk)?;
             waiting += chunk.len();
             if waiting >= FLUSH_BYTES {

@@ -2,10 +2,13 @@
 
 use super::UntarError;
 use crate::path::RelPath;
+use crate::room::Room;
 use bytes::Bytes;
+use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
+use std::path::Path;
 
 /// The files of an artifact in memory, by path. Directories are only implied.
 pub type FileMap = BTreeMap<RelPath, FileEntry>;
@@ -31,6 +34,8 @@ const FILE_MODE: u32 = 0o600;
 const EXECUTABLE_MODE: u32 = 0o700;
 /// Memory that a file gets before its first byte was read; the declared size is only a promise.
 const INITIAL_BUFFER: u64 = 64 * 1024;
+/// Bytes that are copied at a time.
+const COPY_BUFFER: usize = 16 * 1024;
 
 pub(super) trait Sink {
     fn directory(&mut self, path: &RelPath) -> Result<(), UntarError>;
@@ -65,23 +70,37 @@ impl Sink for MapSink {
     }
 }
 
-pub(super) struct DirectorySink<'a> {
-    pub(super) root: &'a Dir,
+/// A folder that is filled as long as there is room.
+pub(super) struct DirectorySink {
+    root: Dir,
+    room: Room,
 }
 
-impl Sink for DirectorySink<'_> {
+impl DirectorySink {
+    pub(super) fn open(path: &Path) -> io::Result<DirectorySink> {
+        Ok(DirectorySink { root: Dir::open_ambient_dir(path, ambient_authority())?, room: Room::at(path) })
+    }
+
+    pub(super) fn into_root(self) -> Dir {
+        self.root
+    }
+}
+
+impl Sink for DirectorySink {
     fn directory(&mut self, path: &RelPath) -> Result<(), UntarError> {
-        self.root.create_dir_all(path).map_err(|source| UntarError::Write { name: path.to_string(), source })
+        let made = self.room.entry(0).and_then(|()| self.root.create_dir_all(path));
+        made.map_err(|source| UntarError::Write { name: path.to_string(), source })
     }
 
     fn file(
         &mut self,
         path: &RelPath,
         executable: bool,
-        _size: u64,
+        size: u64,
         content: &mut dyn Read,
     ) -> Result<(), UntarError> {
         let failed = |source| UntarError::Write { name: path.to_string(), source };
+        self.room.entry(size).map_err(failed)?;
         if let Some(parent) = path.parent() {
             self.directory(&parent)?;
         }
@@ -89,7 +108,24 @@ impl Sink for DirectorySink<'_> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(mode);
         let mut file = self.root.open_with(path, &options).map_err(failed)?;
-        io::copy(content, &mut file).map_err(|source| UntarError::Corrupt { source })?;
-        Ok(())
+        copy(content, &mut file, failed)
+    }
+}
+
+/// Copies all of `content`: what cannot be read is the archive's fault, what cannot be written the disk's.
+fn copy(
+    content: &mut dyn Read,
+    out: &mut impl Write,
+    failed: impl Fn(io::Error) -> UntarError,
+) -> Result<(), UntarError> {
+    let mut buffer = vec![0; COPY_BUFFER];
+    loop {
+        let count = match content.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(source) => return Err(UntarError::Corrupt { source }),
+        };
+        out.write_all(buffer.get(..count).unwrap_or_default()).map_err(&failed)?;
     }
 }

@@ -5,7 +5,6 @@ use super::sink::{DirectorySink, FileEntry, Sink};
 use crate::archive::{OpenFile, Tree, TreeEntry, TreeKind};
 use crate::directory::DirectoryTree;
 use crate::path::RelPath;
-use cap_std::fs::Dir;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use tempfile::TempDir;
@@ -53,8 +52,7 @@ impl Small {
         self.entries.insert(path.clone(), file);
     }
 
-    fn write(&self, root: &Dir) -> Result<(), UntarError> {
-        let mut sink = DirectorySink { root };
+    fn write(&self, sink: &mut DirectorySink) -> Result<(), UntarError> {
         for (path, file) in &self.entries {
             match file {
                 None => sink.directory(path)?,
@@ -75,35 +73,41 @@ fn parents(path: &RelPath) -> impl Iterator<Item = RelPath> {
 #[derive(Default)]
 pub(super) struct UnpackedSink {
     small: Small,
-    folder: Option<(Dir, TempDir)>,
+    folder: Option<(DirectorySink, TempDir)>,
 }
 
 impl UnpackedSink {
     pub(super) fn finish(self) -> Unpacked {
         let place = match self.folder {
-            Some((root, folder)) => Place::Folder { tree: DirectoryTree::new(root), _folder: folder },
+            Some((sink, folder)) => {
+                Place::Folder { tree: DirectoryTree::new(sink.into_root()), _folder: folder }
+            }
             None => Place::Memory(self.small),
         };
         Unpacked { place }
     }
 
     /// The folder, if it is needed for what comes next.
-    fn folder(&mut self, path: &RelPath, file: Option<u64>) -> Result<Option<DirectorySink<'_>>, UntarError> {
+    fn folder(
+        &mut self,
+        path: &RelPath,
+        file: Option<u64>,
+    ) -> Result<Option<&mut DirectorySink>, UntarError> {
         if self.folder.is_none() && !self.small.takes(path, file) {
             let failed = |source| UntarError::Write { name: path.to_string(), source };
             let folder = tempfile::Builder::new().prefix("weir-unpacked-").tempdir().map_err(failed)?;
-            let root = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).map_err(failed)?;
-            std::mem::take(&mut self.small).write(&root)?;
-            self.folder = Some((root, folder));
+            let mut sink = DirectorySink::open(folder.path()).map_err(failed)?;
+            std::mem::take(&mut self.small).write(&mut sink)?;
+            self.folder = Some((sink, folder));
         }
-        Ok(self.folder.as_ref().map(|(root, _)| DirectorySink { root }))
+        Ok(self.folder.as_mut().map(|(sink, _)| sink))
     }
 }
 
 impl Sink for UnpackedSink {
     fn directory(&mut self, path: &RelPath) -> Result<(), UntarError> {
         match self.folder(path, None)? {
-            Some(mut folder) => folder.directory(path),
+            Some(folder) => folder.directory(path),
             None => {
                 self.small.add(path, None);
                 Ok(())
@@ -118,7 +122,7 @@ impl Sink for UnpackedSink {
         size: u64,
         content: &mut dyn Read,
     ) -> Result<(), UntarError> {
-        if let Some(mut folder) = self.folder(path, Some(size))? {
+        if let Some(folder) = self.folder(path, Some(size))? {
             return folder.file(path, executable, size, content);
         }
         self.small.add(path, Some(FileEntry::read(executable, size, content)?));

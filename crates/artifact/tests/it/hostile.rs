@@ -77,9 +77,8 @@ fn writing_through_a_symlink_stays_inside() {
     let outside = tempfile::tempdir().unwrap();
     let inside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path(), inside.path().join("out")).unwrap();
-    let root = cap_std::fs::Dir::open_ambient_dir(inside.path(), cap_std::ambient_authority()).unwrap();
     let archive = tarball(&[file("out/evil", b"x")]);
-    let error = Untar::new(Limits::default()).to_directory(archive.as_slice(), &root).unwrap_err();
+    let error = Untar::new(Limits::default()).to_directory(archive.as_slice(), inside.path()).unwrap_err();
     assert!(matches!(error, UntarError::Write { .. }), "{error}");
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
@@ -134,9 +133,8 @@ fn damaged_streams() {
 #[test]
 fn modes_keep_only_the_execute_bit() {
     let work = tempfile::tempdir().unwrap();
-    let root = cap_std::fs::Dir::open_ambient_dir(work.path(), cap_std::ambient_authority()).unwrap();
     let archive = tarball(&[file("setuid", b"#!")]);
-    Untar::new(Limits::default()).to_directory(archive.as_slice(), &root).unwrap();
+    Untar::new(Limits::default()).to_directory(archive.as_slice(), work.path()).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::mode(
         &std::fs::metadata(work.path().join("setuid")).unwrap().permissions(),
     );

@@ -33,9 +33,8 @@ fn archived(tree: &dyn Tree) -> Vec<u8> {
 /// What a folder holds after unpacking, as the reference for trees.
 fn of_folder(tarball: &[u8]) -> Result<Vec<u8>, UntarError> {
     let folder = tempfile::tempdir().unwrap();
-    let root = cap_std::fs::Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();
-    Untar::new(Limits::default()).to_directory(tarball, &root)?;
-    Ok(archived(&DirectoryTree::new(root)))
+    Untar::new(Limits::default()).to_directory(tarball, folder.path())?;
+    Ok(archived(&DirectoryTree::open_path(folder.path()).unwrap()))
 }
 
 fn of_tree(tarball: &[u8]) -> Result<Vec<u8>, UntarError> {

@@ -223,6 +223,6 @@ fn initialise(path: &Path, format: Kind) -> Result<(), Error> {
     std::fs::create_dir_all(path).map_err(|source| Error::WorkDirectory { source })?;
     let mut options = RepositoryInitOptions::new();
     options.bare(true).external_template(false);
-    Repository::init_opts(path, &options)?;
-    Ok(())
+    let made = Repository::init_opts(path, &options);
+    made.map(drop).map_err(|error| Error::WorkDirectory { source: io::Error::other(error) })
 }

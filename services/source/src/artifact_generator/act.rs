@@ -21,7 +21,7 @@ use weir_api::{
     ARTIFACT_GENERATOR_LABEL, Artifact, ArtifactGenerator, ExternalArtifact, FluxObject, SourceObject,
 };
 use weir_artifact::archive::{self, walk};
-use weir_artifact::{Algorithm, DirectoryTree, Hasher, Location, RelPath, Tree, TreeKind};
+use weir_artifact::{Algorithm, DirectoryTree, Hasher, Limits, Location, RelPath, Tree, TreeKind};
 use weir_ignore::Rules;
 use weir_runtime::{ObjectKey, Run};
 
@@ -141,7 +141,8 @@ impl GeneratorReconciler {
         let at =
             Location::new(ExternalArtifact::KIND, &namespace, &name).map_err(|error| not_built(&error))?;
         let (operations, sources) = (request.artifact.copy.clone(), Arc::clone(sources));
-        let staged = self.storage.blocking(move || staged(&sources.trees, &operations)).await;
+        let limits = self.storage.limits();
+        let staged = self.storage.blocking(move || staged(&sources.trees, &operations, limits)).await;
         let Staged { directory, file } =
             staged.map_err(|error| not_built(&error))?.map_err(|error| not_built(&error))?;
         let new = NewArtifact { at, file: file.clone(), link: None };
@@ -202,9 +203,13 @@ fn key_of(entry: &ExternalArtifactReference) -> ObjectKey {
     ObjectKey::new(&entry.namespace, &entry.name)
 }
 
-fn staged(sources: &Sources, operations: &[weir_api::source::CopyOperation]) -> Result<Staged, String> {
+fn staged(
+    sources: &Sources,
+    operations: &[weir_api::source::CopyOperation],
+    limits: Limits,
+) -> Result<Staged, String> {
     let directory = tempfile::tempdir().map_err(|error| format!("failed to create staging dir: {error}"))?;
-    stage(sources, operations, directory.path())
+    stage(sources, operations, directory.path(), limits)
         .map_err(|error| format!("failed to apply copy operations: {error}"))?;
     let hash = content_hash(&directory).map_err(|error| format!("failed to hash staging dir: {error}"))?;
     Ok(Staged { directory, file: format!("{hash}.tar.gz") })

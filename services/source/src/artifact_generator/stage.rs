@@ -67,13 +67,14 @@ pub(super) enum CopyError {
     Path(#[from] RelPathError),
 }
 
-/// Does all operations in order; what comes later replaces what was there.
+/// Does all operations in order, within `limits`; what comes later replaces what was there.
 pub(super) fn stage(
     sources: &Sources,
     operations: &[CopyOperation],
     directory: &std::path::Path,
+    limits: Limits,
 ) -> Result<(), CopyError> {
-    let mut stage = Stage { sources, target: Target::open(directory).map_err(CopyError::Open)? };
+    let mut stage = Stage { sources, target: Target::open(directory, limits).map_err(CopyError::Open)? };
     for operation in operations {
         stage.apply(operation).map_err(|source| CopyError::Operation {
             from: operation.from.clone(),
@@ -278,10 +279,9 @@ impl<'s> Stage<'s> {
 
 fn unpack(source: &SourceTree, path: &RelPath) -> io::Result<tempfile::TempDir> {
     let directory = tempfile::tempdir()?;
-    let root = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority())?;
     let limits = Limits { unpacked: MAX_EXTRACTED, file: MAX_EXTRACTED, ..Limits::default() };
     let untar = Untar::new(limits).symlinks(Symlinks::Reject);
-    untar.to_directory(source.file(path)?, &root).map_err(io::Error::other)?;
+    untar.to_directory(source.file(path)?, directory.path()).map_err(io::Error::other)?;
     Ok(directory)
 }
 

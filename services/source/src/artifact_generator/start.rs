@@ -6,7 +6,6 @@ use crate::args::{DIRECT_SOURCE_FETCH, HTTP_RETRY};
 use crate::external_artifact::ExternalArtifacts;
 use crate::source::Wiring;
 use weir_api::{ArtifactGenerator, ExternalArtifact, FluxObject};
-use weir_artifact::Limits;
 use weir_artifact::fetch::Fetcher;
 use weir_runtime::{Cache, ServiceError};
 
@@ -21,7 +20,7 @@ pub(crate) async fn start(
     let (service, args) = (wiring.service, wiring.args);
     tell_of_no_effect(wiring);
     let host = std::env::var(LOCAL_SOURCE).ok().filter(|host| !host.is_empty());
-    let fetcher = Fetcher::new(Limits::default(), host);
+    let fetcher = Fetcher::new(wiring.storage.limits(), host);
     let sources = SourceCaches::watch(service, external.clone()).await?;
     let generators: Cache<ArtifactGenerator> = service.cache_sharded().await?;
     let reconciler = GeneratorReconciler {

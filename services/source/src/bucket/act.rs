@@ -5,6 +5,7 @@ use super::decide::{self, Index};
 use super::download::Downloads;
 use crate::source::{Attempt, Failure, NEW_REVISION, Published, Source, Success};
 use crate::storage::NewArtifact;
+use std::fmt::Display;
 use std::io::{self, Write};
 use tokio::time::timeout;
 use weir_api::Bucket;
@@ -31,9 +32,13 @@ impl BucketReconciler {
         let directory = directory.map_err(|error| work_failure(&error))?;
         let downloads = Downloads::open(directory.path(), self.storage.clone());
         let downloads = downloads.map_err(|error| work_failure(&error))?;
-        let failed = |error: String| decide::failed(format!("fetch from bucket '{name}' failed: {error}"));
+        let told = |error: &dyn Display| format!("fetch from bucket '{name}' failed: {error}");
         let fetched = timeout(attempt.object.timeout(), downloads.fetch_all(bucket, &mut index)).await;
-        fetched.map_err(|_| failed("context deadline exceeded".to_owned()))?.map_err(failed)?;
+        let fetched = fetched.map_err(|_| decide::failed(told(&"context deadline exceeded")))?;
+        fetched.map_err(|error| {
+            let message = told(&error);
+            if error.is_of_disk() { Failure::disk(message) } else { decide::failed(message) }
+        })?;
 
         // Objects may have changed since they were listed: the artifact is of what was read.
         let digest = index.digest(algorithm);

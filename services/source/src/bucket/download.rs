@@ -4,12 +4,13 @@ use super::decide::{self, Index};
 use crate::storage::Storage;
 use cap_std::fs::{Dir, File};
 use futures::{StreamExt, TryStreamExt, stream};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use weir_artifact::{Limits, RelPath};
+use weir_artifact::{Limits, RelPath, Room};
 use weir_bucket::{Bucket, Object};
 
 /// Downloads at a time: enough to hide a distant server's latency, few enough for one connection each.
@@ -26,11 +27,34 @@ pub(super) struct Downloads {
     limits: Limits,
     /// Bytes that may still come.
     left: AtomicU64,
+    /// What the directory's file system has for them.
+    room: Arc<Mutex<Room>>,
+}
+
+/// Why the objects are not there.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FetchError {
+    /// A key that is no place for a file.
+    #[error("failed to resolve path for '{key}' object: {reason}")]
+    Path { key: String, reason: String },
+    /// An object that did not come.
+    #[error("failed to get '{key}' object: {source}")]
+    Object { key: String, source: Broken },
+    /// More than is wanted, by the listing.
+    #[error("all objects together are larger than {limit} bytes")]
+    TooMuch { limit: u64 },
+}
+
+impl FetchError {
+    /// Whether it is the disk that failed, and not the bucket.
+    pub(super) fn is_of_disk(&self) -> bool {
+        matches!(self, FetchError::Object { source: Broken::Disk(_), .. })
+    }
 }
 
 /// Why an object is not there.
 #[derive(Debug, thiserror::Error)]
-enum Broken {
+pub(super) enum Broken {
     #[error(transparent)]
     Remote(#[from] weir_bucket::Error),
     #[error(transparent)]
@@ -43,14 +67,15 @@ impl Downloads {
     /// Downloads into `directory`, which must exist.
     pub(super) fn open(directory: &Path, storage: Storage) -> io::Result<Downloads> {
         let root = Dir::open_ambient_dir(directory, cap_std::ambient_authority())?;
-        let limits = Limits::default();
-        Ok(Downloads { root: Arc::new(root), storage, limits, left: AtomicU64::new(limits.unpacked) })
+        let (limits, room) = (storage.limits(), Arc::new(Mutex::new(Room::at(directory))));
+        let left = AtomicU64::new(limits.unpacked);
+        Ok(Downloads { root: Arc::new(root), storage, limits, left, room })
     }
 
     /// Downloads all objects of the index and notes in it what they were.
-    pub(super) async fn fetch_all(&self, bucket: &Bucket, index: &mut Index) -> Result<(), String> {
+    pub(super) async fn fetch_all(&self, bucket: &Bucket, index: &mut Index) -> Result<(), FetchError> {
         if index.size() > self.limits.unpacked {
-            return Err(Broken::TooMuch { limit: self.limits.unpacked }.to_string());
+            return Err(FetchError::TooMuch { limit: self.limits.unpacked });
         }
         let wanted = self.paths(index)?;
         let fetches = stream::iter(wanted).map(|(object, path)| self.fetch(bucket, object, path));
@@ -62,11 +87,10 @@ impl Downloads {
     }
 
     /// Where the objects go: no two to one place, and none elsewhere.
-    fn paths(&self, index: &Index) -> Result<Vec<(Object, RelPath)>, String> {
+    fn paths(&self, index: &Index) -> Result<Vec<(Object, RelPath)>, FetchError> {
         let (mut wanted, mut taken) = (Vec::with_capacity(index.len()), BTreeSet::new());
         for object in index.objects() {
-            let failed =
-                |error: String| format!("failed to resolve path for '{}' object: {error}", object.key);
+            let failed = |reason: String| FetchError::Path { key: object.key.clone(), reason };
             let path = decide::path(&object.key, self.limits.depth).map_err(failed)?;
             if !taken.insert(path.clone()) {
                 return Err(failed(format!("another object has the path '{path}' too")));
@@ -82,7 +106,7 @@ impl Downloads {
         bucket: &Bucket,
         object: Object,
         path: RelPath,
-    ) -> Result<(String, Option<String>), String> {
+    ) -> Result<(String, Option<String>), FetchError> {
         let mut tries = 1;
         loop {
             match self.try_fetch(bucket, &object, &path).await {
@@ -91,7 +115,7 @@ impl Downloads {
                     tracing::debug!(%error, key = object.key, tries, "download is tried again");
                     tries += 1;
                 }
-                Err(error) => return Err(format!("failed to get '{}' object: {error}", object.key)),
+                Err(source) => return Err(FetchError::Object { key: object.key, source }),
             }
         }
     }
@@ -123,11 +147,18 @@ impl Downloads {
 
     /// Writes to the file, which is made anew when it is not open yet.
     async fn append(&self, path: &RelPath, file: Option<File>, bytes: Vec<u8>) -> io::Result<File> {
-        let (root, path) = (Arc::clone(&self.root), path.clone());
+        let (root, room, path) = (Arc::clone(&self.root), Arc::clone(&self.room), path.clone());
         let write = move || {
+            let bytes_more = bytes.len() as u64;
             let mut file = match file {
-                Some(file) => file,
-                None => create(&root, &path)?,
+                Some(file) => {
+                    room.lock().take(bytes_more)?;
+                    file
+                }
+                None => {
+                    room.lock().entry(bytes_more)?;
+                    create(&root, &path)?
+                }
             };
             file.write_all(&bytes)?;
             Ok(file)

@@ -5,12 +5,15 @@ use crate::source::{Failure, Source};
 use std::future::Future;
 use tokio::time::{Instant, timeout_at};
 use weir_api::Bucket;
-use weir_artifact::Limits;
 use weir_bucket::{Error, Object};
 use weir_ignore::{IGNORE_FILE, MAX_IGNORE_BYTES};
 
-/// The index of the bucket, in one `timeout` altogether.
-pub(super) async fn index(bucket: &mut weir_bucket::Bucket, object: &Bucket) -> Result<Index, Failure> {
+/// The index of the bucket, of at most `max_objects` entries, in one `timeout` altogether.
+pub(super) async fn index(
+    bucket: &mut weir_bucket::Bucket,
+    object: &Bucket,
+    max_objects: usize,
+) -> Result<Index, Failure> {
     let (spec, deadline) = (&object.spec, Instant::now() + object.timeout());
     let name = &spec.bucket_name;
     let exists = in_time(deadline, bucket.exists()).await.map_err(|error| {
@@ -23,7 +26,7 @@ pub(super) async fn index(bucket: &mut weir_bucket::Bucket, object: &Bucket) -> 
         .await
         .map_err(|error| decide::failed(format!("failed to get Etag for '{IGNORE_FILE}' object: {error}")))?;
     let prefix = spec.prefix.as_deref().unwrap_or_default();
-    let listed = in_time(deadline, bucket.list(prefix, Limits::default().entries)).await.map_err(|error| {
+    let listed = in_time(deadline, bucket.list(prefix, max_objects)).await.map_err(|error| {
         decide::failed(format!(
             "indexation of objects from bucket '{name}' failed: listing objects from bucket '{name}' failed: {error}"
         ))

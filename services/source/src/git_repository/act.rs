@@ -42,8 +42,9 @@ impl GitReconciler {
         if attempt.known.as_ref().is_none_or(|known| known.revision != revision.as_str()) {
             attempt.outdated(NEW_REVISION, &format!("new upstream revision '{revision}'"));
         }
+        let limits = self.storage.limits();
         let include = move || {
-            includes.into_iter().try_for_each(|include| include.put_into(&mut whole, &store))?;
+            includes.into_iter().try_for_each(|include| include.put_into(&mut whole, &store, limits))?;
             Ok(whole)
         };
         let whole = self.storage.blocking(include).await.map_err(failed)??;

@@ -124,11 +124,12 @@ pub(super) fn fetch_failure(error: &Error, url: &str) -> Failure {
             Failure::fetch("GitOperationFailed", format!("failed to create Git client: {error}"))
         }
         _ => {
-            let message = error.clone_message(url);
-            Failure::fetch(
-                "GitOperationFailed",
-                format!("failed to checkout and determine revision: {message}"),
-            )
+            let message = format!("failed to checkout and determine revision: {}", error.clone_message(url));
+            if error.is_of_disk() {
+                Failure::disk(message)
+            } else {
+                Failure::fetch("GitOperationFailed", message)
+            }
         }
     }
 }

@@ -55,7 +55,12 @@ impl GitReconciler {
 
 impl Include {
     /// Puts the included files into `whole` (SRC-GIT-19). Blocks.
-    pub(super) fn put_into(self, whole: &mut WholeTree, store: &Store) -> Result<(), Failure> {
+    pub(super) fn put_into(
+        self,
+        whole: &mut WholeTree,
+        store: &Store,
+        limits: Limits,
+    ) -> Result<(), Failure> {
         let Include { name, from, to, artifact, at } = self;
         let illegal = |error| {
             let message = format!("path calculation for include '{name}' failed: {error}");
@@ -68,16 +73,16 @@ impl Include {
         let source = confined(&from).map_err(illegal)?;
         let target = confined(&to).map_err(illegal)?;
         let target = target.ok_or_else(|| failed(io::Error::other("file exists")))?;
-        let unpacked = unpack(store, &at, &artifact).map_err(failed)?;
+        let unpacked = unpack(store, &at, &artifact, limits).map_err(failed)?;
         whole.graft(target, Box::new(unpacked), source).map_err(failed)
     }
 }
 
 /// The files of an artifact. Its status may be forged: what is unpacked is a whole file of that object, or nothing.
-fn unpack(store: &Store, at: &Location, artifact: &Artifact) -> io::Result<Unpacked> {
+fn unpack(store: &Store, at: &Location, artifact: &Artifact, limits: Limits) -> io::Result<Unpacked> {
     store.verify(at, &artifact.path, &artifact.digest).map_err(io::Error::other)?;
     let path = RelPath::parse(&artifact.path).map_err(io::Error::other)?;
-    Untar::new(Limits::default()).to_tree(store.open_file(&path)?).map_err(io::Error::other)
+    Untar::new(limits).to_tree(store.open_file(&path)?).map_err(io::Error::other)
 }
 
 /// Lets a new artifact wake the repositories that include it (DEV 10).

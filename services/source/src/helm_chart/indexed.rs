@@ -53,10 +53,12 @@ impl HelmChartReconciler {
             return Ok(stored(order, version, values_files));
         }
         let fetched = server.chart(&order.chart, release, self.limits.chart).await.map_err(|error| {
-            pull_failure(&said(&error), format!("failed to download chart for remote reference: {error}"))
+            let message = format!("failed to download chart for remote reference: {error}");
+            if error.is_of_disk() { Failure::disk(message) } else { pull_failure(&said(&error), message) }
         })?;
-        let package = self.storage.blocking(move || fetched.into_bytes()).await.and_then(|package| package);
-        self.finished(order, version, package.map_err(|error| Step::Pull.failed(error))?).await
+        let package = self.storage.blocking(move || fetched.into_bytes()).await.flatten();
+        let unread = |error| Failure::disk(format!("failed to read downloaded chart: {error}"));
+        self.finished(order, version, package.map_err(unread)?).await
     }
 
     /// The versions of a chart in a stored index.

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 use weir_api::Artifact;
-use weir_artifact::{RelPath, TreeKind, Unpacked, Untar};
+use weir_artifact::{RelPath, TreeKind, Unpacked, Untar, UntarError};
 use weir_helm::chart::{self, CHART_FILE};
 use weir_helm::dependency::confined;
 use weir_helm::values::{self, Values, ValuesError};
@@ -39,7 +39,7 @@ impl HelmChartReconciler {
         let archive = self.open(artifact).map_err(read_failure)?;
         let limits = self.storage.limits();
         let files = self.storage.blocking(move || Untar::new(limits).to_tree(archive)).await;
-        let files = files.and_then(|files| files.map_err(io::Error::other)).map_err(read_failure)?;
+        let files = files.map_err(read_failure)?.map_err(|error| unpack_failure(&error))?;
         let files = Arc::new(files);
         let (limits, look) = (self.limits, (files.clone(), place.clone()));
         let found = self.blocking(move || find(&look.0, look.1.as_ref(), &limits)).await?;
@@ -185,4 +185,9 @@ fn package(chart: &Chart) -> Result<Bytes, Failure> {
 
 fn read_failure(error: io::Error) -> Failure {
     Failure::fetch("ReadOperationFailed", format!("failed to unpack source artifact: {error}"))
+}
+
+fn unpack_failure(error: &UntarError) -> Failure {
+    let message = format!("failed to unpack source artifact: {error}");
+    if error.is_of_disk() { Failure::disk(message) } else { Failure::fetch("ReadOperationFailed", message) }
 }

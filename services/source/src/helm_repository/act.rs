@@ -50,5 +50,8 @@ pub(crate) fn converted(raw: File) -> Result<File, IndexError> {
 
 fn index_failure(error: &IndexError) -> Failure {
     let message = format!("failed to load Helm repository from index YAML: failed to load index: {error}");
-    Failure::fetch("IndexationFailed", message)
+    match error {
+        IndexError::Io { .. } => Failure::disk(message),
+        _ => Failure::fetch("IndexationFailed", message),
+    }
 }

@@ -39,7 +39,7 @@ pub(super) fn address(url: &str) -> Result<Url, Failure> {
 pub(super) fn fetch_failure(error: &FetchError) -> Failure {
     let message =
         format!("failed to fetch Helm repository index: failed to cache index to temporary file: {error}");
-    Failure::fetch("Failed", message)
+    if error.is_of_disk() { Failure::disk(message) } else { Failure::fetch("Failed", message) }
 }
 
 /// What is told of a stored index.

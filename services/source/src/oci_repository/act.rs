@@ -8,7 +8,7 @@ use crate::storage::NewArtifact;
 use std::io::{self, Seek, Write};
 use tempfile::SpooledTempFile;
 use weir_api::OciRepository;
-use weir_artifact::{Limits, Unpacked, Untar};
+use weir_artifact::{Limits, Room, Unpacked, Untar};
 use weir_oci::{Descriptor, Registry};
 
 /// Bytes of a layer that stay in memory; typical ones are a few KiB.
@@ -76,22 +76,24 @@ async fn pull(registry: &mut Registry, layer: &Descriptor) -> Result<SpooledTemp
     let failed = |error: &dyn std::fmt::Display| {
         decide::layer_failure(format!("failed to extract the first layer from artifact: {error}"))
     };
-    let limit = Limits::default().download;
-    if layer.size > limit {
-        return Err(failed(&format!("layer of {} bytes is larger than {limit} bytes", layer.size)));
+    let unkept =
+        |error: io::Error| Failure::disk(format!("failed to keep the layer that is being pulled: {error}"));
+    if layer.size > IN_MEMORY as u64 {
+        Room::for_temporary_files().take(layer.size).map_err(unkept)?;
     }
     let mut blob = registry.blob(layer).await.map_err(|error| failed(&error))?;
     let mut content = SpooledTempFile::new(IN_MEMORY);
     while let Some(chunk) = blob.next().await.map_err(|error| failed(&error))? {
-        content.write_all(&chunk).map_err(|error| failed(&error))?;
+        content.write_all(&chunk).map_err(unkept)?;
     }
-    content.rewind().map_err(|error| failed(&error))?;
+    content.rewind().map_err(unkept)?;
     Ok(content)
 }
 
 /// The files of a layer, without its symlinks.
 fn extract(content: SpooledTempFile, limits: Limits) -> Result<Unpacked, Failure> {
     Untar::new(limits).to_tree(content).map_err(|error| {
-        decide::layer_failure(format!("failed to extract layer contents from artifact: {error}"))
+        let message = format!("failed to extract layer contents from artifact: {error}");
+        if error.is_of_disk() { Failure::disk(message) } else { decide::layer_failure(message) }
     })
 }

@@ -59,6 +59,11 @@ impl Failure {
         Failure::new(STORAGE_OPERATION_FAILED, reason, error.to_string())
     }
 
+    /// The disk failed where something is put down on its way to the store.
+    pub(crate) fn disk(message: impl Into<String>) -> Failure {
+        Failure::new(STORAGE_OPERATION_FAILED, "ArchiveOperationFailed", message)
+    }
+
     /// Any condition of a kind's own.
     pub(crate) fn new(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Failure {
         Failure {

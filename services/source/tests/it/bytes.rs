@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use serde_json::json;
-use weir_testkit::Registry;
+use weir_testkit::{Folder, Registry};
 
-use crate::world::{World, paths};
+use crate::world::{Setup, World, paths};
 
 const OCI: &str = "OCIRepository";
 
@@ -74,4 +74,34 @@ async fn symlinks_are_left_out() {
     registry.push_artifact_layer("links", "latest", layer).await.unwrap();
     world.oci("links", &registry.url("links"), json!({})).await;
     assert_eq!(paths(&world.ready(OCI, "links").await).await, ["good.yaml"]);
+}
+
+/// SRC-SCK-10, SRC 14.6.
+#[tokio::test]
+async fn a_bomb_ends_at_the_cap_that_is_given() {
+    let cap = 8 << 20;
+    let temporary = Folder::new("temporary").unwrap();
+    let world = World::start_as(Setup {
+        environment: vec![("TMPDIR", temporary.path().display().to_string())],
+        arguments: vec![format!("--untar-max-size={cap}")],
+        ..Setup::default()
+    })
+    .await;
+    let registry = Registry::start().await.unwrap();
+    // Each is a few hundred KiB on the way.
+    let (large, part) = ("0".repeat(64 << 20), "0".repeat(1 << 20));
+    let many: Vec<_> = (0..64).map(|number| format!("{number}.txt")).collect();
+    let many: Vec<_> = many.iter().map(|path| (path.as_str(), part.as_str())).collect();
+    for (name, files) in [("one", &[("a.txt", large.as_str())][..]), ("many", &many)] {
+        registry.push_artifact(name, "latest", files).await.unwrap();
+        world.oci(name, &registry.url(name), json!({})).await;
+        let (reason, message) = world.failure(OCI, name).await;
+        assert_eq!(reason, "OCIArtifactLayerOperationFailed", "{name}: {message}");
+        let said = format!("is bigger than max archive size of {cap} bytes");
+        assert!(message.contains(&said), "{name}: {message}");
+        assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0, "{name}");
+    }
+    registry.push_artifact("fits", "latest", &many[..7]).await.unwrap();
+    world.oci("fits", &registry.url("fits"), json!({})).await;
+    assert_eq!(paths(&world.ready(OCI, "fits").await).await.len(), 7);
 }

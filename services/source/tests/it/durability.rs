@@ -1,7 +1,9 @@
 //! Killed at any instant, tampered with, forged, or started on an empty or a full disk: nothing half-written is ever
 //! advertised, and the end is the same.
 
-use std::path::{Path, PathBuf};
+mod disks;
+
+use std::path::PathBuf;
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -153,50 +155,6 @@ async fn a_suspended_source_advertises_no_file_that_is_gone() {
     assert!(server.requests().is_empty(), "nothing is fetched for suspended objects");
     world.git("lost", &server.url("app"), json!({"suspend": false})).await;
     assert_eq!(paths(&world.ready(GIT, "lost").await).await, ["a.yaml"]);
-}
-
-/// Makes a file system of 3 MiB at the folder. Where that is not allowed, the test cannot be made.
-fn small_disk(data: &Path) {
-    let mount = ["-t", "tmpfs", "-o", "size=3m", "tmpfs"];
-    let mounted = std::process::Command::new("mount").args(mount).arg(data).status();
-    assert!(mounted.unwrap().success(), "this test mounts a small file system, for which it must be root");
-}
-
-struct Unmount(PathBuf);
-
-impl Drop for Unmount {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
-/// SRC-SCK-10.
-#[tokio::test]
-async fn a_full_disk_is_said_and_the_old_artifact_still_served() {
-    let world = World::start_as(Setup { prepare: Some(small_disk), ..Setup::default() }).await;
-    let _unmount = Unmount(world.folder.path().join("data"));
-    let registry = Registry::start().await.unwrap();
-    registry.push_artifact("app", "latest", &[("a.yaml", "old")]).await.unwrap();
-    world.oci("app", &registry.url("app"), json!({})).await;
-    let old = world.ready(OCI, "app").await;
-    // Text that does not shrink much.
-    let mut seed: u64 = 7;
-    let mut next = || {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        char::from(b'!' + u8::try_from((seed >> 33) % 90).unwrap())
-    };
-    let large: String = (0..6 << 20).map(|_| next()).collect();
-    registry.push_artifact("app", "latest", &[("a.yaml", &large)]).await.unwrap();
-    touch_requested_at(&world.api(OCI).await, "app").await.unwrap();
-    let (reason, message) = world.failure(OCI, "app").await;
-    assert_eq!(reason, "ArchiveOperationFailed", "{message}");
-    assert!(message.contains("No space left on device"), "{message}");
-    let status = world.api(OCI).await.get("app").await.unwrap().data["status"].clone();
-    assert!(status["conditions"].as_array().unwrap().iter().any(|it| it["type"] == "StorageOperationFailed"));
-    assert_eq!(status["artifact"], old["artifact"]);
-    assert_eq!(files(&status).await.values().next().unwrap().bytes, "old");
-    let small = registry.push_artifact("app", "latest", &[("a.yaml", "small")]).await.unwrap();
-    world.at(OCI, "app", &small).await;
 }
 
 /// SRC-SCK-15.

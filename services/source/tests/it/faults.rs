@@ -1,51 +1,21 @@
 //! Servers that are slow, break off, lie or refuse, and an API server that is away.
 
+mod matrix;
+
 use std::time::Duration;
 
-use rstest::rstest;
 use serde_json::json;
 use weir_artifact::Limits;
 use weir_artifact::fetch::Fetcher;
-use weir_testkit::{ControlPlane, Fault, FaultProxy, Folder, GitServer, Registry};
+use weir_testkit::{ControlPlane, Fault, FaultProxy, Folder, GitServer};
 
-use crate::world::{Setup, World, files, paths};
+use crate::world::{Setup, World, paths};
 
 const GIT: &str = "GitRepository";
-const OCI: &str = "OCIRepository";
 
 /// Larger than a packet, and different from line to line.
 fn large(line: &str) -> String {
     (0..20_000).map(|number| format!("{line} {number:x}\n")).collect()
-}
-
-#[rstest]
-#[case(Fault::CutAfter(0))]
-#[case(Fault::CutAfter(100))]
-#[case(Fault::CorruptAt(0))]
-#[case(Fault::CorruptAt(500))]
-#[case(Fault::Status(429, Some(1)))]
-#[case(Fault::Status(500, None))]
-#[case(Fault::Status(503, Some(1)))]
-#[case(Fault::ContentLength(-20))]
-#[case(Fault::ContentLength(20))]
-#[tokio::test]
-async fn a_spoiled_layer_is_never_advertised(#[case] fault: Fault) {
-    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
-    let proxy = FaultProxy::http(registry.address()).await.unwrap();
-    registry.push_artifact("app", "latest", &[("a.txt", &large("old"))]).await.unwrap();
-    world.oci("app", &proxy.url(&registry.url("app")), json!({})).await;
-    let old = world.ready(OCI, "app").await;
-    let new = registry.push_artifact("app", "latest", &[("a.txt", &large("new"))]).await.unwrap();
-    proxy.set_for("/blobs/", usize::MAX, fault);
-    world.reconciled(OCI, "app").await;
-    let status = world.api(OCI).await.get("app").await.unwrap().data["status"].clone();
-    assert_eq!(status["artifact"]["digest"], old["artifact"]["digest"], "{fault:?}: {status:#}");
-    assert_eq!(world.failure(OCI, "app").await.0, "OCIArtifactLayerOperationFailed", "{fault:?}");
-    assert!(files(&old).await.values().next().unwrap().bytes.starts_with(b"old"));
-    proxy.set(Fault::None);
-    world.reconciled(OCI, "app").await;
-    let status = world.at(OCI, "app", &new).await;
-    assert!(files(&status).await.values().next().unwrap().bytes.starts_with(b"new"));
 }
 
 #[tokio::test]

@@ -38,6 +38,7 @@ mod logins;
 mod oci;
 mod oci_history;
 mod operations;
+mod origin;
 mod proxies;
 mod retraction;
 mod retries;

@@ -4,7 +4,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
 use std::io::{self, Read, Write};
 use std::path::Path;
-use weir_artifact::{Limits, RelPath};
+use weir_artifact::{Limits, RelPath, Room};
 use weir_helm::values::{ValuesError, parse_all};
 
 /// Bytes of a file that is merged; it is held in memory with its parse. Values files have a few hundred KiB at most.
@@ -39,6 +39,7 @@ pub(in super::super) enum TargetError {
 /// The directory of one artifact.
 pub(super) struct Target {
     root: Dir,
+    room: Room,
     limits: Limits,
     bytes: u64,
     entries: usize,
@@ -46,9 +47,9 @@ pub(super) struct Target {
 
 impl Target {
     /// Opens an empty directory.
-    pub(super) fn open(path: &Path) -> Result<Target, TargetError> {
+    pub(super) fn open(path: &Path, limits: Limits) -> Result<Target, TargetError> {
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
-        Ok(Target { root, limits: Limits::default(), bytes: 0, entries: 0 })
+        Ok(Target { root, room: Room::at(path), limits, bytes: 0, entries: 0 })
     }
 
     pub(super) fn is_directory(&self, path: &RelPath) -> bool {
@@ -117,7 +118,7 @@ impl Target {
         if self.entries > self.limits.entries {
             return Err(TargetError::TooMany(self.limits.entries));
         }
-        Ok(())
+        Ok(self.room.entry(size)?)
     }
 }
 
@@ -138,7 +139,7 @@ mod tests {
 
     fn small_target(directory: &Path) -> Target {
         let limits = Limits { unpacked: 10, entries: 3, ..Limits::default() };
-        Target { limits, ..Target::open(directory).unwrap() }
+        Target::open(directory, limits).unwrap()
     }
 
     #[rstest]
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn what_is_merged_has_to_be_small() {
         let directory = tempfile::tempdir().unwrap();
-        let mut target = Target::open(directory.path()).unwrap();
+        let mut target = Target::open(directory.path(), Limits::default()).unwrap();
         let path = RelPath::parse("values.yaml").unwrap();
         let large = format!("a: {}\n", "x".repeat(MAX_MERGED as usize));
         std::fs::write(directory.path().join("values.yaml"), large).unwrap();

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use std::fs;
 use std::path::Path;
+use weir_artifact::Limits;
 
 const SOURCE: &[(&str, &str)] = &[
     ("README.md", "read me"),
@@ -37,7 +38,7 @@ fn with(strategy: &str, from: &str, to: &str) -> CopyOperation {
 fn staged_from(source: &Path, operations: &[CopyOperation]) -> Result<Vec<String>, String> {
     let sources = Sources::from([("git".to_owned(), SourceTree::open(source).unwrap())]);
     let out = tempfile::tempdir().unwrap();
-    stage(&sources, operations, out.path()).map_err(|error| error.to_string())?;
+    stage(&sources, operations, out.path(), Limits::default()).map_err(|error| error.to_string())?;
     let tree = SourceTree::open(out.path()).unwrap();
     let shown = tree.entries().map(|(path, kind)| match kind {
         TreeKind::Directory => format!("{path}/"),
@@ -258,7 +259,7 @@ proptest! {
         let sources = Sources::from([("git".to_owned(), SourceTree::open(&world.path().join("source")).unwrap())]);
         let operation = with(strategy, &format!("@git/{from}"), &format!("@artifact/{to}"));
         // Whether it is refused does not matter here.
-        let _ = stage(&sources, &[operation], &world.path().join("out"));
+        let _ = stage(&sources, &[operation], &world.path().join("out"), Limits::default());
         let everything = SourceTree::open(world.path()).unwrap();
         let beside: Vec<_> = everything.entries().map(|(path, _)| path.to_string()).filter(|path| !path.starts_with("out/")).collect();
         prop_assert_eq!(beside, ["beside", "beside/a", "out", "source", "source/a", "source/a/a", "source/a.tgz", "source/aa"]);
