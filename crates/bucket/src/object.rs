@@ -51,7 +51,10 @@ impl Download {
     pub(crate) fn new(response: Response, object: &Object, limit: u64) -> Download {
         let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
         let etag = etag.map_or_else(|| object.etag.clone(), |etag| bare_etag(etag).to_owned());
-        let promised = response.content_length();
+        // The listing knows the size of what it was pinned to, should the answer's length be wrong. (What Google pins by
+        // generation may come unpacked, and so larger or smaller.)
+        let is_listed = !etag.is_empty() && bare_etag(&object.pin) == etag;
+        let promised = if is_listed { Some(object.size) } else { response.content_length() };
         Download { response, key: object.key.clone(), etag, promised, seen: 0, limit }
     }
 

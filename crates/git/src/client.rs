@@ -23,11 +23,16 @@ pub struct GitConfig {
     pub concurrency: usize,
     /// What is offered to SSH servers.
     pub ssh: SshAlgorithms,
+    /// Called with the name of each step of a download that is done; tests end the process there.
+    pub step: fn(&'static str),
 }
+
+/// Steps of a download, in their order: what [`GitConfig::step`] is called with.
+pub const STEPS: [&str; 4] = ["git-pack-received", "git-roots-noted", "git-pack-kept", "git-tip-noted"];
 
 impl Default for GitConfig {
     fn default() -> Self {
-        GitConfig { concurrency: DEFAULT_CONCURRENCY, ssh: SshAlgorithms::default() }
+        GitConfig { concurrency: DEFAULT_CONCURRENCY, ssh: SshAlgorithms::default(), step: |_| {} }
     }
 }
 
@@ -37,6 +42,7 @@ pub struct Git {
     permits: Arc<Semaphore>,
     clients: Clients,
     ssh: Arc<SshAlgorithms>,
+    step: fn(&'static str),
 }
 
 impl Git {
@@ -47,7 +53,8 @@ impl Git {
     pub fn new(config: GitConfig) -> Result<Git, Error> {
         transport::initialise()?;
         let permits = Arc::new(Semaphore::new(config.concurrency.max(1)));
-        Ok(Git { permits, clients: Clients::new(USER_AGENT), ssh: Arc::new(config.ssh) })
+        let (ssh, step) = (Arc::new(config.ssh), config.step);
+        Ok(Git { permits, clients: Clients::new(USER_AGENT), ssh, step })
     }
 
     /// The references of a remote.
@@ -130,7 +137,8 @@ impl Git {
         };
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| Error::Cancelled)?;
         let cancel = remote.cancel.child_token();
-        let operation = Registered::new(remote.clone(), http, Arc::clone(&self.ssh), cancel.clone());
+        let operation =
+            Registered::new(remote.clone(), http, Arc::clone(&self.ssh), cancel.clone(), self.step);
         // A caller that goes away takes its operation along.
         let _guard = cancel.drop_guard();
         let running = tokio::task::spawn_blocking(move || {

@@ -92,6 +92,7 @@ fn resolve_and_download(
         partial::complete(&mut conversation, directory, objects.tree_of(chosen.commit)?, part)?;
     }
     directory.set_tip(chosen.commit)?;
+    (operation.step)("git-tip-noted");
     conversation.end();
     let revision = chosen.revision();
     if known == Some(revision.as_str()) {

@@ -42,7 +42,7 @@ mod submodule;
 mod transport;
 
 pub use checkout::{Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
-pub use client::{Git, GitConfig};
+pub use client::{Git, GitConfig, STEPS};
 pub use commit::{CommitRequest, Signature, Signer};
 pub use conversation::{Advertisement, Answer, ConversationError};
 pub use credentials::{AuthOptionError, Credentials, SshAuth};

@@ -29,6 +29,7 @@ pub(crate) struct Operation {
     pub(crate) remote: Remote,
     pub(crate) http: Option<reqwest::Client>,
     pub(crate) ssh: Arc<SshAlgorithms>,
+    pub(crate) step: fn(&'static str),
     runtime: Handle,
     deadline: Instant,
     cancel: CancellationToken,
@@ -48,11 +49,20 @@ impl Registered {
         http: Option<reqwest::Client>,
         ssh: Arc<SshAlgorithms>,
         cancel: CancellationToken,
+        step: fn(&'static str),
     ) -> Registered {
         let deadline = Instant::now() + remote.timeout;
         let runtime = Handle::current();
-        let operation =
-            Arc::new(Operation { remote, http, ssh, runtime, deadline, cancel, failure: Mutex::new(None) });
+        let operation = Arc::new(Operation {
+            remote,
+            http,
+            ssh,
+            step,
+            runtime,
+            deadline,
+            cancel,
+            failure: Mutex::new(None),
+        });
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         RUNNING.lock().insert(id, Arc::clone(&operation));
         Registered { id, operation }

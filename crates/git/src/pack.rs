@@ -59,9 +59,12 @@ fn by_library(
     });
     let answer =
         receive(&mut |bytes| pack.write_all(bytes).map_err(|_| of_library(git2::Error::last_error(-1))))?;
+    (operation.step)("git-pack-received");
     // In this order, so that a repository whose process is killed never claims history that it lacks.
     directory.add_roots(&answer.shallow)?;
+    (operation.step)("git-roots-noted");
     pack.commit().map_err(of_library)?;
+    (operation.step)("git-pack-kept");
     Ok(answer)
 }
 
@@ -85,7 +88,9 @@ fn by_gitoxide(
     if count(&mut file).map_err(failed)? > MAX_PACK_OBJECTS {
         return Err(too_many());
     }
+    (operation.step)("git-pack-received");
     directory.add_roots(&answer.shallow)?;
+    (operation.step)("git-roots-noted");
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     let mut pack = Interruptible { operation, file: BufReader::new(file) };
     let options = Options { alloc_limit_bytes: Some(MAX_OBJECT_BYTES), ..Options::default() };
@@ -101,6 +106,7 @@ fn by_gitoxide(
     .map_err(of_gitoxide)?;
     // It would keep the pack from being collected, which nothing here does.
     written.keep_path.map_or(Ok(()), std::fs::remove_file).map_err(failed)?;
+    (operation.step)("git-pack-kept");
     Ok(answer)
 }
 

@@ -26,6 +26,8 @@ pub enum Fault {
     Delay(Duration),
     /// The connection ends after this many bytes.
     CutAfter(u64),
+    /// After this many bytes nothing more comes, and the connection stays.
+    StallAfter(u64),
     /// The byte at this offset is another one.
     CorruptAt(u64),
     /// The server is not asked: it has this status, and `Retry-After` in seconds if given. HTTP only.

@@ -20,7 +20,11 @@ pub(super) async fn pump(
         let cut = spoil(&mut chunk, passed, fault);
         to.write_all(&chunk).await?;
         if cut {
-            return to.flush().await;
+            to.flush().await?;
+            if matches!(fault, Fault::StallAfter(_)) {
+                return std::future::pending().await;
+            }
+            return Ok(());
         }
         passed += chunk.len() as u64;
         chunk.resize(BUFFER, 0);
@@ -36,7 +40,7 @@ pub(super) async fn pump(
 fn spoil(chunk: &mut Vec<u8>, passed: u64, fault: Fault) -> bool {
     let within = |offset: u64| usize::try_from(offset.saturating_sub(passed)).unwrap_or(usize::MAX);
     match fault {
-        Fault::CutAfter(offset) if within(offset) <= chunk.len() => {
+        Fault::CutAfter(offset) | Fault::StallAfter(offset) if within(offset) <= chunk.len() => {
             chunk.truncate(within(offset));
             true
         }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 use weir_testkit::{Fault, FaultProxy};
 
@@ -12,6 +13,15 @@ async fn get(proxy: &FaultProxy) -> Result<(u16, Vec<u8>), ()> {
         reqwest::Client::new().get(url).timeout(Duration::from_secs(5)).send().await.map_err(drop)?;
     let status = answer.status().as_u16();
     Ok((status, answer.bytes().await.map_err(drop)?.to_vec()))
+}
+
+/// Whether some of an answer comes, and neither the rest nor an end.
+async fn begin(proxy: &FaultProxy) -> bool {
+    let mut connection = tokio::net::TcpStream::connect(proxy.address()).await.unwrap();
+    connection.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+    assert!(connection.read(&mut [0]).await.unwrap() > 0);
+    let mut rest = Vec::new();
+    tokio::time::timeout(Duration::from_millis(300), connection.read_to_end(&mut rest)).await.is_err()
 }
 
 /// A server that always answers the same; it ends with the set.
@@ -60,6 +70,8 @@ async fn lengths_and_cuts() {
         assert_eq!(get(&proxy).await.unwrap().1, b"0123456789");
         proxy.set(Fault::CutAfter(3));
         assert!(get(&proxy).await.is_err());
+        proxy.set(Fault::StallAfter(3));
+        assert!(begin(&proxy).await, "it stalls, and does not end");
     }
     let proxy = FaultProxy::http(&upstream).await.unwrap();
     proxy.set(Fault::ContentLength(5));

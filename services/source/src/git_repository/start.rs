@@ -37,6 +37,6 @@ fn client(wiring: &Wiring<'_>) -> Result<Git, ServiceError> {
     let other = |error: String| ServiceError::Other(error);
     let ssh = SshAlgorithms::parse(&wiring.args.ssh_kex_algos, &wiring.args.ssh_hostkey_algos);
     let ssh = ssh.map_err(|error| other(error.to_string()))?;
-    let config = GitConfig { concurrency: wiring.concurrent(), ssh };
+    let config = GitConfig { concurrency: wiring.concurrent(), ssh, step: weir_runtime::killpoint::hit };
     Git::new(config).map_err(|error| other(error.to_string()))
 }

@@ -1,19 +1,19 @@
-//! Killed at any instant, tampered with, forged, or started on an empty or a full disk: nothing half-written is ever
-//! advertised, and the end is the same.
+//! Tampered with, forged, or started on an empty disk (and below: killed, with a full disk, collected while it is read): nothing
+//! half-written is ever advertised, and the end is the same.
 
 mod disks;
+mod kills;
+mod running_downloads;
 
 use std::path::PathBuf;
 
-use rstest::rstest;
 use serde_json::{Value, json};
 use weir_artifact::{Algorithm, Digest};
-use weir_testkit::{Folder, GitServer, Registry, eventually, touch_requested_at};
+use weir_testkit::{GitServer, eventually};
 
-use crate::world::{DEADLINE, Setup, World, files, paths};
+use crate::world::{DEADLINE, Setup, World, paths};
 
 const GIT: &str = "GitRepository";
-const OCI: &str = "OCIRepository";
 
 /// The file that a status advertises.
 fn file(world: &World, status: &Value) -> PathBuf {
@@ -25,61 +25,6 @@ fn assert_whole(world: &World, status: &Value, when: &str) {
     let bytes = std::fs::read(file(world, status)).unwrap();
     let digest = Digest::of(Algorithm::Sha256, &bytes).to_string();
     assert_eq!(status["artifact"]["digest"], digest, "{when}");
-}
-
-/// A14, SRC-STO-5.
-#[rstest]
-#[tokio::test]
-async fn a_kill_at_any_step_ends_as_no_kill(
-    #[values(
-        "store-opened",
-        "store-filled",
-        "store-synced",
-        "store-renamed",
-        "store-durable",
-        "store-linked",
-        "after-store",
-        "after-status"
-    )]
-    point: &str,
-) {
-    let (mut world, registry) = (World::start().await, Registry::start().await.unwrap());
-    registry.push_artifact("app", "latest", &[("a.yaml", "old")]).await.unwrap();
-    world.oci("app", &registry.url("app"), json!({})).await;
-    let old = world.ready(OCI, "app").await;
-
-    let marker = Folder::new("marker").unwrap();
-    let killed = marker.path().join("killed");
-    let variable = killed.display().to_string();
-    let environment = [("WEIR_KILL_POINT", point), ("WEIR_KILL_FILE", variable.as_str())];
-    world.start_again(&environment);
-    let new = registry.push_artifact("app", "latest", &[("a.yaml", "new")]).await.unwrap();
-    touch_requested_at(&world.api(OCI).await, "app").await.unwrap();
-    eventually("the controller to be killed", DEADLINE, async || killed.exists().then_some(()))
-        .await
-        .unwrap();
-    world.controller.wait(DEADLINE).await.unwrap();
-    let between = world.api(OCI).await.get("app").await.unwrap().data["status"].clone();
-    assert_whole(&world, &between, point);
-    if point != "after-status" {
-        assert_eq!(between["artifact"]["digest"], old["artifact"]["digest"], "{point}");
-    }
-
-    world.start_again(&environment);
-    let status = world.at(OCI, "app", &new).await;
-    world.until_served().await;
-    assert_eq!(files(&status).await.values().next().unwrap().bytes, "new", "{point}");
-    assert_whole(&world, &status, point);
-    let names = std::fs::read_dir(file(&world, &status).parent().unwrap()).unwrap();
-    let partial = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let partial: Vec<_> = partial.filter(|name| name.ends_with(".partial")).collect();
-    // What a killed write leaves is neither served nor counted, and goes with the sweep.
-    assert!(partial.len() <= 1, "{point}: {partial:?}");
-    for name in partial {
-        let url = status["artifact"]["url"].as_str().unwrap();
-        let url = format!("{}/{name}", url.rsplit_once('/').unwrap().0);
-        assert_eq!(reqwest::get(url).await.unwrap().status(), 404, "{point}");
-    }
 }
 
 /// A7, SRC-SCK-9, SRC-REC-15.

@@ -83,7 +83,7 @@ impl Origin {
     /// Puts a version into the server, with so many bytes that do not shrink.
     pub async fn publish(&self, version: u32, bytes: usize) {
         let version = marker(version);
-        let text = format!("{version}\n{}", noise(bytes));
+        let text = format!("{version}\n{}", noise(&version, bytes));
         match &self.server {
             Server::Git(server) => {
                 server.repo(NAME).unwrap().commit("main", &version, &[("a.txt", &text)]).unwrap();
@@ -107,9 +107,10 @@ impl Origin {
         let mut entries = serde_json::Map::new();
         entries.insert(NAME.to_owned(), json!([entry("")]));
         for (number, part) in parts(index, INDEX_NOISE).enumerate() {
-            entries.insert(format!("noise-{number}"), json!([entry(&noise(part))]));
+            entries.insert(format!("noise-{number}"), json!([entry(&noise(version, part))]));
         }
-        let files: Vec<_> = parts(package, CHART_NOISE).map(noise).enumerate().collect();
+        let files: Vec<_> =
+            parts(package, CHART_NOISE).map(|bytes| noise(version, bytes)).enumerate().collect();
         let files: Vec<_> =
             files.iter().map(|(number, text)| (format!("files/{number}"), text.as_str())).collect();
         let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
@@ -180,14 +181,16 @@ fn marker(version: u32) -> String {
     format!("1.0.{}", 100 + version)
 }
 
-/// Letters that do not shrink much.
-pub fn noise(bytes: usize) -> String {
-    let mut seed: u64 = 7;
-    let next = |_| {
+/// Letters that do not shrink much, others for each version.
+pub fn noise(version: &str, bytes: usize) -> String {
+    let mut seed = version.bytes().fold(7, |seed: u64, byte| seed * 31 + u64::from(byte));
+    let mut letters = Vec::with_capacity(bytes + 8);
+    while letters.len() < bytes {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        char::from(b'A' + u8::try_from((seed >> 33) % 58).unwrap()).to_owned()
-    };
-    (0..bytes).map(next).map(|letter| if letter == '\\' { '-' } else { letter }).collect()
+        letters.extend((seed >> 16).to_le_bytes().map(|byte| b'a' + byte % 26).iter().take(6));
+    }
+    letters.truncate(bytes);
+    String::from_utf8(letters).unwrap()
 }
 
 fn parts(bytes: usize, largest: usize) -> impl Iterator<Item = usize> {

@@ -147,10 +147,11 @@ async fn a_bomb_ends_while_there_is_room_for_others() {
 async fn a_generator_says_that_the_disk_is_full(#[case] place: Place, #[case] expected: &str) {
     let (world, volume, _temporary) = small(place, &[]).await;
     let registry = Registry::start().await.unwrap();
-    // Fits once, and not twice.
-    let (first, second) = (noise(100), noise(2 << 20));
+    // A source that is passed on fits into each volume once, and what is made of it beside it does not.
+    let copied = json!({"layerSelector": {"operation": "copy"}});
+    let (first, second) = (noise("first", 100), noise("second", 3 << 20));
     registry.push_artifact(NAME, "latest", &[("a.txt", &first)]).await.unwrap();
-    world.oci(NAME, &registry.url(NAME), json!({})).await;
+    world.oci(NAME, &registry.url(NAME), copied).await;
     world.ready(OCI, NAME).await;
     let api = "source.extensions.fluxcd.io/v1beta1";
     let spec = json!({
@@ -166,8 +167,10 @@ async fn a_generator_says_that_the_disk_is_full(#[case] place: Place, #[case] ex
     let made = world.until("ExternalArtifact", "made", "Ready", is_made).await;
     assert_eq!(paths(&made).await, ["a.txt"]);
 
-    registry.push_artifact(NAME, "latest", &[("a.txt", &second), ("b.txt", "b")]).await.unwrap();
+    let files = [("a.txt", second.as_str()), ("b.txt", "b")];
+    let pushed = registry.push_artifact(NAME, "latest", &files).await.unwrap();
     world.reconciled(OCI, NAME).await;
+    world.at(OCI, NAME, &pushed).await;
     let generators = world.plane.api(api, "ArtifactGenerator", &world.namespace).await.unwrap();
     let said =
         weir_testkit::wait_not_ready(&generators, NAME, "o space left on device", crate::world::DEADLINE);
