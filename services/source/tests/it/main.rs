@@ -35,6 +35,7 @@ mod leaks;
 mod legacy;
 mod life;
 mod logins;
+mod many;
 mod oci;
 mod oci_history;
 mod operations;
