@@ -1,13 +1,15 @@
-//! Layers that are no archive, or one that must not be unpacked.
+//! Layers that are no archive, or one that must not be unpacked, and what is too large.
 
 use std::io::Write;
 
 use serde_json::json;
-use weir_testkit::{Folder, Registry};
+use weir_testkit::{BucketProgram, BucketServer, Folder, GitServer, Registry, wait_not_ready};
 
-use crate::world::{Setup, World, paths};
+use crate::world::{DEADLINE, Setup, World, paths};
 
 const OCI: &str = "OCIRepository";
+const EXTENSIONS: &str = "source.extensions.fluxcd.io/v1beta1";
+const GENERATOR: &str = "ArtifactGenerator";
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -104,4 +106,48 @@ async fn a_bomb_ends_at_the_cap_that_is_given() {
     registry.push_artifact("fits", "latest", &many[..7]).await.unwrap();
     world.oci("fits", &registry.url("fits"), json!({})).await;
     assert_eq!(paths(&world.ready(OCI, "fits").await).await.len(), 7);
+}
+
+/// SRC 14.6: one cap for everything that is unpacked or put together of files.
+#[tokio::test]
+async fn the_cap_holds_for_includes_charts_buckets_and_generators() {
+    let arguments = vec!["--untar-max-size=65536".into()];
+    let world = World::start_as(Setup { arguments, ..Setup::default() }).await;
+    let server = GitServer::start().await.unwrap();
+    let large = "0".repeat(100_000);
+    let files = [("chart/Chart.yaml", "name: app\nversion: 1.0.0\n"), ("large.txt", large.as_str())];
+    server.repo("large").unwrap().commit("main", "first", &files).unwrap();
+    server.repo("small").unwrap().commit("main", "first", &[("a.txt", "a")]).unwrap();
+    // A repository has no cap.
+    world.git("large", &server.url("large"), json!({})).await;
+    world.ready("GitRepository", "large").await;
+
+    let include = json!({"include": [{"repository": {"name": "large"}}]});
+    world.git("including", &server.url("small"), include).await;
+    let source = json!({"kind": "GitRepository", "name": "large"});
+    let spec = json!({"chart": "./chart", "interval": "1h", "sourceRef": source});
+    world.apply("HelmChart", "chart", spec).await;
+    let said = "is bigger than max archive size of 65536 bytes";
+    for (kind, name, reason) in
+        [("GitRepository", "including", "CopyFailure"), ("HelmChart", "chart", "ReadOperationFailed")]
+    {
+        assert_eq!(world.failure_of(kind, name, said).await.0, reason, "{name}");
+    }
+    let spec = json!({
+        "sources": [{"alias": "large", "kind": "GitRepository", "name": "large"}],
+        "artifacts": [{"name": "made", "copy": [{"from": "@large/**", "to": "@artifact/"}]}],
+    });
+    let object =
+        json!({"apiVersion": EXTENSIONS, "kind": GENERATOR, "metadata": {"name": "app"}, "spec": spec});
+    world.plane.apply(&world.namespace, object).await.unwrap();
+    let generators = world.plane.api(EXTENSIONS, GENERATOR, &world.namespace).await.unwrap();
+    assert_eq!(wait_not_ready(&generators, "app", said, DEADLINE).await.unwrap().reason, "SourceFetchFailed");
+
+    let Some(bucket) = BucketServer::start(BucketProgram::Moto).await.unwrap() else { return };
+    bucket.create("app").await.unwrap();
+    bucket.put("app", "large.txt", large).await.unwrap();
+    world.secret("keys", "Opaque", json!({"accesskey": "AKID", "secretkey": "secret"})).await;
+    world.bucket("app", bucket.address(), "app", json!({"secretRef": {"name": "keys"}})).await;
+    let (reason, _) = world.failure_of("Bucket", "app", "larger than 65536 bytes").await;
+    assert_eq!(reason, "BucketOperationFailed");
 }
