@@ -28,6 +28,6 @@ pub use ignore_files::ignore_rules;
 pub use limits::Limits;
 pub use path::{RelPath, RelPathError};
 pub use revision::Revision;
-pub use room::{NoRoom, Room};
+pub use room::{NoRoom, Room, is_of_disk};
 pub use store::{Location, Lock, STEPS, Store, StoreError, StoreOptions, Stored, VerifyError};
 pub use untar::{FileEntry, FileMap, Symlinks, Unpacked, Untar, UntarError};

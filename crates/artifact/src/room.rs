@@ -87,6 +87,13 @@ impl Room {
     }
 }
 
+/// Whether it is the disk that failed, and not names that cannot be or do not go together, as of a file and of a folder.
+#[must_use]
+pub fn is_of_disk(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory};
+    !matches!(error.kind(), AlreadyExists | InvalidFilename | IsADirectory | NotADirectory)
+}
+
 fn full(error: NoRoom) -> io::Error {
     io::Error::new(io::ErrorKind::StorageFull, error)
 }

@@ -10,6 +10,7 @@ mod unpacked;
 
 use crate::limits::Limits;
 use crate::path::{RelPath, RelPathError};
+use crate::room::is_of_disk;
 use flate2::read::MultiGzDecoder;
 use meter::Meter;
 use sink::{DirectorySink, MapSink, Sink};
@@ -113,11 +114,7 @@ impl UntarError {
     /// Whether it is the disk that failed, and not an archive whose entries do not go together.
     #[must_use]
     pub fn is_of_disk(&self) -> bool {
-        use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory};
-        let of_archive = |source: &io::Error| {
-            matches!(source.kind(), AlreadyExists | InvalidFilename | IsADirectory | NotADirectory)
-        };
-        matches!(self, UntarError::Write { source, .. } if !of_archive(source))
+        matches!(self, UntarError::Write { source, .. } if is_of_disk(source))
     }
 }
 

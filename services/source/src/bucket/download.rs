@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use weir_artifact::{Limits, RelPath, Room};
+use weir_artifact::{Limits, RelPath, Room, is_of_disk};
 use weir_bucket::{Bucket, Object};
 
 /// Downloads at a time: enough to hide a distant server's latency, few enough for one connection each.
@@ -48,7 +48,7 @@ pub(super) enum FetchError {
 impl FetchError {
     /// Whether it is the disk that failed, and not the bucket.
     pub(super) fn is_of_disk(&self) -> bool {
-        matches!(self, FetchError::Object { source: Broken::Disk(_), .. })
+        matches!(self, FetchError::Object { source: Broken::Disk(error), .. } if is_of_disk(error))
     }
 }
 

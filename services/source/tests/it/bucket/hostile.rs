@@ -27,6 +27,18 @@ async fn keys_that_lead_elsewhere_are_refused() {
     }
 }
 
+/// One name cannot be a file and a folder; that is no fault of the disk.
+#[tokio::test]
+async fn a_key_below_another_is_refused() {
+    let (world, server) = (World::start().await, StandIn::start(None).await);
+    for key in ["a", "a/b"] {
+        server.put(key, "a");
+    }
+    world.bucket("apps", &server.endpoint(), "apps", json!({})).await;
+    let (reason, message) = world.failure(BUCKET, "apps").await;
+    assert_eq!(reason, "BucketOperationFailed", "{message}");
+}
+
 /// SRC-SCK-1: a key is a key, and not what it would be after decoding.
 #[tokio::test]
 async fn escapes_in_keys_are_not_undone() {
