@@ -2,9 +2,10 @@
 //! (DEV 17, docs/adr/0009).
 
 use crate::{branch, files, git, remote};
+use parking_lot::Mutex;
 use rstest::rstest;
 use std::path::{Path, PathBuf};
-use weir_git::{Checkout, Fetched, Reference, Remote, Stores};
+use weir_git::{Checkout, Fetched, Git, GitConfig, Reference, Remote, Stores};
 use weir_testkit::{Folder, GitRepo, GitServer};
 
 const OWNER: &str = "5a2f9c1e-0000-4000-8000-000000000001";
@@ -64,6 +65,19 @@ impl Kept {
 
     pub(crate) fn posts(&self) -> usize {
         self.server.requests().iter().filter(|request| request.method == "POST").count()
+    }
+}
+
+/// The steps at which services/source/tests/it/durability/kills.rs ends the process.
+#[tokio::test]
+async fn every_step_of_a_download_is_told_in_order() {
+    static SEEN: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+    let git = Git::new(GitConfig { step: |name| SEEN.lock().push(name), ..GitConfig::default() }).unwrap();
+    for format in ["sha1", "sha256"] {
+        let kept = Kept::start_as(format).await;
+        kept.noise();
+        git.fetch(&kept.remote, &branch("main"), None).await.unwrap();
+        assert_eq!(std::mem::take(&mut *SEEN.lock()), weir_git::STEPS, "{format}");
     }
 }
 

@@ -22,6 +22,8 @@ const CHART_NOISE: usize = 2 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Git,
+    /// Objects are named by SHA-256 and kept by another library.
+    GitSha256,
     /// By a tag that moves.
     Oci,
     /// By the highest tag.
@@ -35,7 +37,7 @@ pub enum Kind {
 impl Kind {
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Git => "GitRepository",
+            Kind::Git | Kind::GitSha256 => "GitRepository",
             Kind::Oci | Kind::OciRange => "OCIRepository",
             Kind::Bucket => "Bucket",
             Kind::Helm => "HelmRepository",
@@ -62,7 +64,7 @@ impl Origin {
     /// Starts the server; none where it is not installed, which it says.
     pub async fn start(kind: Kind) -> Option<Self> {
         let server = match kind {
-            Kind::Git => Server::Git(GitServer::start().await.unwrap()),
+            Kind::Git | Kind::GitSha256 => Server::Git(GitServer::start().await.unwrap()),
             Kind::Oci | Kind::OciRange => Server::Registry(Registry::start().await.unwrap()),
             Kind::Bucket => {
                 let server = BucketServer::start(BucketProgram::Moto).await.unwrap()?;
@@ -86,7 +88,8 @@ impl Origin {
         let text = format!("{version}\n{}", noise(&version, bytes));
         match &self.server {
             Server::Git(server) => {
-                server.repo(NAME).unwrap().commit("main", &version, &[("a.txt", &text)]).unwrap();
+                let format = if self.kind == Kind::Git { "sha1" } else { "sha256" };
+                server.repo_as(NAME, format).unwrap().commit("main", &version, &[("a.txt", &text)]).unwrap();
             }
             Server::Registry(server) => {
                 let tag = if self.kind == Kind::OciRange { version.as_str() } else { "latest" };
