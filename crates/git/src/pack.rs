@@ -114,8 +114,9 @@ fn by_gitoxide(
 fn of_gitoxide(error: gix_error::Error) -> Error {
     let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |cause| cause.source());
     let mut words = causes.filter_map(|cause| cause.downcast_ref::<io::Error>());
-    match words.find(|cause| cause.kind() == io::ErrorKind::StorageFull) {
-        Some(_) => Error::Keep { source: io::ErrorKind::StorageFull.into() },
+    let full = words.find(|cause| cause.kind() == io::ErrorKind::StorageFull);
+    match full.map(ToString::to_string) {
+        Some(said) => Error::Keep { source: io::Error::new(io::ErrorKind::StorageFull, said) },
         None => error.into(),
     }
 }

@@ -43,7 +43,7 @@ fn outcome(kind: Kind, part: &str, fault: Fault) -> Outcome {
         (_, _, Fault::Delay(_)) => Outcome::Passes,
         // Only the status of this page is of interest.
         (_, PING, _) if !is_status => Outcome::Passes,
-        (Kind::Git, ..) => Outcome::Refused("GitOperationFailed"),
+        (Kind::Git | Kind::GitSha256, ..) => Outcome::Refused("GitOperationFailed"),
         (Kind::Oci, "/blobs/", _) => Outcome::Refused("OCIArtifactLayerOperationFailed"),
         (Kind::Oci, ..) => Outcome::Refused("OCIArtifactPullFailed"),
         (Kind::OciRange, ..) => Outcome::Refused("ReadOperationFailed"),
@@ -65,6 +65,7 @@ const PING: &str = "GET /v2/ ";
 #[rstest]
 #[case::git_references(Kind::Git, "/info/refs", 2)]
 #[case::git_pack(Kind::Git, "POST ", 5000)]
+#[case::git_pack_sha256(Kind::GitSha256, "POST ", 5000)]
 #[case::oci_registry(Kind::Oci, PING, 0)]
 #[case::oci_manifests(Kind::Oci, "/manifests/", 40)]
 #[case::oci_layers(Kind::Oci, "/blobs/", 5000)]
@@ -85,7 +86,8 @@ async fn what_is_spoiled_on_the_way_is_not_advertised(
     origin.declare(&world).await;
     origin.at(&world, 0).await;
     // Git's server answers in chunks, which have no length to lie about.
-    let is_possible = |fault: &Fault| kind != Kind::Git || !matches!(fault, Fault::ContentLength(_));
+    let is_git = matches!(kind, Kind::Git | Kind::GitSha256);
+    let is_possible = |fault: &Fault| !is_git || !matches!(fault, Fault::ContentLength(_));
     for (fault, version) in faults(offset).into_iter().filter(is_possible).zip(1..) {
         meet(&mut world, &origin, part, fault, version).await;
     }
