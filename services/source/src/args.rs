@@ -1,6 +1,6 @@
 //! Flags of the service, with Flux's names and defaults (SRC-OPS-1).
 
-use clap::Parser;
+use clap::{ArgAction, Parser};
 use std::path::PathBuf;
 use weir_api::Duration;
 use weir_runtime::args::{EventsArgs, RuntimeArgs};
@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, default_value = "", env = "STORAGE_ADV_ADDR")]
     pub storage_adv_addr: String,
     /// Serve artifacts only to callers with a Kubernetes token (`Authorization: Bearer`) whose RBAC lets them get the object.
-    #[arg(long)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub storage_authentication: bool,
     /// PEM certificate chain with which artifacts are served over TLS; read anew when it changes.
     #[arg(long, requires = "storage_tls_key")]
