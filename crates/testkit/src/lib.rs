@@ -55,7 +55,7 @@ pub use git::{
 };
 pub use grpc::authorized;
 pub use keeper::watched_processes;
-pub use notation::{NotationCertificate, NotationSigner};
+pub use notation::{NotationAuthority, NotationCertificate, NotationSigner, ocsp_servers};
 pub use port::free_port;
 pub use process::Process;
 pub use proxy::{Proxied, Proxy};

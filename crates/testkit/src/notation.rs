@@ -1,11 +1,15 @@
 //! Notation's signatures, made here from the documented format.
 
+mod authority;
+
+pub use authority::{NotationAuthority, ocsp_servers};
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ciborium::Value as Cbor;
 use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, CrlDistributionPoint, CustomExtension, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SigningKey, date_time_ymd,
+    Certificate, CertificateParams, CrlDistributionPoint, ExtendedKeyUsagePurpose, KeyPair, SigningKey,
+    date_time_ymd,
 };
 use serde_json::{Map, Value, json};
 
@@ -13,6 +17,9 @@ use crate::Error;
 
 /// What is signed.
 const PAYLOAD: &str = "application/vnd.cncf.notary.payload.v1+json";
+/// Where signers say that an authority can be asked, or that its list is.
+const OCSP: &str = "http://ca.test";
+const LIST: &str = "http://crl.test/list";
 /// When: 2021-06-01, in seconds since 1970.
 const MADE: i64 = 1_622_505_600;
 
@@ -49,40 +56,62 @@ impl NotationSigner {
     /// # Errors
     /// When keys cannot be made.
     pub fn create(kind: NotationCertificate) -> Result<Self, Error> {
-        let mut params = CertificateParams::default();
-        params.not_before = date_time_ymd(2020, 1, 1);
-        let last_year = if kind == NotationCertificate::Expired { 2022 } else { 2040 };
-        params.not_after = date_time_ymd(last_year, 1, 1);
-        for (part, value) in [
-            (DnType::CountryName, "US"),
-            (DnType::StateOrProvinceName, "WA"),
-            (DnType::OrganizationName, "weir"),
-            (DnType::CommonName, "signer"),
-        ] {
-            params.distinguished_name.push(part, value);
-        }
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![match kind {
-            NotationCertificate::ForServers => ExtendedKeyUsagePurpose::ServerAuth,
-            _ => ExtendedKeyUsagePurpose::CodeSigning,
-        }];
-        if kind == NotationCertificate::Revocable {
-            params.crl_distribution_points = revocations();
-        }
-        let access = match kind {
-            NotationCertificate::Ocsp => Some(1),
-            NotationCertificate::Locatable => Some(2),
-            _ => None,
+        let change = |params: &mut CertificateParams| match kind {
+            NotationCertificate::Good | NotationCertificate::SelfSigned => {}
+            NotationCertificate::Expired => params.not_after = date_time_ymd(2022, 1, 1),
+            NotationCertificate::Revocable => params.crl_distribution_points = revocations(),
+            NotationCertificate::Ocsp => params.custom_extensions.push(ocsp_servers(&[OCSP])),
+            NotationCertificate::Locatable => {
+                params.custom_extensions.push(authority::access(2, &["http://ca.test"]));
+            }
+            NotationCertificate::ForServers => {
+                params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+            }
         };
-        params.custom_extensions.extend(access.map(access_to_authority));
-        let key = KeyPair::generate()?;
         if kind == NotationCertificate::SelfSigned {
-            let chain = vec![params.self_signed(&key)?];
+            let key = KeyPair::generate()?;
+            let chain = vec![authority::signer().self_signed(&key)?];
             return Ok(Self { key, chain });
         }
-        let (issuer, authority) = authority(kind == NotationCertificate::Locatable)?;
-        let chain = vec![params.signed_by(&key, &issuer)?, authority];
-        Ok(Self { key, chain })
+        let authority = NotationAuthority::create(|params| {
+            if kind == NotationCertificate::Locatable {
+                params.crl_distribution_points = revocations();
+            }
+        })?;
+        authority.signer(change)
+    }
+
+    /// A signer with certificates that somebody else made, its own first.
+    #[must_use]
+    pub fn new(key: KeyPair, chain: Vec<Certificate>) -> Self {
+        Self { key, chain }
+    }
+
+    /// The same signer with other certificates.
+    #[must_use]
+    pub fn with_chain(mut self, change: impl FnOnce(&mut Vec<Certificate>)) -> Self {
+        change(&mut self.chain);
+        self
+    }
+
+    /// Its certificate and that of its authority.
+    #[must_use]
+    pub fn chain(&self) -> &[Certificate] {
+        &self.chain
+    }
+
+    /// Its key, as PEM.
+    #[must_use]
+    pub fn key_pem(&self) -> String {
+        self.key.serialize_pem()
+    }
+
+    /// A signature with ECDSA and SHA-256 of anything.
+    ///
+    /// # Errors
+    /// When the key cannot sign.
+    pub fn sign_bytes(&self, content: &[u8]) -> Result<Vec<u8>, Error> {
+        Ok(self.key.sign(content)?)
     }
 
     /// The certificate to trust: the authority's, or the signer's own.
@@ -168,30 +197,7 @@ fn cbor(value: &Cbor) -> Result<Vec<u8>, Error> {
 
 /// Where it is published what an authority takes back.
 fn revocations() -> Vec<CrlDistributionPoint> {
-    vec![CrlDistributionPoint { uris: vec!["http://crl.test/list".to_owned()] }]
-}
-
-/// Where the authority can be asked (`method` 1) or its certificate is found (2): `authorityInfoAccess` of RFC 5280.
-fn access_to_authority(method: u8) -> CustomExtension {
-    let place = b"http://ca.test";
-    let mut content = vec![0x30, 28, 0x30, 26, 0x06, 8, 0x2b, 6, 1, 5, 5, 7, 0x30, method, 0x86, 14];
-    content.extend(place);
-    CustomExtension::from_oid_content(&[1, 3, 6, 1, 5, 5, 7, 1, 1], content)
-}
-
-fn authority(is_revocable: bool) -> Result<(Issuer<'static, KeyPair>, Certificate), Error> {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-    params.not_before = date_time_ymd(2020, 1, 1);
-    params.not_after = date_time_ymd(2050, 1, 1);
-    params.distinguished_name.push(DnType::CommonName, "notation authority");
-    if is_revocable {
-        params.crl_distribution_points = revocations();
-    }
-    let key = KeyPair::generate()?;
-    let certificate = params.self_signed(&key)?;
-    Ok((Issuer::new(params, key), certificate))
+    vec![CrlDistributionPoint { uris: vec![LIST.to_owned()] }]
 }
 
 /// The two numbers of a signature on P-256, 32 bytes each: a sequence of two integers says them otherwise.

@@ -5,14 +5,21 @@ mod chain;
 mod cose;
 mod envelope;
 mod identity;
+mod inquiry;
 mod jws;
 mod policy;
+mod revocation;
 mod signature;
+mod signed;
+mod timestamp;
 
 pub use chain::Certificates;
+pub use inquiry::{Answers, Question};
 pub use policy::{Action, PolicyError, Statement, TrustPolicy};
 
-use envelope::Envelope;
+use chain::rules::Purpose;
+use envelope::{Envelope, Scheme};
+use inquiry::Inquiry;
 use jiff::Timestamp;
 
 /// The kind of artifact that notation's signatures are attached as.
@@ -44,8 +51,18 @@ pub struct Outcome {
     pub logged: Vec<String>,
 }
 
+/// What becomes of a signature that is not refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// It is judged.
+    Decided(Outcome),
+    /// It cannot be judged before these servers were asked, which its certificates name.
+    Lacking(Vec<Question>),
+}
+
 impl Statement {
-    /// Judges a signature of the manifest with `digest` by this statement. `now` decides what is expired.
+    /// Judges a signature of the manifest with `digest` by this statement. `now` decides what is expired, `answers` what was
+    /// revoked. With the answers to what is lacking it is to be judged again; every time less is lacking.
     ///
     /// # Errors
     /// When the signature is not over this artifact, or something is wrong with it that the statement enforces.
@@ -55,26 +72,29 @@ impl Statement {
         signature: &SignatureEnvelope,
         digest: &str,
         now: Timestamp,
-    ) -> Result<Outcome, String> {
+        answers: &Answers,
+    ) -> Result<Judgement, String> {
         let envelope = Envelope::open(signature)?;
         envelope.is_about(digest)?;
-        let mut outcome = Outcome { is_authentic: true, logged: Vec::new() };
+        let actions = self.actions();
+        let mut inquiry = Inquiry::new(answers);
         let authentic = self.is_authentic(certificates, &envelope);
-        outcome.is_authentic = authentic.is_ok();
-        let checks = [
-            ("authenticity", self.actions().authenticity, authentic),
-            ("expiry", self.actions().expiry, envelope.is_in_force(now)),
-            ("authenticTimestamp", self.actions().authentic_timestamp, envelope.certificates_are_valid(now)),
-            ("revocation", self.actions().revocation, chain::is_revocable(&envelope.chain)),
-        ];
-        for (what, action, result) in checks {
-            match (action, result) {
-                (Action::Enforce, Err(error)) => return Err(error),
-                (Action::Log, Err(error)) => outcome.logged.push(format!("{what}: {error}")),
-                (Action::Skip, _) | (_, Ok(())) => {}
-            }
+        let mut outcome = Outcome { is_authentic: authentic.is_ok(), logged: Vec::new() };
+        outcome.note("authenticity", actions.authenticity, authentic)?;
+        outcome.note("expiry", actions.expiry, envelope.is_in_force(now))?;
+        let timely = self.is_timely(certificates, &envelope, now, &mut inquiry);
+        if inquiry.is_open() {
+            return Ok(Judgement::Lacking(inquiry.into_questions()));
         }
-        Ok(outcome)
+        outcome.note("authenticTimestamp", actions.authentic_timestamp, timely)?;
+        if actions.revocation != Action::Skip {
+            let revocation = is_unrevoked(&envelope, outcome.is_authentic, now, &mut inquiry);
+            if inquiry.is_open() {
+                return Ok(Judgement::Lacking(inquiry.into_questions()));
+            }
+            outcome.note("revocation", actions.revocation, revocation)?;
+        }
+        Ok(Judgement::Decided(outcome))
     }
 
     /// Whether the certificates lead to a trusted one, and the signer is one of the trusted identities.
@@ -85,5 +105,51 @@ impl Statement {
         certificates.lead_to(&envelope.chain, envelope.signing_time)?;
         let leaf = envelope.chain.first().ok_or("signature has no certificate")?;
         identity::is_trusted(self.identities(), leaf)
+    }
+
+    /// Whether the certificates were valid when it was signed, if somebody vouches for when that was, or else are now.
+    fn is_timely(
+        &self,
+        certificates: &Certificates,
+        envelope: &Envelope,
+        now: Timestamp,
+        inquiry: &mut Inquiry<'_>,
+    ) -> Result<(), String> {
+        let chain = &envelope.chain;
+        if envelope.scheme == Scheme::SigningAuthority {
+            return chain::are_valid(chain, envelope.signing_time);
+        }
+        if self.needs_timestamp(chain::are_over(chain, now)) {
+            return timestamp::check(envelope, certificates, now, inquiry).map_err(|error| error.to_string());
+        }
+        chain::are_valid(chain, now)
+    }
+}
+
+/// Whether no certificate was taken back. Those whom the certificates of a stranger name are not asked.
+fn is_unrevoked(
+    envelope: &Envelope,
+    is_authentic: bool,
+    now: Timestamp,
+    inquiry: &mut Inquiry<'_>,
+) -> Result<(), String> {
+    if !is_authentic {
+        return Err("not asked for, since nobody knows who signed".to_owned());
+    }
+    let vouched = envelope.scheme == Scheme::SigningAuthority;
+    let signed_at = vouched.then_some(envelope.signing_time);
+    revocation::check(&envelope.chain, Purpose::CodeSigning, signed_at, now, inquiry)
+        .map_err(|error| error.to_string())
+}
+
+impl Outcome {
+    /// Puts down what came of a check; an error is one if the check is enforced.
+    fn note(&mut self, what: &str, action: Action, result: Result<(), String>) -> Result<(), String> {
+        match (action, result) {
+            (Action::Enforce, Err(error)) => return Err(error),
+            (Action::Log, Err(error)) => self.logged.push(format!("{what}: {error}")),
+            (Action::Skip, _) | (_, Ok(())) => {}
+        }
+        Ok(())
     }
 }

@@ -1,19 +1,21 @@
 //! Certificates: which are trusted, and whether a signer's lead to one of them.
 
+pub(super) mod rules;
+
 use jiff::Timestamp;
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, UnixTime};
+use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
-use x509_parser::prelude::{FromDer, ParsedExtension, X509Certificate};
+use webpki::{EndEntityCert, KeyUsage, VerifiedPath, anchor_from_trusted_cert};
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// How keys of a Secret end that hold certificates.
 const SUFFIXES: [&str; 2] = [".crt", ".pem"];
 /// `id-kp-codeSigning`, encoded.
 const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];
-/// How a certificate names an OCSP server; the issuer's certificate is named in the same place.
-const OCSP: &str = "1.3.6.1.5.5.7.48.1";
+/// `id-kp-timeStamping`, encoded.
+const TIME_STAMPING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 8];
 /// Certificates of a store. Each is compared with each of a signature's.
 const MAX_TRUSTED: usize = 1000;
 
@@ -60,22 +62,48 @@ impl Certificates {
         let Some(above) = trusted.checked_sub(1).and_then(|last| above.get(..=last)) else { return Ok(()) };
         let Some((anchor, between)) = above.split_last() else { return Ok(()) };
         let failed = |error: webpki::Error| format!("{untrusted}: {error}");
-        let anchor = anchor_from_trusted_cert(anchor).map_err(failed)?;
-        let seconds = u64::try_from(at.as_second()).unwrap_or_default();
-        EndEntityCert::try_from(leaf)
-            .map_err(failed)?
-            .verify_for_usage(
-                webpki::ALL_VERIFICATION_ALGS,
-                &[anchor],
-                between,
-                UnixTime::since_unix_epoch(Duration::from_secs(seconds)),
-                KeyUsage::required_if_present(CODE_SIGNING),
-                None,
-                None,
-            )
-            .map(drop)
-            .map_err(failed)
+        let anchors = [anchor_from_trusted_cert(anchor).map_err(failed)?];
+        let leaf = EndEntityCert::try_from(leaf).map_err(failed)?;
+        verified(&leaf, between, &anchors, at, CODE_SIGNING).map(drop).map_err(failed)
     }
+
+    /// The chain of one who says the time, through certificates that came along to a trusted one, all of them valid at a
+    /// time. One who is trusted is a chain already.
+    pub(super) fn timestamping(
+        &self,
+        leaf: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        at: Timestamp,
+    ) -> Result<Vec<CertificateDer<'static>>, String> {
+        if self.trusted.contains(leaf) {
+            are_valid(std::slice::from_ref(leaf), at)?;
+            return Ok(vec![leaf.clone().into_owned()]);
+        }
+        let valid = self.trusted.iter().filter(|one| are_valid(std::slice::from_ref(one), at).is_ok());
+        let known = valid.filter_map(|one| Some((one, anchor_from_trusted_cert(one).ok()?)));
+        let (trusted, anchors): (Vec<_>, Vec<_>) = known.unzip();
+        let failed = |error: webpki::Error| error.to_string();
+        let entity = EndEntityCert::try_from(leaf).map_err(failed)?;
+        let path = verified(&entity, between, &anchors, at, TIME_STAMPING).map_err(failed)?;
+        let end = anchors.iter().position(|anchor| anchor == path.anchor());
+        let end = end.and_then(|end| trusted.get(end)).ok_or("no certificate is trusted")?;
+        let between = path.intermediate_certificates().map(|found| found.der().into_owned());
+        let leaf = leaf.clone().into_owned();
+        Ok(std::iter::once(leaf).chain(between).chain([(*end).clone()]).collect())
+    }
+}
+
+fn verified<'a>(
+    leaf: &'a EndEntityCert<'a>,
+    between: &'a [CertificateDer<'a>],
+    anchors: &'a [TrustAnchor<'a>],
+    at: Timestamp,
+    usage: &'static [u8],
+) -> Result<VerifiedPath<'a>, webpki::Error> {
+    let seconds = u64::try_from(at.as_second()).unwrap_or_default();
+    let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+    let usage = KeyUsage::required_if_present(usage);
+    leaf.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, anchors, between, at, usage, None, None)
 }
 
 /// Whether a certificate's key may make signatures, if the certificate says what it may.
@@ -113,31 +141,8 @@ pub(super) fn are_valid(chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(
     Ok(())
 }
 
-/// Refuses certificates whose revocation could be asked for, since nobody is asked: what cannot be known is not taken for
-/// good. Those that name nobody to ask cannot be revoked, and a root, which only itself could revoke, never is.
-pub(super) fn is_revocable(chain: &[CertificateDer<'_>]) -> Result<(), String> {
-    for (index, der) in chain.iter().enumerate() {
-        let (_, certificate) = X509Certificate::from_der(der).map_err(|error| error.to_string())?;
-        let is_root = index + 1 == chain.len() && certificate.issuer() == certificate.subject();
-        let mut extensions = certificate.extensions().iter();
-        if !is_root && extensions.any(|extension| names_who_to_ask(extension.parsed_extension())) {
-            let subject = certificate.subject();
-            return Err(format!(
-                "revocation of certificate \"{subject}\" is not checked by this version; override 'revocation' in the trust \
-                 policy to accept it"
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Whether an extension names a list of what is revoked, or an OCSP server.
-fn names_who_to_ask(extension: &ParsedExtension<'_>) -> bool {
-    match extension {
-        ParsedExtension::CRLDistributionPoints(_) => true,
-        ParsedExtension::AuthorityInfoAccess(access) => {
-            access.accessdescs.iter().any(|found| found.access_method.to_id_string() == OCSP)
-        }
-        _ => false,
-    }
+/// Whether one of the certificates is not valid any more at a time.
+pub(super) fn are_over(chain: &[CertificateDer<'_>], at: Timestamp) -> bool {
+    let mut read = chain.iter().filter_map(|der| X509Certificate::from_der(der).ok());
+    read.any(|(_, certificate)| at.as_second() > certificate.validity().not_after.timestamp())
 }

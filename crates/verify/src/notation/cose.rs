@@ -36,7 +36,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<Sealed, String> {
         Value::Bytes(Vec::new()),
         Value::Bytes(payload.clone()),
     ]))?;
-    Ok(Sealed { chain: chain(&unprotected)?, protected: headers_of(&headers)?, signed, signature, payload })
+    let timestamp = find(&unprotected, &"io.cncf.notary.timestampSignature".into());
+    Ok(Sealed {
+        chain: chain(&unprotected)?,
+        protected: headers_of(&headers)?,
+        signed,
+        signature,
+        payload,
+        timestamp: timestamp.and_then(Value::as_bytes).filter(|bytes| !bytes.is_empty()).cloned(),
+    })
 }
 
 fn headers_of(headers: &[(Value, Value)]) -> Result<Protected, String> {

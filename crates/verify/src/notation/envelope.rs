@@ -1,6 +1,6 @@
 //! The envelope: who signed what, when, and how, all under one signature.
 
-use super::{COSE_TYPE, JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, chain, cose, jws, signature};
+use super::{COSE_TYPE, JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, cose, jws, signature};
 use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ const UNDERSTOOD: [&str; 3] =
 /// Who vouches for the time of signing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Scheme {
-    /// Nobody, so that the certificates must be valid now.
+    /// Nobody, or a timestamping authority with a countersignature.
     #[serde(rename = "notary.x509")]
     Certificate,
     /// The authority that signs.
@@ -30,6 +30,9 @@ pub(super) struct Envelope {
     pub(super) scheme: Scheme,
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) signing_time: Timestamp,
+    pub(super) signature: Vec<u8>,
+    /// What a timestamping authority says of when the signature was there, not yet believed.
+    pub(super) timestamp: Option<Vec<u8>>,
     expiry: Option<Timestamp>,
     digest: String,
 }
@@ -42,6 +45,8 @@ pub(super) struct Sealed {
     pub(super) signed: Vec<u8>,
     pub(super) signature: Vec<u8>,
     pub(super) payload: Vec<u8>,
+    /// A countersignature over the signature, by one who says the time.
+    pub(super) timestamp: Option<Vec<u8>>,
 }
 
 /// The headers under the signature. Those of COSE have names like these.
@@ -88,7 +93,7 @@ impl Envelope {
                 ));
             }
         };
-        let Sealed { chain, protected, signed, signature, payload } = sealed.map_err(malformed)?;
+        let Sealed { chain, protected, signed, signature, payload, timestamp } = sealed.map_err(malformed)?;
         if chain.len() > MAX_CHAIN {
             return Err(format!("signature envelope has more than {MAX_CHAIN} certificates"));
         }
@@ -96,7 +101,9 @@ impl Envelope {
         signature::check(leaf, &protected.alg, &signed, &signature)?;
         let payload: Payload =
             serde_json::from_slice(&payload).map_err(|error| malformed(error.to_string()))?;
-        protected.into_envelope(chain, payload.target_artifact.digest)
+        let (scheme, signing_time) = protected.signing()?;
+        let (expiry, digest) = (protected.expiry, payload.target_artifact.digest);
+        Ok(Envelope { scheme, chain, signing_time, signature, timestamp, expiry, digest })
     }
 
     /// Whether the artifact with the digest is what is signed.
@@ -114,16 +121,11 @@ impl Envelope {
             _ => Ok(()),
         }
     }
-
-    /// Whether the certificates were valid when it was signed, if somebody vouches for when that was, or else are now.
-    pub(super) fn certificates_are_valid(&self, now: Timestamp) -> Result<(), String> {
-        let at = if self.scheme == Scheme::SigningAuthority { self.signing_time } else { now };
-        chain::are_valid(&self.chain, at)
-    }
 }
 
 impl Protected {
-    fn into_envelope(self, chain: Vec<CertificateDer<'static>>, digest: String) -> Result<Envelope, String> {
+    /// How and when it was signed, if all that must be understood is.
+    fn signing(&self) -> Result<(Scheme, Timestamp), String> {
         if self.cty != PAYLOAD_TYPE {
             return Err(format!("payload of content type \"{}\" is not supported", self.cty));
         }
@@ -137,8 +139,7 @@ impl Protected {
         if other.is_some() {
             return Err("signature has a signing time of another signing scheme".to_owned());
         }
-        let signing_time = time.ok_or("signature has no signing time")?;
-        Ok(Envelope { scheme: self.scheme, chain, signing_time, expiry: self.expiry, digest })
+        Ok((self.scheme, time.ok_or("signature has no signing time")?))
     }
 }
 

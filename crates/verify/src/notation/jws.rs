@@ -17,6 +17,8 @@ struct Jws {
 #[derive(Deserialize)]
 struct Unprotected {
     x5c: Vec<String>,
+    #[serde(rename = "io.cncf.notary.timestampSignature")]
+    timestamp: Option<String>,
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Sealed, String> {
@@ -25,11 +27,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Sealed, String> {
     let protected: Protected =
         serde_json::from_slice(&decode(&jws.protected)?).map_err(|error| error.to_string())?;
     let chain = jws.header.x5c.iter().map(|text| STANDARD.decode(text).map(CertificateDer::from));
+    let timestamp = jws.header.timestamp.filter(|text| !text.is_empty()).map(|text| STANDARD.decode(text));
     Ok(Sealed {
         chain: chain.collect::<Result<_, _>>().map_err(|error| error.to_string())?,
         protected,
         signed: format!("{}.{}", jws.protected, jws.payload).into_bytes(),
         signature: decode(&jws.signature)?,
         payload: decode(&jws.payload)?,
+        timestamp: timestamp.transpose().map_err(|error| error.to_string())?,
     })
 }

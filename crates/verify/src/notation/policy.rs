@@ -45,6 +45,14 @@ pub enum Action {
     Skip,
 }
 
+/// When a countersignature says the time for which certificates must be valid, if the policy has a store of those who may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum VerifyTimestamp {
+    Always,
+    /// When a certificate is over.
+    AfterCertExpiry,
+}
+
 /// What is done about each check. Integrity, that the signature is over the artifact, is always enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Actions {
@@ -70,6 +78,7 @@ pub struct Statement {
     actions: Option<Actions>,
     stores: Vec<String>,
     identities: Vec<String>,
+    timestamp: VerifyTimestamp,
 }
 
 #[derive(Deserialize)]
@@ -102,6 +111,8 @@ struct Verification {
     level: String,
     #[serde(default, rename = "override")]
     overrides: BTreeMap<String, Action>,
+    #[serde(default, rename = "verifyTimestamp")]
+    timestamp: String,
 }
 
 impl TrustPolicy {
@@ -179,9 +190,9 @@ impl Statement {
                            scope values";
             return Err(invalid(message.into()));
         }
-        let actions = written.signature_verification.actions();
-        let actions =
-            actions.map_err(|error| invalid(format!("has invalid signatureVerification: {error}")))?;
+        let malformed = |error: String| invalid(format!("has invalid signatureVerification: {error}"));
+        let actions = written.signature_verification.actions().map_err(malformed)?;
+        let timestamp = written.signature_verification.timestamp().map_err(malformed)?;
         if actions.is_none() {
             if !trust_stores.is_empty() || !trusted_identities.is_empty() {
                 warnings.push(format!(
@@ -189,7 +200,7 @@ impl Statement {
                      and/or trusted identities. Ignoring trust stores and trusted identities"
                 ));
             }
-            return Ok(Statement { scopes, actions, stores: Vec::new(), identities: Vec::new() });
+            return Ok(Statement { scopes, actions, stores: Vec::new(), identities: Vec::new(), timestamp });
         }
         if trust_stores.is_empty() || trusted_identities.is_empty() {
             return Err(invalid(
@@ -207,7 +218,7 @@ impl Statement {
             identity::check(written)
                 .map_err(|error| invalid(format!("has trusted identity \"{written}\" {error}")))?;
         }
-        Ok(Statement { scopes, actions, stores: trust_stores, identities: trusted_identities })
+        Ok(Statement { scopes, actions, stores: trust_stores, identities: trusted_identities, timestamp })
     }
 
     /// Whether signatures are not looked at.
@@ -222,6 +233,11 @@ impl Statement {
 
     pub(super) fn has_store(&self, kind: &str) -> bool {
         self.stores.iter().any(|store| store.split_once(':').is_some_and(|(found, _)| found == kind))
+    }
+
+    /// Whether a countersignature must say when it was signed. `is_over` tells whether a certificate is not valid any more.
+    pub(super) fn needs_timestamp(&self, is_over: bool) -> bool {
+        self.has_store("tsa") && (is_over || self.timestamp == VerifyTimestamp::Always)
     }
 
     pub(super) fn identities(&self) -> &[String] {
@@ -282,5 +298,15 @@ impl Verification {
             *place = *action;
         }
         Ok(Some(actions))
+    }
+
+    fn timestamp(&self) -> Result<VerifyTimestamp, String> {
+        match self.timestamp.as_str() {
+            "" | "always" => Ok(VerifyTimestamp::Always),
+            "afterCertExpiry" => Ok(VerifyTimestamp::AfterCertExpiry),
+            other => {
+                Err(format!("verifyTimestamp must be \"always\" or \"afterCertExpiry\", but got \"{other}\""))
+            }
+        }
     }
 }

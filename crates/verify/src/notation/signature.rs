@@ -1,7 +1,7 @@
 //! Signatures made with the key of a certificate, in the algorithms that both kinds of envelopes have.
 
-use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm};
-use webpki::{EndEntityCert, aws_lc_rs as algorithms};
+use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
+use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, RawPublicKeyEntity, aws_lc_rs as algorithms};
 
 /// Checks a signature with the key of a certificate; `name` is that of its algorithm in JSON.
 pub(super) fn check(
@@ -23,6 +23,15 @@ pub(super) fn check(
     let certificate = EndEntityCert::try_from(leaf).map_err(|error| error.to_string())?;
     let bytes = sequence.as_deref().unwrap_or(signature);
     certificate.verify_signature(algorithm, signed, bytes).map_err(|_| "signature is invalid".to_owned())
+}
+
+/// Whether a key made a signature. `key` is encoded with its kind; `algorithm` is what an algorithm's identifier contains.
+pub(super) fn is_by(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> bool {
+    let key = SubjectPublicKeyInfoDer::from(key);
+    let Ok(key) = RawPublicKeyEntity::try_from(&key) else { return false };
+    let mut known =
+        ALL_VERIFICATION_ALGS.iter().filter(|known| known.signature_alg_id().as_ref() == algorithm);
+    known.any(|known| key.verify_signature(*known, signed, signature).is_ok())
 }
 
 /// An elliptic signature, two numbers one behind the other, as certificates' algorithms have it: a sequence of integers.

@@ -1,15 +1,28 @@
 //! Notation's signatures, made by the test kit from the documented format.
 
+mod chains;
+mod crl;
+mod ocsp;
+mod openssl;
+mod timestamp;
+mod token;
+
 use crate::secret;
 use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 use weir_testkit::NotationCertificate::{Expired, ForServers, Good, Locatable, Ocsp, Revocable, SelfSigned};
 use weir_testkit::{NotationCertificate, NotationSigner};
-use weir_verify::notation::{COSE_TYPE, Certificates, JWS_TYPE, Outcome, SignatureEnvelope, TrustPolicy};
+use weir_verify::notation::{
+    Answers, COSE_TYPE, Certificates, JWS_TYPE, Judgement, Outcome, SignatureEnvelope, TrustPolicy,
+};
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const REPOSITORY: &str = "registry.example.com/app";
+/// When it is judged.
+const NOW: &str = "2026-01-01T00:00:00Z";
+/// Nothing has to be asked more often: servers, a list, one that adds to it, for signers and for timestamps.
+const MAX_ROUNDS: usize = 12;
 const UNTRUSTED: &str = "signature is not produced by a trusted signer";
 
 fn policy(verification: Value, identities: &[&str]) -> TrustPolicy {
@@ -25,10 +38,34 @@ fn judge(policy: &TrustPolicy, trusted: &str, content: Vec<u8>) -> Result<Outcom
 }
 
 fn judge_as(kind: &str, policy: &TrustPolicy, trusted: &str, content: Vec<u8>) -> Result<Outcome, String> {
-    let certificates = Certificates::from_secret(&secret(&[("ca.crt", trusted)])).unwrap().unwrap();
     let signature = SignatureEnvelope { media_type: kind.into(), content };
-    let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-    policy.statement(REPOSITORY, "").unwrap().verify(&certificates, &signature, DIGEST, now)
+    let now: Timestamp = NOW.parse().unwrap();
+    judge_asking(policy, trusted, &signature, now, |_| Err("connection refused".into()))
+}
+
+/// Judges with the answers that `server` gives.
+fn judge_asking(
+    policy: &TrustPolicy,
+    trusted: &str,
+    signature: &SignatureEnvelope,
+    now: Timestamp,
+    server: impl Fn(&str) -> Result<Vec<u8>, String>,
+) -> Result<Outcome, String> {
+    let certificates = Certificates::from_secret(&secret(&[("ca.crt", trusted)])).unwrap().unwrap();
+    let statement = policy.statement(REPOSITORY, "").unwrap();
+    let mut answers = Answers::default();
+    for _ in 0..MAX_ROUNDS {
+        let questions = match statement.verify(&certificates, signature, DIGEST, now, &answers)? {
+            Judgement::Decided(outcome) => return Ok(outcome),
+            Judgement::Lacking(questions) => questions,
+        };
+        assert!(!questions.is_empty());
+        for question in questions {
+            let answer = server(&question.url);
+            answers.note(question, answer);
+        }
+    }
+    panic!("asks without end");
 }
 
 fn good() -> Outcome {
@@ -110,8 +147,10 @@ fn what_is_never_let_pass() {
 #[case::expired(Expired, json!({}), false, "is expired at", ["refused", "told", "told"])]
 #[case::old(Good, json!({"io.cncf.notary.expiry": "2022-01-01T00:00:00Z"}), false, "digital signature has expired",
     ["refused", "told", "told"])]
-#[case::revocable(Revocable, json!({}), false, "is not checked by this version", ["refused", "told", "told"])]
-#[case::ocsp(Ocsp, json!({}), false, "is not checked by this version", ["refused", "told", "told"])]
+#[case::revocable(Revocable, json!({}), false, "revocation status is unknown: CRL http://crl.test/list: connection refused",
+    ["refused", "told", "told"])]
+#[case::ocsp(Ocsp, json!({}), false, "revocation status is unknown: OCSP server http://ca.test: connection refused",
+    ["refused", "told", "told"])]
 fn levels(
     #[case] kind: NotationCertificate,
     #[case] more: Value,
@@ -216,6 +255,10 @@ fn statement(more: Value) -> Value {
     {"level": "strict", "override": {"authenticity": "skip"}}}))]}),
     "trust policy statement \"a\" has invalid signatureVerification: \"authenticity\" verification can not be skipped in \
      custom signature verification")]
+#[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"signatureVerification":
+    {"level": "strict", "verifyTimestamp": "never"}}))]}),
+    "trust policy statement \"a\" has invalid signatureVerification: verifyTimestamp must be \"always\" or \
+     \"afterCertExpiry\", but got \"never\"")]
 fn policies_that_break_a_rule(#[case] policy: Value, #[case] message: &str) {
     assert_eq!(TrustPolicy::parse(policy.to_string().as_bytes()).unwrap_err().to_string(), message);
 }

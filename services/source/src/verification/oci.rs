@@ -3,6 +3,7 @@
 //! digest of what will be pulled (SRC-SCK-5).
 
 mod cosign;
+mod inquiry;
 mod log;
 mod notation;
 mod trust;
@@ -20,7 +21,7 @@ use weir_runtime::{EventDraft, ObjectKey};
 
 const COSIGN: &str = "cosign";
 const NOTATION: &str = "notation";
-/// Name of this client to transparency logs.
+/// Name of this client to transparency logs and servers of certificate authorities.
 const USER_AGENT: &str = "weir";
 
 /// What became of a verification that did not fail.
@@ -45,7 +46,7 @@ pub(crate) enum Unverified {
 pub(crate) struct OciVerifier {
     secrets: Secrets,
     storage: Storage,
-    /// Clients for transparency logs.
+    /// Clients for transparency logs, and for servers that know of revoked certificates.
     clients: Clients,
     verdicts: Verdicts,
 }
@@ -122,7 +123,7 @@ impl OciVerifier {
         let reference = format!("{}@{digest}", registry.repository());
         let verified = match trust.spec.provider.as_str() {
             COSIGN => cosign::verify(self, trust, registry, &reference, digest).await,
-            NOTATION => notation::verify(trust, registry, &reference, digest, &self.storage, now).await,
+            NOTATION => notation::verify(self, trust, registry, &reference, digest, now).await,
             other => Err(Unverified::Trust(format!("unsupported verification provider: {other}"))),
         };
         verified.map_err(|error| match error {

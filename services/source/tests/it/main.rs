@@ -56,4 +56,5 @@ mod verify_git;
 mod verify_keyless;
 mod verify_notation;
 mod verify_oci;
+mod verify_revocation;
 mod world;

@@ -1,26 +1,35 @@
 //! Notation: signatures that refer to the artifact, judged by the trust policy of a Secret (SRC-OCI-26).
 
 use super::trust::{NamedSecret, OciTrust};
-use super::{Unverified, Verdict};
-use crate::storage::Storage;
+use super::{OciVerifier, Unverified, Verdict, inquiry};
 use jiff::Timestamp;
 use std::sync::Arc;
 use weir_artifact::Digest;
 use weir_oci::Registry;
 use weir_verify::notation::{
-    Certificates, MAX_ATTEMPTS, MAX_ENVELOPE_BYTES, Outcome, SIGNATURE_TYPE, SignatureEnvelope, Statement,
-    TrustPolicy,
+    Answers, Certificates, Judgement, MAX_ATTEMPTS, MAX_ENVELOPE_BYTES, Outcome, SIGNATURE_TYPE,
+    SignatureEnvelope, Statement, TrustPolicy,
 };
 
 const POLICY_KEY: &str = "trustpolicy.json";
+/// Bytes of all answers about one signature: two lists of revoked certificates as large as any, or many of the usual size.
+const MAX_ANSWERS: usize = 64 << 20;
+
+/// By what a signature is judged.
+struct Judge {
+    statement: Statement,
+    certificates: Certificates,
+    digest: String,
+    now: Timestamp,
+}
 
 /// Finds the statement for the artifact and judges signatures by it.
 pub(super) async fn verify(
+    verifier: &OciVerifier,
     trust: &OciTrust,
     registry: &mut Registry,
     reference: &str,
     digest: &Digest,
-    storage: &Storage,
     now: Timestamp,
 ) -> Result<Verdict, Unverified> {
     let repository = registry.repository().to_string();
@@ -37,14 +46,12 @@ pub(super) async fn verify(
         );
         return Err(Unverified::Signature(error));
     }
-    let judge = Arc::new((statement, certificates, digest.to_string()));
+    let judge = Arc::new(Judge { statement, certificates, digest: digest.to_string(), now });
     for manifest in found.iter().take(MAX_ATTEMPTS) {
         let Some(signature) = envelope(registry, manifest).await.map_err(Unverified::Signature)? else {
             continue;
         };
-        let judge = judge.clone();
-        let judged = storage.blocking(move || judge.0.verify(&judge.1, &signature, &judge.2, now)).await;
-        match judged.map_err(|error| Unverified::Signature(error.to_string()))? {
+        match decide(verifier, &judge, signature, registry).await? {
             Ok(outcome) => return Ok(verdict(reference, outcome)),
             Err(error) => tracing::info!(artifact = reference, %manifest, error, "signature is not good"),
         }
@@ -57,6 +64,37 @@ pub(super) async fn verify(
         format!("signature verification failed for all the signatures associated with {reference}")
     };
     Err(Unverified::Signature(error))
+}
+
+/// What a signature is worth, after those were asked whom its certificates name.
+async fn decide(
+    verifier: &OciVerifier,
+    judge: &Arc<Judge>,
+    signature: SignatureEnvelope,
+    registry: &Registry,
+) -> Result<Result<Outcome, String>, Unverified> {
+    let signature = Arc::new(signature);
+    let (mut answers, mut room) = (Answers::default(), MAX_ANSWERS);
+    loop {
+        let (judge, signature) = (judge.clone(), signature.clone());
+        let judged = verifier.storage.blocking(move || {
+            let Judge { statement, certificates, digest, now } = &*judge;
+            let judged = statement.verify(certificates, &signature, digest, *now, &answers);
+            (judged, answers)
+        });
+        let judged = judged.await.map_err(|error| Unverified::Signature(error.to_string()))?;
+        answers = judged.1;
+        let questions = match judged.0 {
+            Err(error) => return Ok(Err(error)),
+            Ok(Judgement::Decided(outcome)) => return Ok(Ok(outcome)),
+            Ok(Judgement::Lacking(questions)) => questions,
+        };
+        for question in questions {
+            let answer = inquiry::ask(&question, room, &verifier.clients, registry).await;
+            room -= answer.as_ref().map_or(0, Vec::len);
+            answers.note(question, answer);
+        }
+    }
 }
 
 /// The statement of the trust policy for a repository, and the trusted certificates.

@@ -1,0 +1,72 @@
+//! Timestamps (RFC 3161): one whom the trust policy's `tsa` store has says that a signature was there at a time, so that it
+//! counts when its certificates are over (SRC-OCI-26).
+
+mod algorithm;
+mod token;
+
+use super::chain::Certificates;
+use super::chain::rules::{self, Purpose, RuleError};
+use super::envelope::Envelope;
+use super::inquiry::Inquiry;
+use super::revocation::{self, RevocationError};
+use jiff::Timestamp;
+use rustls_pki_types::CertificateDer;
+use token::{Token, TokenError};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TimestampError {
+    #[error("no timestamp countersignature was found in the signature envelope")]
+    Missing,
+    #[error("failed to parse timestamp countersignature with error: {0}")]
+    Malformed(TokenError),
+    #[error("failed to get timestamp from timestamp countersignature with error: {0}")]
+    Message(TokenError),
+    #[error("failed to verify the timestamp countersignature with error: {0}")]
+    Refused(TokenError),
+    #[error("failed to validate the timestamping certificate chain with error: {0}")]
+    Chain(RuleError),
+    #[error("certificate cannot be read")]
+    Certificate,
+    #[error(
+        "timestamp can be before certificate \"{subject}\" validity period, it will be valid from {from}"
+    )]
+    Early { subject: String, from: String },
+    #[error("timestamp can be after certificate \"{subject}\" validity period, it was expired at {until}")]
+    Late { subject: String, until: String },
+    #[error(transparent)]
+    Revocation(#[from] RevocationError),
+}
+
+/// Whether somebody trusted says that the signature was there while all of its certificates were valid.
+pub(super) fn check(
+    envelope: &Envelope,
+    trusted: &Certificates,
+    now: Timestamp,
+    inquiry: &mut Inquiry<'_>,
+) -> Result<(), TimestampError> {
+    let token = envelope.timestamp.as_deref().ok_or(TimestampError::Missing)?;
+    let token = Token::read(token).map_err(TimestampError::Malformed)?;
+    token.is_of(&envelope.signature).map_err(TimestampError::Message)?;
+    let chain = token.signer(trusted).map_err(TimestampError::Refused)?;
+    rules::check(&chain, Purpose::Timestamping).map_err(TimestampError::Chain)?;
+    let (earliest, latest) = token.bounds().map_err(TimestampError::Malformed)?;
+    for certificate in &envelope.chain {
+        is_within(earliest, latest, certificate)?;
+    }
+    Ok(revocation::check(&chain, Purpose::Timestamping, None, now, inquiry)?)
+}
+
+/// Whether a certificate was valid from one time to another.
+fn is_within(earliest: Timestamp, latest: Timestamp, der: &CertificateDer<'_>) -> Result<(), TimestampError> {
+    let (_, certificate) = X509Certificate::from_der(der).map_err(|_| TimestampError::Certificate)?;
+    let (validity, subject) = (certificate.validity(), certificate.subject().to_string());
+    let bound = |second: i64| Timestamp::from_second(second).map_err(|_| TimestampError::Certificate);
+    if earliest < bound(validity.not_before.timestamp())? {
+        return Err(TimestampError::Early { subject, from: validity.not_before.to_string() });
+    }
+    if latest > bound(validity.not_after.timestamp())? {
+        return Err(TimestampError::Late { subject, until: validity.not_after.to_string() });
+    }
+    Ok(())
+}
