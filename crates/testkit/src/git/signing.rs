@@ -89,13 +89,9 @@ impl GpgHome {
             "#!/bin/sh\nexec gpg --homedir '{}' --batch --pinentry-mode loopback --passphrase '' \"$@\"\n",
             folder.path().display()
         );
-        let path = folder.write("gpg.sh", program)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let executable = std::fs::Permissions::from_mode(0o700);
-            std::fs::set_permissions(&path, executable).map_err(Error::file(&path))?;
-        }
+        // Another program writes it: a child that a test starts meanwhile would inherit the open file, and keep it from being run.
+        let draft = folder.write("gpg.draft", program)?.display().to_string();
+        run("install", &["-m", "700", &draft, &folder.join("gpg.sh").display().to_string()], b"")?;
         Ok(Self { folder })
     }
 
