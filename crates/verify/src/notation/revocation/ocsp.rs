@@ -108,10 +108,10 @@ fn read(answer: &[u8], link: &Link<'_>, moment: Moment) -> Result<bool, OcspErro
     let basic = response.response_bytes.filter(|bytes| bytes.response_type == rfc6960::ID_PKIX_OCSP_BASIC);
     let basic = basic.ok_or(OcspError::Type)?;
     let signed = Signed::read(basic.response.as_bytes())?;
-    let data = ResponseData::from_der(signed.content)?;
     if !is_by_responder(&signed, &link.issuer, moment.now) {
         return Err(OcspError::Responder);
     }
+    let data = ResponseData::from_der(signed.content)?;
     let found = data.responses.iter().find(|one| is_about(&one.cert_id, link)).ok_or(OcspError::Subject)?;
     let extensions = found.single_extensions.as_deref().unwrap_or_default();
     if extensions.iter().any(|extension| extension.critical) {

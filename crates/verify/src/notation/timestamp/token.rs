@@ -20,9 +20,12 @@ use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::AlgorithmIdentifierRef;
 use x509_cert::time::Time;
 
-/// Bytes of a token: one with three certificates has some 6,000. Its sets are sorted, at a cost that is the square of how
-/// many things are in them.
+/// Bytes of a token: one with three certificates has some 6,000.
 const MAX_TOKEN: usize = 32 << 10;
+/// Things beside each other in a token, of which some dozens are usual. Sets are sorted, at a cost that is the square of it.
+const MAX_BESIDE: usize = 128;
+/// Things inside each other in a token: names in extensions of certificates are some 12 deep.
+const MAX_DEPTH: usize = 32;
 /// What a token contains.
 const TIMESTAMP: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.16.1.4");
 /// The attribute that names the certificate of the signer.
@@ -52,6 +55,8 @@ struct Statement {
 pub(in super::super) enum TokenError {
     #[error("token is larger than {MAX_TOKEN} bytes")]
     TooLarge,
+    #[error("token has more than {MAX_BESIDE} things in one place, or {MAX_DEPTH} inside each other")]
+    TooMany,
     #[error("token is malformed: {0}")]
     Malformed(#[from] der::Error),
     #[error("token is no signed message of version 3")]
@@ -116,6 +121,9 @@ impl Token {
     pub(super) fn read(bytes: &[u8]) -> Result<Token, TokenError> {
         if bytes.len() > MAX_TOKEN {
             return Err(TokenError::TooLarge);
+        }
+        if !is_modest(bytes, MAX_DEPTH)? {
+            return Err(TokenError::TooMany);
         }
         let message = ContentInfo::from_der(bytes)?;
         if message.content_type != rfc5911::ID_SIGNED_DATA {
@@ -255,6 +263,23 @@ impl Accuracy {
             + SignedDuration::from_micros(self.micros.unwrap_or_default().into());
         if duration.is_zero() && is_baseline { SignedDuration::from_secs(1) } else { duration }
     }
+}
+
+/// Whether there is neither too much beside each other nor inside each other.
+fn is_modest(values: &[u8], depth: usize) -> der::Result<bool> {
+    let mut rest = SliceReader::new(values)?;
+    let mut count = 0;
+    while !rest.is_finished() {
+        let value: AnyRef<'_> = rest.decode()?;
+        count += 1;
+        if count > MAX_BESIDE || depth == 0 {
+            return Ok(false);
+        }
+        if value.tag().is_constructed() && !is_modest(value.value(), depth - 1)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// A time with or without fractions of a second: the library knows only those without.
