@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
-use weir_verify::notation::{COSE_TYPE, Certificates, JWS_TYPE, SignatureEnvelope, TrustPolicy};
+use weir_verify::notation::{Answers, COSE_TYPE, Certificates, JWS_TYPE, SignatureEnvelope, TrustPolicy};
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const POLICY: &str = r#"{"version":"1.0","trustPolicies":[{"name":"a","registryScopes":["*"],
@@ -18,6 +18,6 @@ fuzz_target!(|parts: (Vec<u8>, Vec<u8>, Vec<u8>)| {
     let Ok(statement) = policy.statement("r/a", "r/a") else { return };
     for kind in [JWS_TYPE, COSE_TYPE] {
         let signature = SignatureEnvelope { media_type: kind.to_owned(), content: content.clone() };
-        let _ = statement.verify(&certificates, &signature, DIGEST, Timestamp::UNIX_EPOCH);
+        let _ = statement.verify(&certificates, &signature, DIGEST, Timestamp::UNIX_EPOCH, &Answers::default());
     }
 });
