@@ -10,10 +10,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The bytes of a blob, on their way out of a pack. What has another name than the blob is an error at its end.
+/// The bytes of a blob, on their way out of a pack. What has another name than the blob is an error in place of its last bytes:
+/// who knows the size asks for no more.
 pub(crate) struct Stream {
     content: io::Take<ZlibDecoder<BufReader<File>>>,
-    /// Gone once the end was seen.
+    /// Gone once all bytes were seen.
     hasher: Option<Hasher>,
     id: ObjectId,
 }
@@ -60,11 +61,42 @@ impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.content.read(buffer);
         let count = read.map_err(|_| io::Error::other(Error::Damaged { id: self.id.to_string() }))?;
-        match &mut self.hasher {
-            _ if count == 0 && !buffer.is_empty() => self.check()?,
-            Some(hasher) => hasher.update(buffer.get(..count).unwrap_or_default()),
-            None => {}
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(buffer.get(..count).unwrap_or_default());
+        }
+        let is_short = count == 0 && !buffer.is_empty();
+        if is_short || self.content.limit() == 0 {
+            self.check()?;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
+    use rstest::rstest;
+    use std::io::Write;
+
+    fn stream(of: &[u8], lies: &[u8]) -> Stream {
+        let mut packed = ZlibEncoder::new(tempfile::tempfile().unwrap(), Compression::fast());
+        packed.write_all(lies).unwrap();
+        let mut file = packed.finish().unwrap();
+        file.rewind().unwrap();
+        let id = gix_object::compute_hash(gix_hash::Kind::Sha1, gix_object::Kind::Blob, of).unwrap();
+        Stream::of(file, id, of.len() as u64)
+    }
+
+    /// Archives read as many bytes as a file has, and not its end.
+    #[rstest]
+    #[case::whole(b"content", true)]
+    #[case::another(b"CONTENT", false)]
+    #[case::cut(b"conten", false)]
+    fn who_reads_no_further_than_the_size_sees_what_is_wrong(#[case] lies: &[u8], #[case] is_good: bool) {
+        let mut bytes = [0; 7];
+        assert_eq!(stream(b"content", lies).read_exact(&mut bytes).is_ok(), is_good);
     }
 }
