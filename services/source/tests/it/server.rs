@@ -109,4 +109,6 @@ async fn artifacts_may_ask_for_tokens_and_tls() {
     written(&second);
     assert_eq!(status_of(&trusting(&second), url, Some(&reader)).await, StatusCode::OK);
     assert!(trusting(&first).get(url).send().await.is_err());
+    folder.write("tls.crt", "broken").unwrap();
+    assert_eq!(status_of(&trusting(&second), url, Some(&reader)).await, StatusCode::OK);
 }
