@@ -3,6 +3,7 @@
 mod attached;
 mod blob;
 mod connect;
+mod layers;
 mod link;
 mod send;
 mod tags;
@@ -16,6 +17,7 @@ use crate::error::{Error, shown};
 use crate::manifest::{Descriptor, Form, Manifest};
 use crate::repository::Repository;
 use connect::{Endpoint, Endpoints};
+use layers::{Layers, Reader};
 use reqwest::{Client, Method, Response, header};
 use secrecy::SecretString;
 use send::Answer;
@@ -62,11 +64,13 @@ impl Default for RegistryOptions {
     }
 }
 
-/// What handles share: connections, and how each registry lets callers in. Cheap to clone; one per process.
+/// What handles share: connections, how each registry lets callers in, and small layers for a moment. Cheap to clone; one
+/// per process.
 #[derive(Clone)]
 pub struct Registries {
     clients: Clients,
     endpoints: Endpoints,
+    layers: Layers,
 }
 
 impl Default for Registries {
@@ -79,7 +83,7 @@ impl Registries {
     /// Knows nothing yet.
     #[must_use]
     pub fn new() -> Registries {
-        Registries { clients: Clients::new(USER_AGENT), endpoints: Endpoints::new() }
+        Registries { clients: Clients::new(USER_AGENT), endpoints: Endpoints::new(), layers: Layers::new() }
     }
 
     /// A handle to a repository. Nothing is sent yet.
@@ -94,6 +98,8 @@ impl Registries {
             client: self.clients.get(&profile)?,
             token_client: self.clients.get(&Profile { secret_bodies: true, ..profile })?,
             endpoints: self.endpoints.clone(),
+            layers: self.layers.clone(),
+            reader: Reader::new(repository, &options),
             repository: repository.clone(),
             deadline: Instant::now() + options.timeout,
             way: None,
@@ -109,6 +115,8 @@ pub struct Registry {
     /// For requests whose bodies are credentials.
     token_client: Client,
     endpoints: Endpoints,
+    layers: Layers,
+    reader: Reader,
     repository: Repository,
     options: RegistryOptions,
     deadline: Instant,
@@ -234,13 +242,17 @@ impl Registry {
     }
 
     /// Opens a layer. Its length and digest are checked while it is read; where the connection breaks, the rest is asked
-    /// for anew.
+    /// for anew. A small one that was pulled from this repository with the same credentials a moment ago is at hand.
     ///
     /// # Errors
     /// When it is not there or the registry does not let us.
     pub async fn blob(&mut self, layer: &Descriptor) -> Result<Blob<'_>, Error> {
+        let kept = self.layers.get(&self.reader, &layer.digest);
+        if let Some(bytes) = kept.filter(|bytes| bytes.len() as u64 == layer.size) {
+            return Ok(Blob::kept(bytes));
+        }
         let answer = self.request(Method::GET, &format!("blobs/{}", layer.digest)).await?;
-        Ok(Blob::new(self, answer, layer))
+        Ok(Blob::pulled(self, answer, layer))
     }
 
     async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, Error> {

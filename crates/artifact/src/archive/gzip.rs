@@ -36,13 +36,14 @@ pub(super) struct Gzip<W> {
     out: W,
     written: u64,
     crc: Crc,
+    /// Begun anew for each part: to make one costs more than to compress a few KiB.
+    deflate: Compress,
     open: Option<Open>,
     buffer: Vec<u8>,
 }
 
 /// A part that is being written.
 struct Open {
-    deflate: Compress,
     offset: u64,
     crc: Crc,
     packed: blake3::Hasher,
@@ -50,8 +51,7 @@ struct Open {
 
 impl Open {
     fn new(offset: u64) -> Open {
-        let deflate = Compress::new(Compression::new(LEVEL), false);
-        Open { deflate, offset, crc: Crc::new(), packed: blake3::Hasher::new() }
+        Open { offset, crc: Crc::new(), packed: blake3::Hasher::new() }
     }
 }
 
@@ -59,7 +59,8 @@ impl<W: Write> Gzip<W> {
     pub(super) fn new(mut out: W) -> io::Result<Gzip<W>> {
         out.write_all(&HEADER)?;
         let buffer = Vec::with_capacity(BUFFER_BYTES);
-        Ok(Gzip { out, written: HEADER.len() as u64, crc: Crc::new(), open: None, buffer })
+        let deflate = Compress::new(Compression::new(LEVEL), false);
+        Ok(Gzip { out, written: HEADER.len() as u64, crc: Crc::new(), deflate, open: None, buffer })
     }
 
     /// Ends the part that everything since the last end belongs to.
@@ -107,13 +108,16 @@ impl<W: Write> Gzip<W> {
     }
 
     fn deflate(&mut self, mut input: &[u8], flush: FlushCompress) -> io::Result<()> {
-        let open = self.open.get_or_insert_with(|| Open::new(self.written));
+        let open = self.open.get_or_insert_with(|| {
+            self.deflate.reset();
+            Open::new(self.written)
+        });
         open.crc.update(input);
         loop {
-            let before = open.deflate.total_in();
+            let before = self.deflate.total_in();
             self.buffer.clear();
-            open.deflate.compress_vec(input, &mut self.buffer, flush)?;
-            let taken = usize::try_from(open.deflate.total_in() - before).unwrap_or(usize::MAX);
+            self.deflate.compress_vec(input, &mut self.buffer, flush)?;
+            let taken = usize::try_from(self.deflate.total_in() - before).unwrap_or(usize::MAX);
             input = input.get(taken..).unwrap_or_default();
             open.packed.update(&self.buffer);
             self.out.write_all(&self.buffer)?;

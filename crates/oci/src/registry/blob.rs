@@ -1,9 +1,10 @@
 //! A layer on its way: never more bytes than promised, and at the end the digest that was promised (SRC-SCK-5).
 
+use super::layers::Layers;
 use super::{Answer, Registry, mismatch, too_large};
 use crate::error::Error;
 use crate::manifest::Descriptor;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use reqwest::{Method, StatusCode};
 use weir_artifact::{Digest, Hasher};
 
@@ -12,18 +13,23 @@ const MAX_RESUMED: u32 = 3;
 
 /// A layer that is being read.
 pub struct Blob<'a> {
-    registry: &'a mut Registry,
-    answer: Answer,
-    expected: Digest,
     size: u64,
-    seen: u64,
-    resumed: u32,
-    hasher: Option<Hasher>,
+    origin: Origin<'a>,
+}
+
+enum Origin<'a> {
+    /// What the same reader has pulled a moment ago, until it is handed out.
+    Memory(Option<Bytes>),
+    Registry(Box<Pull<'a>>),
 }
 
 impl<'a> Blob<'a> {
-    pub(super) fn new(registry: &'a mut Registry, answer: Answer, layer: &Descriptor) -> Blob<'a> {
-        Blob {
+    pub(super) fn kept(bytes: Bytes) -> Blob<'a> {
+        Blob { size: bytes.len() as u64, origin: Origin::Memory(Some(bytes)) }
+    }
+
+    pub(super) fn pulled(registry: &'a mut Registry, answer: Answer, layer: &Descriptor) -> Blob<'a> {
+        let pull = Pull {
             registry,
             answer,
             expected: layer.digest.clone(),
@@ -31,7 +37,9 @@ impl<'a> Blob<'a> {
             seen: 0,
             resumed: 0,
             hasher: Some(Hasher::new(layer.digest.algorithm())),
-        }
+            kept: Layers::takes(layer.size).then(BytesMut::new),
+        };
+        Blob { size: layer.size, origin: Origin::Registry(Box::new(pull)) }
     }
 
     /// Bytes that the manifest promises.
@@ -46,24 +54,52 @@ impl<'a> Blob<'a> {
     /// When the connection breaks for good, the time is over, or the content is not what was promised. What was read
     /// before must not be used then.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
-        match self.chunk().await? {
-            Some(chunk) => {
-                self.seen += chunk.len() as u64;
-                if self.seen > self.size {
-                    return Err(too_large("layer", &self.answer.asked, self.size));
-                }
-                if let Some(hasher) = &mut self.hasher {
-                    hasher.update(&chunk);
-                }
-                Ok(Some(chunk))
-            }
-            None => match self.hasher.take().map(Hasher::finish) {
-                Some(actual) if actual != self.expected => {
-                    Err(mismatch(&self.answer.asked, &self.expected, &actual))
-                }
-                _ => Ok(None),
-            },
+        match &mut self.origin {
+            Origin::Memory(bytes) => Ok(bytes.take()),
+            Origin::Registry(pull) => pull.next().await,
         }
+    }
+}
+
+struct Pull<'a> {
+    registry: &'a mut Registry,
+    answer: Answer,
+    expected: Digest,
+    size: u64,
+    seen: u64,
+    resumed: u32,
+    hasher: Option<Hasher>,
+    /// What has come, of a layer that is small enough to be kept.
+    kept: Option<BytesMut>,
+}
+
+impl Pull<'_> {
+    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let Some(chunk) = self.chunk().await? else { return self.finish().map(|()| None) };
+        self.seen += chunk.len() as u64;
+        if self.seen > self.size {
+            return Err(too_large("layer", &self.answer.asked, self.size));
+        }
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(&chunk);
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(&chunk);
+        }
+        Ok(Some(chunk))
+    }
+
+    /// Compares what has come with the digest, once.
+    fn finish(&mut self) -> Result<(), Error> {
+        let Some(actual) = self.hasher.take().map(Hasher::finish) else { return Ok(()) };
+        if actual != self.expected {
+            return Err(mismatch(&self.answer.asked, &self.expected, &actual));
+        }
+        if let Some(kept) = self.kept.take() {
+            let reader = self.registry.reader.clone();
+            self.registry.layers.keep(reader, actual, kept.freeze());
+        }
+        Ok(())
     }
 
     /// The next bytes of the connection, or of another one where it breaks (SRC-OCI-15).

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use weir_artifact::{Algorithm, Digest};
 use weir_auth::RegistryCredentials;
-use weir_oci::{Descriptor, Error, RegistryOptions};
+use weir_oci::{Descriptor, Error, Registries, Registry as Handle, RegistryOptions, Repository};
 use weir_testkit::{Fault, FaultProxy, Registry, Server};
 
 const LAYER: &[u8] = b"some layer";
@@ -32,7 +32,10 @@ fn layer() -> Descriptor {
 }
 
 async fn read(address: &str, name: &str, options: RegistryOptions) -> Result<Vec<u8>, Error> {
-    let mut registry = open(address, name, options);
+    read_by(open(address, name, options)).await
+}
+
+async fn read_by(mut registry: Handle) -> Result<Vec<u8>, Error> {
     let mut blob = registry.blob(&layer()).await?;
     let mut bytes = Vec::new();
     while let Some(chunk) = blob.next().await? {
@@ -100,10 +103,11 @@ async fn a_layer_that_breaks_off_is_resumed() {
     let registry = Registry::start().await.unwrap();
     registry.push_artifact("app", "v1", &[("a.yaml", "a: 1\n")]).await.unwrap();
     let proxy = FaultProxy::http(registry.address()).await.unwrap();
-    let mut handle = open(&proxy.address(), "app", insecure());
-    let digest = handle.resolve("v1").await.unwrap();
-    let layer = handle.manifest(&digest).await.unwrap().layers[0].clone();
     for (times, is_whole) in [(1, true), (3, true), (9, false)] {
+        // One that has been pulled would be at hand.
+        let mut handle = open(&proxy.address(), "app", insecure());
+        let digest = handle.resolve("v1").await.unwrap();
+        let layer = handle.manifest(&digest).await.unwrap().layers[0].clone();
         proxy.set_for("/blobs/", times, Fault::CutAfter(5));
         let mut blob = handle.blob(&layer).await.unwrap();
         let mut count = 0;
@@ -116,6 +120,23 @@ async fn a_layer_that_breaks_off_is_resumed() {
         };
         assert_eq!(end.is_ok(), is_whole, "{times}: {end:?}");
         assert_eq!(count == layer.size, is_whole, "{times}: {count} of {}", layer.size);
+    }
+}
+
+/// Objects that read the same repository with the same credentials pull a small layer once; who has others is asked for
+/// them (SRC-SCK-5).
+#[tokio::test]
+async fn a_layer_is_pulled_once_by_those_with_the_same_credentials() {
+    let seen = Seen::default();
+    let registry = registry(seen.clone()).await;
+    let url = format!("oci://{}/app", registry.address());
+    let (registries, repository) = (Registries::new(), Repository::from_url(&url).unwrap());
+    let others = RegistryCredentials::Basic { username: "user".into(), password: "other".into() };
+    let others = RegistryOptions { credentials: others, ..insecure() };
+    for (options, asked) in [(basic(), 1), (basic(), 1), (others.clone(), 2), (insecure(), 3), (others, 3)] {
+        let handle = registries.open(&repository, options).unwrap();
+        assert_eq!(read_by(handle).await.unwrap(), LAYER);
+        assert_eq!(seen.asked.load(Ordering::SeqCst), asked);
     }
 }
 

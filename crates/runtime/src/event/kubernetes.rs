@@ -16,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Event, Severity};
 
-/// Requests in flight: enough that one slow answer does not hold up the rest, few enough to leave the API server alone.
-const IN_FLIGHT: usize = 8;
+/// Requests in flight: enough that one slow answer does not hold up the rest, few enough that a burst of runs goes first
+/// at an API server that is busy with them (client-go writes one at a time).
+const IN_FLIGHT: usize = 2;
 
 /// Events remembered so that a repetition counts up instead of adding an object; client-go remembers as many.
 const REMEMBERED: u64 = 4096;
