@@ -17,7 +17,7 @@ pub use chain::Certificates;
 pub use inquiry::{Answers, Question};
 pub use policy::{Action, PolicyError, Statement, TrustPolicy};
 
-use chain::rules::Purpose;
+use chain::rules::{self, Purpose};
 use envelope::{Envelope, Scheme};
 use inquiry::Inquiry;
 use jiff::Timestamp;
@@ -76,6 +76,8 @@ impl Statement {
     ) -> Result<Judgement, String> {
         let envelope = Envelope::open(signature)?;
         envelope.is_about(digest)?;
+        // Not of authenticity, which a policy may only log: a signature without such a chain is none.
+        rules::check(&envelope.chain, Purpose::CodeSigning).map_err(|error| error.to_string())?;
         let actions = self.actions();
         let mut inquiry = Inquiry::new(answers);
         let authentic = self.is_authentic(certificates, &envelope);

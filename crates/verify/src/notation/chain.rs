@@ -57,7 +57,6 @@ impl Certificates {
         let untrusted = "signature is not produced by a trusted signer";
         let Some((leaf, above)) = chain.split_first() else { return Err(untrusted.to_owned()) };
         let Some(trusted) = trusted else { return Err(untrusted.to_owned()) };
-        may_sign(leaf)?;
         // A signer that is trusted itself needs nobody to vouch for it, and the library would refuse it (DEP-OCI-8).
         let Some(above) = trusted.checked_sub(1).and_then(|last| above.get(..=last)) else { return Ok(()) };
         let Some((anchor, between)) = above.split_last() else { return Ok(()) };
@@ -104,20 +103,6 @@ fn verified<'a>(
     let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
     let usage = KeyUsage::required_if_present(usage);
     leaf.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, anchors, between, at, usage, None, None)
-}
-
-/// Whether a certificate's key may make signatures, if the certificate says what it may.
-fn may_sign(leaf: &CertificateDer<'_>) -> Result<(), String> {
-    let (_, certificate) = X509Certificate::from_der(leaf).map_err(|error| error.to_string())?;
-    let usage = certificate.key_usage().map_err(|error| error.to_string())?;
-    if usage.is_some_and(|usage| !usage.value.digital_signature()) {
-        return Err("signing certificate is not for digital signatures".to_owned());
-    }
-    let extended = certificate.extended_key_usage().map_err(|error| error.to_string())?;
-    if extended.is_some_and(|extended| !extended.value.code_signing && !extended.value.any) {
-        return Err("signing certificate is not for code signing".to_owned());
-    }
-    Ok(())
 }
 
 /// Whether all certificates are valid at a time.

@@ -143,7 +143,7 @@ fn what_is_never_let_pass() {
 /// What each level makes of what is wrong.
 #[rstest]
 #[case::stranger(Good, json!({}), true, UNTRUSTED, ["refused", "refused", "unauthentic"])]
-#[case::servers(ForServers, json!({}), false, "signing certificate is not for code signing", ["refused", "refused", "unauthentic"])]
+#[case::servers(ForServers, json!({}), false, "the extended key usage of certificate", ["refused", "refused", "refused"])]
 #[case::expired(Expired, json!({}), false, "is expired at", ["refused", "told", "told"])]
 #[case::old(Good, json!({"io.cncf.notary.expiry": "2022-01-01T00:00:00Z"}), false, "digital signature has expired",
     ["refused", "told", "told"])]

@@ -1,5 +1,5 @@
-//! What the Notary Project asks of chains before anybody is asked about their certificates: each is made by the next, the
-//! last by itself, and each is for what it is used for.
+//! What the Notary Project asks of every chain, whatever a policy says (SRC-OCI-26): each certificate is made by the next,
+//! the last by itself, and each is for what it is used for.
 
 use super::super::signed::Signed;
 use rustls_pki_types::CertificateDer;
