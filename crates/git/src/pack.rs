@@ -1,4 +1,5 @@
-//! Packs on their way into a repository: nothing of one can be read before all of it is there and has been checked.
+//! Packs on their way into a repository: nothing of one can be read before all of it is there and has been checked. Their
+//! size is the server's choice, so they stop before the disk is full (SRC 14.6).
 
 use crate::conversation::Answer;
 use crate::error::Error;
@@ -13,6 +14,7 @@ use gix_pack::bundle::write::Options;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::AtomicBool;
 use tempfile::NamedTempFile;
+use weir_artifact::Room;
 
 /// Prefix of files of packs that are being received.
 pub(crate) const PARTIAL: &str = "weir-pack-";
@@ -35,6 +37,13 @@ pub(crate) fn keep(
     directory: &Directory,
     receive: &mut Receive<'_>,
 ) -> Result<(), Error> {
+    let mut room = Room::at(&directory.packs());
+    let receive: &mut Receive<'_> = &mut |sink| {
+        receive(&mut |bytes| {
+            room.take(bytes.len() as u64).map_err(|source| Error::Keep { source })?;
+            sink(bytes)
+        })
+    };
     let answer = match directory.open()? {
         Objects::Sha1(repository) => by_library(operation, directory, &repository, receive)?,
         Objects::Sha256(store) => by_gitoxide(operation, directory, &store, receive)?,
@@ -91,6 +100,9 @@ fn by_gitoxide(
     (operation.step)("git-pack-received");
     directory.add_roots(&answer.shallow)?;
     (operation.step)("git-roots-noted");
+    // The library makes a copy, with what is missing in it.
+    let bytes = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    Room::at(&directory.packs()).take(bytes).map_err(failed)?;
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     let mut pack = Interruptible { operation, file: BufReader::new(file) };
     let options = Options { alloc_limit_bytes: Some(MAX_OBJECT_BYTES), ..Options::default() };

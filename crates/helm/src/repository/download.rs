@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use url::Url;
-use weir_artifact::{Algorithm, Hasher};
+use weir_artifact::{Algorithm, Hasher, Room};
 
 /// A file that was fetched; it goes away with its handle.
 #[derive(Debug)]
@@ -70,12 +70,14 @@ async fn take(
     let file = file.map_err(std::io::Error::other).and_then(|file| file).map_err(write)?;
     let mut file = tokio::fs::File::from_std(file);
     let (mut hasher, mut size) = (Hasher::new(Algorithm::Sha256), 0);
+    let mut room = Room::for_temporary_files();
     while let Some(chunk) = response.chunk().await.map_err(&transport)? {
         size += chunk.len() as u64;
         if size > limit {
             return Err(too_large());
         }
         hasher.update(&chunk);
+        room.take(chunk.len() as u64).map_err(write)?;
         file.write_all(&chunk).await.map_err(write)?;
     }
     file.flush().await.map_err(write)?;

@@ -108,6 +108,8 @@ impl Pull<'_> {
             let chunk = self.registry.in_time(self.answer.response.chunk()).await?;
             let error = match chunk {
                 Ok(chunk) => return Ok(chunk),
+                // A server that promises more than the manifest has given all there is; the digest says whether it is that.
+                Err(_) if self.seen == self.size => return Ok(None),
                 Err(error) => Error::transport(&Method::GET, &self.answer.asked, &error),
             };
             if self.resumed >= MAX_RESUMED || !self.resume().await? {

@@ -172,6 +172,9 @@ async fn lengths_that_are_not_true() {
     let (address, _tasks) = raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nsome").await;
     let error = read(&address, "cut", insecure()).await.unwrap_err();
     assert!(matches!(error, Error::Transport { .. }), "{error}");
+    // All that the manifest promises has come, and the digest says that it is right.
+    let (address, _tasks) = raw("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nsome layer").await;
+    assert_eq!(read(&address, "more", insecure()).await.unwrap(), LAYER);
     let (address, _tasks) = raw("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsome").await;
     let error = read(&address, "short", insecure()).await.unwrap_err();
     assert!(matches!(error, Error::DigestMismatch { .. }), "{error}");

@@ -111,7 +111,8 @@ async fn a_full_disk_is_said_and_the_old_artifact_still_served(#[case] kind: Kin
     let storage = condition(&object, "StorageOperationFailed");
     assert!(storage.is_some_and(|storage| storage.status == "True"), "{reason}: {message}");
     assert_eq!(reason, "ArchiveOperationFailed", "{message}");
-    assert!(message.to_lowercase().contains("no space left on device"), "{message}");
+    assert!(message.contains("no space left on device"), "{message}");
+    assert!(message.contains("stay in reserve"), "{message}");
     assert_eq!(object.data["status"]["artifact"], old["artifact"], "{message}");
     assert_eq!(served(&old).await, bytes);
     world.controller.check_running().unwrap();
