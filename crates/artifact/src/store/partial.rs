@@ -109,9 +109,12 @@ impl<'a> Partial<'a> {
         let _ = self.root.remove_file(&self.file);
     }
 
-    /// Removes whatever is left at these places. Best effort: the sweep takes what stays.
+    /// Removes whatever is left at these places, of either form. Best effort: the sweep takes what stays.
     pub(super) fn discard(&self) {
-        let _ = self.root.remove_file(&self.file);
-        let _ = self.root.remove_dir_all(&self.directory);
+        for place in [&self.file, &self.directory] {
+            if self.root.remove_file(place).is_err_and(|error| error.kind() == io::ErrorKind::IsADirectory) {
+                let _ = self.root.remove_dir_all(place);
+            }
+        }
     }
 }

@@ -192,26 +192,20 @@ impl<'a, 'scope, 'env> Pieces<'a, 'scope, 'env> {
         unchanged(&piece)?;
         let name = piece_name(self.states.len());
         let directory = self.directory()?;
-        // On file systems without links, and if the old artifact has gone meanwhile, the piece is copied.
-        let linked = piece.place.as_ref().and_then(|(from, old)| {
-            from.hard_link(old, directory, &name).ok()?;
-            Some(directory.symlink_metadata(&name).map(|metadata| FileState::of(&metadata)))
-        });
-        match linked.transpose()? {
-            Some(state) if state.differs_by_links(&piece.state) => {
-                self.states.push(state);
-                (self.partial.step)("store-piece");
-                Ok(())
-            }
-            other => {
-                // The name had gone to another file.
-                if other.is_some() {
-                    directory.remove_file(&name)?;
-                }
-                self.current = Some(Current::Same { piece, length });
-                self.end()
-            }
+        let linked =
+            piece.place.as_ref().is_some_and(|(from, old)| from.hard_link(old, directory, &name).is_ok());
+        if !linked {
+            // As on file systems without links.
+            self.current = Some(Current::Same { piece, length });
+            return self.end();
         }
+        let state = FileState::of(&directory.symlink_metadata(&name)?);
+        if !state.differs_by_links(&piece.state) {
+            return Err(altered());
+        }
+        self.states.push(state);
+        (self.partial.step)("store-piece");
+        Ok(())
     }
 
     fn directory(&mut self) -> io::Result<&Dir> {
@@ -239,9 +233,13 @@ fn copy(piece: &Piece, length: u64, to: &mut File) -> io::Result<()> {
 /// What the digest was made of must be what is stored.
 fn unchanged(piece: &Piece) -> io::Result<()> {
     if FileState::now(&piece.file)? != piece.state {
-        return Err(io::Error::other("the artifact before this one has changed on disk"));
+        return Err(altered());
     }
     Ok(())
+}
+
+fn altered() -> io::Error {
+    io::Error::other("the artifact before this one has changed on disk")
 }
 
 /// Makes files durable while others are written, on a thread that starts with the first.

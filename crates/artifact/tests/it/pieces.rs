@@ -5,7 +5,7 @@ mod sharing;
 mod wrong;
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use weir_artifact::archive::Sink;
@@ -109,16 +109,15 @@ impl Written {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut bytes: Vec<u8> = self.runs.iter().flat_map(|run| bytes_of(*run)).collect();
-        bytes.extend(trailer(&self.runs));
-        bytes
+        let runs: Vec<_> = self.runs.iter().map(|run| bytes_of(*run)).chain([trailer(&self.runs)]).collect();
+        runs.concat()
     }
 }
 
 /// A run, of a size of its own.
 fn bytes_of(run: u32) -> Vec<u8> {
-    let mut bytes = vec![0; RUN / 2 + (run as usize * 7919) % RUN];
-    blake3::Hasher::new().update(&run.to_le_bytes()).finalize_xof().fill(&mut bytes);
+    let mut bytes = blake3::hash(&run.to_le_bytes()).as_bytes().repeat(2 * RUN / 32);
+    bytes.truncate(RUN / 2 + (run as usize * 7919) % RUN);
     bytes
 }
 
