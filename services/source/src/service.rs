@@ -9,6 +9,7 @@ use crate::source::Wiring;
 use crate::storage::Storage;
 use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_repository, oci_repository};
 use crate::{catalog, rpc, server, standby};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use weir_artifact::{Algorithm, Limits, PIECE_BYTES, Store, StoreOptions};
 use weir_http::Clients;
@@ -62,7 +63,17 @@ async fn start_kinds(wiring: &Wiring<'_>) -> Result<Catalog, ServiceError> {
     Ok(catalog)
 }
 
+/// Whoever reads a large artifact has all of its pieces open (docs/adr/0014), and some systems let a process open no more
+/// than a thousand files unless it asks.
+fn allow_open_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
 fn open_storage(args: &Args) -> Result<Storage, ServiceError> {
+    allow_open_files();
     let other = |error: String| ServiceError::Other(error);
     let algorithm: Algorithm = args.artifact_digest_algo.parse().map_err(|error| {
         other(format!("invalid value '{}' for --artifact-digest-algo: {error}", args.artifact_digest_algo))

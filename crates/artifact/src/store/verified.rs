@@ -65,3 +65,41 @@ impl Verified {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Algorithm;
+    use std::io::Write;
+
+    /// What the store's own links change is taken for no alteration; what else changes is.
+    #[test]
+    fn only_links_that_the_store_removes_are_forgiven() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mut file = std::fs::File::create(path("piece")).unwrap();
+        file.set_len(LARGE_BYTES).unwrap();
+        std::fs::hard_link(path("piece"), path("old")).unwrap();
+        let digest = Digest::of(Algorithm::Sha256, b"");
+        let (verified, before) = (Verified::default(), vec![FileState::now(&file).unwrap()]);
+        verified.note("a", before.clone(), &digest);
+        let wait_for_a_new_time = || {
+            while FileState::now(&file).unwrap() == before[0] {
+                std::fs::hard_link(path("piece"), path("link")).unwrap();
+                std::fs::remove_file(path("link")).unwrap();
+            }
+        };
+        wait_for_a_new_time();
+        let unlinked = vec![FileState::now(&file).unwrap()];
+        assert!(!verified.holds("a", &unlinked, &digest));
+        verified.renew("a", &before, unlinked.clone());
+        assert!(verified.holds("a", &unlinked, &digest));
+        verified.renew("a", &before, before.clone());
+        assert!(verified.holds("a", &unlinked, &digest), "what was not known is not taken over");
+        file.write_all(b"x").unwrap();
+        file.set_len(LARGE_BYTES + 1).unwrap();
+        let altered = vec![FileState::now(&file).unwrap()];
+        verified.renew("a", &unlinked, altered.clone());
+        assert!(!verified.holds("a", &altered, &digest));
+    }
+}
