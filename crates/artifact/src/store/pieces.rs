@@ -8,7 +8,7 @@ use crate::room::Room;
 use cap_std::fs::{Dir, File, Permissions, PermissionsExt};
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
 /// Pieces after which they become twice as large, so that an artifact of 7 GiB has no more than [`MAX_PIECES`].
@@ -18,6 +18,8 @@ const PIECES_OF_A_SIZE: usize = MAX_PIECES / 4;
 const GROWTH: u64 = 3;
 /// Bytes after which the disk is told to begin, so that it has little left to do at the end.
 const FLUSH_BYTES: u64 = 64 << 20;
+/// Files that may wait for the disk before their writer does.
+const SYNCS: usize = 16;
 const BUFFER_BYTES: usize = 128 * 1024;
 
 /// Lays an artifact out.
@@ -245,13 +247,13 @@ fn altered() -> io::Error {
 /// Makes files durable while others are written, on a thread that starts with the first.
 struct Syncs<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
-    thread: Option<(Sender<File>, ScopedJoinHandle<'scope, io::Result<()>>)>,
+    thread: Option<(SyncSender<File>, ScopedJoinHandle<'scope, io::Result<()>>)>,
 }
 
 impl Syncs<'_, '_> {
     fn push(&mut self, file: File) {
         let (files, _) = self.thread.get_or_insert_with(|| {
-            let (files, to_sync) = channel();
+            let (files, to_sync) = sync_channel(SYNCS);
             (files, self.scope.spawn(move || sync(&to_sync)))
         });
         // When the thread has ended, with an error, that is told at the end.

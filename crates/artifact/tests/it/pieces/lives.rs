@@ -1,9 +1,9 @@
 //! How artifacts in pieces come, are replaced, are read meanwhile, and go.
 
 use super::{Disk, Written, fill, location, options};
+use parking_lot::Mutex;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use weir_artifact::{STEPS, Store, StoreOptions};
@@ -125,11 +125,11 @@ fn the_steps_of_a_replacement_are_told_in_order() {
     static SEEN: Mutex<Vec<&str>> = Mutex::new(Vec::new());
     let disk = Disk::new();
     disk.put("1", &large(0), None);
-    let step = |name| SEEN.lock().unwrap().push(name);
+    let step = |name| SEEN.lock().push(name);
     let store = Store::open(disk.folder.path(), StoreOptions { step, ..options() }).unwrap();
     store.write(&location(), "1", |out| fill(out, &large(100), None)).unwrap();
     store.link(&location(), "latest.tar.gz", "1").unwrap();
-    let mut seen = SEEN.lock().unwrap();
+    let mut seen = SEEN.lock();
     let pieces = seen.iter().filter(|step| **step == "store-piece").count();
     assert!(pieces > 3, "{seen:?}");
     seen.dedup();
