@@ -44,7 +44,7 @@ fn many_changes_leave_neither_many_pieces_nor_large_ones() {
     let mut runs: Vec<u32> = (0..200).collect();
     let mut last = disk.put("first", &runs, None);
     let at_once = disk.pieces(&last).len();
-    for round in 0..40_u32 {
+    for round in 0..24_u32 {
         let place = (round as usize * 37) % runs.len();
         match round % 4 {
             0 => runs.insert(place, 1000 + round),
