@@ -177,7 +177,7 @@ impl Store {
             root: Arc::new(root),
             path: Arc::from(path),
             options: Arc::new(options),
-            partials: Arc::default(),
+            partials: Arc::new(AtomicU64::new(first_number())),
             verified: Arc::default(),
         })
     }
@@ -398,4 +398,11 @@ impl Store {
             done => done,
         }
     }
+}
+
+/// Where the numbers of partial files begin: in a container every process has the same id, and one that was killed may have
+/// left its files.
+fn first_number() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_micros()).unwrap_or_default()
 }

@@ -94,7 +94,7 @@ impl<'a> Partial<'a> {
             Ok(()) => Ok(true),
             // Not every file system can: for a moment there is nothing then.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
-                let aside = format!("{name}.{}{PARTIAL_SUFFIX}", std::process::id());
+                let aside = format!("{old}{PARTIAL_SUFFIX}");
                 parent.rename(name, &parent, &aside)?;
                 parent.rename(old, &parent, name)?;
                 parent.rename(&aside, &parent, old)?;

@@ -135,3 +135,19 @@ fn the_steps_of_a_replacement_are_told_in_order() {
     seen.dedup();
     assert_eq!(seen[..], STEPS);
 }
+
+/// In a container every process has the same number: what one left that was killed must not be in the way of the next.
+#[test]
+fn what_was_left_by_a_process_of_the_same_number_is_in_nobodys_way() {
+    let disk = Disk::new();
+    disk.put("0", &[1], None);
+    for number in 0..8 {
+        let left = disk.object().join(format!("1.{}-{number}", std::process::id()));
+        std::fs::write(left.with_added_extension("partial"), "left").unwrap();
+        std::fs::create_dir(left.with_added_extension("pieces.partial")).unwrap();
+    }
+    let store = Store::open(disk.folder.path(), options()).unwrap();
+    for runs in [vec![1], large(0)] {
+        store.write(&location(), "1", |out| fill(out, &runs, None)).unwrap();
+    }
+}
