@@ -88,7 +88,7 @@ impl<'a, 'scope, 'env> Pieces<'a, 'scope, 'env> {
 
     /// Ends the piece if it is large enough.
     pub(super) fn may_cut(&mut self) -> io::Result<()> {
-        let Some(size) = self.size_of_next() else { return Ok(()) };
+        let Some(size) = self.size_here() else { return Ok(()) };
         match &self.current {
             Some(Current::Own(own)) if own.length >= if own.follows { size * GROWTH } else { size } => {
                 self.end()
@@ -119,20 +119,25 @@ impl<'a, 'scope, 'env> Pieces<'a, 'scope, 'env> {
         Ok(laid)
     }
 
-    /// Bytes that the next piece should have; nothing when there is none after it.
-    fn size_of_next(&self) -> Option<u64> {
-        let number = self.states.len();
+    /// Bytes that the piece being made should have; nothing if it is the last that there may be.
+    fn size_here(&self) -> Option<u64> {
+        self.size_at(self.states.len())
+    }
+
+    fn size_at(&self, number: usize) -> Option<u64> {
         (number + 1 < MAX_PIECES).then(|| self.size << (number / PIECES_OF_A_SIZE))
     }
 
-    /// Pieces that are too small would become ever more with every change.
+    /// Whether an old piece may come after what is being made. Such that are too small would become ever more with every
+    /// change.
     fn is_worth_a_link(&self, piece: &Piece) -> bool {
-        piece.place.is_some() && self.size_of_next().is_some_and(|size| piece.length() >= size / 2)
+        let number = self.states.len() + usize::from(self.current.is_some());
+        piece.place.is_some() && self.size_at(number).is_some_and(|size| piece.length() >= size / 2)
     }
 
     fn could_end(&self) -> bool {
         let (Some(Current::Same { length, .. } | Current::Own(Own { length, .. })), Some(size)) =
-            (&self.current, self.size_of_next())
+            (&self.current, self.size_here())
         else {
             return self.current.is_none();
         };
