@@ -10,8 +10,10 @@
 mod entry;
 mod gzip;
 mod parts;
+mod sink;
 
 pub use parts::{Parts, Previous};
+pub use sink::Sink;
 
 use crate::RelPath;
 use std::io::{self, Read, Write};
@@ -123,11 +125,11 @@ fn children(tree: &dyn Tree, directory: Option<&RelPath>) -> io::Result<Vec<(Rel
 /// # Errors
 /// When the tree cannot be read or `out` does not take the bytes.
 pub fn write(tree: &dyn Tree, keep: &dyn Fn(&RelPath, bool) -> bool, out: impl Write) -> io::Result<()> {
-    write_after(tree, keep, None, out).map(drop)
+    write_after(tree, keep, None, sink::Plain(out)).map(drop)
 }
 
 /// Like [`write`], with the same bytes: what `previous` has too is copied from it. Returns what the next archive can
-/// copy from this one.
+/// copy from this one, and tells `out` what is copied, and where it may lie in pieces (docs/adr/0014).
 ///
 /// # Errors
 /// As [`write`], and when the file of `previous` is not what it was when it was written.
@@ -135,7 +137,7 @@ pub fn write_after(
     tree: &dyn Tree,
     keep: &dyn Fn(&RelPath, bool) -> bool,
     previous: Option<&Previous>,
-    out: impl Write,
+    out: impl Sink,
 ) -> io::Result<Parts> {
     let mut writer = parts::Writer::new(tree, previous, out)?;
     walk(

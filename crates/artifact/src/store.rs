@@ -1,26 +1,32 @@
 //! The files behind `status.artifact`: `<root>/<kind>/<namespace>/<name>/<file>` (SRC-STO-1…6).
 //!
 //! A file gets its final name only after its last byte has reached the disk, so whatever has a final name is whole, at
-//! every instant and after every crash. All paths go through a directory handle that cannot be left.
+//! every instant and after every crash. All paths go through a directory handle that cannot be left. A large artifact is a
+//! directory of that name instead, with the pieces of the file in it (docs/adr/0014).
 
 mod collect;
 mod location;
 mod lock;
+mod partial;
+mod pieces;
 mod sink;
 mod verified;
 
 pub use location::Location;
 pub use lock::Lock;
 
+use crate::archive::Sink;
 use crate::digest::{Algorithm, Digest, DigestError, Hasher};
+use crate::opened::{FileState, Opened};
 use crate::path::{RelPath, RelPathError};
 use crate::room::Room;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
-use std::io::{self, Read, Write};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt};
+use partial::{Laid, Partial};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use verified::{State, Verified};
+use verified::Verified;
 
 /// Suffix of files that are still being written. The file server does not show them.
 pub(crate) const PARTIAL_SUFFIX: &str = ".partial";
@@ -40,13 +46,28 @@ pub struct StoreOptions {
     pub algorithm: Algorithm,
     /// How many files an object keeps, the current one included (SRC-STO-11).
     pub records: usize,
+    /// Bytes of a piece of a large artifact; [`PIECE_BYTES`] but in tests.
+    pub piece_bytes: u64,
     /// Called with the name of each step of a write that is done; tests end the process there.
     pub step: fn(&'static str),
 }
 
-/// Steps of a write, in their order: what [`StoreOptions::step`] is called with.
-pub const STEPS: [&str; 6] =
-    ["store-opened", "store-filled", "store-synced", "store-renamed", "store-durable", "store-linked"];
+/// Bytes of a piece of a large artifact (docs/adr/0014): what a change of one file costs is a piece, or two, and what many
+/// pieces cost is that a reader opens them all. Smaller artifacts are files.
+pub const PIECE_BYTES: u64 = 8 << 20;
+
+/// Steps of a write, in their order: what [`StoreOptions::step`] is called with. There is no `store-piece` for small
+/// artifacts, and `store-replaced` comes only where a directory of pieces has been replaced, or a file by one.
+pub const STEPS: [&str; 8] = [
+    "store-opened",
+    "store-piece",
+    "store-filled",
+    "store-synced",
+    "store-renamed",
+    "store-durable",
+    "store-replaced",
+    "store-linked",
+];
 
 /// A failure of the store, named after what was being done.
 #[derive(Debug, thiserror::Error)]
@@ -156,7 +177,7 @@ impl Store {
             root: Arc::new(root),
             path: Arc::from(path),
             options: Arc::new(options),
-            partials: Arc::default(),
+            partials: Arc::new(AtomicU64::new(first_number())),
             verified: Arc::default(),
         })
     }
@@ -197,42 +218,63 @@ impl Store {
         &self,
         at: &Location,
         file: &str,
-        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
     ) -> Result<Stored, StoreError> {
         let path = at.file(file).map_err(|source| StoreError::Path { source })?;
         self.make_directory(at)?;
         let number = self.partials.fetch_add(1, Ordering::Relaxed);
-        let partial = format!("{path}.{}-{number}{PARTIAL_SUFFIX}", std::process::id());
-        let result = self.write_partial(&partial, fill).and_then(|(digest, size)| {
-            self.root.rename(&partial, &self.root, &path)?;
-            self.verified.note(path.as_str(), State::of(&self.root.metadata(&path)?), &digest);
+        let partial = Partial::new(&self.root, path.as_str(), number, self.options.step);
+        let result = self.write_partial(&partial, fill).and_then(|(digest, size, laid)| {
+            let is_replaced = partial.publish(&laid, path.as_str())?;
+            let states = match laid {
+                Laid::File(_) => vec![FileState::of(&self.root.metadata(&path)?)],
+                Laid::Pieces(_, states) => states,
+            };
+            self.verified.note(path.as_str(), states, &digest);
             (self.options.step)("store-renamed");
             self.sync_directory(at)?;
             (self.options.step)("store-durable");
+            if is_replaced {
+                self.without_distrust(&path, || partial.discard());
+                (self.options.step)("store-replaced");
+            }
             Ok(Stored { path, digest, size })
         });
         if result.is_err() {
-            // Best effort: the sweep takes what is left of a write that failed.
-            let _ = self.root.remove_file(&partial);
+            partial.discard();
         }
         result.map_err(|source| StoreError::Write { source })
     }
 
     fn write_partial(
         &self,
-        partial: &str,
-        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<(Digest, u64)> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(FILE_MODE);
-        let mut file = self.root.open_with(partial, &options)?;
+        partial: &Partial<'_>,
+        fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
+    ) -> io::Result<(Digest, u64, Laid)> {
+        let file = partial.open()?;
         (self.options.step)("store-opened");
-        let written = sink::write(&mut file, Room::at(&self.path), self.options.algorithm, fill)?;
+        let room = Room::at(&self.path);
+        let means = sink::Means { room, algorithm: self.options.algorithm, piece: self.options.piece_bytes };
+        let written = sink::write(partial, file, means, fill)?;
         (self.options.step)("store-filled");
-        file.set_permissions(Permissions::from_mode(FILE_MODE))?;
-        file.sync_all()?;
+        partial.sync(&written.2)?;
         (self.options.step)("store-synced");
         Ok(written)
+    }
+
+    /// Removes files, which may share pieces with the artifact `kept`, so that this one is not read whole at its next use:
+    /// the number of its links is all that changes.
+    fn without_distrust<T>(&self, kept: &RelPath, remove: impl FnOnce() -> T) -> T {
+        if !self.verified.knows(kept.as_str()) {
+            return remove();
+        }
+        let states = || self.open_file(kept).map(|opened| opened.states());
+        let before = states();
+        let removed = remove();
+        if let (Ok(before), Ok(after)) = (before, states()) {
+            self.verified.renew(kept.as_str(), &before, after);
+        }
+        removed
     }
 
     fn make_directory(&self, at: &Location) -> Result<(), StoreError> {
@@ -277,14 +319,14 @@ impl Store {
         }
         let expected = Digest::parse(digest)?;
         let path = at.owned(path).ok_or(VerifyError::Missing)?;
-        let mut file = match self.root.open(&path) {
+        let mut file = match self.open_file(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(VerifyError::Missing),
             Err(source) => return Err(VerifyError::Read { source }),
         };
-        let metadata = file.metadata().map_err(|source| VerifyError::Read { source })?;
-        let state = State::of(&metadata);
-        if self.verified.holds(path.as_str(), state, &expected) {
+        // Of the state before reading: whoever writes meanwhile changes it.
+        let states = file.states();
+        if self.verified.holds(path.as_str(), &states, &expected) {
             return Ok(());
         }
         let mut hasher = Hasher::new(expected.algorithm());
@@ -297,28 +339,37 @@ impl Store {
             hasher.update(buffer.get(..count).unwrap_or_default());
         }
         if hasher.finish() == expected {
-            // Of the state before reading: whoever writes meanwhile changes it.
-            self.verified.note(path.as_str(), state, &expected);
+            self.verified.note(path.as_str(), states, &expected);
             Ok(())
         } else {
             Err(VerifyError::Mismatch { expected: expected.to_string() })
         }
     }
 
-    /// Opens a stored file for a server: only regular files with a final name, reached through links inside the root
-    /// at most. Length and modification time come with it.
+    /// Opens a stored artifact: only those with a final name, reached through links inside the root at most. All of it is
+    /// there, and stays readable when it is removed meanwhile (SRC-STO-17).
     ///
     /// # Errors
     /// Not found for everything that is not served (SRC-STO-15).
-    pub fn open_file(&self, path: &RelPath) -> io::Result<std::fs::File> {
+    pub fn open_file(&self, path: &RelPath) -> io::Result<Opened> {
         if path.as_str().ends_with(PARTIAL_SUFFIX) || path.as_str().ends_with(LOCK_SUFFIX) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let file = self.root.open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::ErrorKind::NotFound.into());
+        loop {
+            let file = self.root.open(path)?;
+            let metadata = file.metadata()?;
+            if metadata.is_file() {
+                return Opened::whole(file.into_std(), &metadata);
+            }
+            if !metadata.is_dir() {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            let opened = Opened::pieces(Dir::from_std_file(file.into_std()));
+            // Pieces go only after their directory has lost its name: while it has it, all were there.
+            if FileState::of(&self.root.metadata(path)?).is_same_file(&FileState::of(&metadata)) {
+                return opened;
+            }
         }
-        Ok(file.into_std())
     }
 
     /// Removes one file of an object; a path outside `at` is ignored.
@@ -327,11 +378,31 @@ impl Store {
     /// When the file is there and cannot be removed.
     pub fn remove(&self, at: &Location, path: &str) -> Result<(), StoreError> {
         let Some(path) = at.owned(path) else { return Ok(()) };
-        match self.root.remove_file(path) {
+        match self.discard(&self.root, path.as_str()) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 Err(StoreError::Access { action: "failed to remove artifact", source })
             }
             _ => Ok(()),
         }
     }
+
+    /// Removes an artifact, which loses its name before it loses a piece.
+    fn discard(&self, directory: &Dir, name: &str) -> io::Result<()> {
+        match directory.remove_file(name) {
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+                let number = self.partials.fetch_add(1, Ordering::Relaxed);
+                let aside = format!("{name}.{}-{number}{PARTIAL_SUFFIX}", std::process::id());
+                directory.rename(name, directory, &aside)?;
+                directory.remove_dir_all(&aside)
+            }
+            done => done,
+        }
+    }
+}
+
+/// Where the numbers of partial files begin: in a container every process has the same id, and one that was killed may have
+/// left its files.
+fn first_number() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_micros()).unwrap_or_default()
 }

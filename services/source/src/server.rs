@@ -1,8 +1,11 @@
 //! The artifact server: Flux's contract, files by path over HTTP (SRC-STO-14…17).
 
 mod doorman;
+mod files;
 
 pub(crate) use doorman::Doorman;
+
+use files::Artifacts;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -11,7 +14,6 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use percent_encoding::percent_decode_str;
-use std::path::Path;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -39,16 +41,16 @@ pub(crate) struct Gate {
     pub(crate) doorman: Option<Doorman>,
 }
 
-/// Serves the store below `root` until `stop`. A replica that does not lead answers its probe and has no artifacts: only
+/// Serves the store until `stop`. A replica that does not lead answers its probe and has no artifacts: only
 /// the leader's files are current.
 pub(crate) async fn serve(
     listener: TcpListener,
     certificate: Option<Certificate>,
-    root: &Path,
     gate: Gate,
     stop: CancellationToken,
 ) {
-    let files = ServeDir::new(root).append_index_html_on_directories(false);
+    let files = ServeDir::with_backend("", Artifacts(gate.store.clone()));
+    let files = files.append_index_html_on_directories(false);
     let routes = Router::new()
         .fallback_service(files)
         .layer(middleware::from_fn_with_state(gate, guard))
@@ -59,7 +61,7 @@ pub(crate) async fn serve(
     .await;
 }
 
-/// Lets only finished artifacts through: no directory, no lock, nothing outside the root. The root itself answers 200,
+/// Lets only paths of artifacts through: nothing beside them, nothing in them. The root itself answers 200,
 /// which is the stock readiness probe.
 async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
@@ -75,10 +77,6 @@ async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Respon
         && let Err(refusal) = doorman.admit(request.headers(), &path).await
     {
         return refusal;
-    }
-    let is_served = tokio::task::spawn_blocking(move || gate.store.open_file(&path).is_ok()).await;
-    if !is_served.unwrap_or(false) {
-        return StatusCode::NOT_FOUND.into_response();
     }
     next.run(request).await
 }

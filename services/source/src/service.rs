@@ -9,8 +9,9 @@ use crate::source::Wiring;
 use crate::storage::Storage;
 use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_repository, oci_repository};
 use crate::{catalog, rpc, server, standby};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
-use weir_artifact::{Algorithm, Limits, Store, StoreOptions};
+use weir_artifact::{Algorithm, Limits, PIECE_BYTES, Store, StoreOptions};
 use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
@@ -62,12 +63,23 @@ async fn start_kinds(wiring: &Wiring<'_>) -> Result<Catalog, ServiceError> {
     Ok(catalog)
 }
 
+/// Whoever reads a large artifact has all of its pieces open (docs/adr/0014), and some systems let a process open no more
+/// than a thousand files unless it asks.
+fn allow_open_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
 fn open_storage(args: &Args) -> Result<Storage, ServiceError> {
+    allow_open_files();
     let other = |error: String| ServiceError::Other(error);
     let algorithm: Algorithm = args.artifact_digest_algo.parse().map_err(|error| {
         other(format!("invalid value '{}' for --artifact-digest-algo: {error}", args.artifact_digest_algo))
     })?;
     let options = StoreOptions {
+        piece_bytes: PIECE_BYTES,
         advertised: args.advertised(&hostname()),
         algorithm,
         records: args.artifact_retention_records,
@@ -100,14 +112,14 @@ async fn serve_artifacts(
     let certificate = certificate.transpose().map_err(|error| ServiceError::Other(error.to_string()))?;
     let doorman = args.storage_authentication.then(|| Doorman::new(service.authorizer(), catalog.clone()));
     let gate = Gate { store: storage.store().clone(), leader: leader.clone(), doorman };
-    let (addr, root) = (args.storage_addr.clone(), args.storage_path.clone());
+    let addr = args.storage_addr.clone();
     service.spawn_graceful(async move {
         let leads = async { is_known || leader.wait_for(|leads| *leads).await.is_ok() };
         if stop.run_until_cancelled(leads).await != Some(true) {
             return;
         }
         match listen(&addr).await {
-            Ok(Some(listener)) => server::serve(listener, certificate, &root, gate, stop).await,
+            Ok(Some(listener)) => server::serve(listener, certificate, gate, stop).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::error!(%error, addr, "artifacts cannot be served");

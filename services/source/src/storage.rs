@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use weir_api::{Artifact, condition_time};
+use weir_artifact::archive::Sink;
 use weir_artifact::{Limits, Location, Lock, RelPath, Store, StoreError, Stored, VerifyError};
 
 /// What is known of the artifact that a status advertises.
@@ -79,7 +80,7 @@ impl Storage {
         new: NewArtifact,
         revision: String,
         now: jiff::Timestamp,
-        fill: impl FnOnce(&mut dyn io::Write) -> io::Result<()> + Send + 'static,
+        fill: impl FnOnce(&mut dyn Sink) -> io::Result<()> + Send + 'static,
     ) -> Result<Artifact, StoreError> {
         let store = self.store.clone();
         let write = move || -> Result<(Stored, Lock), StoreError> {

@@ -3,10 +3,10 @@
 //! A part begins with an empty window and ends at the boundary of a byte, so it is the same bytes wherever it stands,
 //! and can be copied from one stream into another. To readers it is a stream like any other: one member, one checksum.
 
+use super::Sink;
+use crate::Opened;
 use flate2::{Compress, Compression, Crc, FlushCompress};
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Magic, deflate, no flags, no time, no hint, and "unknown" as operating system, so that no platform leaves its mark.
@@ -55,9 +55,16 @@ impl Open {
     }
 }
 
-impl<W: Write> Gzip<W> {
-    pub(super) fn new(mut out: W) -> io::Result<Gzip<W>> {
-        out.write_all(&HEADER)?;
+impl<W: Sink> Gzip<W> {
+    /// Begins a stream, as `previous` begins if there is one.
+    pub(super) fn new(mut out: W, previous: Option<&Opened>) -> io::Result<Gzip<W>> {
+        let mut begin = [0; HEADER.len()];
+        match previous {
+            Some(file) if file.read_exact_at(&mut begin, 0).is_ok() && begin == HEADER => {
+                out.copied(&HEADER, file, 0)?;
+            }
+            _ => out.write_all(&HEADER)?,
+        }
         let buffer = Vec::with_capacity(BUFFER_BYTES);
         let deflate = Compress::new(Compression::new(LEVEL), false);
         Ok(Gzip { out, written: HEADER.len() as u64, crc: Crc::new(), deflate, open: None, buffer })
@@ -68,6 +75,7 @@ impl<W: Write> Gzip<W> {
         self.deflate(&[], FlushCompress::Full)?;
         let open = self.open.take().unwrap_or_else(|| Open::new(self.written));
         self.crc.combine(&open.crc);
+        self.out.may_cut()?;
         let sums = Sums { crc: open.crc, packed: open.packed.finalize() };
         Ok(Part { offset: open.offset, length: self.written - open.offset, sums: Arc::new(sums) })
     }
@@ -76,7 +84,7 @@ impl<W: Write> Gzip<W> {
     ///
     /// # Errors
     /// Also when `file` does not hold the part any more; what was written until then is of no use.
-    pub(super) fn copy_part(&mut self, part: &Part, file: &File) -> io::Result<Part> {
+    pub(super) fn copy_part(&mut self, part: &Part, file: &Opened) -> io::Result<Part> {
         let copy = Part { offset: self.written, ..part.clone() };
         let mut packed = blake3::Hasher::new();
         let (mut at, end) = (part.offset, part.offset + part.length);
@@ -85,7 +93,7 @@ impl<W: Write> Gzip<W> {
             self.buffer.resize(count, 0);
             file.read_exact_at(&mut self.buffer, at)?;
             packed.update(&self.buffer);
-            self.out.write_all(&self.buffer)?;
+            self.out.copied(&self.buffer, file, at)?;
             at += count as u64;
         }
         if packed.finalize() != part.sums.packed {
@@ -93,6 +101,7 @@ impl<W: Write> Gzip<W> {
         }
         self.written += part.length;
         self.crc.combine(&part.sums.crc);
+        self.out.may_cut()?;
         Ok(copy)
     }
 
@@ -130,7 +139,7 @@ impl<W: Write> Gzip<W> {
     }
 }
 
-impl<W: Write> Write for Gzip<W> {
+impl<W: Sink> Write for Gzip<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.deflate(bytes, FlushCompress::None)?;
         Ok(bytes.len())

@@ -2,11 +2,10 @@
 //! copied instead.
 
 use super::gzip::{Gzip, Part};
-use super::{Tree, TreeKind, entry};
-use crate::RelPath;
+use super::{Sink, Tree, TreeKind, entry};
+use crate::{Opened, RelPath};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 
 /// A run ends when it has so many bytes: what a change of one file costs is a run, and what many runs cost is that
 /// each begins without knowing the words of the one before.
@@ -34,11 +33,11 @@ pub struct Previous {
     /// Its parts.
     pub parts: Parts,
     /// Its bytes.
-    pub file: File,
+    pub file: Opened,
 }
 
 /// Writes an archive, run by run.
-pub(super) struct Writer<'a, W: Write> {
+pub(super) struct Writer<'a, W: Sink> {
     tree: &'a dyn Tree,
     previous: Option<&'a Previous>,
     tar: tar::Builder<Gzip<W>>,
@@ -84,13 +83,13 @@ impl Run {
     }
 }
 
-impl<'a, W: Write> Writer<'a, W> {
+impl<'a, W: Sink> Writer<'a, W> {
     pub(super) fn new(
         tree: &'a dyn Tree,
         previous: Option<&'a Previous>,
         out: W,
     ) -> io::Result<Writer<'a, W>> {
-        let tar = tar::Builder::new(Gzip::new(out)?);
+        let tar = tar::Builder::new(Gzip::new(out, previous.map(|previous| &previous.file))?);
         let mut run = Run::start();
         run.add(None, TreeKind::Directory, 0, None);
         Ok(Writer { tree, previous, tar, run, parts: Parts::default() })

@@ -31,17 +31,26 @@ impl Store {
         files.retain(|(_, name)| Some(name.as_str()) != current);
         files.sort_by(|a, b| b.cmp(a));
         let kept = self.options.records.saturating_sub(usize::from(current.is_some()));
+        let old: Vec<_> = files.into_iter().skip(kept).map(|(_, name)| name).collect();
+        match current.and_then(|current| at.file(current).ok()).filter(|_| !old.is_empty()) {
+            Some(current) => Ok(self.without_distrust(&current, || self.remove_all(&directory, &old))),
+            None => Ok(self.remove_all(&directory, &old)),
+        }
+    }
+
+    /// Removes what can be removed in time. Returns how much went.
+    fn remove_all(&self, directory: &Dir, names: &[String]) -> usize {
         let (mut removed, start) = (0, Instant::now());
-        for (_, name) in files.iter().skip(kept) {
+        for name in names {
             if start.elapsed() > MAX_TIME {
                 break;
             }
-            if directory.remove_file(name).is_ok() {
+            if self.discard(directory, name).is_ok() {
                 let _ = directory.remove_file(format!("{name}{LOCK_SUFFIX}"));
                 removed += 1;
             }
         }
-        Ok(removed)
+        removed
     }
 
     /// Removes everything of an object. Returns whether there was anything.
@@ -99,21 +108,27 @@ impl Store {
             let is_partial = entry.file_name().to_str().is_some_and(|name| name.ends_with(PARTIAL_SUFFIX));
             let written = entry.metadata()?.modified()?.into_std();
             if is_partial && now.duration_since(written).is_ok_and(|age| age > PARTIAL_TTL) {
-                let _ = directory.remove_file(entry.file_name());
+                let _ = match entry.file_type()?.is_dir() {
+                    true => directory.remove_dir_all(entry.file_name()),
+                    false => directory.remove_file(entry.file_name()),
+                };
             }
         }
         Ok(())
     }
 }
 
-/// Artifact files with the time at which they were written: no links, no locks, nothing unfinished.
+/// Artifacts with the time at which they were written: no links, no locks, nothing unfinished.
 fn finished_files(directory: &Dir) -> io::Result<Vec<(SystemTime, String)>> {
     let mut files = Vec::new();
     for entry in directory.entries()?.take(MAX_FILES) {
         let entry = entry?;
         let metadata = entry.metadata()?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if metadata.is_file() && !name.ends_with(LOCK_SUFFIX) && !name.ends_with(PARTIAL_SUFFIX) {
+        if (metadata.is_file() || metadata.is_dir())
+            && !name.ends_with(LOCK_SUFFIX)
+            && !name.ends_with(PARTIAL_SUFFIX)
+        {
             files.push((metadata.modified()?.into_std(), name));
         }
     }

@@ -6,5 +6,6 @@ mod archives;
 mod fetching;
 mod hostile;
 mod parts;
+mod pieces;
 mod storing;
 mod unpacked;

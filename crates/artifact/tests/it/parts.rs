@@ -7,18 +7,18 @@ use std::io::{self, Cursor, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 use weir_artifact::archive::{OpenFile, Parts, Previous, write, write_after};
-use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind};
+use weir_artifact::{Opened, RelPath, Tree, TreeEntry, TreeKind};
 
 /// Files in memory whose contents have names, as in Git. Counts how many are opened, and of how many the size is asked.
 #[derive(Default)]
-struct Named {
-    files: BTreeMap<String, Vec<u8>>,
+pub(crate) struct Named {
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
     opened: Cell<usize>,
     asked: Cell<usize>,
 }
 
 impl Named {
-    fn new(files: BTreeMap<String, Vec<u8>>) -> Named {
+    pub(crate) fn new(files: BTreeMap<String, Vec<u8>>) -> Named {
         Named { files, ..Named::default() }
     }
 }
@@ -55,7 +55,7 @@ impl Tree for Named {
     }
 }
 
-fn fresh(tree: &Named) -> Vec<u8> {
+pub(crate) fn fresh(tree: &Named) -> Vec<u8> {
     let mut bytes = Vec::new();
     write(tree, &|_, _| true, &mut bytes).unwrap();
     bytes
@@ -67,7 +67,7 @@ fn after(tree: &Named, previous: Option<&Previous>) -> (Vec<u8>, Previous) {
     let parts: Parts = write_after(tree, &|_, _| true, previous, &mut bytes).unwrap();
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&bytes).unwrap();
-    (bytes, Previous { parts, file })
+    (bytes, Previous { parts, file: Opened::file(file).unwrap() })
 }
 
 /// `count` files of `size` bytes, each with words of its own.
@@ -108,12 +108,15 @@ fn large_files_are_copied_one_by_one() {
 #[test]
 fn an_altered_predecessor_is_noticed() {
     let tree = Named::new(many(50, 3000));
-    let (bytes, previous) = after(&tree, None);
+    let (bytes, Previous { parts, .. }) = after(&tree, None);
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&bytes).unwrap();
+    let previous = Previous { parts, file: Opened::file(file.try_clone().unwrap()).unwrap() };
     let middle = bytes.len() as u64 / 2;
-    previous.file.write_all_at(&[bytes[bytes.len() / 2] ^ 1], middle).unwrap();
+    file.write_all_at(&[bytes[bytes.len() / 2] ^ 1], middle).unwrap();
     let error = write_after(&tree, &|_, _| true, Some(&previous), io::sink()).unwrap_err();
     assert_eq!(error.to_string(), "the artifact before this one has changed on disk");
-    previous.file.set_len(middle).unwrap();
+    file.set_len(middle).unwrap();
     assert!(write_after(&tree, &|_, _| true, Some(&previous), io::sink()).is_err());
 }
 

@@ -5,7 +5,10 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use weir_artifact::{Algorithm, Digest, Location, RelPath, Store, StoreError, StoreOptions, VerifyError};
+use weir_artifact::archive::Sink;
+use weir_artifact::{
+    Algorithm, Digest, Location, PIECE_BYTES, RelPath, Store, StoreError, StoreOptions, VerifyError,
+};
 
 fn store(root: &Path) -> Store {
     let advertised = "source-controller.flux-system.svc.cluster.local.".to_owned();
@@ -13,7 +16,7 @@ fn store(root: &Path) -> Store {
 }
 
 fn options(advertised: String, algorithm: Algorithm) -> StoreOptions {
-    StoreOptions { advertised, algorithm, records: 2, step: |_| {} }
+    StoreOptions { advertised, algorithm, records: 2, piece_bytes: PIECE_BYTES, step: |_| {} }
 }
 
 fn location() -> Location {
@@ -62,7 +65,7 @@ fn stored_files_have_path_digest_size_and_mode() {
 fn huge_files_end_too() {
     let root = tempfile::tempdir().unwrap();
     let piece = vec![7; 1 << 20];
-    let fill = |out: &mut dyn std::io::Write| (0..140).try_for_each(|_| out.write_all(&piece));
+    let fill = |out: &mut dyn Sink| (0..140).try_for_each(|_| out.write_all(&piece));
     let stored = store(root.path()).write(&location(), "a.tar.gz", fill).unwrap();
     assert_eq!(stored.size, 140 << 20);
     assert_eq!(std::fs::metadata(root.path().join(stored.path.as_str())).unwrap().len(), 140 << 20);
@@ -75,8 +78,7 @@ fn large_files_are_whole_in_pieces_of_any_size() {
     let content: Vec<u8> =
         (0..3_000_000_u32).map(|number| (number.wrapping_mul(number) >> 7) as u8).collect();
     for piece in [1_000, 65_536, 1_000_003] {
-        let fill =
-            |out: &mut dyn std::io::Write| content.chunks(piece).try_for_each(|piece| out.write_all(piece));
+        let fill = |out: &mut dyn Sink| content.chunks(piece).try_for_each(|piece| out.write_all(piece));
         let stored = store.write(&location(), "a.tar.gz", fill).unwrap();
         assert_eq!(stored.size, 3_000_000);
         assert_eq!(stored.digest, Digest::of(Algorithm::Sha256, &content));
@@ -261,20 +263,7 @@ fn old_digests_stay_good_when_the_algorithm_changes(#[case] algorithm: Algorithm
 /// SRC-SCK-10.
 #[test]
 fn a_full_disk_leaves_the_old_file_and_no_partial_one() {
-    let root = tempfile::tempdir().unwrap();
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"])
-        .arg(root.path())
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        // Past the test harness, which shows what a test prints only when it fails.
-        let _ = writeln!(
-            std::io::stderr(),
-            "a_full_disk_leaves_the_old_file_and_no_partial_one: not run, a small file system cannot be mounted here"
-        );
-        return;
-    }
-    let _unmount = Unmount(root.path().to_owned());
+    let Some((root, _mounted)) = small_disk("256k") else { return };
     let store = store(root.path());
     let old = put(&store, "a.tar.gz", "old");
     let error = store.write(&location(), "b.tar.gz", |out| out.write_all(&[7; 1 << 20])).unwrap_err();
@@ -286,7 +275,24 @@ fn a_full_disk_leaves_the_old_file_and_no_partial_one() {
     put(&store, "c.tar.gz", "small");
 }
 
-struct Unmount(std::path::PathBuf);
+/// A folder on a small file system, unless that cannot be had.
+pub(crate) fn small_disk(size: &str) -> Option<(tempfile::TempDir, Unmount)> {
+    let root = tempfile::tempdir().unwrap();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+        .arg(root.path())
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        // Past the test harness, which shows what a test prints only when it fails.
+        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        let _ = writeln!(std::io::stderr(), "{name}: not run, a small file system cannot be mounted here");
+        return None;
+    }
+    let mounted = Unmount(root.path().to_owned());
+    Some((root, mounted))
+}
+
+pub(crate) struct Unmount(std::path::PathBuf);
 
 impl Drop for Unmount {
     fn drop(&mut self) {
@@ -306,5 +312,7 @@ fn every_step_of_a_write_is_told_in_order() {
         Store::open(root.path(), StoreOptions { step, ..options("x".into(), Algorithm::Sha256) }).unwrap();
     put(&store, "a.tar.gz", "a");
     store.link(&location(), "latest.tar.gz", "a.tar.gz").unwrap();
-    SEEN.with_borrow(|seen| assert_eq!(*seen, weir_artifact::STEPS));
+    let of_small = weir_artifact::STEPS.into_iter();
+    let of_small = of_small.filter(|step| !["store-piece", "store-replaced"].contains(step));
+    SEEN.with_borrow(|seen| assert_eq!(*seen, of_small.collect::<Vec<_>>()));
 }

@@ -20,7 +20,7 @@ use weir_api::source::{
 use weir_api::{
     ARTIFACT_GENERATOR_LABEL, Artifact, ArtifactGenerator, ExternalArtifact, FluxObject, SourceObject,
 };
-use weir_artifact::archive::{self, walk};
+use weir_artifact::archive::{self, Sink, walk};
 use weir_artifact::{Algorithm, DirectoryTree, Hasher, Limits, Location, RelPath, Tree, TreeKind};
 use weir_ignore::Rules;
 use weir_runtime::{ObjectKey, Run};
@@ -146,7 +146,7 @@ impl GeneratorReconciler {
         let Staged { directory, file } =
             staged.map_err(|error| not_built(&error))?.map_err(|error| not_built(&error))?;
         let new = NewArtifact { at, file: file.clone(), link: None };
-        let pack = move |out: &mut dyn io::Write| pack(&directory, out);
+        let pack = move |out: &mut dyn Sink| pack(&directory, out);
         let stored = self.storage.put(new, String::new(), run.now, pack).await;
         let mut artifact = stored.map_err(|error| not_built(&error))?;
         describe(&mut artifact, &request, inputs);

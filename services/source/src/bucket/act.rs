@@ -6,10 +6,11 @@ use super::download::Downloads;
 use crate::source::{Attempt, Failure, NEW_REVISION, Published, Source, Success};
 use crate::storage::NewArtifact;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
 use tokio::time::timeout;
 use weir_api::Bucket;
 use weir_api::condition_type::STORAGE_OPERATION_FAILED;
+use weir_artifact::archive::Sink;
 use weir_artifact::{DirectoryTree, archive};
 
 /// The link that always points at the newest artifact.
@@ -44,7 +45,7 @@ impl BucketReconciler {
         let digest = index.digest(algorithm);
         let latest = self.storage.url(&at, LATEST);
         let new = NewArtifact { at, file: format!("{}.tar.gz", digest.hex()), link: Some(LATEST) };
-        let fill = move |out: &mut dyn Write| {
+        let fill = move |out: &mut dyn Sink| {
             archive::write(&DirectoryTree::open_path(directory.path())?, &|_, _| true, out)
         };
         let stored = attempt.put(&self.storage, new, digest.to_string(), fill).await;

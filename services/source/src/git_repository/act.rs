@@ -9,6 +9,7 @@ use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success, pack_aft
 use crate::storage::NewArtifact;
 use std::io;
 use weir_api::{Artifact, GitRepository};
+use weir_artifact::archive::Sink;
 use weir_artifact::{RelPath, Revision};
 use weir_git::{Checkout, Error, Remote, Submodule};
 
@@ -74,7 +75,7 @@ impl GitReconciler {
         let ignore = attempt.object.spec.ignore.clone();
         let previous = self.packed.take(attempt.key(), self.storage.store());
         let (tell, told) = tokio::sync::oneshot::channel();
-        let fill = move |out: &mut dyn io::Write| {
+        let fill = move |out: &mut dyn Sink| {
             let parts = pack_after(&whole, ignore.as_deref(), previous.as_ref(), out)
                 .inspect_err(|error| distrust(&checkout, error))?;
             // Nobody listens when the service ends.

@@ -43,7 +43,7 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_artifact::{Algorithm, Location, StoreOptions};
+    use weir_artifact::{Algorithm, Location, PIECE_BYTES, StoreOptions};
 
     fn artifact(path: &str, size: i64) -> Artifact {
         let artifact = serde_json::json!({"path": path, "url": "http://source/x", "revision": "main@sha1:1",
@@ -58,6 +58,7 @@ mod tests {
             advertised: "source".to_owned(),
             algorithm: Algorithm::Sha256,
             records: 2,
+            piece_bytes: PIECE_BYTES,
             step: |_| {},
         };
         let store = Store::open(folder.path(), options).unwrap();

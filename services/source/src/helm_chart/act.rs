@@ -4,8 +4,8 @@ use super::HelmChartReconciler;
 use super::build::Build;
 use crate::source::{Attempt, Failure, Published, Success};
 use crate::storage::NewArtifact;
-use std::io::Write;
 use weir_api::HelmChart;
+use weir_artifact::archive::Sink;
 use weir_runtime::EventDraft;
 
 /// The link that always points at the newest package.
@@ -35,7 +35,7 @@ impl HelmChartReconciler {
                 let file = format!("{}-{version}.tgz", name.replace('/', "-"));
                 let new = NewArtifact { at, file, link: Some(LINK) };
                 let package = package.unwrap_or_default();
-                let write = move |out: &mut dyn Write| out.write_all(&package);
+                let write = move |out: &mut dyn Sink| out.write_all(&package);
                 let stored = attempt.put(&self.storage, new, version, write).await;
                 attempt.object.status.get_or_insert_default().url = link;
                 stored.map_err(|error| Failure::storage(&error))?

@@ -6,7 +6,7 @@ use crate::source::{Attempt, Failure};
 use std::sync::Arc;
 use weir_api::SourceObject;
 use weir_api::{Artifact, Bucket, FluxObject, GitRepository, HelmChart, HelmRepository};
-use weir_artifact::{Location, RelPath};
+use weir_artifact::{Location, Opened, RelPath};
 use weir_runtime::ObjectKey;
 
 /// Kinds of sources that a chart may come from.
@@ -107,7 +107,7 @@ impl HelmChartReconciler {
     }
 
     /// Opens the file of a source's artifact.
-    pub(super) fn open(&self, artifact: &Artifact) -> std::io::Result<std::fs::File> {
+    pub(super) fn open(&self, artifact: &Artifact) -> std::io::Result<Opened> {
         let path = RelPath::parse(&artifact.path).map_err(std::io::Error::other)?;
         self.storage.store().open_file(&path)
     }

@@ -4,8 +4,9 @@ use super::{HelmRepositoryReconciler, decide};
 use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success};
 use crate::storage::NewArtifact;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Seek};
 use weir_api::HelmRepository;
+use weir_artifact::archive::Sink;
 use weir_helm::Fetched;
 use weir_helm::index::{self, IndexError};
 
@@ -29,7 +30,7 @@ impl HelmRepositoryReconciler {
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
         let link = self.storage.url(&at, LINK);
         let new = NewArtifact { at, file, link: Some(LINK) };
-        let copy = move |out: &mut dyn Write| io::copy(&mut index, out).map(drop);
+        let copy = move |out: &mut dyn Sink| io::copy(&mut index, out).map(drop);
         let artifact = attempt.put(&self.storage, new, revision, copy).await;
         let artifact = artifact.map_err(|error| Failure::storage(&error))?;
         attempt.object.status.get_or_insert_default().url = link;

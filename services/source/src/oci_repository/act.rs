@@ -8,6 +8,7 @@ use crate::storage::NewArtifact;
 use std::io::{self, Seek, Write};
 use tempfile::SpooledTempFile;
 use weir_api::OciRepository;
+use weir_artifact::archive::Sink;
 use weir_artifact::{Limits, Room, Unpacked, Untar};
 use weir_oci::{Descriptor, Registry};
 
@@ -56,14 +57,14 @@ impl OciReconciler {
     ) -> Result<weir_api::Artifact, Failure> {
         let stored = match operation {
             Operation::Copy => {
-                let copy = move |out: &mut dyn Write| io::copy(&mut content, out).map(drop);
+                let copy = move |out: &mut dyn Sink| io::copy(&mut content, out).map(drop);
                 attempt.put(&self.storage, new, revision, copy).await
             }
             Operation::Extract => {
                 let limits = self.storage.limits();
                 let files = self.storage.blocking(move || extract(content, limits)).await;
                 let files = files.map_err(|error| decide::layer_failure(error.to_string()))??;
-                let pack = move |out: &mut dyn Write| pack(&files, ignore.as_deref(), out);
+                let pack = move |out: &mut dyn Sink| pack(&files, ignore.as_deref(), out);
                 attempt.put(&self.storage, new, revision, pack).await
             }
         };

@@ -1,10 +1,10 @@
-//! A file as messages, and its digest behind them.
+//! An artifact as messages, and its digest behind them.
 
 use std::io::Read;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status};
-use weir_artifact::{Algorithm, Digest, Hasher};
+use weir_artifact::{Algorithm, Digest, Hasher, Opened};
 use weir_proto::source::v1::FetchResponse;
 
 /// Bytes of one message.
@@ -14,11 +14,8 @@ const CHUNKS_AHEAD: usize = 4;
 /// The trailer with the digest of what was sent.
 const DIGEST: &str = "digest";
 
-/// The file in pieces, read on a blocking thread as fast as the caller takes them.
-pub(super) fn of(
-    mut file: std::fs::File,
-    algorithm: Algorithm,
-) -> ReceiverStream<Result<FetchResponse, Status>> {
+/// The artifact in chunks, read on a blocking thread as fast as the caller takes them.
+pub(super) fn of(mut file: Opened, algorithm: Algorithm) -> ReceiverStream<Result<FetchResponse, Status>> {
     let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
     tokio::task::spawn_blocking(move || {
         let mut hasher = Hasher::new(algorithm);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use weir_api::condition_type::{ARTIFACT_OUTDATED, SOURCE_VERIFIED};
 use weir_api::{Artifact, reason};
 use weir_artifact::StoreError;
+use weir_artifact::archive::Sink;
 use weir_runtime::condition::{self, Status};
 use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Run};
 
@@ -57,7 +58,7 @@ impl<'a, S: Source> Attempt<'a, S> {
         storage: &Storage,
         new: NewArtifact,
         revision: String,
-        fill: impl FnOnce(&mut dyn io::Write) -> io::Result<()> + Send + 'static,
+        fill: impl FnOnce(&mut dyn Sink) -> io::Result<()> + Send + 'static,
     ) -> Result<Artifact, StoreError> {
         self.storing.store(true, Ordering::Relaxed);
         storage.put(new, revision, self.run.now, fill).await

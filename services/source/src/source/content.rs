@@ -1,13 +1,14 @@
 //! What of a tree becomes the artifact: all but what the ignore rules leave out.
 
 use std::io::{self, Write};
-use weir_artifact::archive::{OpenFile, Parts, Previous};
+use weir_artifact::archive::{OpenFile, Parts, Previous, Sink};
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind, archive, ignore_rules};
 use weir_ignore::Matcher;
 
 /// Writes the artifact of `tree`: its ignore files and `spec_ignore` decide what stays out (SRC-IGN-2).
 pub(crate) fn pack(tree: &dyn Tree, spec_ignore: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
-    pack_after(tree, spec_ignore, None, out).map(drop)
+    let matcher = matcher(tree, spec_ignore)?;
+    archive::write(tree, &|path, is_directory| !matcher.excludes(path.as_str(), is_directory), out)
 }
 
 /// Like [`pack`], with the same bytes: what the artifact `previous` has too is copied from it.
@@ -15,7 +16,7 @@ pub(crate) fn pack_after(
     tree: &dyn Tree,
     spec_ignore: Option<&str>,
     previous: Option<&Previous>,
-    out: &mut dyn Write,
+    out: &mut dyn Sink,
 ) -> io::Result<Parts> {
     let matcher = matcher(tree, spec_ignore)?;
     let keep = |path: &RelPath, is_directory| !matcher.excludes(path.as_str(), is_directory);

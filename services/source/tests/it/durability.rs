@@ -3,9 +3,10 @@
 
 mod disks;
 mod kills;
+mod pieces;
 mod running_downloads;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weir_artifact::{Algorithm, Digest};
@@ -20,9 +21,23 @@ fn file(world: &World, status: &Value) -> PathBuf {
     world.folder.path().join("data").join(status["artifact"]["path"].as_str().unwrap())
 }
 
+/// What is in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 /// Whether the advertised file has the advertised digest.
 fn assert_whole(world: &World, status: &Value, when: &str) {
-    let bytes = std::fs::read(file(world, status)).unwrap();
+    let path = file(world, status);
+    let files = match path.is_dir() {
+        true => names(&path).iter().map(|piece| path.join(piece)).collect(),
+        false => vec![path],
+    };
+    let bytes: Vec<_> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    let bytes = bytes.concat();
     let digest = Digest::of(Algorithm::Sha256, &bytes).to_string();
     assert_eq!(status["artifact"]["digest"], digest, "{when}");
 }

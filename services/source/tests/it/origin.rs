@@ -18,6 +18,9 @@ const INDEX_NOISE: usize = 800 << 10;
 /// Noise in one file of a chart, which has a cap of 5 MiB.
 const CHART_NOISE: usize = 2 << 20;
 
+/// What is so large is made of what shrinks least: to compress it takes a test's time.
+const DENSE_BYTES: usize = 8 << 20;
+
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -85,7 +88,8 @@ impl Origin {
     /// Puts a version into the server, with so many bytes that do not shrink.
     pub async fn publish(&self, version: u32, bytes: usize) {
         let version = marker(version);
-        let text = format!("{version}\n{}", noise(&version, bytes));
+        let content = if bytes < DENSE_BYTES { noise(&version, bytes) } else { dense(&version, bytes) };
+        let text = format!("{version}\n{content}");
         match &self.server {
             Server::Git(server) => {
                 let format = if self.kind == Kind::Git { "sha1" } else { "sha256" };
@@ -186,11 +190,20 @@ fn marker(version: u32) -> String {
 
 /// Letters that do not shrink much, others for each version.
 pub fn noise(version: &str, bytes: usize) -> String {
+    noise_of(version, bytes, |byte| b'a' + byte % 26)
+}
+
+/// Text that shrinks by an eighth, other for each version.
+pub fn dense(version: &str, bytes: usize) -> String {
+    noise_of(version, bytes, |byte| byte % 128)
+}
+
+fn noise_of(version: &str, bytes: usize, letter: fn(u8) -> u8) -> String {
     let mut seed = version.bytes().fold(7, |seed: u64, byte| seed * 31 + u64::from(byte));
     let mut letters = Vec::with_capacity(bytes + 8);
     while letters.len() < bytes {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        letters.extend((seed >> 16).to_le_bytes().map(|byte| b'a' + byte % 26).iter().take(6));
+        letters.extend((seed >> 16).to_le_bytes().map(letter).iter().take(6));
     }
     letters.truncate(bytes);
     String::from_utf8(letters).unwrap()

@@ -8,6 +8,8 @@ use crate::origin::{Kind, Origin, holds, served};
 use crate::world::{DEADLINE, World};
 
 const BYTES: usize = 2 << 20;
+/// What does not shrink to less than a piece.
+const LARGE: usize = 10 << 20;
 const AFTER_STATUS: &str = "after-status";
 
 #[rstest]
@@ -25,7 +27,7 @@ async fn a_kill_at_any_step_of_a_write_ends_as_no_kill(
     )]
     point: &str,
 ) {
-    killed_at(Kind::Oci, point).await;
+    killed_at(Kind::Oci, point, [100, 200]).await;
 }
 
 #[rstest]
@@ -42,21 +44,31 @@ async fn a_kill_at_any_step_of_a_fetch_ends_as_no_kill(
     )]
     point: &str,
 ) {
-    killed_at(Kind::Git, point).await;
+    killed_at(Kind::Git, point, [100, 200]).await;
 }
 
-async fn killed_at(kind: Kind, point: &str) {
+/// Large artifacts, which lie in pieces (docs/adr/0014).
+#[rstest]
+#[tokio::test]
+async fn a_kill_at_any_step_of_a_piece_ends_as_no_kill(
+    #[values("store-piece", "store-filled", "store-synced", "store-renamed", "store-durable")] point: &str,
+) {
+    killed_at(Kind::Git, point, [LARGE, LARGE + 1000]).await;
+}
+
+async fn killed_at(kind: Kind, point: &str, bytes: [usize; 2]) {
     let (mut world, origin) = (World::start().await, Origin::start(kind).await.unwrap());
-    origin.publish(0, 100).await;
+    origin.publish(0, bytes[0]).await;
     origin.declare(&world).await;
     let old = origin.at(&world, 0).await;
+    assert_eq!(file(&world, &old).is_dir(), bytes[0] == LARGE);
 
     let marker = Folder::new("marker").unwrap();
     let killed = marker.path().join("killed");
     let variable = killed.display().to_string();
     let environment = [("WEIR_KILL_POINT", point), ("WEIR_KILL_FILE", variable.as_str())];
     world.start_again(&environment);
-    origin.publish(1, 200).await;
+    origin.publish(1, bytes[1]).await;
     origin.look(&world).await;
     eventually("the controller to be killed", DEADLINE, async || killed.exists().then_some(()))
         .await

@@ -1,0 +1,120 @@
+//! What a write makes before it gets its final name: a file, and for a large artifact a directory of pieces beside it.
+
+use super::{DIRECTORY_MODE, FILE_MODE, PARTIAL_SUFFIX};
+use crate::opened::FileState;
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Permissions, PermissionsExt};
+use rustix::fs::{RenameFlags, renameat_with};
+use std::io;
+
+/// The places of one write.
+pub(super) struct Partial<'a> {
+    root: &'a Dir,
+    /// Where bytes go: the whole artifact, or the piece that is being written.
+    file: String,
+    /// Where finished pieces are.
+    directory: String,
+    /// Called with the name of each step that is done.
+    pub(super) step: fn(&'static str),
+}
+
+/// What an artifact has become, without its final name.
+pub(super) enum Laid {
+    /// [`Partial::file`], not synced.
+    File(File),
+    /// [`Partial::directory`], its pieces synced, with their states.
+    Pieces(Dir, Vec<FileState>),
+}
+
+impl<'a> Partial<'a> {
+    pub(super) fn new(root: &'a Dir, path: &str, number: u64, step: fn(&'static str)) -> Partial<'a> {
+        let name = format!("{path}.{}-{number}", std::process::id());
+        let (file, directory) = (format!("{name}{PARTIAL_SUFFIX}"), format!("{name}.pieces{PARTIAL_SUFFIX}"));
+        Partial { root, file, directory, step }
+    }
+
+    /// Begins a file.
+    pub(super) fn open(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(FILE_MODE);
+        self.root.open_with(&self.file, &options)
+    }
+
+    /// Begins the directory of pieces.
+    pub(super) fn open_directory(&self) -> io::Result<Dir> {
+        let mut builder = DirBuilder::new();
+        builder.mode(DIRECTORY_MODE);
+        self.root.create_dir_with(&self.directory, &builder)?;
+        self.root.open_dir(&self.directory)
+    }
+
+    /// Makes the file a piece.
+    pub(super) fn move_into(&self, directory: &Dir, name: &str) -> io::Result<()> {
+        self.root.rename(&self.file, directory, name)
+    }
+
+    /// Makes what was written durable.
+    pub(super) fn sync(&self, laid: &Laid) -> io::Result<()> {
+        match laid {
+            Laid::File(file) => {
+                file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+                file.sync_all()
+            }
+            Laid::Pieces(directory, _) => directory.open(".")?.sync_all(),
+        }
+    }
+
+    /// Gives it its final name, at once also where something of another form has that name. Returns whether that has been
+    /// put where this was.
+    pub(super) fn publish(&self, laid: &Laid, path: &str) -> io::Result<bool> {
+        let from = match laid {
+            Laid::File(_) => &self.file,
+            Laid::Pieces(..) => &self.directory,
+        };
+        use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, IsADirectory, NotADirectory};
+        match self.root.rename(from, self.root, path) {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    AlreadyExists | DirectoryNotEmpty | IsADirectory | NotADirectory
+                ) =>
+            {
+                self.exchange(from, path)
+            }
+            done => done.map(|()| false),
+        }
+    }
+
+    fn exchange(&self, from: &str, path: &str) -> io::Result<bool> {
+        let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+        let (parent, name) = path.rsplit_once('/').ok_or_else(invalid)?;
+        let (_, old) = from.rsplit_once('/').ok_or_else(invalid)?;
+        let parent = self.root.open_dir(parent)?;
+        match renameat_with(&parent, old, &parent, name, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            // Not every file system can: for a moment there is nothing then.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+                let aside = format!("{old}{PARTIAL_SUFFIX}");
+                parent.rename(name, &parent, &aside)?;
+                parent.rename(old, &parent, name)?;
+                parent.rename(&aside, &parent, old)?;
+                Ok(true)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes the file, which is not needed.
+    pub(super) fn discard_file(&self) {
+        let _ = self.root.remove_file(&self.file);
+    }
+
+    /// Removes whatever is left at these places, of either form. Best effort: the sweep takes what stays.
+    pub(super) fn discard(&self) {
+        for place in [&self.file, &self.directory] {
+            if self.root.remove_file(place).is_err_and(|error| error.kind() == io::ErrorKind::IsADirectory) {
+                let _ = self.root.remove_dir_all(place);
+            }
+        }
+    }
+}
