@@ -190,7 +190,8 @@ where
         Next::Backoff
     }
 
-    fn tell(&self, object: &K, events: Vec<EventDraft>) {
+    /// Sends events about an object.
+    pub(super) fn tell(&self, object: &K, events: Vec<EventDraft>) {
         for event in events {
             self.settings.events.send(object, event);
         }
