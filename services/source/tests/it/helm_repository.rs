@@ -192,3 +192,18 @@ async fn the_type_oci_is_static_and_cleaned_of_another_life() {
         .await;
     world.ready(HELM, "app").await;
 }
+
+/// As with Go's client, the URL may hold the credentials; nobody is told of them (SRC-SCK-11).
+#[tokio::test]
+async fn the_url_may_hold_the_credentials() {
+    let (world, server) = (World::start().await, ChartServer::start().await);
+    server.publish("/private/charts", &["1.0.0"]);
+    let url = server.url("/private/charts").replace("://", "://user:pass@");
+    world.apply(HELM, "app", json!({"url": url, "interval": "1h"})).await;
+    world.ready(HELM, "app").await;
+    let source = json!({"kind": HELM, "name": "app"});
+    world.apply("HelmChart", "app", json!({"chart": "app", "interval": "1h", "sourceRef": source})).await;
+    let status = world.ready("HelmChart", "app").await;
+    assert!(!status.to_string().contains("user:pass"), "{status}");
+    assert_eq!(server.count("/private/charts/app-1.0.0.tgz"), 1);
+}
