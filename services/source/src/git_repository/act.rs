@@ -58,7 +58,7 @@ impl GitReconciler {
         status.observed_sparse_checkout = spec.sparse_checkout.clone();
         status.included_artifacts = included;
         let message = format!("stored artifact for commit '{summary}'");
-        Ok(Success::made(artifact, attempt.known.as_ref(), message))
+        Ok(Success::new(artifact, message))
     }
 
     /// Stores the artifact of a tree. What the last one of the object has too is copied from it.
@@ -107,7 +107,7 @@ impl GitReconciler {
             sparse.is_empty() || shown.iter().any(|shown| shown.is_below(&path) || path.is_below(shown))
         };
         let found = self.git.submodules(remote, checkout, is_shown).await;
-        found.map_err(|error| decide::fetch_failure(&error, &spec.url))
+        found.map_err(|error| decide::read_failure(&error, &spec.url))
     }
 }
 
@@ -120,7 +120,7 @@ impl Parts {
             Failure::fetch("GitOperationFailed", error.to_string())
         };
         let open = |checkout: &Checkout| {
-            CommitTree::open(checkout).map(Box::new).map_err(|error| decide::fetch_failure(&error, url))
+            CommitTree::open(checkout).map(Box::new).map_err(|error| decide::read_failure(&error, url))
         };
         let mut commit = WholeTree::new(open(&checkout)?);
         for submodule in self.submodules {

@@ -68,7 +68,12 @@ impl<S: Source> Report<'_, S> {
         *parts.observed_generation = generation;
         let is_new =
             self.before.artifact().map(|artifact| &artifact.digest) != Some(&success.artifact.digest);
-        let has_recovered = self.before.conditions().iter().any(is_failure);
+        // That a signature is good again is told by the event of the verification (SRC-EVT-1).
+        let has_recovered = self
+            .before
+            .conditions()
+            .iter()
+            .any(|condition| is_failure(condition) && condition.type_ != SOURCE_VERIFIED);
         let tell = |reason: &str| {
             EventDraft::info(reason, &success.message)
                 .with(REVISION_KEY, &success.artifact.revision)
