@@ -33,6 +33,7 @@ impl GitReconciler {
         let submodules = self.submodules(attempt, remote, &checkout, &plan.sparse).await?;
         let summary = checkout.commit().short_summary();
         let included: Vec<_> = includes.iter().map(|include| include.artifact.clone()).collect();
+        let is_as_before = decide::is_as_before(&attempt.object, &included.iter().collect::<Vec<_>>());
         let used: Vec<_> =
             submodules.iter().map(|submodule| (submodule.path.clone(), submodule.url.clone())).collect();
         let parts = Parts { checkout: checkout.clone(), submodules, sparse: plan.sparse };
@@ -58,7 +59,16 @@ impl GitReconciler {
         status.observed_sparse_checkout = spec.sparse_checkout.clone();
         status.included_artifacts = included;
         let message = format!("stored artifact for commit '{summary}'");
-        Ok(Success::new(artifact, message))
+        match &attempt.known {
+            Some(known)
+                if is_as_before
+                    && *known.digest == artifact.digest
+                    && known.revision == artifact.revision =>
+            {
+                Ok(Success::up_to_date(artifact, message))
+            }
+            _ => Ok(Success::new(artifact, message)),
+        }
     }
 
     /// Stores the artifact of a tree. What the last one of the object has too is copied from it.

@@ -45,7 +45,7 @@ pub(super) fn refuse_gated(spec: &GitRepositorySpec, workload_identity: bool) ->
 pub(super) fn plan(object: &GitRepository, known: Option<&Artifact>, included: &[&Artifact]) -> Plan {
     let spec = &object.spec;
     let known = known
-        .filter(|_| may_skip(object) && !includes_differ(object, included))
+        .filter(|_| is_as_before(object, included))
         .map(|artifact| Revision::normalise(&artifact.revision).to_string());
     Plan { reference: reference(spec.reference.as_ref()), known, sparse: sparse_paths(&spec.sparse_checkout) }
 }
@@ -79,10 +79,11 @@ fn reference(wanted: Option<&GitRepositoryRef>) -> Reference {
 }
 
 /// Whether an unchanged revision needs no new artifact: it was made with the same settings (SRC-GIT-9, SRC-GIT-10).
-fn may_skip(object: &GitRepository) -> bool {
+pub(super) fn is_as_before(object: &GitRepository, included: &[&Artifact]) -> bool {
     let Some(status) = &object.status else { return false };
     let spec = &object.spec;
-    condition::is_true(&status.conditions, ARTIFACT_IN_STORAGE)
+    !includes_differ(object, included)
+        && condition::is_true(&status.conditions, ARTIFACT_IN_STORAGE)
         && spec.ignore == status.observed_ignore
         && spec.recurse_submodules == status.observed_recurse_submodules
         && spec.include == status.observed_include

@@ -30,8 +30,8 @@ impl GitReconciler {
         let place = secrets::shown(key, name.unwrap_or_default());
         let empty = SecretData::new();
         let data = data.as_ref();
-        // Other schemes have no use for certificates, whatever the Secret holds; the API of GitHub has.
-        if url.scheme() == "https" || spec.provider.as_deref() == Some("github") {
+        // Certificates are for the server, the proxy on the way or the API of GitHub. Else the Secret may hold anything.
+        if url.scheme() == "https" || http.proxy.is_some() || spec.provider.as_deref() == Some("github") {
             http.add_whole_tls(data.unwrap_or(&empty));
         }
         let caller = secrets::caller(attempt, spec.service_account_name.as_deref(), &http);
