@@ -160,7 +160,7 @@ async fn charts_of_a_bucket() {
     let status = world.ready(CHART, "web").await;
     assert_eq!(status["artifact"]["revision"], "0.1.0");
     let content = files(&status).await;
-    for (place, version) in [("app", "1.4.0"), ("app-1.0.0", "1.0.0"), ("lib", "0.9.0")] {
+    for (place, version) in [("app", "1.4.0"), ("old", "1.0.0"), ("lib", "0.9.0")] {
         let description = text(&content, &format!("web/charts/{place}/Chart.yaml"));
         assert!(description.contains(version), "{place}: {description}");
     }
