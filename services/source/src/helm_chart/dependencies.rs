@@ -45,7 +45,9 @@ impl HelmChartReconciler {
                 Origin::Remote(repository) => self.remote(owner, needed, &repository, &mut fetched).await?,
             };
             // Under this name it is looked for when the package is made again from what lies in `charts/`.
-            needed.place().clone_into(&mut subchart.metadata.name);
+            if !needed.alias.is_empty() {
+                needed.alias.clone_into(&mut subchart.metadata.name);
+            }
             chart.add(subchart);
         }
         Ok(missing.len())
