@@ -341,6 +341,24 @@ impl Error {
             _ => format!("unable to clone '{url}': {self}"),
         }
     }
+
+    /// As [`Error::clone_message`], of a fetch that begins with a look at the references.
+    #[must_use]
+    pub fn list_message(&self, url: &str) -> String {
+        let shown = without_password(url);
+        match self {
+            Error::Empty => format!("unable to list remote for '{shown}': remote repository is empty"),
+            Error::AuthenticationRequired { .. }
+            | Error::AuthorizationFailed { .. }
+            | Error::RepositoryNotFound { .. }
+            | Error::SshRepositoryNotFound
+            | Error::UnexpectedStatus { .. }
+            | Error::NotSmart { .. }
+            | Error::Request { .. }
+            | Error::Ssh(_) => format!("unable to list remote for '{shown}': {self}"),
+            _ => self.clone_message(url),
+        }
+    }
 }
 
 /// What Git's protocol asks for in a query.

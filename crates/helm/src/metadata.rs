@@ -249,7 +249,11 @@ pub(crate) fn dependencies(
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(file: &'static str, bytes: &[u8]) -> Result<T, MetadataError> {
-    let options = serde_saphyr::options! { with_snippet: false };
+    // Charts with keys that stand twice are out in the world, and Helm takes the last.
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
+    };
     serde_saphyr::from_slice_with_options(bytes, options)
         .map_err(|error| MetadataError::Syntax { file, problem: error.to_string() })
 }
@@ -274,6 +278,13 @@ fn is_false(value: &bool) -> bool {
 mod tests {
     use super::*;
     use rstest::rstest;
+
+    #[test]
+    fn of_keys_that_stand_twice_the_last_counts() {
+        let metadata =
+            Metadata::parse(b"name: a\nname: b\nversion: 1.0.0\nannotations: {x: y, x: z}\n").unwrap();
+        assert_eq!((metadata.name.as_str(), metadata.annotations["x"].as_deref()), ("b", Some("z")));
+    }
 
     #[rstest]
     #[case("name: a\nversion: 1.0.0", None)]
@@ -312,7 +323,6 @@ mod tests {
     }
 
     #[rstest]
-    #[case("name: a\nname: b\n")]
     #[case("name: [a]\n")]
     #[case("- a\n")]
     fn what_is_no_chart_yaml_is_refused(#[case] yaml: &str) {

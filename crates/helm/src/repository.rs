@@ -170,14 +170,11 @@ impl Repository {
 
     async fn fetch(&self, url: &Url, what: &'static str, limit: u64) -> Result<Fetched, FetchError> {
         let mut request = self.client.get(weir_http::without_user_info(url));
-        let (mut user, mut password) = (None, None);
-        if let Some(credentials) = self.credentials.as_ref().filter(|given| given.pass_on || self.is_own(url))
-        {
-            user = Some(credentials.username.as_str());
-            password = Some(credentials.password.expose_secret());
-        }
-        if let Some(user) = user {
-            request = request.basic_auth(user, password);
+        let given = self.credentials.as_ref().filter(|given| given.pass_on || self.is_own(url));
+        let given = given.map(|given| (given.username.clone(), given.password.clone()));
+        // As Go's client does, which Flux's users know: who has no other credentials gives those of the URL.
+        if let Some((user, password)) = given.or_else(|| weir_http::user_info(url)) {
+            request = request.basic_auth(user, Some(password.expose_secret()));
         }
         let download = download::download(request, url, what, limit);
         match tokio::time::timeout(self.timeout, download).await {

@@ -17,6 +17,6 @@ pub use body::{BodyError, read_capped};
 pub use clients::{ClientError, Clients, client_builder};
 pub use profile::{Profile, Proxy};
 pub use retry_after::{asked_wait, retry_after};
-pub use secret::{SecretData, SecretError, text};
+pub use secret::{SecretData, SecretError, text, user_info};
 pub use shown::{shown, shown_text, without_user_info};
 pub use words::{reason, told_by_basic, without_secrets};

@@ -105,6 +105,13 @@ impl Profile {
         };
         Ok(())
     }
+
+    /// As [`Profile::add_tls`], of a Secret that is not about certificates: half of a client certificate is taken for none.
+    pub fn add_whole_tls(&mut self, data: &SecretData) {
+        if self.add_tls("", data).is_err() {
+            self.identity = None;
+        }
+    }
 }
 
 impl Proxy {
@@ -136,8 +143,7 @@ impl Proxy {
     #[must_use]
     pub fn from_url(mut address: Url) -> Proxy {
         // User info is a secret and belongs to the credentials, not to an address that is logged.
-        let credentials = (!address.username().is_empty())
-            .then(|| (decoded(address.username()), decoded(address.password().unwrap_or_default()).into()));
+        let credentials = user_info(&address);
         let _ = address.set_password(None);
         let _ = address.set_username("");
         Proxy { address, credentials }
@@ -151,9 +157,12 @@ pub fn text(data: &SecretData, key: &str) -> Option<String> {
     String::from_utf8(value.clone()).ok()
 }
 
-/// User info as it was before it was written into a URL.
-fn decoded(part: &str) -> String {
-    percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned()
+/// User and password of a URL, as they were before they were written into it; nothing without a user.
+#[must_use]
+pub fn user_info(url: &Url) -> Option<(String, SecretString)> {
+    let decoded = |part| percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned();
+    let user = Some(url.username()).filter(|user| !user.is_empty())?;
+    Some((decoded(user), decoded(url.password().unwrap_or_default()).into()))
 }
 
 #[cfg(test)]
@@ -207,6 +216,22 @@ mod tests {
     #[case(&[("ca.crt", "")], "secret 'ns/s' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
     fn refused_certificates(#[case] pairs: &[(&str, &str)], #[case] message: &str) {
         assert_eq!(Profile::from_secret("ns/s", &data(pairs)).unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn half_of_a_certificate_beside_other_things_is_none() {
+        let mut profile = Profile::default();
+        profile.add_whole_tls(&data(&[("ca.crt", "ca"), ("tls.crt", "x"), ("username", "u")]));
+        assert_eq!((profile.ca.as_deref(), profile.identity.is_none()), (Some(b"ca".as_slice()), true));
+    }
+
+    #[rstest]
+    #[case("http://h/", None)]
+    #[case("http://u@h/", Some(("u", "")))]
+    #[case("http://u:hunter%402@h/", Some(("u", "hunter@2")))]
+    fn user_info_of_urls(#[case] url: &str, #[case] expected: Option<(&str, &str)>) {
+        let found = user_info(&Url::parse(url).unwrap());
+        assert_eq!(found.as_ref().map(|(user, word)| (user.as_str(), word.expose_secret())), expected);
     }
 
     #[test]

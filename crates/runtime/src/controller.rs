@@ -185,6 +185,7 @@ impl<R: Reconciler> Controller<R> {
         match outcome {
             Ok(outcome) if outcome.superseded => {
                 tracing::debug!(%key, cancelled = cancelled.is_cancelled(), "run superseded");
+                self.reporter.tell(&outcome.object, outcome.events);
                 Some(Next::Superseded)
             }
             Ok(outcome) => {

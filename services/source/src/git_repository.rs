@@ -19,7 +19,7 @@ use crate::source::{Attempt, Failure, SourceReconciler, Success};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
 use packed::Packed;
-use weir_api::{Artifact, GitRepository};
+use weir_api::GitRepository;
 use weir_auth::Logins;
 use weir_git::{Fetched, Git, Stores};
 use weir_runtime::{Cache, EventDraft, ObjectKey};
@@ -64,7 +64,10 @@ impl SourceReconciler for GitReconciler {
         let plan = decide::plan(&attempt.object, known, &included);
         remote.part = part::part(&attempt.object.spec, &plan.sparse);
         let fetched = self.git.fetch(&remote, &plan.reference, plan.known.as_deref()).await;
-        let fetched = fetched.map_err(|error| decide::fetch_failure(&error, &attempt.object.spec.url))?;
+        let fetched = fetched.map_err(|error| {
+            let (url, has_known) = (&attempt.object.spec.url, attempt.known.is_some());
+            decide::fetch_failure(&error, url, &plan.reference, has_known)
+        })?;
         match (trust?, &fetched) {
             (None, _) => self.ignore_signatures(attempt),
             (Some(trust), Fetched::New(checkout)) => {
@@ -74,7 +77,9 @@ impl SourceReconciler for GitReconciler {
         }
         match (fetched, &attempt.known) {
             (Fetched::New(checkout), _) => self.act(attempt, &remote, checkout, plan, includes).await,
-            (Fetched::Unchanged { revision }, Some(known)) => Ok(unchanged(known.clone(), &revision)),
+            (Fetched::Unchanged { revision }, Some(known)) => {
+                Ok(decide::unchanged(known.clone(), &revision, &plan.reference))
+            }
             // The remote is only told what is known if something is.
             (Fetched::Unchanged { revision }, None) => {
                 Err(Failure::fetch("GitOperationFailed", format!("nothing was fetched for '{revision}'")))
@@ -102,14 +107,5 @@ impl GitReconciler {
             tracing::warn!(object = %attempt.key(), message);
             attempt.remark(EventDraft::trace("AmbiguousReference", message));
         }
-    }
-}
-
-/// The result when the remote has nothing new (SRC-GIT-11).
-fn unchanged(artifact: Artifact, revision: &str) -> Success {
-    let told = format!("no changes since last reconciliation: observed revision '{revision}'");
-    Success {
-        unchanged: Some(EventDraft::trace("GitOperationSucceeded", told)),
-        ..Success::new(artifact, format!("stored artifact for commit '{revision}'"))
     }
 }

@@ -18,7 +18,7 @@ pub(crate) use success::Success;
 pub(crate) use wiring::Wiring;
 
 use attempt::finalize;
-use report::{Report, known_artifact, progress};
+use report::{Report, known_artifact, progress, remarks_of_store};
 use suspended::suspended;
 
 use kube::core::NamespaceResourceScope;

@@ -29,6 +29,7 @@ impl Endpoint {
             Error::Endpoint { endpoint, reason }
         };
         let scheme = if insecure { "http" } else { "https" };
+        let endpoint = endpoint.strip_suffix('/').unwrap_or(endpoint);
         let base =
             Url::parse(&format!("{scheme}://{endpoint}")).map_err(|error| refuse(error.to_string()))?;
         let is_host = base.path() == "/" && base.query().is_none() && base.fragment().is_none();
@@ -136,6 +137,12 @@ mod tests {
         };
         assert_eq!(url(false), "https://s3.amazonaws.com/my.apps/a?prefix=x%2Fy%20z");
         assert_eq!(url(true), "http://my.apps.s3.amazonaws.com/a?prefix=x%2Fy%20z");
+    }
+
+    #[test]
+    fn a_slash_at_the_end_is_no_path() {
+        let endpoint = Endpoint::new("127.0.0.1:9000/", true, "apps").unwrap();
+        assert_eq!(endpoint.location().unwrap().as_str(), "http://127.0.0.1:9000/apps/?location=");
     }
 
     #[rstest]

@@ -52,12 +52,9 @@ pub(super) fn has_finalizer(object: &impl kube::Resource, name: &str) -> bool {
     object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == name)
 }
 
-/// Whether the status says anything beyond what every object has from the start.
+/// Whether the status says anything. What every object has from the start counts: it says that a run is still to come.
 pub(super) fn has_status(object: &impl FluxObject) -> bool {
-    const FROM_THE_START: &str = "observedGeneration";
-    let status = status_of(object);
-    status.as_object().is_some_and(|fields| fields.keys().any(|key| key != FROM_THE_START))
-        || object.observed_generation() > 0
+    status_of(object).as_object().is_some_and(|fields| !fields.is_empty())
 }
 
 impl<K> Reporter<K>
@@ -190,7 +187,8 @@ where
         Next::Backoff
     }
 
-    fn tell(&self, object: &K, events: Vec<EventDraft>) {
+    /// Sends events about an object.
+    pub(super) fn tell(&self, object: &K, events: Vec<EventDraft>) {
         for event in events {
             self.settings.events.send(object, event);
         }

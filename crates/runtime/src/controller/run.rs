@@ -91,7 +91,7 @@ impl<K> Outcome<K> {
         Self { object, next, events: Vec::new(), log: None, superseded: false }
     }
 
-    /// Nothing to report: a newer cause made the run obsolete and follows at once.
+    /// No result: a newer cause made the run obsolete and follows at once. Only events are told of it.
     pub fn superseded(object: K) -> Self {
         Self { superseded: true, ..Self::new(object, Next::Superseded) }
     }

@@ -79,9 +79,12 @@ impl BucketReconciler {
     }
 }
 
-/// A bucket that cannot even be asked for.
+/// A bucket that cannot even be asked for. Flux finds an endpoint that is none while it makes its client.
 fn confirm_failure(name: &str, error: &Error) -> Failure {
-    decide::failed(format!("failed to confirm existence of '{name}' bucket: {error}"))
+    match error {
+        Error::Endpoint { .. } => decide::unauthenticated(error.to_string()),
+        _ => decide::failed(format!("failed to confirm existence of '{name}' bucket: {error}")),
+    }
 }
 
 /// What a login has to go by.

@@ -55,7 +55,7 @@ impl BucketReconciler {
         status.observed_ignore = ignore;
         status.url = latest;
         let message = decide::stored_event(index.len(), &name);
-        Ok(Success::made(artifact, attempt.known.as_ref(), message))
+        Ok(Success::new(artifact, message))
     }
 }
 

@@ -34,6 +34,7 @@ impl GitReconciler {
         let submodules = self.submodules(attempt, remote, &checkout, &plan.sparse).await?;
         let summary = checkout.commit().short_summary();
         let included: Vec<_> = includes.iter().map(|include| include.artifact.clone()).collect();
+        let is_as_before = decide::is_as_before(&attempt.object, &included.iter().collect::<Vec<_>>());
         let used: Vec<_> =
             submodules.iter().map(|submodule| (submodule.path.clone(), submodule.url.clone())).collect();
         let parts = Parts { checkout: checkout.clone(), submodules, sparse: plan.sparse };
@@ -59,7 +60,16 @@ impl GitReconciler {
         status.observed_sparse_checkout = spec.sparse_checkout.clone();
         status.included_artifacts = included;
         let message = format!("stored artifact for commit '{summary}'");
-        Ok(Success::made(artifact, attempt.known.as_ref(), message))
+        match &attempt.known {
+            Some(known)
+                if is_as_before
+                    && *known.digest == artifact.digest
+                    && known.revision == artifact.revision =>
+            {
+                Ok(Success::up_to_date(artifact, message))
+            }
+            _ => Ok(Success::new(artifact, message)),
+        }
     }
 
     /// Stores the artifact of a tree. What the last one of the object has too is copied from it.
@@ -108,7 +118,7 @@ impl GitReconciler {
             sparse.is_empty() || shown.iter().any(|shown| shown.is_below(&path) || path.is_below(shown))
         };
         let found = self.git.submodules(remote, checkout, is_shown).await;
-        found.map_err(|error| decide::fetch_failure(&error, &spec.url))
+        found.map_err(|error| decide::read_failure(&error, &spec.url))
     }
 }
 
@@ -121,7 +131,7 @@ impl Parts {
             Failure::fetch("GitOperationFailed", error.to_string())
         };
         let open = |checkout: &Checkout| {
-            CommitTree::open(checkout).map(Box::new).map_err(|error| decide::fetch_failure(&error, url))
+            CommitTree::open(checkout).map(Box::new).map_err(|error| decide::read_failure(&error, url))
         };
         let mut commit = WholeTree::new(open(&checkout)?);
         for submodule in self.submodules {

@@ -1,13 +1,14 @@
 //! What is to be done, from what is known. Pure.
 
-use crate::source::Failure;
+use crate::source::{Failure, Success};
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
 use weir_api::source::{GitRepositoryRef, GitRepositorySpec};
 use weir_api::{Artifact, GitRepository};
 use weir_artifact::{RelPath, Revision};
 use weir_git::{Error, Reference};
-use weir_runtime::condition;
+use weir_runtime::{EventDraft, condition};
 
+const GIT_OPERATION_FAILED: &str = "GitOperationFailed";
 /// The branch when nothing is asked for, whatever the remote's own default is (SRC-GIT-1).
 const DEFAULT_BRANCH: &str = "master";
 
@@ -44,13 +45,22 @@ pub(super) fn refuse_gated(spec: &GitRepositorySpec, workload_identity: bool) ->
 pub(super) fn plan(object: &GitRepository, known: Option<&Artifact>, included: &[&Artifact]) -> Plan {
     let spec = &object.spec;
     let known = known
-        .filter(|_| may_skip(object) && !includes_differ(object, included))
+        .filter(|_| is_as_before(object, included))
         .map(|artifact| Revision::normalise(&artifact.revision).to_string());
-    let sparse = spec.sparse_checkout.iter().map(|written| {
-        let path = written.trim_start_matches("./");
-        SparsePath { written: written.clone(), path: RelPath::parse(path).ok() }
-    });
-    Plan { reference: reference(spec.reference.as_ref()), known, sparse: sparse.collect() }
+    Plan { reference: reference(spec.reference.as_ref()), known, sparse: sparse_paths(&spec.sparse_checkout) }
+}
+
+/// The directories to which the artifact is limited; none when the root is among them.
+fn sparse_paths(written: &[String]) -> Vec<SparsePath> {
+    let trimmed = |written: &str| written.trim_start_matches("./").to_owned();
+    if written.iter().any(|written| ["", "."].contains(&trimmed(written).as_str())) {
+        return Vec::new();
+    }
+    let path = |written: &String| SparsePath {
+        written: written.clone(),
+        path: RelPath::parse(&trimmed(written)).ok(),
+    };
+    written.iter().map(path).collect()
 }
 
 /// What is fetched, by the precedence of Flux's code (SRC-GIT-1).
@@ -69,10 +79,11 @@ fn reference(wanted: Option<&GitRepositoryRef>) -> Reference {
 }
 
 /// Whether an unchanged revision needs no new artifact: it was made with the same settings (SRC-GIT-9, SRC-GIT-10).
-fn may_skip(object: &GitRepository) -> bool {
+pub(super) fn is_as_before(object: &GitRepository, included: &[&Artifact]) -> bool {
     let Some(status) = &object.status else { return false };
     let spec = &object.spec;
-    condition::is_true(&status.conditions, ARTIFACT_IN_STORAGE)
+    !includes_differ(object, included)
+        && condition::is_true(&status.conditions, ARTIFACT_IN_STORAGE)
         && spec.ignore == status.observed_ignore
         && spec.recurse_submodules == status.observed_recurse_submodules
         && spec.include == status.observed_include
@@ -106,6 +117,22 @@ pub(super) fn ambiguity(object: &GitRepository) -> Option<String> {
     })
 }
 
+/// The result when the remote has nothing new (SRC-GIT-11).
+pub(super) fn unchanged(artifact: Artifact, revision: &str, reference: &Reference) -> Success {
+    let message = format!("stored artifact for commit '{revision}'");
+    match reference {
+        // Flux makes a whole clone of these at every interval, and says what it says after clones.
+        Reference::Commit { .. } | Reference::Semver(_) => Success::up_to_date(artifact, message),
+        Reference::Branch(_) | Reference::Tag(_) | Reference::Name(_) | Reference::Short(_) => {
+            let told = format!("no changes since last reconciliation: observed revision '{revision}'");
+            Success {
+                unchanged: Some(EventDraft::trace("GitOperationSucceeded", told)),
+                ..Success::new(artifact, message)
+            }
+        }
+    }
+}
+
 /// A sparse path that is not there (SRC-GIT-15).
 pub(super) fn sparse_failure(written: &str) -> Failure {
     let message = format!(
@@ -113,25 +140,40 @@ pub(super) fn sparse_failure(written: &str) -> Failure {
          lstat {}: no such file or directory",
         written.trim_start_matches(['.', '/'])
     );
-    Failure::fetch("GitOperationFailed", message)
+    Failure::fetch(GIT_OPERATION_FAILED, message)
 }
 
-/// A failed fetch in conditions (SRC-GIT-7).
-pub(super) fn fetch_failure(error: &Error, url: &str) -> Failure {
-    match error {
-        Error::Empty => Failure::fetch("EmptyGitRepository", error.to_string()),
+/// A failed fetch in conditions (SRC-GIT-7). Its words are those of a look at the references, if Flux begins with one: when
+/// there is an artifact that may still be right, and for names.
+pub(super) fn fetch_failure(error: &Error, url: &str, reference: &Reference, has_known: bool) -> Failure {
+    let begins_with_look = match reference {
+        Reference::Name(_) | Reference::Short(_) => true,
+        Reference::Branch(_) | Reference::Tag(_) => has_known,
+        Reference::Semver(_) | Reference::Commit { .. } => false,
+    };
+    let words = match error {
         Error::HttpClient(_) => {
-            Failure::fetch("GitOperationFailed", format!("failed to create Git client: {error}"))
+            let message = format!("failed to create Git client: {error}");
+            return Failure::fetch(GIT_OPERATION_FAILED, message);
         }
-        _ => {
-            let message = format!("failed to checkout and determine revision: {}", error.clone_message(url));
-            if error.is_of_disk() {
-                Failure::disk(message)
-            } else {
-                Failure::fetch("GitOperationFailed", message)
-            }
+        _ if begins_with_look => error.list_message(url),
+        Error::Empty if matches!(reference, Reference::Branch(_)) => {
+            return Failure::fetch("EmptyGitRepository", error.to_string());
         }
-    }
+        Error::Empty => format!("unable to clone: remote repository is empty: git repository: '{url}'"),
+        _ => error.clone_message(url),
+    };
+    checkout_failure(error, &words)
+}
+
+/// A commit or one of its submodules that cannot be read.
+pub(super) fn read_failure(error: &Error, url: &str) -> Failure {
+    checkout_failure(error, &error.clone_message(url))
+}
+
+fn checkout_failure(error: &Error, words: &str) -> Failure {
+    let message = format!("failed to checkout and determine revision: {words}");
+    if error.is_of_disk() { Failure::disk(message) } else { Failure::fetch(GIT_OPERATION_FAILED, message) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A commit as a tree of files, read from the object store without a checkout.
 
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use weir_artifact::archive::OpenFile;
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind};
@@ -12,11 +12,14 @@ pub(super) struct CommitTree {
     reader: Reader,
     root: ObjectId,
     objects: Mutex<HashMap<RelPath, ObjectId>>,
+    /// Places of submodules, where a checkout has an empty directory.
+    submodules: Mutex<HashSet<RelPath>>,
 }
 
 impl CommitTree {
     pub(super) fn open(checkout: &Checkout) -> Result<CommitTree, Error> {
-        Ok(CommitTree { reader: checkout.reader()?, root: checkout.commit().tree, objects: Mutex::default() })
+        let (reader, root) = (checkout.reader()?, checkout.commit().tree);
+        Ok(CommitTree { reader, root, objects: Mutex::default(), submodules: Mutex::default() })
     }
 
     fn object(&self, path: &RelPath) -> io::Result<ObjectId> {
@@ -26,6 +29,9 @@ impl CommitTree {
 
 impl Tree for CommitTree {
     fn list(&self, directory: Option<&RelPath>) -> io::Result<Vec<TreeEntry>> {
+        if directory.is_some_and(|path| self.submodules.lock().contains(path)) {
+            return Ok(Vec::new());
+        }
         let id = directory.map_or(Ok(self.root), |path| self.object(path))?;
         let nodes = self.reader.list(id).map_err(io::Error::other)?;
         let mut entries = Vec::with_capacity(nodes.len());
@@ -34,12 +40,17 @@ impl Tree for CommitTree {
                 Some(directory) => directory.join(&node.name),
                 None => RelPath::parse(&node.name),
             };
-            self.objects.lock().insert(path.map_err(io::Error::other)?, node.id);
+            let path = path.map_err(io::Error::other)?;
             let kind = match node.kind {
                 weir_git::TreeKind::Directory => TreeKind::Directory,
                 weir_git::TreeKind::File { executable } => TreeKind::File { executable },
-                weir_git::TreeKind::Symlink | weir_git::TreeKind::Submodule => TreeKind::Other,
+                weir_git::TreeKind::Symlink => TreeKind::Other,
+                weir_git::TreeKind::Submodule => {
+                    self.submodules.lock().insert(path.clone());
+                    TreeKind::Directory
+                }
             };
+            self.objects.lock().insert(path, node.id);
             entries.push(TreeEntry { name: node.name, kind });
         }
         Ok(entries)

@@ -37,13 +37,17 @@ impl HelmChartReconciler {
         let mut fetched = Fetched::new();
         for needed in &missing {
             let origin = dependency::origin(needed, directory).map_err(|error| failed("", needed, error))?;
-            let subchart = match origin {
+            let mut subchart = match origin {
                 Origin::Local(path) => {
                     let (files, needed, limits) = (files.clone(), needed.clone(), self.limits);
                     self.blocking(move || local(&files, path.as_ref(), &needed, &limits)).await?
                 }
                 Origin::Remote(repository) => self.remote(owner, needed, &repository, &mut fetched).await?,
             };
+            // Under this name it is looked for when the package is made again from what lies in `charts/`.
+            if !needed.alias.is_empty() {
+                needed.alias.clone_into(&mut subchart.metadata.name);
+            }
             chart.add(subchart);
         }
         Ok(missing.len())

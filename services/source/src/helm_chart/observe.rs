@@ -9,6 +9,8 @@ use weir_api::{Artifact, Bucket, FluxObject, GitRepository, HelmChart, HelmRepos
 use weir_artifact::{Location, Opened, RelPath};
 use weir_runtime::ObjectKey;
 
+/// Why a chart waits for its source.
+pub(super) const NO_SOURCE_ARTIFACT: &str = "NoSourceArtifact";
 /// Kinds of sources that a chart may come from.
 const SOURCES: [&str; 3] = [HelmRepository::KIND, GitRepository::KIND, Bucket::KIND];
 
@@ -83,11 +85,8 @@ impl HelmChartReconciler {
         let kind = attempt.object.spec.source_ref.kind.clone();
         let none = || {
             let message = format!("no artifact available for {kind} source '{}'", key.name);
-            Failure::fetch("NoSourceArtifact", message).requeued()
+            Failure::fetch(NO_SOURCE_ARTIFACT, message).requeued()
         };
-        let status = attempt.object.status.get_or_insert_default();
-        // What the source has next wakes this chart, also if it is what it had before.
-        status.observed_source_artifact_revision = None;
         let artifact = artifact.ok_or_else(none)?;
         if !self.is_whole(&kind, key, &artifact).await {
             return Err(none());

@@ -1,9 +1,11 @@
 //! Which charts a change of a source concerns (SRC-CHT-1). Only those of its own namespace: a source of the same name
 //! elsewhere is another one (source.md 20, line 7).
 
+use super::observe::NO_SOURCE_ARTIFACT;
 use crate::catalog::{Catalog, Entry};
+use weir_api::condition_type::FETCH_FAILED;
 use weir_api::{FluxObject, HelmChart};
-use weir_runtime::{Cache, Cause, ObjectKey, Queue};
+use weir_runtime::{Cache, Cause, ObjectKey, Queue, condition};
 
 /// Lets new artifacts of sources wake the charts that are made of them.
 pub(super) fn wake(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) {
@@ -19,7 +21,7 @@ pub(super) fn wake(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) 
     }
 }
 
-/// Whether a source has something that a chart has not seen.
+/// Whether a source has something that a chart has not seen, or has again what it had.
 fn concerns(source: &Entry, chart: &HelmChart) -> bool {
     let Some(artifact) = source.artifact.as_ref().filter(|_| !source.deleted) else { return false };
     let reference = &chart.spec.source_ref;
@@ -27,7 +29,13 @@ fn concerns(source: &Entry, chart: &HelmChart) -> bool {
     reference.kind == source.kind
         && reference.name == source.key.name
         && chart.metadata.namespace.as_deref() == Some(&source.key.namespace)
-        && seen != Some(artifact.revision.as_str())
+        && (seen != Some(artifact.revision.as_str()) || waits(chart))
+}
+
+/// Whether a chart found its source without artifact.
+fn waits(chart: &HelmChart) -> bool {
+    let failed = condition::find(chart.conditions(), FETCH_FAILED);
+    failed.is_some_and(|failed| failed.status == "True" && failed.reason == NO_SOURCE_ARTIFACT)
 }
 
 #[cfg(test)]
@@ -39,22 +47,28 @@ mod tests {
 
     /// Deviation 7.
     #[rstest]
-    #[case("GitRepository", "ns", "a", "main@sha1:b", true)]
-    #[case("GitRepository", "ns", "a", "main@sha1:a", false)]
-    #[case("GitRepository", "other", "a", "main@sha1:b", false)]
-    #[case("GitRepository", "ns", "b", "main@sha1:b", false)]
-    #[case("Bucket", "ns", "a", "main@sha1:b", false)]
+    #[case("GitRepository", "ns", "a", "main@sha1:b", "Other", true)]
+    #[case("GitRepository", "ns", "a", "main@sha1:a", "Other", false)]
+    #[case("GitRepository", "other", "a", "main@sha1:b", "Other", false)]
+    #[case("GitRepository", "ns", "b", "main@sha1:b", "Other", false)]
+    #[case("Bucket", "ns", "a", "main@sha1:b", "Other", false)]
+    #[case("GitRepository", "ns", "a", "main@sha1:a", "NoSourceArtifact", true)]
+    #[case("GitRepository", "ns", "b", "main@sha1:a", "NoSourceArtifact", false)]
     fn concerned(
         #[case] kind: &'static str,
         #[case] namespace: &str,
         #[case] name: &str,
         #[case] revision: &str,
+        #[case] failed: &str,
         #[case] expected: bool,
     ) {
         let chart = serde_json::from_value(json!({
             "metadata": {"namespace": "ns", "name": "chart"},
             "spec": {"chart": "app", "interval": "1m", "sourceRef": {"kind": "GitRepository", "name": "a"}},
-            "status": {"observedSourceArtifactRevision": "main@sha1:a"},
+            "status": {"observedSourceArtifactRevision": "main@sha1:a", "conditions": [{
+                "type": "FetchFailed", "status": "True", "reason": failed, "message": "m",
+                "lastTransitionTime": "2026-01-02T03:04:05Z",
+            }]},
         }));
         let source = Entry {
             kind,

@@ -67,9 +67,8 @@ impl Connector {
             let data = self.read(key, &reference.name, "failed to get TLS authentication secret").await?;
             http = Profile::from_secret(&shown(key, &reference.name), &data)
                 .map_err(|error| tls_failure(&error.to_string()))?;
-        } else if let (Some(data), Some(reference)) = (&credentials, &spec.secret_ref) {
-            http.add_tls(&shown(key, &reference.name), data)
-                .map_err(|error| tls_failure(&error.to_string()))?;
+        } else if let Some(data) = &credentials {
+            http.add_whole_tls(data);
             if http.ca.is_some() || http.identity.is_some() {
                 tracing::warn!(%key, "TLS certificates in spec.secretRef are deprecated, use spec.certSecretRef");
             }

@@ -4,7 +4,7 @@ use super::SecretData;
 use crate::source::{Attempt, Failure, Source};
 use url::Url;
 use weir_api::FluxObject;
-use weir_auth::{Caller, GitLogin, GitLoginError, LoginError, Logins};
+use weir_auth::{AppError, Caller, GitLogin, GitLoginError, LoginError, Logins};
 use weir_git::Credentials;
 use weir_http::Profile;
 
@@ -50,9 +50,9 @@ pub(crate) async fn git_credentials(
 ) -> Result<Option<Credentials>, Failure> {
     let login = GitLogin::of(provider, place, secret).map_err(|error| match error {
         GitLoginError::NoApp if secret.is_none() => Failure::fetch(PROVIDER, error.to_string()).stalled(),
-        GitLoginError::NoApp | GitLoginError::UnexpectedApp { .. } => {
-            Failure::fetch(PROVIDER, error.to_string())
-        }
+        GitLoginError::NoApp
+        | GitLoginError::UnexpectedApp { .. }
+        | GitLoginError::App(AppError::NoKey { .. }) => Failure::fetch(PROVIDER, error.to_string()),
         GitLoginError::App(error) => {
             let message = format!("failed to configure authentication options: {error}");
             Failure::fetch(AUTHENTICATION_FAILED, message)

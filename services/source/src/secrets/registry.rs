@@ -23,7 +23,7 @@ pub(crate) async fn keyring(
     secret: Option<&str>,
     account: Option<&str>,
 ) -> Result<Keyring, KeyringError> {
-    let mut names: Vec<String> = secret.map(str::to_owned).into_iter().collect();
+    let mut names: Vec<(String, bool)> = secret.map(|name| (name.to_owned(), false)).into_iter().collect();
     if let Some(account) = account {
         let pull_secrets =
             secrets.pull_secrets(&object.namespace, account).await.map_err(|error| KeyringError {
@@ -34,13 +34,26 @@ pub(crate) async fn keyring(
                 },
                 missing_secret: None,
             })?;
-        names.extend(pull_secrets);
+        names.extend(pull_secrets.into_iter().map(|name| (name, true)));
     }
     let mut ring = Keyring::default();
-    for name in &names {
-        let data = secrets.secret(&object.namespace, name).await.map_err(|error| KeyringError {
-            message: format!("failed to get secret '{}': {error}", shown(object, name)),
-            missing_secret: error.is_not_found().then(|| name.clone()),
+    for (name, is_of_account) in &names {
+        let place = shown(object, name);
+        let data = secrets.secret(&object.namespace, name).await.map_err(|error| match account {
+            Some(account) if *is_of_account => {
+                let account = shown(object, account);
+                let why = match error.is_not_found() {
+                    true => format!("secret '{place}' not found"),
+                    false => format!("failed to get secret '{place}': {error}"),
+                };
+                let message =
+                    format!("failed to get image pull secret for serviceaccount '{account}': {why}");
+                KeyringError { message, missing_secret: None }
+            }
+            _ => KeyringError {
+                message: format!("failed to get secret '{place}': {error}"),
+                missing_secret: error.is_not_found().then(|| name.clone()),
+            },
         })?;
         if let Some(config) = docker_config(&data) {
             ring.add(DockerConfig::parse(config).map_err(|error| KeyringError {

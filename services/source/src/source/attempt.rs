@@ -1,6 +1,6 @@
 //! The frame of a run, the same for every kind: look into the store, let the kind do its work, report.
 
-use super::{Failure, Report, Source, Success, known_artifact, progress};
+use super::{Failure, Report, Source, Success, known_artifact, progress, remarks_of_store};
 use crate::storage::{Found, NewArtifact, Storage};
 use std::io;
 use std::sync::Arc;
@@ -121,7 +121,12 @@ impl<'a, S: Source> Attempt<'a, S> {
         result: Option<Result<Success, Failure>>,
         stored_message: fn(&Success) -> String,
     ) -> Outcome<S> {
-        let Some(result) = result else { return Outcome::superseded(self.object) };
+        let Some(result) = result else {
+            // The next run finds what this one has left behind, and nothing to say of it.
+            let mut outcome = Outcome::superseded(self.object);
+            outcome.events = remarks_of_store(&self.found, self.collected);
+            return outcome;
+        };
         let report = Report {
             before: &*self.run.object,
             found: &self.found,

@@ -46,14 +46,7 @@ impl<S: Source> Report<'_, S> {
             Ok(success) => self.succeeded(object, success),
             Err(failure) => self.failed(object, failure),
         };
-        if let Found::Broken { reason } = self.found {
-            let message = format!("failed to verify integrity of artifact: {reason}");
-            outcome.events.insert(0, EventDraft::error("ArtifactVerificationFailed", message));
-        }
-        if self.collected > 0 {
-            let message = format!("garbage collected {} artifacts", self.collected);
-            outcome.events.insert(0, EventDraft::trace("GarbageCollectionSucceeded", message));
-        }
+        outcome.events.splice(0..0, remarks_of_store(self.found, self.collected));
         outcome
     }
 
@@ -75,7 +68,12 @@ impl<S: Source> Report<'_, S> {
         *parts.observed_generation = generation;
         let is_new =
             self.before.artifact().map(|artifact| &artifact.digest) != Some(&success.artifact.digest);
-        let has_recovered = self.before.conditions().iter().any(is_failure);
+        // That a signature is good again is told by the event of the verification (SRC-EVT-1).
+        let has_recovered = self
+            .before
+            .conditions()
+            .iter()
+            .any(|condition| is_failure(condition) && condition.type_ != SOURCE_VERIFIED);
         let tell = |reason: &str| {
             EventDraft::info(reason, &success.message)
                 .with(REVISION_KEY, &success.artifact.revision)
@@ -151,6 +149,22 @@ fn is_failure(condition: &Condition) -> bool {
     let type_ = condition.type_.as_str();
     let bad = if type_ == SOURCE_VERIFIED { "False" } else { "True" };
     FAILURES.contains(&type_) && condition.status == bad
+}
+
+/// What is told of the look into the store at the start of a run.
+pub(crate) fn remarks_of_store(found: &Found, collected: usize) -> Vec<EventDraft> {
+    let removed = (collected > 0).then(|| {
+        let message = format!("garbage collected {collected} artifacts");
+        EventDraft::trace("GarbageCollectionSucceeded", message)
+    });
+    let broken = match found {
+        Found::Broken { reason } => {
+            let message = format!("failed to verify integrity of artifact: {reason}");
+            Some(EventDraft::error("ArtifactVerificationFailed", message))
+        }
+        Found::Nothing | Found::Whole | Found::Missing => None,
+    };
+    removed.into_iter().chain(broken).collect()
 }
 
 /// What a run is doing before it knows of anything new (SRC 3.2).

@@ -30,15 +30,4 @@ impl Success {
             ..Success::new(artifact, message)
         }
     }
-
-    /// An artifact that was made, maybe the one that was known. The same content as another revision is no news, and nothing
-    /// is told of it.
-    pub(crate) fn made(artifact: Artifact, known: Option<&Artifact>, message: impl Into<String>) -> Success {
-        let is_same =
-            |known: &Artifact| known.digest == artifact.digest && known.revision == artifact.revision;
-        if known.is_some_and(is_same) {
-            return Success::up_to_date(artifact, message);
-        }
-        Success::new(artifact, message)
-    }
 }

@@ -2,7 +2,8 @@
 
 use super::{Source, known_artifact};
 use crate::storage::{Found, Storage};
-use weir_api::condition_type::{ARTIFACT_IN_STORAGE, READY};
+use weir_api::Condition;
+use weir_api::condition_type::{ARTIFACT_IN_STORAGE, READY, RECONCILING, STALLED};
 use weir_runtime::condition::{self, Status};
 
 /// Reason of the conditions of a suspended object whose artifact is gone.
@@ -31,8 +32,11 @@ fn shown<S: Source>(object: &S, found: &Found, url: impl Fn(&str) -> Option<Stri
     }
     let parts = object.status_mut();
     *parts.observed_generation = generation;
-    if let Some(ready) = parts.conditions.iter_mut().find(|condition| condition.type_ == READY) {
-        ready.observed_generation = Some(generation);
+    // Nothing is tried until the object is resumed, which is a change: nothing is stalled.
+    condition::remove(parts.conditions, STALLED);
+    let is_of_the_run = |condition: &&mut Condition| [READY, RECONCILING].contains(&condition.type_.as_str());
+    for condition in parts.conditions.iter_mut().filter(is_of_the_run) {
+        condition.observed_generation = Some(generation);
     }
     if matches!(found, Found::Missing | Found::Broken { .. }) {
         for type_ in [ARTIFACT_IN_STORAGE, READY] {
@@ -85,5 +89,24 @@ mod tests {
         if there {
             assert_eq!(status["artifact"]["url"], "http://new/p");
         }
+    }
+
+    /// As Flux shows it: what was being tried again is of the newest generation, and nothing is stalled.
+    #[test]
+    fn a_failure_is_shown_as_seen_in_the_newest_generation() {
+        let mut object = stored();
+        let condition = |type_: &str, status: &str| -> Condition {
+            serde_json::from_value(json!({ "type": type_, "status": status, "reason": "r", "message": "m",
+                "observedGeneration": 1, "lastTransitionTime": "2026-01-02T03:04:05Z" }))
+            .unwrap()
+        };
+        let conditions =
+            [("Stalled", "True"), ("Reconciling", "True"), ("Ready", "False"), ("FetchFailed", "True")];
+        object.status.as_mut().unwrap().conditions =
+            conditions.map(|(type_, status)| condition(type_, status)).into();
+        let shown = shown(&object, &Found::Whole, |_| None).status.unwrap().conditions;
+        let shown: Vec<_> =
+            shown.iter().map(|it| (it.type_.as_str(), it.observed_generation.unwrap())).collect();
+        assert_eq!(shown, [("Reconciling", 2), ("Ready", 2), ("FetchFailed", 1)]);
     }
 }

@@ -13,6 +13,18 @@ fn with_submodule(repository: &GitRepo, path: &str, url: &str, commit: &str) -> 
     change.submodule(path, commit).commit().unwrap()
 }
 
+/// The directories of an artifact.
+async fn directories(status: &Value) -> Vec<String> {
+    let response = reqwest::get(status["artifact"]["url"].as_str().unwrap()).await.unwrap();
+    let bytes = weir_http::read_capped(response, 1 << 20).await.unwrap();
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes.as_ref()));
+    let entries = archive.entries().unwrap().map(Result::unwrap);
+    let directories = entries.filter(|entry| entry.header().entry_type().is_dir());
+    directories
+        .map(|entry| entry.path().unwrap().to_str().unwrap().trim_matches(['.', '/']).to_owned())
+        .collect()
+}
+
 /// Folders of kept repositories in the world; one for each remote in use.
 fn kept(world: &World) -> usize {
     let owners = std::fs::read_dir(world.folder.path().join("data/.git-stores")).unwrap();
@@ -41,6 +53,8 @@ async fn submodules_sparse_and_whole_and_without() {
     world.git("app", &url, json!({"recurseSubmodules": false})).await;
     let status = world.ready(GIT, "app").await;
     assert_eq!(paths(&status).await, ["own/a.yaml"]);
+    // As in a checkout, so that the artifact has the bytes of Flux's.
+    assert_eq!(directories(&status).await, ["", "own", "vendor", "vendor/lib"]);
     assert_eq!(kept(&world), 1, "what is not used goes");
 }
 

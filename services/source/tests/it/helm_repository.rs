@@ -1,5 +1,6 @@
 //! `HelmRepository`: from a server's index to the artifact, and what stops it.
 
+use kube::core::DynamicObject;
 use serde_json::{Value, json};
 use weir_testkit::{eventually, touch_requested_at, wait_for};
 
@@ -161,6 +162,19 @@ async fn an_index_beyond_its_cap_is_refused_while_it_comes() {
 #[tokio::test]
 async fn the_type_oci_is_static_and_cleaned_of_another_life() {
     let (world, server) = (World::start().await, ChartServer::start().await);
+    let api = world.api(HELM).await;
+    let is_clean = |object: Option<&DynamicObject>| {
+        object.is_some_and(|object| {
+            let status = object.data.get("status").and_then(Value::as_object);
+            object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty)
+                && status.is_none_or(serde_json::Map::is_empty)
+        })
+    };
+    // Without what the API server puts there, which says that somebody is still to look at it.
+    world
+        .apply(HELM, "new", json!({"url": "oci://127.0.0.1:1/charts", "interval": "1h", "type": "oci"}))
+        .await;
+    wait_for(&api, "new", "no status from the start", DEADLINE, is_clean).await.unwrap();
     server.publish("/charts", &["1.0.0"]);
     world.apply(HELM, "app", json!({"url": server.url("/charts"), "interval": "1h"})).await;
     let status = world.ready(HELM, "app").await;
@@ -168,15 +182,7 @@ async fn the_type_oci_is_static_and_cleaned_of_another_life() {
     world
         .apply(HELM, "app", json!({"url": "oci://127.0.0.1:1/charts", "interval": "1h", "type": "oci"}))
         .await;
-    let api = world.api(HELM).await;
-    let clean = wait_for(&api, "app", "no finalizer and no status", DEADLINE, |object| {
-        object.is_some_and(|object| {
-            let status = object.data.get("status").and_then(Value::as_object);
-            object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty)
-                && status.is_none_or(serde_json::Map::is_empty)
-        })
-    });
-    clean.await.unwrap();
+    wait_for(&api, "app", "no finalizer and no status", DEADLINE, is_clean).await.unwrap();
     let gone = eventually("the file to be gone", DEADLINE, || async {
         (reqwest::get(&url).await.unwrap().status() == 404).then_some(())
     });
@@ -185,4 +191,19 @@ async fn the_type_oci_is_static_and_cleaned_of_another_life() {
         .apply(HELM, "app", json!({"url": server.url("/charts"), "interval": "1h", "type": "default"}))
         .await;
     world.ready(HELM, "app").await;
+}
+
+/// As with Go's client, the URL may hold the credentials; nobody is told of them (SRC-SCK-11).
+#[tokio::test]
+async fn the_url_may_hold_the_credentials() {
+    let (world, server) = (World::start().await, ChartServer::start().await);
+    server.publish("/private/charts", &["1.0.0"]);
+    let url = server.url("/private/charts").replace("://", "://user:pass@");
+    world.apply(HELM, "app", json!({"url": url, "interval": "1h"})).await;
+    world.ready(HELM, "app").await;
+    let source = json!({"kind": HELM, "name": "app"});
+    world.apply("HelmChart", "app", json!({"chart": "app", "interval": "1h", "sourceRef": source})).await;
+    let status = world.ready("HelmChart", "app").await;
+    assert!(!status.to_string().contains("user:pass"), "{status}");
+    assert_eq!(server.count("/private/charts/app-1.0.0.tgz"), 1);
 }

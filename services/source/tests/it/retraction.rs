@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use k8s_openapi::api::core::v1::Event;
-use serde_json::Value;
-use weir_testkit::{condition, eventually};
+use kube::core::DynamicObject;
+use serde_json::{Value, json};
+use weir_testkit::{GitServer, condition, eventually};
 
 use crate::every_kind::Remotes;
 use crate::transcript::{all_events, event_line, lines, statuses_since};
 use crate::world::{DEADLINE, Setup, World};
+
+const GIT: &str = "GitRepository";
 
 /// Whether a status claims that there is an artifact to be had.
 fn is_ready(status: &Value) -> bool {
@@ -87,4 +90,31 @@ async fn a_changed_file_is_told_and_made_again() {
         let object = world.api(kind).await.get("app").await.unwrap();
         assert_eq!(condition(&object, "Ready").unwrap().status, "True", "{kind}");
     }
+}
+
+/// SRC-REC-14: that a file was changed is told also when the run that found it is made obsolete before it ends.
+#[tokio::test]
+async fn a_changed_file_is_told_by_a_run_that_is_made_obsolete() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    let path = world.ready(GIT, "app").await["artifact"]["path"].clone();
+    let file = world.folder.path().join("data").join(path.as_str().unwrap());
+    std::fs::write(file, "tampered").unwrap();
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/app.git", silent.local_addr().unwrap());
+    world.git("app", &url, json!({"timeout": "10m"})).await;
+    let retracted = |object: &DynamicObject| object.data["status"]["artifact"].is_null();
+    world.until(GIT, "app", "no artifact", retracted).await;
+    world.git("app", &server.url("app"), json!({})).await;
+    world.ready(GIT, "app").await;
+    let is_told = async || {
+        let events = all_events(&world).await.into_iter().map(event_line);
+        events
+            .filter(|line| line.starts_with("Warning ArtifactVerificationFailed: "))
+            .count()
+            .eq(&1)
+            .then_some(())
+    };
+    eventually("the event", DEADLINE, is_told).await.unwrap();
 }

@@ -2,7 +2,7 @@
 
 use super::Login;
 use crate::bucket::decide::{self, AWS, LDAP, provider};
-use crate::secrets::{self, text};
+use crate::secrets::{self, SecretData, text};
 use crate::source::{Failure, Source};
 use tokio::time::timeout;
 use weir_api::source::BucketSts;
@@ -14,7 +14,7 @@ impl Login<'_> {
     pub(super) async fn s3(&self) -> Result<S3Service, Failure> {
         let spec = &self.attempt.object.spec;
         let keys = match (&self.secret, &spec.sts) {
-            (Some(_), _) => Some(self.static_keys()?),
+            (Some(data), _) => self.static_keys(data)?,
             (None, sts) if provider(spec) == AWS => Some(self.cloud_keys(sts.as_ref()).await?),
             (None, Some(sts)) if sts.provider == LDAP => Some(self.ldap_keys(sts).await?),
             (None, _) => None,
@@ -43,11 +43,13 @@ impl Login<'_> {
         }
     }
 
-    fn static_keys(&self) -> Result<AccessKeys, Failure> {
-        match (self.text("accesskey"), self.hidden("secretkey")) {
-            (Some(id), Some(secret)) => Ok(AccessKeys { id, secret, session_token: None }),
-            _ => Err(self.invalid("required fields 'accesskey' and 'secretkey'")),
+    /// The keys of the Secret, which needs both fields; an empty one stands for a bucket that anyone may read.
+    fn static_keys(&self, data: &SecretData) -> Result<Option<AccessKeys>, Failure> {
+        if ["accesskey", "secretkey"].iter().any(|field| !data.contains_key(*field)) {
+            return Err(self.invalid("required fields 'accesskey' and 'secretkey'"));
         }
+        let keys = self.text("accesskey").zip(self.hidden("secretkey"));
+        Ok(keys.map(|(id, secret)| AccessKeys { id, secret, session_token: None }))
     }
 
     /// Keys that a MinIO server gives a user of its directory; through the object's proxy (SRC-BKT-10).

@@ -109,3 +109,58 @@ fn both_tag_and_range(#[case] wanted: Value, #[case] told: bool) {
     object.metadata.generation = Some(1);
     assert_eq!(ambiguity(&object), None, "only once");
 }
+
+/// SRC-GIT-14: the root is all of it.
+#[rstest]
+#[case(&["."], 0)]
+#[case(&["./"], 0)]
+#[case(&["d", ""], 0)]
+#[case(&["./d", "e"], 2)]
+fn sparse_paths_that_are_the_root(#[case] written: &[&str], #[case] limits: usize) {
+    let plan = plan(&object(json!({ "sparseCheckout": written }), json!({})), None, &[]);
+    assert_eq!(plan.sparse.len(), limits);
+}
+
+#[rstest]
+#[case(Reference::Branch("main".into()), "GitOperationSucceeded")]
+#[case(Reference::Tag("v1".into()), "GitOperationSucceeded")]
+#[case(Reference::Semver("1.x".into()), "ArtifactUpToDate")]
+#[case(Reference::Commit { id: "c".into(), branch: None, name: None }, "ArtifactUpToDate")]
+fn told_of_what_has_not_changed(#[case] reference: Reference, #[case] reason: &str) {
+    let told = unchanged(artifact("main@sha1:c"), "main@sha1:c", &reference).unchanged.unwrap();
+    assert_eq!(told.reason, reason);
+}
+
+/// SRC-GIT-7; that Flux looks at the references first shows in its words.
+#[rstest]
+#[case::first(Reference::Branch("main".into()), false, "EmptyGitRepository", "git repository is empty")]
+#[case::emptied(
+    Reference::Branch("main".into()), true, "GitOperationFailed", "unable to list remote for 'u': remote repository is empty"
+)]
+#[case::name(
+    Reference::Name("refs/heads/main".into()), false, "GitOperationFailed",
+    "unable to list remote for 'u': remote repository is empty"
+)]
+#[case::tag(
+    Reference::Tag("v1".into()), false, "GitOperationFailed",
+    "unable to clone: remote repository is empty: git repository: 'u'"
+)]
+fn an_empty_repository(
+    #[case] reference: Reference,
+    #[case] has_known: bool,
+    #[case] reason: &str,
+    #[case] words: &str,
+) {
+    let failure = fetch_failure(&Error::Empty, "u", &reference, has_known);
+    assert_eq!(failure.reason, reason);
+    assert!(failure.message.ends_with(words), "{}", failure.message);
+}
+
+#[rstest]
+#[case(false, "unable to clone 'u': authentication required: x")]
+#[case(true, "unable to list remote for 'u': authentication required: x")]
+fn a_repository_that_lets_nobody_in(#[case] has_known: bool, #[case] words: &str) {
+    let error = Error::AuthenticationRequired { detail: "x".to_owned() };
+    let failure = fetch_failure(&error, "u", &Reference::Branch("main".into()), has_known);
+    assert_eq!(failure.message, format!("failed to checkout and determine revision: {words}"));
+}

@@ -82,14 +82,22 @@ fn nothing_new_tells_only_kubernetes_and_changes_nothing() {
 #[test]
 fn the_same_content_as_another_revision_is_told_nobody() {
     let first = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
-    let known = first.artifact();
     let moved = Artifact { revision: "main@sha1:2".into(), ..artifact("sha256:a") };
-    let outcome = report(&first, Ok(Success::made(moved, known, "stored artifact for commit 'd'")));
+    let outcome = report(&first, Ok(Success::new(moved, "stored artifact for commit 'd'")));
     assert!(events(&outcome).is_empty());
     assert_eq!(outcome.object.artifact().unwrap().revision, "main@sha1:2");
-    let again =
-        report(&first, Ok(Success::made(artifact("sha256:a"), known, "stored artifact for commit 'c'")));
-    assert_eq!(events(&again), ["ArtifactUpToDate"]);
+    let again = Success::new(artifact("sha256:a"), "stored artifact for commit 'c'");
+    assert!(events(&report(&first, Ok(again))).is_empty(), "made again from other settings");
+}
+
+/// SRC-EVT-1: that a signature is good again is told by its verification, and not as the recovery of the source.
+#[test]
+fn a_signature_that_is_good_again_is_no_recovery() {
+    let first = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
+    let unverified = Failure::verification("InvalidCommitSignature", "no");
+    let refuted = report(&first, Err(unverified)).object;
+    let again = Success::new(artifact("sha256:a"), "stored artifact for commit 'c'");
+    assert!(events(&report(&refuted, Ok(again))).is_empty());
 }
 
 #[test]
