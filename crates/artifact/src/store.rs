@@ -21,7 +21,7 @@ use crate::opened::{FileState, Opened};
 use crate::path::{RelPath, RelPathError};
 use crate::room::Room;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt};
-use partial::{Laid, Partial};
+use partial::{Laid, Partial, is_done};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +32,9 @@ use verified::Verified;
 pub(crate) const PARTIAL_SUFFIX: &str = ".partial";
 /// Suffix of lock files. The file server does not show them.
 pub(crate) const LOCK_SUFFIX: &str = ".lock";
+/// Suffix of directories of pieces: an artifact that lies in pieces has no file of its own name. A controller that knows no
+/// pieces, Flux's for example, finds that the artifact is missing, and can write it.
+const PIECES_SUFFIX: &str = ".pieces";
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 /// Buffer for hashing a stored file.
@@ -293,7 +296,8 @@ impl Store {
         self.root.open(at.directory())?.sync_all()
     }
 
-    /// Points the compatibility link `link` at `file` beside it, atomically (SRC-STO-3).
+    /// Points the compatibility link `link` at `file` beside it, atomically (SRC-STO-3). Kinds with links have no artifacts in
+    /// pieces, which a link would not lead to.
     ///
     /// # Errors
     /// When the link cannot be written.
@@ -355,18 +359,33 @@ impl Store {
         if path.as_str().ends_with(PARTIAL_SUFFIX) || path.as_str().ends_with(LOCK_SUFFIX) {
             return Err(io::ErrorKind::NotFound.into());
         }
+        match self.open_plain(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match self.open_pieces(path) {
+                // A file may have taken their place meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => self.open_plain(path),
+                opened => opened,
+            },
+            opened => opened,
+        }
+    }
+
+    fn open_plain(&self, path: &RelPath) -> io::Result<Opened> {
+        let file = self.root.open(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Opened::whole(file.into_std(), &metadata)
+    }
+
+    fn open_pieces(&self, path: &RelPath) -> io::Result<Opened> {
+        let path = format!("{path}{PIECES_SUFFIX}");
         loop {
-            let file = self.root.open(path)?;
-            let metadata = file.metadata()?;
-            if metadata.is_file() {
-                return Opened::whole(file.into_std(), &metadata);
-            }
-            if !metadata.is_dir() {
-                return Err(io::ErrorKind::NotFound.into());
-            }
-            let opened = Opened::pieces(Dir::from_std_file(file.into_std()));
+            let directory = self.root.open_dir(&path)?;
+            let state = FileState::of(&directory.dir_metadata()?);
+            let opened = Opened::pieces(directory);
             // Pieces go only after their directory has lost its name: while it has it, all were there.
-            if FileState::of(&self.root.metadata(path)?).is_same_file(&FileState::of(&metadata)) {
+            if FileState::of(&self.root.metadata(&path)?).is_same_file(&state) {
                 return opened;
             }
         }
@@ -378,25 +397,20 @@ impl Store {
     /// When the file is there and cannot be removed.
     pub fn remove(&self, at: &Location, path: &str) -> Result<(), StoreError> {
         let Some(path) = at.owned(path) else { return Ok(()) };
-        match self.discard(&self.root, path.as_str()) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(StoreError::Access { action: "failed to remove artifact", source })
-            }
-            _ => Ok(()),
-        }
+        let removed = self.discard(&self.root, path.as_str());
+        removed.map(drop).map_err(|source| StoreError::Access { action: "failed to remove artifact", source })
     }
 
-    /// Removes an artifact, which loses its name before it loses a piece.
-    fn discard(&self, directory: &Dir, name: &str) -> io::Result<()> {
-        match directory.remove_file(name) {
-            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-                let number = self.partials.fetch_add(1, Ordering::Relaxed);
-                let aside = format!("{name}.{}-{number}{PARTIAL_SUFFIX}", std::process::id());
-                directory.rename(name, directory, &aside)?;
-                directory.remove_dir_all(&aside)
-            }
-            done => done,
+    /// Removes an artifact, whose pieces go after its name. Returns whether there was one.
+    fn discard(&self, directory: &Dir, name: &str) -> io::Result<bool> {
+        let was_file = is_done(directory.remove_file(name))?;
+        let number = self.partials.fetch_add(1, Ordering::Relaxed);
+        let aside = format!("{name}.{}-{number}{PARTIAL_SUFFIX}", std::process::id());
+        if is_done(directory.rename(format!("{name}{PIECES_SUFFIX}"), directory, &aside))? {
+            directory.remove_dir_all(&aside)?;
+            return Ok(true);
         }
+        Ok(was_file)
     }
 }
 

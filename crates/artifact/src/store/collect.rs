@@ -1,8 +1,9 @@
 //! Removing what is no longer needed (SRC-STO-11…13).
 
-use super::{LOCK_SUFFIX, Location, PARTIAL_SUFFIX, Store, StoreError};
+use super::{LOCK_SUFFIX, Location, PARTIAL_SUFFIX, PIECES_SUFFIX, Store, StoreError};
 use crate::path::RelPath;
 use cap_std::fs::Dir;
+use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -45,7 +46,7 @@ impl Store {
             if start.elapsed() > MAX_TIME {
                 break;
             }
-            if self.discard(directory, name).is_ok() {
+            if self.discard(directory, name).is_ok_and(|was_there| was_there) {
                 let _ = directory.remove_file(format!("{name}{LOCK_SUFFIX}"));
                 removed += 1;
             }
@@ -120,19 +121,24 @@ impl Store {
 
 /// Artifacts with the time at which they were written: no links, no locks, nothing unfinished.
 fn finished_files(directory: &Dir) -> io::Result<Vec<(SystemTime, String)>> {
-    let mut files = Vec::new();
+    let mut files = BTreeMap::new();
     for entry in directory.entries()?.take(MAX_FILES) {
         let entry = entry?;
         let metadata = entry.metadata()?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if (metadata.is_file() || metadata.is_dir())
-            && !name.ends_with(LOCK_SUFFIX)
-            && !name.ends_with(PARTIAL_SUFFIX)
-        {
-            files.push((metadata.modified()?.into_std(), name));
+        let name = match name.strip_suffix(PIECES_SUFFIX) {
+            Some(artifact) if metadata.is_dir() => artifact.to_owned(),
+            _ if metadata.is_file() => name,
+            _ => continue,
+        };
+        if !name.ends_with(LOCK_SUFFIX) && !name.ends_with(PARTIAL_SUFFIX) {
+            let written = metadata.modified()?.into_std();
+            // Of both forms, which a write that was killed may have left, the newer one counts.
+            let known = files.entry(name).or_insert(written);
+            *known = written.max(*known);
         }
     }
-    Ok(files)
+    Ok(files.into_iter().map(|(name, written)| (written, name)).collect())
 }
 
 /// Names of the directories below `path`; none when it does not exist.

@@ -1,6 +1,6 @@
 //! What a write makes before it gets its final name: a file, and for a large artifact a directory of pieces beside it.
 
-use super::{DIRECTORY_MODE, FILE_MODE, PARTIAL_SUFFIX};
+use super::{DIRECTORY_MODE, FILE_MODE, PARTIAL_SUFFIX, PIECES_SUFFIX};
 use crate::opened::FileState;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, OpenOptions, OpenOptionsExt};
 use cap_std::fs::{Permissions, PermissionsExt};
@@ -64,43 +64,50 @@ impl<'a> Partial<'a> {
         }
     }
 
-    /// Gives it its final name, at once also where something of another form has that name. Returns whether that has been
-    /// put where this was.
+    /// Gives it its final name, at once also where an artifact has that name already. Returns whether the pieces of that one
+    /// have been put where those of this were.
     pub(super) fn publish(&self, laid: &Laid, path: &str) -> io::Result<bool> {
-        let from = match laid {
-            Laid::File(_) => &self.file,
-            Laid::Pieces(..) => &self.directory,
-        };
-        use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, IsADirectory, NotADirectory};
-        match self.root.rename(from, self.root, path) {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    AlreadyExists | DirectoryNotEmpty | IsADirectory | NotADirectory
-                ) =>
-            {
-                self.exchange(from, path)
+        let pieces = format!("{path}{PIECES_SUFFIX}");
+        match laid {
+            // From here on readers find the file, and no longer what else has its name.
+            Laid::File(_) => {
+                self.root.rename(&self.file, self.root, path)?;
+                is_done(self.root.rename(&pieces, self.root, &self.directory))
+            }
+            Laid::Pieces(..) => {
+                let is_exchanged = self.place(&pieces)?;
+                // Until now readers found the file, if there is one.
+                is_done(self.root.remove_file(path))?;
+                Ok(is_exchanged)
+            }
+        }
+    }
+
+    /// Puts the directory of pieces in its place. Returns whether it has changed places with another.
+    fn place(&self, pieces: &str) -> io::Result<bool> {
+        use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty};
+        match self.root.rename(&self.directory, self.root, pieces) {
+            Err(error) if matches!(error.kind(), AlreadyExists | DirectoryNotEmpty) => {
+                self.exchange(pieces).map(|()| true)
             }
             done => done.map(|()| false),
         }
     }
 
-    fn exchange(&self, from: &str, path: &str) -> io::Result<bool> {
+    fn exchange(&self, path: &str) -> io::Result<()> {
         let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
         let (parent, name) = path.rsplit_once('/').ok_or_else(invalid)?;
-        let (_, old) = from.rsplit_once('/').ok_or_else(invalid)?;
+        let (_, old) = self.directory.rsplit_once('/').ok_or_else(invalid)?;
         let parent = self.root.open_dir(parent)?;
         match renameat_with(&parent, old, &parent, name, RenameFlags::EXCHANGE) {
-            Ok(()) => Ok(true),
             // Not every file system can: for a moment there is nothing then.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
                 let aside = format!("{old}{PARTIAL_SUFFIX}");
                 parent.rename(name, &parent, &aside)?;
                 parent.rename(old, &parent, name)?;
-                parent.rename(&aside, &parent, old)?;
-                Ok(true)
+                parent.rename(&aside, &parent, old)
             }
-            Err(error) => Err(error.into()),
+            done => done.map_err(io::Error::from),
         }
     }
 
@@ -116,5 +123,13 @@ impl<'a> Partial<'a> {
                 let _ = self.root.remove_dir_all(place);
             }
         }
+    }
+}
+
+/// Whether there was something to be done.
+pub(super) fn is_done(result: io::Result<()>) -> io::Result<bool> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        done => done.map(|()| true),
     }
 }

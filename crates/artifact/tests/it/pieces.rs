@@ -66,7 +66,7 @@ impl Disk {
 
     /// The files of an artifact.
     fn pieces(&self, artifact: &Written) -> Vec<PathBuf> {
-        let path = self.folder.path().join(artifact.stored.path.as_str());
+        let path = self.folder.path().join(format!("{}.pieces", artifact.stored.path));
         names(&path).iter().map(|name| path.join(name)).collect()
     }
 

@@ -1,6 +1,6 @@
 //! What Flux left in the cluster and on its disk is taken over as it is (C6, SRC-API-8, SRC-TYP-7).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kube::api::{Patch, PatchParams};
@@ -103,6 +103,18 @@ async fn an_artifact_that_flux_has_stored_is_kept() {
     assert_eq!(served.bytes().await.unwrap().as_ref(), content);
 }
 
+/// Starts Flux's controller on the disk and the address of Weir's, which has ended.
+pub(crate) async fn take_over(world: &World, program: &Path) -> Controller {
+    let address = format!("127.0.0.1:{}", world.http);
+    let flags = [
+        "--watch-all-namespaces=false".to_owned(),
+        format!("--storage-path={}", world.folder.path().join("data").display()),
+        format!("--storage-addr={address}"),
+        format!("--storage-adv-addr={address}"),
+    ];
+    Controller::start(Command::new(program), world.plane, &world.namespace, &flags).await.unwrap()
+}
+
 /// C6: from Flux to Weir and back over the same disk, nothing is fetched or advertised anew. `FLUX_SOURCE_CONTROLLER` names
 /// Flux's program.
 #[tokio::test]
@@ -114,15 +126,7 @@ async fn storage_goes_from_flux_to_weir_and_back() {
     registry.push_artifact("app", "latest", &[("a.yaml", "a: 1\n")]).await.unwrap();
     charts.publish("/charts", &["1.0.0"]);
     world.controller.kill();
-    let address = format!("127.0.0.1:{}", world.http);
-    let flags = [
-        "--watch-all-namespaces=false".to_owned(),
-        format!("--storage-path={}", world.folder.path().join("data").display()),
-        format!("--storage-addr={address}"),
-        format!("--storage-adv-addr={address}"),
-    ];
-    let flux =
-        Controller::start(Command::new(&program), world.plane, &world.namespace, &flags).await.unwrap();
+    let flux = take_over(&world, &program).await;
     world.git("app", &git.url("app"), json!({})).await;
     world.oci("app", &registry.url("app"), json!({})).await;
     world.apply("HelmRepository", "app", json!({"url": charts.url("/charts"), "interval": "1h"})).await;
@@ -139,8 +143,7 @@ async fn storage_goes_from_flux_to_weir_and_back() {
         assert!(served.status().is_success(), "{kind}: {}", served.status());
     }
     world.controller.kill();
-    let _flux =
-        Controller::start(Command::new(&program), world.plane, &world.namespace, &flags).await.unwrap();
+    let _flux = take_over(&world, &program).await;
     for (kind, artifact) in &before {
         assert_eq!(world.reconciled(kind, "app").await["artifact"], *artifact, "{kind}");
     }

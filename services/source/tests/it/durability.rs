@@ -16,9 +16,10 @@ use crate::world::{DEADLINE, Setup, World, paths};
 
 const GIT: &str = "GitRepository";
 
-/// The file that a status advertises.
+/// The file of an artifact, or the folder of its pieces.
 fn file(world: &World, status: &Value) -> PathBuf {
-    world.folder.path().join("data").join(status["artifact"]["path"].as_str().unwrap())
+    let path = world.folder.path().join("data").join(status["artifact"]["path"].as_str().unwrap());
+    if path.exists() { path } else { path.with_added_extension("pieces") }
 }
 
 /// What is in a folder.

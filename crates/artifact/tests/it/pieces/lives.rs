@@ -16,12 +16,18 @@ fn large(seed: u32) -> Vec<u32> {
 #[test]
 fn an_artifact_takes_the_place_of_another() {
     let disk = Disk::new();
-    let forms = [large(0), large(10), vec![1], vec![2], large(20)];
+    let forms = [
+        (large(0), "1.pieces"),
+        (large(10), "1.pieces"),
+        (vec![1], "1"),
+        (vec![2], "1"),
+        (large(20), "1.pieces"),
+    ];
     let mut last: Option<Written> = None;
-    for runs in forms {
+    for (runs, name) in forms {
         let written = disk.put("1", &runs, last.as_ref());
         disk.assert_whole(&written);
-        assert_eq!(disk.names(), ["1"], "nothing is left of the old one");
+        assert_eq!(disk.names(), [name], "nothing is left of the old one");
         last = Some(written);
     }
 }
@@ -32,7 +38,6 @@ fn what_goes_takes_nothing_that_is_shared() {
     let first = disk.put("1", &large(0), None);
     drop(disk.store.lock(&location(), "1").unwrap());
     let second = disk.put("2", &large(5), Some(&first));
-    disk.store.link(&location(), "latest.tar.gz", "2").unwrap();
     let shared = |pieces: &[std::path::PathBuf]| {
         pieces.iter().filter(|path| path.metadata().unwrap().nlink() > 1).count()
     };
@@ -40,17 +45,15 @@ fn what_goes_takes_nothing_that_is_shared() {
     // SRC-STO-17
     let mut reading = disk.open(&first);
     assert_eq!(disk.store.collect(&location(), Some("2")).unwrap(), 1);
-    assert_eq!(disk.names(), ["2", "latest.tar.gz"]);
+    assert_eq!(disk.names(), ["2.pieces"]);
     assert_eq!(shared(&disk.pieces(&second)), 0);
     disk.assert_whole(&second);
     let mut bytes = Vec::new();
     reading.read_to_end(&mut bytes).unwrap();
     assert!(bytes == first.bytes());
-    let latest = disk.store.open_file(&location().file("latest.tar.gz").unwrap()).unwrap();
-    assert_eq!(latest.size(), second.stored.size);
 
     disk.store.remove(&location(), second.stored.path.as_str()).unwrap();
-    assert_eq!(disk.names(), ["latest.tar.gz"]);
+    assert!(disk.names().is_empty());
     disk.store.remove(&location(), second.stored.path.as_str()).unwrap();
     disk.put("3", &large(0), None);
     assert!(disk.store.remove_object(&location()).unwrap());
@@ -62,15 +65,19 @@ fn what_goes_takes_nothing_that_is_shared() {
 fn retention_counts_both_forms() {
     let disk = Disk::new();
     let store = Store::open(disk.folder.path(), StoreOptions { records: 2, ..options() }).unwrap();
-    for (file, runs, age) in
-        [("1", large(0), 4000), ("2", vec![1], 3000), ("3", large(100), 2000), ("4", vec![2], 1000)]
-    {
+    let artifacts = [
+        ("1", "1.pieces", large(0), 4000),
+        ("2", "2", vec![1], 3000),
+        ("3", "3.pieces", large(100), 2000),
+        ("4", "4", vec![2], 1000),
+    ];
+    for (file, name, runs, age) in artifacts {
         disk.put(file, &runs, None);
         let time = SystemTime::now() - Duration::from_secs(age);
-        std::fs::File::open(disk.object().join(file)).unwrap().set_modified(time).unwrap();
+        std::fs::File::open(disk.object().join(name)).unwrap().set_modified(time).unwrap();
     }
     assert_eq!(store.collect(&location(), Some("4")).unwrap(), 2);
-    assert_eq!(disk.names(), ["3", "4"]);
+    assert_eq!(disk.names(), ["3.pieces", "4"]);
     assert_eq!(store.collect(&location(), Some("3")).unwrap(), 0);
 }
 
@@ -87,7 +94,7 @@ fn pieces_of_a_killed_write_are_swept() {
     }
     let sweep = || disk.store.sweep("gitrepository", &|_, _| true, Duration::ZERO, SystemTime::now());
     assert_eq!(sweep().unwrap(), 0);
-    assert_eq!(disk.names(), ["1", "3.9-9.pieces.partial"], "what may still be written stays");
+    assert_eq!(disk.names(), ["1.pieces", "3.9-9.pieces.partial"], "what may still be written stays");
     disk.assert_whole(&written);
 }
 
@@ -96,7 +103,8 @@ fn pieces_of_a_killed_write_are_swept() {
 fn an_artifact_is_opened_whole_or_not_at_all() {
     let disk = Disk::new();
     let (path, done) = (location().file("1").unwrap(), AtomicBool::new(false));
-    let sizes: Vec<_> = [0, 100].map(|seed| disk.put("1", &large(seed), None).stored.size).into();
+    let forms = [large(0), large(100), vec![1]];
+    let sizes: Vec<_> = forms.each_ref().map(|runs| disk.put("1", runs, None).stored.size).into();
     let opened = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut opened = 0;
@@ -108,9 +116,9 @@ fn an_artifact_is_opened_whole_or_not_at_all() {
             }
             opened
         });
-        for round in 0..60 {
-            disk.put("1", &large(round % 2 * 100), None);
-            if round % 3 == 0 {
+        for (round, runs) in (0..60).zip(forms.iter().cycle()) {
+            disk.put("1", runs, None);
+            if round % 4 == 0 {
                 disk.store.remove(&location(), path.as_str()).unwrap();
             }
         }

@@ -109,7 +109,7 @@ fn small_artifacts_are_files() {
     let first = disk.put("1", &small, None);
     assert!(disk.object().join("1").is_file());
     let second = disk.put("2", &(0..30).collect::<Vec<_>>(), Some(&first));
-    assert!(disk.object().join("2").is_dir());
+    assert!(disk.object().join("2.pieces").is_dir());
     let third = disk.put("3", &small, Some(&second));
     assert!(disk.object().join("3").is_file());
     for artifact in [first, second, third] {
@@ -173,7 +173,7 @@ proptest! {
             all.push((stored, bytes));
         }
         // In the last round nothing has changed.
-        let last = disk.object().join((all.len() - 1).to_string());
+        let last = disk.object().join(format!("{}.pieces", all.len() - 1));
         let pieces = names(&last);
         let shared = pieces.iter().filter(|name| last.join(name).metadata().unwrap().nlink() > 1).count();
         prop_assert!(pieces.len() > 2 && shared == pieces.len() - 1, "{} of {} pieces", shared, pieces.len());

@@ -54,7 +54,7 @@ fn a_piece_that_changes_while_it_is_taken_over_is_noticed() {
         });
         let message = result.unwrap_err().to_string();
         assert!(message.ends_with("the artifact before this one has changed on disk"), "{message}");
-        assert_eq!(disk.names(), ["1"]);
+        assert_eq!(disk.names(), ["1.pieces"]);
     }
 }
 
@@ -70,7 +70,7 @@ fn a_piece_whose_name_leads_elsewhere_is_not_taken_over() {
     let result = disk.store.write(&location(), "2", |out| fill(out, &runs, Some((&opened, &first))));
     let message = result.unwrap_err().to_string();
     assert!(message.ends_with("the artifact before this one has changed on disk"), "{message}");
-    assert_eq!(disk.names(), ["1"]);
+    assert_eq!(disk.names(), ["1.pieces"]);
 }
 
 /// As on a file system without links.
@@ -106,7 +106,7 @@ fn a_failed_write_leaves_what_was_there() {
             Err(Error::other("no more"))
         });
         assert_eq!(result.unwrap_err().to_string(), "unable to archive artifact to storage: no more");
-        assert_eq!(disk.names(), ["1"]);
+        assert_eq!(disk.names(), ["1.pieces"]);
     }
     disk.assert_whole(&first);
 }
@@ -123,7 +123,7 @@ fn a_full_disk_leaves_the_old_pieces_and_takes_what_shares_them() {
     let error = disk.store.write(&location(), "2", |out| fill(out, &other, None)).unwrap_err();
     let StoreError::Write { source } = error else { panic!("{error}") };
     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
-    assert_eq!(disk.names(), ["1"]);
+    assert_eq!(disk.names(), ["1.pieces"]);
     runs[30] = 1000;
     let second = disk.put("2", &runs, Some(&first));
     for artifact in [first, second] {
@@ -136,11 +136,12 @@ fn a_full_disk_leaves_the_old_pieces_and_takes_what_shares_them() {
 fn other_directories_are_no_artifacts() {
     let disk = Disk::new();
     disk.put("1", &[1], None);
-    std::fs::create_dir_all(disk.object().join("empty")).unwrap();
-    std::fs::create_dir_all(disk.object().join("deep/00000000")).unwrap();
+    std::fs::create_dir_all(disk.object().join("folder/00000000")).unwrap();
+    std::fs::create_dir_all(disk.object().join("empty.pieces")).unwrap();
+    std::fs::create_dir_all(disk.object().join("deep.pieces/00000000")).unwrap();
     std::fs::create_dir_all(disk.object().join("x.partial")).unwrap();
     std::fs::write(disk.object().join("x.partial/00000000"), "x").unwrap();
-    for name in ["empty", "deep", "x.partial"] {
+    for name in ["folder", "empty", "deep", "empty.pieces", "x.partial"] {
         let error = disk.store.open_file(&location().file(name).unwrap()).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{name}");
     }

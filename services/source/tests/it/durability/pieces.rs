@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use tonic::transport::Channel;
 use weir_proto::source::v1::FetchRequest;
 use weir_proto::source::v1::artifacts_client::ArtifactsClient;
-use weir_testkit::{GitRepo, GitServer, authorized, eventually};
+use weir_testkit::{GitRepo, GitServer, authorized, eventually, flux_program};
 
 use super::{GIT, assert_whole, file, names};
+use crate::adoption::take_over;
 use crate::origin::{dense, served};
 use crate::world::{DEADLINE, World};
 
@@ -91,6 +92,28 @@ async fn commits_share_what_did_not_change_and_outlive_each_other() {
     let again = world.reconciled(GIT, "app").await;
     assert_eq!(again["artifact"]["digest"], other["artifact"]["digest"]);
     served(&again).await;
+}
+
+/// C6: to Flux on the same disk the artifact is missing. `FLUX_SOURCE_CONTROLLER` names its program.
+#[tokio::test]
+async fn flux_writes_a_file_where_pieces_were() {
+    let Some(program) = flux_program("FLUX_SOURCE_CONTROLLER") else { return };
+    let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let (repository, weirs) = large(&world, &server).await;
+    world.controller.kill();
+    let flux = take_over(&world, &program).await;
+    let theirs = world.reconciled(GIT, "app").await;
+    assert_eq!(theirs["artifact"]["path"], weirs["artifact"]["path"]);
+    assert!(file(&world, &theirs).is_file());
+    served(&theirs).await;
+    drop(flux);
+
+    world.start_again(&[]);
+    world.until_served().await;
+    assert_eq!(world.reconciled(GIT, "app").await["artifact"], theirs["artifact"]);
+    let next = small_commit(&world, &repository, "second").await;
+    assert!(names(&file(&world, &next)).len() > 1);
+    served(&next).await;
 }
 
 /// SRC-STO-14, SRC-STO-15, SRC-CNS-4.
