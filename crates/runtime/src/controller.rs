@@ -249,13 +249,17 @@ fn cause_of<K: FluxObject>(change: &Change<K>) -> Option<(ObjectKey, Cause)> {
 
 /// Whether someone asks for a run that was not asked for before. Who takes the request away asks for nothing.
 fn is_requested_anew<K: kube::Resource>(old: &K, new: &K) -> bool {
-    let request = requested_at(new);
-    request.is_some() && request != requested_at(old)
+    let request = request(new);
+    request.is_some() && request != self::request(old)
 }
 
-/// The token of the newest request to reconcile now.
-pub(crate) fn requested_at(object: &impl kube::Resource) -> Option<&str> {
+fn request(object: &impl kube::Resource) -> Option<&str> {
     object.meta().annotations.as_ref()?.get(weir_api::REQUESTED_AT_ANNOTATION).map(String::as_str)
+}
+
+/// The token of the newest request to reconcile now. An empty one has none that a status could show.
+pub(crate) fn requested_at(object: &impl kube::Resource) -> Option<&str> {
+    request(object).filter(|token| !token.is_empty())
 }
 
 #[cfg(test)]

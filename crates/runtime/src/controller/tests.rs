@@ -33,6 +33,8 @@ fn a_new_request_is_the_most_urgent_change_of_a_living_object() {
     assert_eq!(cause(Some(object(1, None)), Some(object(1, Some("now")))), Some(Cause::Requested));
     assert_eq!(cause(Some(object(1, Some("now"))), Some(object(1, Some("now")))), None);
     assert_eq!(cause(Some(object(1, Some("now"))), Some(object(1, None))), None, "one that is taken away");
+    assert_eq!(cause(Some(object(1, Some("now"))), Some(object(1, Some("")))), Some(Cause::Requested));
+    assert_eq!(requested_at(&object(1, Some(""))), None, "nothing for the status");
 }
 
 #[test]
