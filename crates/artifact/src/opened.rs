@@ -2,7 +2,7 @@
 
 use cap_std::fs::{Dir, Metadata, MetadataExt};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -177,17 +177,5 @@ impl Read for Opened {
         let count = self.read_at(buffer, self.position)?;
         self.position += count as u64;
         Ok(count)
-    }
-}
-
-impl Seek for Opened {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let place = match to {
-            SeekFrom::Start(offset) => Some(offset),
-            SeekFrom::Current(by) => self.position.checked_add_signed(by),
-            SeekFrom::End(by) => self.length.checked_add_signed(by),
-        };
-        self.position = place.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.position)
     }
 }

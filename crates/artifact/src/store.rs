@@ -2,7 +2,7 @@
 //!
 //! A file gets its final name only after its last byte has reached the disk, so whatever has a final name is whole, at
 //! every instant and after every crash. All paths go through a directory handle that cannot be left. A large artifact is a
-//! directory of that name instead, with the pieces of the file in it (docs/adr/0014).
+//! directory beside that name instead, with the pieces of the file in it (docs/adr/0014).
 
 mod collect;
 mod location;
@@ -60,7 +60,7 @@ pub struct StoreOptions {
 pub const PIECE_BYTES: u64 = 8 << 20;
 
 /// Steps of a write, in their order: what [`StoreOptions::step`] is called with. There is no `store-piece` for small
-/// artifacts, and `store-replaced` comes only where a directory of pieces has been replaced, or a file by one.
+/// artifacts, and `store-replaced` comes only where a directory of pieces has been replaced.
 pub const STEPS: [&str; 8] = [
     "store-opened",
     "store-piece",

@@ -365,7 +365,8 @@ impl Error {
 const PROTOCOL_QUERIES: [&str; 2] = ["service=git-upload-pack", "service=git-receive-pack"];
 
 /// A URL as it may be shown: without user info, query and fragment, except for the user of an SSH URL without password.
-pub(crate) fn without_password(text: &str) -> String {
+#[must_use]
+pub fn without_password(text: &str) -> String {
     let Ok(mut url) = url::Url::parse(text) else { return text.to_owned() };
     // Over HTTP the user alone may be a token, and so may what stands in the query, unless the protocol put it there.
     let has_user = url.scheme().starts_with("http") && !url.username().is_empty();

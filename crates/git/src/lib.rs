@@ -46,7 +46,7 @@ pub use client::{Git, GitConfig, STEPS};
 pub use commit::{CommitRequest, Signature, Signer};
 pub use conversation::{Advertisement, Answer, ConversationError};
 pub use credentials::{AuthOptionError, Credentials, SshAuth};
-pub use error::{Error, SshError};
+pub use error::{Error, SshError, without_password};
 pub use fetch::Fetched;
 pub use gix_hash::ObjectId;
 pub use known_hosts::{HostVerdict, KnownHosts, KnownHostsError};

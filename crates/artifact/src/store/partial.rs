@@ -29,7 +29,8 @@ pub(super) enum Laid {
 impl<'a> Partial<'a> {
     pub(super) fn new(root: &'a Dir, path: &str, number: u64, step: fn(&'static str)) -> Partial<'a> {
         let name = format!("{path}.{}-{number}", std::process::id());
-        let (file, directory) = (format!("{name}{PARTIAL_SUFFIX}"), format!("{name}.pieces{PARTIAL_SUFFIX}"));
+        let (file, directory) =
+            (format!("{name}{PARTIAL_SUFFIX}"), format!("{name}{PIECES_SUFFIX}{PARTIAL_SUFFIX}"));
         Partial { root, file, directory, step }
     }
 

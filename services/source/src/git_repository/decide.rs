@@ -5,7 +5,7 @@ use weir_api::condition_type::ARTIFACT_IN_STORAGE;
 use weir_api::source::{GitRepositoryRef, GitRepositorySpec};
 use weir_api::{Artifact, GitRepository};
 use weir_artifact::{RelPath, Revision};
-use weir_git::{Error, Reference};
+use weir_git::{Error, Reference, without_password};
 use weir_runtime::{EventDraft, condition};
 
 const GIT_OPERATION_FAILED: &str = "GitOperationFailed";
@@ -160,7 +160,10 @@ pub(super) fn fetch_failure(error: &Error, url: &str, reference: &Reference, has
         Error::Empty if matches!(reference, Reference::Branch(_)) => {
             return Failure::fetch("EmptyGitRepository", error.to_string());
         }
-        Error::Empty => format!("unable to clone: remote repository is empty: git repository: '{url}'"),
+        Error::Empty => {
+            let url = without_password(url);
+            format!("unable to clone: remote repository is empty: git repository: '{url}'")
+        }
         _ => error.clone_message(url),
     };
     checkout_failure(error, &words)

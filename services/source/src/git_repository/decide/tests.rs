@@ -156,6 +156,18 @@ fn an_empty_repository(
     assert!(failure.message.ends_with(words), "{}", failure.message);
 }
 
+/// SRC-SCK-11
+#[rstest]
+#[case(Reference::Tag("v1".into()))]
+#[case(Reference::Name("refs/heads/main".into()))]
+#[case(Reference::Semver("1.x".into()))]
+fn no_words_repeat_the_password_of_a_url(#[case] reference: Reference) {
+    let url = "https://user:hunter2@git.test/app";
+    let failure = fetch_failure(&Error::Empty, url, &reference, false);
+    assert!(failure.message.contains("git.test/app"), "{}", failure.message);
+    assert!(!failure.message.contains("hunter2"), "{}", failure.message);
+}
+
 #[rstest]
 #[case(false, "unable to clone 'u': authentication required: x")]
 #[case(true, "unable to list remote for 'u': authentication required: x")]
