@@ -12,10 +12,13 @@
 
 pub mod args;
 pub mod build;
+mod budget;
 mod builds;
 mod cluster;
 mod fetch;
+mod files;
 mod kustomization;
+mod mask;
 mod rpc;
 mod service;
 mod source;

@@ -48,7 +48,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         builds: builds(&args)?,
     };
     let concurrent = args.runtime.concurrent(CONCURRENT);
-    let rpc = Rpc { reconciler: reconciler.clone(), authorizer: service.authorizer() };
+    let rpc = Rpc::new(reconciler.clone(), service.authorizer());
     service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
     let own = service.controller("kustomization", kustomizations.clone(), reconciler, concurrent);
     let own = queue.get_or_init(|| own).clone();
@@ -98,7 +98,8 @@ fn settings(args: &Args, service: &Service) -> Settings {
 
 fn builds(args: &Args) -> Result<Builds, ServiceError> {
     let remote = (!args.no_remote_bases).then(RemoteBases::new).transpose();
-    Ok(Builds::new(remote.map_err(|error| ServiceError::Other(error.to_string()))?))
+    let remote = remote.map_err(|error| ServiceError::Other(error.to_string()))?;
+    Ok(Builds::new(remote, args.max_build_bytes))
 }
 
 fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> {

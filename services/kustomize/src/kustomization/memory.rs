@@ -73,6 +73,8 @@ pub(crate) struct Unit {
     pub(crate) applied: Option<Applied>,
     pub(crate) waiting: Option<Arc<Waiting>>,
     pub(crate) deletion: Option<Deletion>,
+    /// Runs in a row that failed and may succeed in a moment.
+    pub(crate) tries_in_vain: u32,
     corrections: Option<(Instant, Duration)>,
 }
 
