@@ -12,9 +12,9 @@ use crate::error::message;
 use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
+use crate::probe;
 use crate::request::{Mode, Target};
 use crate::{Action, Change, ChangeSet, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order};
-use crate::probe;
 
 /// How long an apply waits for the server to make something of what it was sent: definitions become ready, kinds show up in
 /// discovery, replaced objects go (KS-SSA-10, KS-SSA-18). All of that takes well under a second as a rule. What takes longer
@@ -233,7 +233,10 @@ impl<'a> Applier<'a> {
         if looks.since.elapsed() > PATIENCE {
             return Ok(false);
         }
-        #[expect(clippy::disallowed_methods, reason = "short, bounded by PATIENCE, and ended by a cancellation")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "short, bounded by PATIENCE, and ended by a cancellation"
+        )]
         let pause = tokio::time::sleep(looks.pause);
         looks.pause = (looks.pause * 2).min(PAUSE.1);
         self.cancel.run_until_cancelled(pause).await.map(|()| true).ok_or(Error::Cancelled)

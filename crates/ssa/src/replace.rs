@@ -45,9 +45,14 @@ impl Applier<'_> {
                 Ok(None) => return Ok(true),
                 Ok(Some(_)) => {}
                 // Who may delete but not watch asks again and again.
-                Err(_) if matches!(target.metadata().await, Ok(None)) => return Ok(true),
-                Err(_) if self.look_again(&mut looks).await? => {}
-                Err(_) => break,
+                Err(_) => {
+                    if matches!(target.metadata().await, Ok(None)) {
+                        return Ok(true);
+                    }
+                    if !self.look_again(&mut looks).await? {
+                        break;
+                    }
+                }
             }
         }
         Ok(false)

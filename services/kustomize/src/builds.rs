@@ -42,7 +42,9 @@ pub(crate) enum Error {
     #[error("kustomize build failed: recovered from kustomize build panic: {0}")]
     Panicked(tokio::task::JoinError),
     /// The files are more than any build may read.
-    #[error("kustomize build failed: it reads more than {limit} bytes of files, which is what --max-build-bytes allows")]
+    #[error(
+        "kustomize build failed: it reads more than {limit} bytes of files, which is what --max-build-bytes allows"
+    )]
     TooLarge { limit: u64 },
 }
 

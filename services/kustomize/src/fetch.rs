@@ -100,11 +100,7 @@ impl Artifacts {
     }
 
     /// The verified files of an artifact. Dropping the future ends the download.
-    pub(crate) async fn files(
-        &self,
-        source: &SourceId,
-        artifact: &Artifact,
-    ) -> Result<ArtifactFiles, Error> {
+    pub(crate) async fn files(&self, source: &SourceId, artifact: &Artifact) -> Result<ArtifactFiles, Error> {
         let (blob, route) = self.blob(source, artifact).await?;
         self.routes.took(route);
         let gone = |_| Error::Extract("the service stops".to_owned());

@@ -159,7 +159,8 @@ mod tests {
     use weir_artifact::{Limits, Untar};
 
     fn files(paths: &[&str]) -> ArtifactFiles {
-        let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+        let mut tar =
+            tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
         for path in paths {
             let mut header = tar::Header::new_gnu();
             header.set_size(path.len() as u64);

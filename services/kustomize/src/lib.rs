@@ -11,8 +11,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod args;
-pub mod build;
 mod budget;
+pub mod build;
 mod builds;
 mod cluster;
 mod fetch;

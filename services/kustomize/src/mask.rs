@@ -55,7 +55,9 @@ impl Masks {
     pub(crate) fn object(&self, manifest: &Manifest) -> Value {
         let mut value = self.value(manifest.value());
         for field in ["apiVersion", "kind"] {
-            value[field] = manifest.value()[field].clone();
+            if let (Some(shown), Some(kept)) = (value.get_mut(field), manifest.value().get(field)) {
+                shown.clone_from(kept);
+            }
         }
         if is_secret(manifest) {
             for field in ["data", "stringData"] {

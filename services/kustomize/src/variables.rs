@@ -201,7 +201,10 @@ mod tests {
         let loaded = Variables::of_secret(&[("a", "cm"), ("b", "\naz-1a\n")]);
         let variables = Variables::merge(loaded, &inline(&[("a", "spec")])).unwrap();
         assert_eq!(variables.secrets().collect::<Vec<_>>(), ["az-1a"], "an inline value is no secret");
-        assert_eq!((variables.masked().get("a"), variables.masked().get("b")), (Some("spec"), Some("<secret b>")));
+        assert_eq!(
+            (variables.masked().get("a"), variables.masked().get("b")),
+            (Some("spec"), Some("<secret b>"))
+        );
         assert_eq!(
             (variables.get("a"), variables.get("b"), variables.get("c")),
             (Some("spec"), Some("az-1a"), None)

@@ -67,7 +67,10 @@ impl Registry {
                 _ => Duration::ZERO,
             };
             tracing::debug!(%error, tries, "registry request is tried again");
-            #[expect(clippy::disallowed_methods, reason = "between the few tries of one request, within the time of the object")]
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "between the few tries of one request, within the time of the object"
+            )]
             let pause = tokio::time::sleep(wait.max(asked));
             self.in_time(pause).await.map_err(|_| error)?;
             wait *= WAIT_FACTOR;

@@ -46,11 +46,15 @@ impl Previews {
     }
 
     /// Streams the answers. The turn ends with the last of them, or when the reader has taken too long.
-    pub(super) fn answer<T: Send + 'static>(
+    pub(super) fn answer<T, I>(
         &self,
         turn: Turn,
-        answers: impl Iterator<Item = Result<T, Status>> + Send + 'static,
-    ) -> impl Stream<Item = Result<T, Status>> + Send + 'static {
+        answers: I,
+    ) -> impl Stream<Item = Result<T, Status>> + Send + use<T, I>
+    where
+        T: Send + 'static,
+        I: Iterator<Item = Result<T, Status>> + Send + 'static,
+    {
         let (sender, receiver) = mpsc::channel(AHEAD);
         self.tasks.spawn(async move {
             let sending = async {
@@ -65,7 +69,7 @@ impl Previews {
             let _ = tokio::time::timeout(READ_TIME, sending).await;
             drop(turn.0);
         });
-        stream::unfold(Some(receiver), |receiver| async {
+        stream::unfold(Some(receiver), |receiver| async move {
             let mut receiver: mpsc::Receiver<Option<Result<T, Status>>> = receiver?;
             match receiver.recv().await {
                 Some(Some(answer)) => Some((answer, Some(receiver))),
@@ -106,8 +110,7 @@ mod tests {
     async fn all_answers_arrive() {
         let previews = Previews::default();
         let turn = previews.turn().await.unwrap();
-        let answers: Vec<u32> =
-            previews.answer(turn, (0..100).map(Ok)).map(Result::unwrap).collect().await;
+        let answers: Vec<u32> = previews.answer(turn, (0..100).map(Ok)).map(Result::unwrap).collect().await;
         assert_eq!(answers, (0..100).collect::<Vec<_>>());
     }
 }

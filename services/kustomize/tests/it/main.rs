@@ -7,6 +7,8 @@ mod dependencies;
 mod drift;
 mod grpc;
 mod health;
+mod memory;
+mod patience;
 mod remote_bases;
 mod sources;
 mod stock_source;
