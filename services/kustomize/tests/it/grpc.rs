@@ -96,7 +96,7 @@ async fn security_without_a_token_or_rights_nothing_is_told() {
 /// A value from a Secret of the cluster, and one that a generator made from the artifact, wherever they end up.
 #[tokio::test(flavor = "multi_thread")]
 async fn security_values_of_secrets_are_in_no_preview() {
-    let world = World::new().await;
+    let (world, _process) = World::process(&[]).await;
     let ns = &world.ns;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vars"},
         "stringData": {"password": "hunter2", "pin": "%7%"}});

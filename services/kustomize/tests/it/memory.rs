@@ -1,7 +1,7 @@
 //! Artifacts that unpack to far more than they are: they take disk, and no memory that others need.
 
 use serde_json::json;
-use weir_testkit::{Folder, condition};
+use weir_testkit::condition;
 
 use crate::world::{World, archive, cm};
 
@@ -22,15 +22,14 @@ fn peak(pid: u32) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn archives_of_zeros_do_not_keep_others_from_their_memory() {
-    let folder = Folder::new("memory").unwrap();
-    let (world, mut process) = World::process(&folder.path().join("log")).await;
+    let (world, mut process) = World::process(&["--max-build-bytes=16777216"]).await;
     let zeros = vec![0; ZEROS];
     // Nobody reads them: the build names its files.
     let beside = archive(&[("zeros.bin", &zeros), ("a.yaml", cm("beside", "1").as_bytes())]);
     // A folder without a kustomization file is read whole.
     let read = archive(&[("zeros.yaml", &zeros), ("a.yaml", cm("never", "1").as_bytes())]);
     // Files that each may be read, and together may not.
-    let many = vec![b'#'; 12 << 20];
+    let many = vec![b'#'; 3 << 20];
     let names: Vec<String> = (0..8).map(|number| format!("{number}.yaml")).collect();
     let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), many.as_slice())).collect();
     let archives = [&beside, &read, &beside, &read, &archive(&files)];
@@ -52,7 +51,7 @@ async fn archives_of_zeros_do_not_keep_others_from_their_memory() {
     for name in ["app-1", "app-3", "app-4"] {
         let failed = world.not_ready(name, "BuildFailed").await;
         let message = &condition(&failed, "Ready").unwrap().message;
-        assert!(message.contains("reads more than 67108864 bytes of files"), "{message}");
+        assert!(message.contains("reads more than 16777216 bytes of files"), "{message}");
     }
     process.check_running().unwrap();
     let peak = peak(process.pid());

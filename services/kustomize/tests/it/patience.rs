@@ -23,7 +23,7 @@ async fn asked(nowhere: &FaultProxy) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_does_not_answer_keeps_nobody_waiting() {
-    let world = World::with_flags(&["--concurrent=1"]).await;
+    let (world, _process) = World::process(&["--concurrent=1"]).await;
     let nowhere = FaultProxy::silent().await.unwrap();
     advertise_nowhere(&world, "hole", &nowhere, "main@sha1:1").await;
     world.source("src", 1, &[("b.yaml", &cm("b", "1"))]).await;
@@ -46,7 +46,7 @@ async fn a_source_that_does_not_answer_keeps_nobody_waiting() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_does_not_go_keeps_nobody_waiting() {
-    let world = World::with_flags(&["--concurrent=1"]).await;
+    let (world, _process) = World::process(&["--concurrent=1"]).await;
     let immutable = |value: &str| format!("{}immutable: true\n", cm("fixed", value));
     world.source("fixed", 1, &[("a.yaml", &immutable("1"))]).await;
     let source = json!({"kind": "GitRepository", "name": "fixed"});

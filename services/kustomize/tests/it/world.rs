@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use weir_kustomize_controller::args::Args;
-use weir_testkit::{ControlPlane, Process, SinkAnswer, WebhookSink};
+use weir_testkit::{ControlPlane, Folder, Process, SinkAnswer, WebhookSink};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -63,10 +62,9 @@ async fn start(flags: &'static [&'static str]) -> Shared {
                 "--health-addr=0",
                 &grpc_addr,
                 "--requeue-dependency=2s",
+                "--concurrent=8",
             ];
-            let concurrent =
-                (!flags.iter().any(|flag| flag.starts_with("--concurrent="))).then_some("--concurrent=8");
-            let args = Args::parse_from(usual.into_iter().chain(concurrent).chain(flags.iter().copied()));
+            let args = Args::parse_from(usual.iter().chain(flags));
             // A user of its own tells the service's requests from those of the tests.
             let kubeconfig = Kubeconfig::read_from(plane.weir_kubeconfig_path()).unwrap();
             let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
@@ -95,16 +93,19 @@ impl World {
         Self::over(Box::leak(Box::new(start(flags).await))).await
     }
 
-    /// A world whose service is a process of its own, with the usual flags but for the ports.
-    pub(crate) async fn process(log: &Path) -> (Self, Process) {
+    /// A world whose service is a process of its own.
+    pub(crate) async fn process(flags: &[&str]) -> (Self, Process) {
         let (plane, sink, files) = surroundings().await;
         let grpc = weir_testkit::free_port().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_kustomize-controller"));
         command
             .env("KUBECONFIG", plane.weir_kubeconfig_path())
             .args(["--metrics-addr=0", "--health-addr=0", "--log-encoding=console"])
-            .arg(format!("--grpc-addr=127.0.0.1:{grpc}"));
-        let process = Process::start("kustomize-controller", &mut command, log).unwrap();
+            .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
+            .args(flags);
+        let folder: &'static Folder = Box::leak(Box::new(Folder::new("kustomize").unwrap()));
+        let process =
+            Process::start("kustomize-controller", &mut command, &folder.path().join("log")).unwrap();
         (Self::over(Box::leak(Box::new(Shared { plane, sink, files, grpc }))).await, process)
     }
 
