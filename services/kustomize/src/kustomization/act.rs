@@ -81,7 +81,7 @@ impl KustomizationReconciler {
         refuse_encrypted(&built.manifests)?;
         let Built { manifests, digest, footprint } = built;
         let short_jobs = health::short_jobs(&manifests);
-        let Some(changes) = self.apply(run, &session, manifests, extent).await? else {
+        let Some(changes) = self.apply(run, observed, &session, manifests, extent).await? else {
             return Ok(Done::Superseded);
         };
         killpoint::hit("after-apply");
@@ -129,6 +129,7 @@ impl KustomizationReconciler {
     async fn apply(
         &self,
         run: &Run<Kustomization>,
+        observed: &Observed,
         session: &Session,
         manifests: Vec<Manifest>,
         extent: Extent,
