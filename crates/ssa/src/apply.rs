@@ -8,18 +8,21 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
 
-use crate::error::message;
+use crate::error::{is_refusal, shown};
 use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
 use crate::request::{Mode, Target};
-use crate::{Action, Change, ChangeSet, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order};
+use crate::{Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order};
 use crate::{probe, replace};
 
 /// How long definitions and classes may take to become ready (KS-SSA-10).
 const STAGE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The first pause between two looks at them; it doubles up to the second.
 const STAGE_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+/// Times that an object is evaluated because it has changed before it was replaced. The next run tries again.
+const MAX_EVALUATIONS: usize = 5;
 
 /// How to apply.
 #[derive(Clone, Debug)]
@@ -48,6 +51,9 @@ pub struct ApplyFailure {
     pub error: Error,
     /// Stages that were completed.
     pub done: ChangeSet,
+    /// Objects that are, or may be, in the cluster because of this apply, those of the failed stage included. An owner
+    /// adds them to its inventory, so that they are pruned when they are no longer wanted.
+    pub made: Vec<Entry>,
 }
 
 fn lines(done: &ChangeSet) -> String {
@@ -78,16 +84,16 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<ChangeSet, ApplyFailure> {
         let (applier, mut manifests) = Applier::prepare(self, settings, manifests, cancel);
-        let mut done = ChangeSet::default();
+        let (mut done, mut made) = (ChangeSet::default(), Vec::new());
         for stage in Stage::ALL {
             let members = |manifest: &mut Manifest| Stage::of(manifest.id(), &settings.custom_stage) == stage;
             let members: Vec<Manifest> = manifests.extract_if(.., members).collect();
             if members.is_empty() {
                 continue;
             }
-            match applier.stage(stage, members, !done.has_changes()).await {
+            match applier.stage(stage, members, !done.has_changes(), &mut made).await {
                 Ok(changes) => done.0.extend(changes),
-                Err(error) => return Err(ApplyFailure { error, done }),
+                Err(error) => return Err(ApplyFailure { error, done, made }),
             }
         }
         Ok(done)
@@ -123,6 +129,7 @@ impl<'a> Applier<'a> {
         stage: Stage,
         members: Vec<Manifest>,
         may_cancel: bool,
+        made: &mut Vec<Entry>,
     ) -> Result<Vec<Change>, Error> {
         let evaluations = members.into_iter().map(|manifest| self.evaluate(manifest));
         let evaluated: Vec<Evaluated> =
@@ -132,9 +139,9 @@ impl<'a> Applier<'a> {
         }
         let mut changes = Vec::with_capacity(evaluated.len());
         let mut waited_for = Vec::new();
-        for object in &evaluated {
-            let (action, status) = self.carry_out(object).await?;
+        for object in evaluated {
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
+            let (action, status) = self.settle(object, made).await?;
             if stage.is_awaited() && status.is_some_and(|status| status != Status::Current) {
                 waited_for.push(id.clone());
             }
@@ -144,11 +151,37 @@ impl<'a> Applier<'a> {
         Ok(changes)
     }
 
+    /// Does what is to be done about an object. One that has changed since it was evaluated, so that it must not be
+    /// replaced on that evidence, is evaluated anew.
+    async fn settle(
+        &self,
+        mut object: Evaluated,
+        made: &mut Vec<Entry>,
+    ) -> Result<(Action, Option<Status>), Error> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.carry_out(&object, made).await {
+                Err(Error::Outdated { .. }) if attempts < MAX_EVALUATIONS => {
+                    let desired = object.desired;
+                    object = Evaluated { desired, ..self.evaluate(object.manifest).await? };
+                }
+                done => return done,
+            }
+        }
+    }
+
     /// Does one step; the status is that of the object as the server answered.
-    async fn carry_out(&self, object: &Evaluated) -> Result<(Action, Option<Status>), Error> {
+    async fn carry_out(
+        &self,
+        object: &Evaluated,
+        made: &mut Vec<Entry>,
+    ) -> Result<(Action, Option<Status>), Error> {
         let Evaluated { manifest, mapping, desired, step } = object;
         let id = manifest.id();
+        let entry = Entry { id: id.clone(), version: manifest.version().to_owned() };
         let (Some(mapping), false) = (mapping, matches!(step, Step::Leave(_))) else {
+            made.push(entry);
             return Ok((self.left(object), None));
         };
         let target = Target { client: &self.session.client, mapping, id };
@@ -159,16 +192,19 @@ impl<'a> Applier<'a> {
         match step {
             Step::Write { cleanup: Some(patch), .. } => {
                 let cleaned = target.json_patch(&self.settings.field_manager, patch).await;
-                cleaned.map_err(|error| Error::Cleanup { id: id.clone(), message: message(&error) })?;
+                cleaned.map_err(|error| Error::Cleanup { id: id.clone(), message: shown(id, &error) })?;
             }
-            Step::Replace => replace::delete_and_wait(&target).await?,
+            Step::Replace(judged) => replace::delete_and_wait(&target, judged).await?,
             _ => {}
         }
         let applied = target.apply(&self.settings.field_manager, manifest.value(), Mode::Write).await;
-        let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: message(&error) })?;
+        if !applied.as_ref().is_err_and(is_refusal) {
+            made.push(entry);
+        }
+        let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: shown(id, &error) })?;
         let action = match step {
             Step::Write { action, .. } => *action,
-            Step::Replace => Action::Created,
+            Step::Replace(_) => Action::Created,
             Step::WriteOver { version } if applied.metadata.resource_version.as_ref() == Some(version) => {
                 Action::Unchanged
             }
@@ -185,7 +221,7 @@ impl<'a> Applier<'a> {
         if *action == Action::Skipped
             && let Some(ledger) = self.session.ledger()
         {
-            ledger.release(object.manifest.id());
+            ledger.release(&self.settings.owner, object.manifest.id());
         }
         *action
     }

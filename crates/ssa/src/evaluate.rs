@@ -10,9 +10,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::apply::Applier;
 use crate::drift::has_drifted;
-use crate::error::{is_not_found, message, status};
+use crate::error::{is_not_found, status, whole_text};
 use crate::ledger::Trust;
 use crate::policy::{Mark, merges, skips_desired, skips_live};
+use crate::precise::Precise;
 use crate::request::{Mode, Target};
 use crate::{Action, Error, Manifest, Mapping, MappingError, undeclared};
 
@@ -39,8 +40,8 @@ pub(crate) enum Step {
     Write { action: Action, cleanup: Option<Value> },
     /// Apply, and call it unchanged if the resource version stays this one.
     WriteOver { version: String },
-    /// Delete, wait until it is gone, and apply.
-    Replace,
+    /// Delete the object if it is still in this state, wait until it is gone, and apply.
+    Replace(Precise),
 }
 
 impl Applier<'_> {
@@ -126,7 +127,7 @@ impl Applier<'_> {
         error: &kube::Error,
     ) -> Result<Step, Error> {
         let group = &self.settings.owner.group;
-        let refusal = || Error::dry_run(target.id, error);
+        let refusal = || Error::dry_run(manifest, error);
         if status(error).is_none() || is_not_found(error) {
             return Err(refusal());
         }
@@ -137,8 +138,12 @@ impl Applier<'_> {
         let is_forced = self.settings.force
             || Mark::Force.on_desired(group, manifest)
             || Mark::Force.on_live(group, &live.metadata);
-        if is_forced && is_immutable(error) && self.would_be_valid(target, manifest).await {
-            return Ok(Step::Replace);
+        if is_forced
+            && is_immutable(error)
+            && let Some(judged) = Precise::of(&live.metadata)
+            && self.would_be_valid(target, manifest).await
+        {
+            return Ok(Step::Replace(judged));
         }
         Err(refusal())
     }
@@ -161,7 +166,7 @@ impl Applier<'_> {
             let tried = target.apply(&self.settings.field_manager, manifest.value(), Mode::DryRun).await;
             let Err(error) = &tried else { return tried };
             trims += 1;
-            if trims > MAX_TRIMS || !undeclared::remove(target.id, manifest.value_mut(), &message(error)) {
+            if trims > MAX_TRIMS || !undeclared::remove(target.id, manifest.value_mut(), &whole_text(error)) {
                 return tried;
             }
         }
@@ -185,7 +190,7 @@ impl Applier<'_> {
 
 fn is_immutable(error: &kube::Error) -> bool {
     let is_code = status(error).is_some_and(|status| matches!(status.code, 409 | 422));
-    let text = message(error);
+    let text = whole_text(error);
     is_code || text.contains("is immutable") || text.contains("immutable field")
 }
 

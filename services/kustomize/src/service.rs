@@ -16,7 +16,10 @@ use crate::args::{
 use crate::builds::Builds;
 use crate::cluster::Cluster;
 use crate::fetch::{Artifacts, LocalHosts};
-use crate::kustomization::{KustomizationReconciler, Memory, Settings, wake_by_dependency, wake_by_source};
+use crate::kustomization::{
+    KustomizationReconciler, Memory, PruneLimit, Settings, wake_by_confirmation, wake_by_dependency,
+    wake_by_source,
+};
 use crate::rpc::Rpc;
 use crate::source::Sources;
 
@@ -37,7 +40,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let memory = Arc::new(Memory::default());
     let cluster = cluster(&args, &service, Arc::clone(&queue), Arc::clone(&memory));
     let reconciler = KustomizationReconciler {
-        settings: settings(&args, &service),
+        settings: settings(&args, &service)?,
         client: service.client().clone(),
         kustomizations: kustomizations.clone(),
         sources: sources.clone(),
@@ -77,11 +80,14 @@ fn cluster(args: &Args, service: &Service, queue: Arc<OnceLock<Queue>>, memory: 
     Cluster::new(service.client().clone(), &args.override_manager, account, service.shutdown(), notify)
 }
 
-fn settings(args: &Args, service: &Service) -> Settings {
+fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
+    let prune_limit = args.prune_limit.parse::<PruneLimit>();
+    let prune_limit =
+        prune_limit.map_err(|error| ServiceError::Other(format!("--prune-limit: {error}")))?;
     let gates = service.gates();
     // A kind parses from any text.
     let stage = args.custom_apply_stage_kinds.iter().filter_map(|kind| kind.parse().ok());
-    Settings {
+    Ok(Settings {
         requeue_dependency: args.runtime.requeue_dependency,
         no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
         has_external_artifacts: gates.enabled(EXTERNAL_ARTIFACT),
@@ -92,7 +98,8 @@ fn settings(args: &Args, service: &Service) -> Settings {
         concurrent_ssa: args.concurrent_ssa,
         overridden_managers: args.override_manager.clone(),
         custom_stage: stage.collect(),
-    }
+        prune_limit,
+    })
 }
 
 fn builds(args: &Args) -> Result<Builds, ServiceError> {
@@ -136,7 +143,10 @@ fn wake(kustomizations: &Cache<Kustomization>, sources: &Sources, queue: &Queue)
         wake_by(external, kustomizations, queue);
     }
     let (all, to) = (kustomizations.clone(), queue.clone());
-    kustomizations.on_change(move |change| wake_by_dependency(change, &all, &to));
+    kustomizations.on_change(move |change| {
+        wake_by_dependency(change, &all, &to);
+        wake_by_confirmation(change, &to);
+    });
 }
 
 fn wake_by<S>(sources: &Cache<S>, kustomizations: &Cache<Kustomization>, queue: &Queue)

@@ -9,13 +9,14 @@ use std::time::Instant;
 
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{Run, killpoint};
-use weir_ssa::{ChangeSet, Entry, Manifest, Session, Settings as ApplySettings};
+use weir_ssa::{ChangeSet, Manifest, Session, Settings as ApplySettings};
 
 use super::attempt::{Attempt, Done};
 use super::decide::{Extent, Plan};
 use super::failure::{Failure, reason};
 use super::memory::{Applied, Waiting};
 use super::observe::Observed;
+use super::prune_limit::{self, Asked};
 use super::{KustomizationReconciler, health, inventory};
 use crate::build::{Built, Footprint};
 use crate::cluster::FIELD_MANAGER;
@@ -37,6 +38,10 @@ impl KustomizationReconciler {
             }
             Plan::Apply { artifact, extent } => {
                 let mut attempt = Attempt::new(run, &artifact, extent);
+                // Whatever this run comes to, the status has to say what an earlier one has made.
+                if observed.unit.waiting.is_some() || !observed.unit.made.is_empty() {
+                    attempt.inventory = Some(observed.known_inventory());
+                }
                 match self.bring_about(run, observed, &artifact, extent, &mut attempt).await {
                     Ok(done) => done,
                     // What was fetched or built in vain is no news when something newer is about to run.
@@ -78,7 +83,7 @@ impl KustomizationReconciler {
         refuse_encrypted(&built.manifests)?;
         let Built { manifests, digest, footprint } = built;
         let short_jobs = health::short_jobs(&manifests);
-        let Some(changes) = self.apply(run, &session, manifests, extent).await? else {
+        let Some(changes) = self.apply(run, observed, &session, manifests, extent, attempt).await? else {
             return Ok(Done::Superseded);
         };
         killpoint::hit("after-apply");
@@ -105,9 +110,11 @@ impl KustomizationReconciler {
     async fn apply(
         &self,
         run: &Run<Kustomization>,
+        observed: &Observed,
         session: &Session,
         manifests: Vec<Manifest>,
         extent: Extent,
+        attempt: &mut Attempt,
     ) -> Result<Option<ChangeSet>, Failure> {
         let settings = self.apply_settings(&run.object);
         if extent == Extent::Full {
@@ -115,12 +122,20 @@ impl KustomizationReconciler {
         }
         match session.apply(manifests, &settings, &run.cancel).await {
             Ok(changes) => Ok(Some(changes)),
-            Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),
-            Err(failure) => Err(Failure::retry(reason::RECONCILIATION_FAILED, failure.to_string())),
+            Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => {
+                let made = inventory::union(observed.unit.made.clone(), &failure.made);
+                self.memory.change(&run.key, |unit| unit.made = made);
+                Ok(None)
+            }
+            Err(failure) => {
+                // What was made before the failure is pruned like all else when it is no longer wanted.
+                attempt.inventory = Some(inventory::union(observed.known_inventory(), &failure.made));
+                Err(Failure::retry(reason::RECONCILIATION_FAILED, failure.to_string()))
+            }
         }
     }
 
-    /// Deletes what is no longer wanted (KS-GC-1, KS-GC-2, KS-GC-5).
+    /// Deletes what is no longer wanted (KS-GC-1, KS-GC-2, KS-GC-5), unless it is more than anybody has allowed.
     async fn prune(
         &self,
         observed: &Observed,
@@ -128,25 +143,22 @@ impl KustomizationReconciler {
         changes: &ChangeSet,
         attempt: &mut Attempt,
     ) -> Result<(), Failure> {
-        let new = changes.inventory();
-        let stale = weir_ssa::stale(&self.known_inventory(observed), &new);
+        let (new, known) = (changes.inventory(), observed.known_inventory());
+        let stale = weir_ssa::stale(&known, &new);
         attempt.inventory = Some(new.clone());
         if stale.is_empty() || !observed.kustomization.spec.prune {
             return Ok(());
+        }
+        let asked = Asked::of(&observed.kustomization, known.len(), &stale);
+        if let Err(message) = prune_limit::decide(&asked, &self.settings.prune_limit) {
+            attempt.inventory = Some(new.into_iter().chain(stale).collect());
+            return Err(Failure::retry(reason::PRUNE_REFUSED, message));
         }
         let pruned = session.prune(&self.owner(&observed.kustomization), &stale).await;
         attempt.pruned = pruned.changes.lines();
         let Some(message) = pruned.failure() else { return Ok(()) };
         attempt.inventory = Some(new.into_iter().chain(pruned.unsettled(&stale)).collect());
         Err(Failure::retry(reason::PRUNE_FAILED, message))
-    }
-
-    /// The inventory of the status, and what a run that waited has applied without having written it yet.
-    fn known_inventory(&self, observed: &Observed) -> Vec<Entry> {
-        let known = inventory::entries(&observed.kustomization);
-        let waiting = observed.unit.waiting.as_ref();
-        let newer = waiting.and_then(|waiting| waiting.attempt.inventory.as_deref()).unwrap_or_default();
-        inventory::union(known, newer)
     }
 
     fn remember_applied(
@@ -169,12 +181,18 @@ impl KustomizationReconciler {
                 Some(Arc::new(Waiting { attempt, ..Waiting::clone(waiting) }))
             }
             // What was applied but not written to the status has to be known to the run that follows.
-            Done::Superseded => observed.unit.waiting.clone(),
+            Done::Superseded | Done::Refused(_) | Done::Left => observed.unit.waiting.clone(),
             _ => None,
         };
         if waiting.is_none() {
             self.cluster.ledger().status_settled(&self.owner(&run.object));
         }
-        self.memory.change(&run.key, |unit| unit.waiting = waiting);
+        let is_recorded = !matches!(done, Done::Superseded | Done::Refused(_) | Done::Left);
+        self.memory.change(&run.key, |unit| {
+            unit.waiting = waiting;
+            if is_recorded {
+                unit.made.clear();
+            }
+        });
     }
 }

@@ -130,7 +130,12 @@ fn failed(
     draft.remove(STALLED);
     draft.set(RECONCILING, Status::True, PROGRESSING_WITH_RETRY, &attempt.phase);
     draft.set(READY, Status::False, failure.reason, &message);
-    let is_recorded = [reason::RECONCILIATION_FAILED, reason::PRUNE_FAILED, reason::HEALTH_CHECK_FAILED];
+    let is_recorded = [
+        reason::RECONCILIATION_FAILED,
+        reason::PRUNE_FAILED,
+        reason::PRUNE_REFUSED,
+        reason::HEALTH_CHECK_FAILED,
+    ];
     if is_recorded.contains(&failure.reason) {
         draft.record(attempt, failure.reason);
     }

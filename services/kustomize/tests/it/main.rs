@@ -7,6 +7,7 @@ mod dependencies;
 mod drift;
 mod grpc;
 mod health;
+mod prune;
 mod remote_bases;
 mod sources;
 mod stock_source;
