@@ -242,7 +242,10 @@ pub(crate) fn configuring(name: &str, patch: &Patch) -> String {
 /// The step of loading `patchesStrategicMerge`.
 pub(crate) fn configuring_list(name: &str, sources: &[String]) -> String {
     let mut map = Map::new();
-    map.set("paths", Node::Seq(sources.iter().map(|source| Node::string(quote::patch(source, None))).collect()));
+    map.set(
+        "paths",
+        Node::Seq(sources.iter().map(|source| Node::string(quote::patch(source, None))).collect()),
+    );
     format!("trouble configuring builtin {name} with config: `\n{}`", printed(map))
 }
 

@@ -32,9 +32,7 @@ pub(crate) fn cause(cause: YamlError, kind: &str) -> YamlError {
 /// of data is taken for one of a Secret.
 fn may_hold_values(text: &str, kind: &str) -> bool {
     let is_other_kind = !kind.is_empty() && kind.chars().all(char::is_alphanumeric);
-    kind.contains("Secret")
-        || text.contains("Secret")
-        || (!is_other_kind && names_data(text))
+    kind.contains("Secret") || text.contains("Secret") || (!is_other_kind && names_data(text))
 }
 
 fn names_data(text: &str) -> bool {

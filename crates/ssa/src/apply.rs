@@ -13,7 +13,9 @@ use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
 use crate::request::{Mode, Target};
-use crate::{Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order};
+use crate::{
+    Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order,
+};
 use crate::{probe, replace};
 
 /// How long definitions and classes may take to become ready (KS-SSA-10).

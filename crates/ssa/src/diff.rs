@@ -7,7 +7,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::apply::Applier;
 use crate::drift::is_empty;
-use crate::error::shown;
 use crate::evaluate::Step;
 use crate::request::{Mode, Target};
 use crate::{Action, Error, Manifest, MappingError, ObjectId, Session, Settings};
@@ -77,7 +76,7 @@ impl Applier<'_> {
         };
         let target = Target { client: &self.session.client, mapping, id: &id };
         let query =
-            |error: &kube::Error| Error::Query { id: id.clone(), message: shown(&id, error) };
+            |error: &kube::Error| Error::Query { id: id.clone(), message: crate::error::shown(&id, error) };
         let live = target.get().await.map_err(|error| query(&error))?;
         let tried =
             target.apply(&self.settings.field_manager, evaluated.manifest.value(), Mode::DryRun).await;

@@ -103,8 +103,10 @@ impl Error {
     /// The error of a dry-run that the server, or the way to it, has refused.
     pub(crate) fn dry_run(manifest: &Manifest, error: &kube::Error) -> Self {
         let id = manifest.id().clone();
-        let message = shown(&id, error);
-        let message = secret::flaws(manifest).map_or_else(|| message.clone(), |flaws| format!("{flaws}; {message}"));
+        let message = match secret::flaws(manifest) {
+            Some(flaws) => format!("{flaws}; {}", shown(&id, error)),
+            None => shown(&id, error),
+        };
         match status(error) {
             Some(status) if status.code == 404 && id.namespace.is_empty() => {
                 Self::NamespaceNotSpecified { id, message }
@@ -118,9 +120,7 @@ impl Error {
     pub(crate) fn mapping(id: &ObjectId, error: &MappingError) -> Self {
         let reason = match error {
             MappingError::NoMatch { .. } | MappingError::NoGroupMatch { .. } => String::new(),
-            MappingError::Discovery { source } => {
-                status(source).map(reason).unwrap_or_default()
-            }
+            MappingError::Discovery { source } => status(source).map(reason).unwrap_or_default(),
         };
         Self::DryRun { id: id.clone(), reason, message: error.to_string() }
     }

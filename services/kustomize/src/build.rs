@@ -137,7 +137,8 @@ pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
         }
         let yaml = resource.to_yaml().map_err(|error| Error::Emit(error.to_string()))?;
         let expected = objects::count(&object);
-        let (object, yaml) = match substitute::substitute(object, yaml, variables.as_ref(), &spec, is_strict) {
+        let (object, yaml) = match substitute::substitute(object, yaml, variables.as_ref(), &spec, is_strict)
+        {
             Ok(substituted) => substituted,
             Err(source) => return Err(Error::Substitute { resource: name, source }),
         };

@@ -82,8 +82,7 @@ fn cluster(args: &Args, service: &Service, queue: Arc<OnceLock<Queue>>, memory: 
 
 fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
     let prune_limit = args.prune_limit.parse::<PruneLimit>();
-    let prune_limit =
-        prune_limit.map_err(|error| ServiceError::Other(format!("--prune-limit: {error}")))?;
+    let prune_limit = prune_limit.map_err(|error| ServiceError::Other(format!("--prune-limit: {error}")))?;
     let gates = service.gates();
     // A kind parses from any text.
     let stage = args.custom_apply_stage_kinds.iter().filter_map(|kind| kind.parse().ok());

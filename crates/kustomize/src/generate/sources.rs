@@ -153,7 +153,10 @@ mod tests {
     #[case("a='", "'")]
     #[case("a=", "")]
     fn literals_lose_one_pair_of_quotes(#[case] literal: &str, #[case] value: &str) {
-        assert_eq!(text(vec![parse_literal(literal, "ConfigMap").unwrap()]), [("a".to_owned(), value.to_owned())]);
+        assert_eq!(
+            text(vec![parse_literal(literal, "ConfigMap").unwrap()]),
+            [("a".to_owned(), value.to_owned())]
+        );
     }
 
     #[rstest]

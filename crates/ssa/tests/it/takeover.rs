@@ -125,7 +125,9 @@ async fn security_object_that_changes_before_it_is_replaced_is_evaluated_anew() 
     let mut settings = world.settings();
     settings.force = true;
     let (hand, deployments) = (
-        Patch::Merge(json!({"metadata": {"annotations": {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}})),
+        Patch::Merge(
+            json!({"metadata": {"annotations": {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}}),
+        ),
         api.clone(),
     );
     world.before_delete(async move {

@@ -35,12 +35,7 @@ pub(crate) enum Sight {
 }
 
 /// Asks `text` whether `dependency` is ready for `own`. Blocks for the time of the evaluation.
-pub(crate) fn is_ready(
-    text: &str,
-    own: &Kustomization,
-    dependency: &Kustomization,
-    sight: Sight,
-) -> Verdict {
+pub(crate) fn is_ready(text: &str, own: &Kustomization, dependency: &Kustomization, sight: Sight) -> Verdict {
     let expression = match Expression::compile(text, &["self", "dep"], Type::Bool) {
         Ok(expression) => expression.over(Numbers::Integers),
         Err(error) => return Verdict::Invalid(error.to_string()),
@@ -50,8 +45,7 @@ pub(crate) fn is_ready(
         return Verdict::Unknown("the objects cannot be written as JSON".to_owned());
     };
     let is_near = own.pointer("/metadata/namespace") == dependency.pointer("/metadata/namespace");
-    let dependency =
-        if is_near || sight == Sight::Whole { dependency } else { public_part(&dependency) };
+    let dependency = if is_near || sight == Sight::Whole { dependency } else { public_part(&dependency) };
     match expression.is_true(&[("self", &own), ("dep", &dependency)]) {
         Ok(is_ready) => Verdict::Ready(is_ready),
         Err(error) => Verdict::Unknown(error.to_string()),
@@ -65,8 +59,9 @@ pub(crate) fn public_part(object: &Value) -> Value {
     let mut metadata = field("metadata");
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.shift_remove("managedFields");
-        let annotations = metadata.get_mut("annotations").and_then(Value::as_object_mut);
-        annotations.map(|annotations| annotations.shift_remove(LAST_APPLIED));
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.shift_remove(LAST_APPLIED);
+        }
     }
     let status: Map<String, Value> = ["conditions", "observedGeneration"]
         .into_iter()

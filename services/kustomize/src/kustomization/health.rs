@@ -155,8 +155,8 @@ impl Check {
         let metadata = object.get("metadata");
         let text = |field: &str| metadata.and_then(|metadata| metadata.get(field)).and_then(Value::as_str);
         let label = |key: &str| metadata.and_then(|metadata| metadata.get("labels")?.get(key)?.as_str());
-        let is_applied = self.owner.labels().iter().all(|(key, value)| label(key) == Some(value));
-        text("namespace") != Some(&self.owner.namespace) && !is_applied
+        let is_applied = self.owner.labels().iter().all(|(key, value)| label(key) == Some(*value));
+        text("namespace") != Some(self.owner.namespace.as_str()) && !is_applied
     }
 
     /// When to look again in any case.

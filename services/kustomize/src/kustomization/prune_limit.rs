@@ -63,8 +63,7 @@ impl FromStr for PruneLimit {
 
 impl fmt::Display for PruneLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts =
-            [self.objects.map(|n| n.to_string()), self.percent.map(|percent| format!("{percent}%"))];
+        let parts = [self.objects.map(|n| n.to_string()), self.percent.map(|percent| format!("{percent}%"))];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(" or "))
     }
 }

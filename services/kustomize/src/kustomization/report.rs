@@ -115,6 +115,7 @@ fn failed(
     attempt: &Attempt,
     failure: &Failure,
 ) -> Outcome<Kustomization> {
+    draft.keep_inventory(attempt);
     if failure.class != Class::Retry {
         return refused(draft, settings, failure);
     }
@@ -256,6 +257,10 @@ impl<'a> Draft<'a> {
         if attempt.is_attempted {
             self.status.last_attempted_revision = Some(attempt.revision.clone());
         }
+        self.keep_inventory(attempt);
+    }
+
+    fn keep_inventory(&mut self, attempt: &Attempt) {
         if let Some(entries) = &attempt.inventory {
             self.status.inventory = Some(to_status(entries));
         }

@@ -57,13 +57,12 @@ async fn security_ready_expr_sees_no_values_of_another_namespace() {
     for namespace in [&world.ns, &other] {
         let object = json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
             "metadata": {"name": "victim"}, "spec": near});
-        let api = world.plane().api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", namespace).await.unwrap();
+        let api =
+            world.plane().api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", namespace).await.unwrap();
         let params = kube::api::PatchParams::apply("test").force();
         api.patch("victim", &params, &kube::api::Patch::Apply(object)).await.unwrap();
     }
-    let asks = |namespace: &str, expression: &str| {
-        json!({"dependsOn": [{"name": "victim", "namespace": namespace, "readyExpr": expression}]})
-    };
+    let asks = |namespace: &str, expression: &str| json!({"dependsOn": [{"name": "victim", "namespace": namespace, "readyExpr": expression}]});
     let guess = "dep.spec.postBuild.substitute.pin == '271828'";
     world.kustomization("near", asks(&world.ns, guess)).await;
     world.ready("near").await;

@@ -24,8 +24,7 @@ async fn regression_14_object_without_a_name_fails_the_build_and_deletes_nothing
     world.ready("app").await;
     world.kustomization("app", json!({"postBuild": {"substitute": {"name": ""}}})).await;
     let failed = world.not_ready("app", "BuildFailed").await;
-    let expected =
-        "post build failed for 'ConfigMap.v1.[noGrp]/${name}': the substitution leaves it without metadata.name";
+    let expected = "post build failed for 'ConfigMap.v1.[noGrp]/${name}': the substitution leaves it without metadata.name";
     assert_eq!(message(&failed), expected);
     assert!(world.config_map("a").await.is_some());
 }
@@ -44,7 +43,8 @@ async fn prune_beyond_the_limit_waits_for_a_confirmation_that_holds_once() {
     world.source("src", 2, &all[2..]).await;
     let refused = world.not_ready("app", "PruneRefused").await;
     let words = message(&refused);
-    let start = format!("refused to prune 2 of 3 objects, the limit is 1: ConfigMap/{ns}/a, ConfigMap/{ns}/b;");
+    let start =
+        format!("refused to prune 2 of 3 objects, the limit is 1: ConfigMap/{ns}/a, ConfigMap/{ns}/b;");
     assert!(words.starts_with(&start), "{words}");
     assert_eq!(refused.data["status"]["inventory"]["entries"].as_array().unwrap().len(), 3);
     assert!(world.config_map("a").await.is_some() && world.config_map("b").await.is_some());
@@ -79,7 +79,10 @@ async fn deletion_of_the_kustomization_needs_no_confirmation() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_failed_first_apply_has_made_is_pruned() {
     let world = World::new().await;
-    let role = format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: {}}}\nrules: []\n", world.ns);
+    let role = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: {}}}\nrules: []\n",
+        world.ns
+    );
     let broken = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {}\n";
     world.source("src", 1, &[("role.yaml", &role), ("web.yaml", broken)]).await;
     world.kustomization("app", json!({})).await;

@@ -141,10 +141,8 @@ async fn security_health_of_foreign_objects_is_asked_with_the_rights_of_the_tena
 #[tokio::test(flavor = "multi_thread")]
 async fn security_manifest_that_is_ignored_does_not_stop_the_drift_correction_of_others() {
     let world = World::new().await;
-    let ignored = cm("a", "2").replace(
-        "name: a",
-        "name: a\n  annotations: {kustomize.toolkit.fluxcd.io/ssa: Ignore}",
-    );
+    let ignored =
+        cm("a", "2").replace("name: a", "name: a\n  annotations: {kustomize.toolkit.fluxcd.io/ssa: Ignore}");
     world.source("src", 1, &[("app/a.yaml", &cm("a", "1")), ("thief/a.yaml", &ignored)]).await;
     world.kustomization("app", json!({"path": "./app"})).await;
     world.ready("app").await;
@@ -170,7 +168,12 @@ async fn security_values_of_secrets_are_in_no_condition_and_no_event() {
     for (name, fields, reason, words) in [
         ("pin", json!({"path": "./pin"}), "ReconciliationFailed", "stringData.pin is not text"),
         ("generator", json!({"path": "./generator"}), "BuildFailed", "invalid literal source <hidden"),
-        ("patch", json!({"path": "./pin", "patches": [patch]}), "BuildFailed", "unable to parse SM or JSON patch from [patch: \"<hidden"),
+        (
+            "patch",
+            json!({"path": "./pin", "patches": [patch]}),
+            "BuildFailed",
+            "unable to parse SM or JSON patch from [patch: \"<hidden",
+        ),
     ] {
         world.kustomization(name, fields).await;
         let failed = world.not_ready(name, reason).await;

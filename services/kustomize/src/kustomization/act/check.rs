@@ -8,12 +8,12 @@ use weir_api::Kustomization;
 use weir_runtime::Run;
 use weir_ssa::{ObjectId, Session};
 
+use crate::kustomization::KustomizationReconciler;
 use crate::kustomization::attempt::{Attempt, Done};
 use crate::kustomization::failure::{Failure, reason};
 use crate::kustomization::health::{self, Check, Verdict, timeout_of};
 use crate::kustomization::memory::Waiting;
 use crate::kustomization::observe::Observed;
-use crate::kustomization::KustomizationReconciler;
 
 impl KustomizationReconciler {
     /// Nothing had to be applied: the inventory stays, health is looked at again.
