@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
 
@@ -12,16 +12,18 @@ use crate::error::{is_refusal, shown};
 use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
+use crate::probe;
 use crate::request::{Mode, Target};
 use crate::{
     Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order,
 };
-use crate::{probe, replace};
 
-/// How long definitions and classes may take to become ready (KS-SSA-10).
-const STAGE_TIMEOUT: Duration = Duration::from_secs(60);
-/// The first pause between two looks at them; it doubles up to the second.
-const STAGE_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// How long an apply waits for the server to make something of what it was sent: definitions become ready, kinds show up in
+/// discovery, replaced objects go (KS-SSA-10, KS-SSA-18). All of that takes well under a second as a rule. What takes longer
+/// is not waited for, since others wait for their apply: it fails with an error that [may pass](Error::may_pass).
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// The first pause between two looks; it doubles up to the second.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
 /// Times that an object is evaluated because it has changed before it was replaced. The next run tries again.
 const MAX_EVALUATIONS: usize = 5;
@@ -69,7 +71,19 @@ pub(crate) struct Applier<'a> {
     pub(crate) managers: Managers,
     /// Kinds that the manifests define themselves.
     defined: HashSet<(String, String)>,
-    cancel: &'a CancellationToken,
+    pub(crate) cancel: &'a CancellationToken,
+}
+
+/// Looks at something that the server is making.
+pub(crate) struct Looks {
+    since: Instant,
+    pause: Duration,
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self { since: Instant::now(), pause: PAUSE.0 }
+    }
 }
 
 impl Session {
@@ -196,7 +210,7 @@ impl<'a> Applier<'a> {
                 let cleaned = target.json_patch(&self.settings.field_manager, patch).await;
                 cleaned.map_err(|error| Error::Cleanup { id: id.clone(), message: shown(id, &error) })?;
             }
-            Step::Replace(judged) => replace::delete_and_wait(&target, judged).await?,
+            Step::Replace(judged) => self.delete_and_wait(&target, judged).await?,
             _ => {}
         }
         let applied = target.apply(&self.settings.field_manager, manifest.value(), Mode::Write).await;
@@ -230,8 +244,7 @@ impl<'a> Applier<'a> {
 
     /// Waits until objects are Current (KS-SSA-10, KS-SSA-11).
     async fn wait(&self, mut ids: Vec<ObjectId>) -> Result<(), Error> {
-        let deadline = Instant::now() + STAGE_TIMEOUT;
-        let mut pause = STAGE_PAUSE.0;
+        let mut looks = Looks::default();
         while !ids.is_empty() {
             let mut late = Vec::new();
             let mut items = Vec::new();
@@ -242,16 +255,29 @@ impl<'a> Applier<'a> {
                     late.push(id);
                 }
             }
-            if !late.is_empty() && Instant::now() > deadline {
-                return Err(Error::StageTimeout { items: items.join(", ") });
-            }
             ids = late;
-            if !ids.is_empty() {
-                sleep(pause).await;
-                pause = (pause * 2).min(STAGE_PAUSE.1);
+            if !ids.is_empty() && !self.look_again(&mut looks).await? {
+                return Err(Error::StageTimeout { items: items.join(", ") });
             }
         }
         Ok(())
+    }
+
+    /// Waits for the next look at something that the server is making; false when it has taken too long.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] as soon as the apply is called off.
+    pub(crate) async fn look_again(&self, looks: &mut Looks) -> Result<bool, Error> {
+        if looks.since.elapsed() > PATIENCE {
+            return Ok(false);
+        }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "short, bounded by PATIENCE, and ended by a cancellation"
+        )]
+        let pause = tokio::time::sleep(looks.pause);
+        looks.pause = (looks.pause * 2).min(PAUSE.1);
+        self.cancel.run_until_cancelled(pause).await.map(|()| true).ok_or(Error::Cancelled)
     }
 
     /// Whether a CRD among the manifests defines the object's kind.

@@ -100,6 +100,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the server was still at it, so that another apply may soon succeed.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::StageTimeout { .. } | Self::ReplaceWait { .. })
+    }
+
     /// The error of a dry-run that the server, or the way to it, has refused.
     pub(crate) fn dry_run(manifest: &Manifest, error: &kube::Error) -> Self {
         let id = manifest.id().clone();

@@ -2,13 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::time::Duration;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use tokio::time::{Instant, sleep};
 
-use crate::apply::Applier;
+use crate::apply::{Applier, Looks};
 use crate::drift::has_drifted;
 use crate::error::{is_not_found, status, whole_text};
 use crate::ledger::Trust;
@@ -16,11 +14,6 @@ use crate::policy::{Mark, merges, skips_desired, skips_live};
 use crate::precise::Precise;
 use crate::request::{Mode, Target};
 use crate::{Action, Error, Manifest, Mapping, MappingError, undeclared};
-
-/// How long a kind may take to show up in discovery after its CRD is established.
-const DISCOVERY_LAG: Duration = Duration::from_secs(10);
-/// How often it is looked for.
-const DISCOVERY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Times that fields which the server does not know are taken away from one object; it names all of them at once.
 const MAX_TRIMS: usize = 3;
@@ -175,14 +168,12 @@ impl Applier<'_> {
     /// The kind's address. A kind that this very run has defined may take a moment to show up (KS-SSA-18).
     async fn mapping(&self, manifest: &Manifest) -> Result<Arc<Mapping>, Error> {
         let id = manifest.id();
-        let since = Instant::now();
+        let mut looks = Looks::default();
         loop {
             let found = self.session.mapper.mapping(&manifest.api_version(), &id.kind).await;
-            match found {
-                Err(MappingError::NoMatch { .. }) if self.defines(id) && since.elapsed() < DISCOVERY_LAG => {
-                    sleep(DISCOVERY_PAUSE).await;
-                }
-                found => return found.map_err(|error| Error::mapping(id, &error)),
+            let is_coming = matches!(found, Err(MappingError::NoMatch { .. })) && self.defines(id);
+            if !is_coming || !self.look_again(&mut looks).await? {
+                return found.map_err(|error| Error::mapping(id, &error));
             }
         }
     }

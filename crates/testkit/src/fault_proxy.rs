@@ -188,6 +188,7 @@ async fn tcp(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
     match fault {
         Fault::Away => return Ok(()),
         Fault::Silent => return std::future::pending().await,
+        #[expect(clippy::disallowed_methods, reason = "the fault itself")]
         Fault::Delay(time) => tokio::time::sleep(time).await,
         _ => {}
     }

@@ -19,6 +19,10 @@ pub struct Args {
     /// Times that a download is tried again.
     #[arg(long, default_value_t = 9)]
     pub http_retry: u32,
+    /// Bytes of files and manifests that all builds and applies together may hold; a build that needs more fails. Their
+    /// memory is some ten times as much.
+    #[arg(long, default_value_t = 64 << 20)]
+    pub max_build_bytes: u64,
     /// Refuse remote bases in kustomization files.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub no_remote_bases: bool,

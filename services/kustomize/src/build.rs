@@ -14,7 +14,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, MemoryFs, Options, ReadSet, RelPath, Remote, build_kustomization};
+use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
 pub use substitute::to_yaml;
@@ -68,7 +68,7 @@ impl Footprint {
     /// Whether a build of the same spec over these files gives the same manifests.
     pub(crate) fn still_holds(
         &self,
-        files: &MemoryFs,
+        files: &dyn FileSystem,
         directory: &RelPath,
         spec: &KustomizationSpec,
     ) -> bool {
@@ -168,7 +168,7 @@ fn options(spec: &KustomizationSpec, remote: Option<Arc<dyn Remote>>) -> Options
 }
 
 /// The directory that `spec.path` names; it cannot lead out of the root (KS-SRC-26).
-pub(crate) fn directory(files: &MemoryFs, path: &str) -> Option<RelPath> {
+pub(crate) fn directory(files: &dyn FileSystem, path: &str) -> Option<RelPath> {
     let mut inside: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
         if part == ".." {

@@ -6,6 +6,7 @@ use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
 use weir_runtime::grpc::{Token, peer_channel};
+use weir_runtime::metrics::Payload;
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
 use weir_ssa::{Notice, Owner};
 
@@ -50,7 +51,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         builds: builds(&args)?,
     };
     let concurrent = args.runtime.concurrent(CONCURRENT);
-    let rpc = Rpc { reconciler: reconciler.clone(), authorizer: service.authorizer() };
+    let rpc = Rpc::new(reconciler.clone(), service.authorizer());
     service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
     let own = service.controller("kustomization", kustomizations.clone(), reconciler, concurrent);
     let own = queue.get_or_init(|| own).clone();
@@ -103,7 +104,8 @@ fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
 
 fn builds(args: &Args) -> Result<Builds, ServiceError> {
     let remote = (!args.no_remote_bases).then(RemoteBases::new).transpose();
-    Ok(Builds::new(remote.map_err(|error| ServiceError::Other(error.to_string()))?))
+    let remote = remote.map_err(|error| ServiceError::Other(error.to_string()))?;
+    Ok(Builds::new(remote, args.max_build_bytes))
 }
 
 fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> {
@@ -118,7 +120,8 @@ fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> 
     };
     let host = |name| std::env::var(name).ok().filter(|host| !host.is_empty());
     let hosts = LocalHosts { source: host(LOCAL_SOURCE), watcher: host(LOCAL_WATCHER) };
-    Artifacts::new(stream, hosts, args.http_retry).map_err(|error| other(error.to_string()))
+    let routes = service.metrics().routes(Payload::Artifact);
+    Artifacts::new(stream, hosts, args.http_retry, routes).map_err(|error| other(error.to_string()))
 }
 
 async fn sources(service: &Service) -> Result<Sources, ServiceError> {

@@ -129,6 +129,7 @@ pub(super) async fn follow<K, T, W: Future<Output = ()>>(
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests' clock is paused")]
 mod tests {
     use super::*;
 

@@ -222,6 +222,10 @@ where
 
     /// Writes what a run came to, over what the status says by now. While no API server is there, the write is tried again
     /// and not the run, unless something newer follows or another replica may lead by then.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what a run has done must not be lost; ended by a cancellation"
+    )]
     async fn write_result(
         &self,
         object: &K,

@@ -26,6 +26,7 @@ pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<
         Fault::Away => return Ok(()),
         Fault::Silent => return std::future::pending().await,
         Fault::Status(status, retry_after) => return refuse(client, status, retry_after).await,
+        #[expect(clippy::disallowed_methods, reason = "the fault itself")]
         Fault::Delay(time) => tokio::time::sleep(time).await,
         _ => {}
     }

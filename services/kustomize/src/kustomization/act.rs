@@ -5,22 +5,28 @@ mod manifests;
 mod preview;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{Run, killpoint};
-use weir_ssa::{ChangeSet, Manifest, Session, Settings as ApplySettings};
+use weir_ssa::{ApplyFailure, ChangeSet, Manifest, Session, Settings as ApplySettings};
 
 use super::attempt::{Attempt, Done};
 use super::decide::{Extent, Plan};
-use super::failure::{Failure, reason};
+use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Waiting};
 use super::observe::Observed;
 use super::prune_limit::{self, Asked};
 use super::{KustomizationReconciler, health, inventory};
 use crate::build::{Built, Footprint};
+use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
-use manifests::refuse_encrypted;
+use manifests::{Made, refuse_encrypted};
+
+/// Applies in a row that wait for the same, such as finalizers: for five minutes, as long as Flux gives its wait.
+const APPLY_TRIES: u32 = 30;
+/// The pause between them.
+const APPLY_PAUSE: Duration = Duration::from_secs(5);
 
 impl KustomizationReconciler {
     pub(super) async fn act(&self, run: &Run<Kustomization>, observed: &Observed, plan: Plan) -> Done {
@@ -61,24 +67,21 @@ impl KustomizationReconciler {
         extent: Extent,
         attempt: &mut Attempt,
     ) -> Result<Done, Failure> {
-        attempt.enter(run, "Fetching manifests");
-        let (files, directory) = self.fetch(observed, artifact).await?;
-        attempt.is_attempted = true;
-        if let Some(applied) = self.same_build(observed, &files, &directory, extent) {
-            return Ok(self.confirm(run, observed, attempt.clone(), applied.digest).await);
-        }
-        attempt.enter(run, "Building manifests");
+        // The share of memory is held until the manifests are gone.
+        let making = run.cancel.run_until_cancelled(self.make(run, observed, artifact, extent, attempt));
+        let Some(made) = making.await else { return Ok(Done::Superseded) };
+        let Held { made, share: _share } = made?;
+        let built = match made {
+            Made::Built(built) => built,
+            Made::Same(applied) => {
+                let digest = applied.digest.clone();
+                self.memory.change(&run.key, |unit| unit.applied = Some(applied));
+                return Ok(self.confirm(run, observed, attempt.clone(), digest).await);
+            }
+        };
         let kustomization = &*run.object;
-        if kustomization.spec.kube_config.is_some() {
-            let message = "failed to build kube client: spec.kubeConfig is not supported";
-            return Err(Failure::retry(reason::RECONCILIATION_FAILED, message));
-        }
         let session = self.cluster.session(kustomization);
-        let built = self.build(observed, files, directory, run.cancel.clone()).await?;
         attempt.digest = Some(built.digest.clone());
-        if run.cancel.is_cancelled() {
-            return Ok(Done::Superseded);
-        }
         attempt.enter(run, "Detecting drift");
         refuse_encrypted(&built.manifests)?;
         let Built { manifests, digest, footprint } = built;
@@ -93,6 +96,27 @@ impl KustomizationReconciler {
         self.remember_applied(run, observed, digest, footprint);
         let targets = health::targets(kustomization, &changes);
         Ok(self.start_check(run, observed, &session, attempt.clone(), targets, short_jobs).await)
+    }
+
+    /// Fetch and build: nothing is written yet, so that this may be dropped at any time.
+    async fn make(
+        &self,
+        run: &Run<Kustomization>,
+        observed: &Observed,
+        artifact: &Artifact,
+        extent: Extent,
+        attempt: &mut Attempt,
+    ) -> Result<Held<Made>, Failure> {
+        attempt.enter(run, "Fetching manifests");
+        let (files, directory) = self.fetch(observed, artifact).await?;
+        attempt.is_attempted = true;
+        attempt.enter(run, "Building manifests");
+        if run.object.spec.kube_config.is_some() {
+            let message = "failed to build kube client: spec.kubeConfig is not supported";
+            return Err(Failure::retry(reason::RECONCILIATION_FAILED, message));
+        }
+        let last = self.comparable(observed, extent);
+        self.build(observed, files, directory, last, run.cancel.clone()).await
     }
 
     fn apply_settings(&self, kustomization: &Kustomization) -> ApplySettings {
@@ -130,7 +154,7 @@ impl KustomizationReconciler {
             Err(failure) => {
                 // What was made before the failure is pruned like all else when it is no longer wanted.
                 attempt.inventory = Some(inventory::union(observed.known_inventory(), &failure.made));
-                Err(Failure::retry(reason::RECONCILIATION_FAILED, failure.to_string()))
+                Err(apply_failure(observed, &failure))
             }
         }
     }
@@ -188,11 +212,23 @@ impl KustomizationReconciler {
             self.cluster.ledger().status_settled(&self.owner(&run.object));
         }
         let is_recorded = !matches!(done, Done::Superseded | Done::Refused(_) | Done::Left);
+        let has_failed_again = matches!(done, Done::Failed(_, Failure { class: Class::Again(_), .. }));
         self.memory.change(&run.key, |unit| {
             unit.waiting = waiting;
+            unit.tries_in_vain = if has_failed_again { unit.tries_in_vain.saturating_add(1) } else { 0 };
             if is_recorded {
                 unit.made.clear();
             }
         });
+    }
+}
+
+/// An apply that the server was too slow for is tried again soon, by a run of its own (KS-SSA-10, KS-SSA-53).
+fn apply_failure(observed: &Observed, failure: &ApplyFailure) -> Failure {
+    let (reason, message) = (reason::RECONCILIATION_FAILED, failure.to_string());
+    if failure.error.may_pass() && observed.unit.tries_in_vain < APPLY_TRIES {
+        Failure::again(reason, message, APPLY_PAUSE)
+    } else {
+        Failure::retry(reason, message)
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct Unit {
     pub(crate) deletion: Option<Deletion>,
     /// Objects of an apply that was called off, until an inventory has them.
     pub(crate) made: Vec<Entry>,
+    /// Runs in a row that failed and may succeed in a moment.
+    pub(crate) tries_in_vain: u32,
     corrections: Option<(Instant, Duration)>,
 }
 

@@ -101,6 +101,10 @@ fn refused(mut draft: Draft<'_>, settings: &Settings, failure: &Failure) -> Outc
             }
             draft.outcome(Next::Wait { give_up: soon.to_std() }).info(message)
         }
+        Class::Again(pause) => {
+            draft.not_ready(failure);
+            draft.outcome(Next::After(pause)).info(failure.message.clone())
+        }
         Class::Retry => {
             draft.not_ready(failure);
             draft.events.push(EventDraft::error(failure.reason, failure.message.clone()));
@@ -116,9 +120,11 @@ fn failed(
     failure: &Failure,
 ) -> Outcome<Kustomization> {
     draft.keep_inventory(attempt);
-    if failure.class != Class::Retry {
-        return refused(draft, settings, failure);
-    }
+    let next = match failure.class {
+        Class::Retry => draft.retry_interval(),
+        Class::Again(pause) => pause,
+        _ => return refused(draft, settings, failure),
+    };
     let message = match failure.reason {
         reason::HEALTH_CHECK_FAILED => {
             draft.set(HEALTHY, Status::False, failure.reason, &failure.message);
@@ -137,14 +143,17 @@ fn failed(
         reason::PRUNE_REFUSED,
         reason::HEALTH_CHECK_FAILED,
     ];
-    if is_recorded.contains(&failure.reason) {
+    let is_final = failure.class == Class::Retry;
+    if is_final && is_recorded.contains(&failure.reason) {
         draft.record(attempt, failure.reason);
     }
-    draft.tell(EventDraft::error(failure.reason, message), attempt);
-    let retry = weir_api::Duration::from(draft.retry_interval());
+    if is_final {
+        draft.tell(EventDraft::error(failure.reason, message), attempt);
+    }
+    let retry = weir_api::Duration::from(next);
     let took = text(attempt.started.elapsed());
     let line = format!("Reconciliation failed after {took}, next try in {retry}: {}", failure.message);
-    draft.outcome(Next::After(retry.to_std())).error(line)
+    draft.outcome(Next::After(next)).error(line)
 }
 
 fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -> Outcome<Kustomization> {

@@ -8,6 +8,8 @@ mod drift;
 mod grpc;
 mod health;
 mod prune;
+mod memory;
+mod patience;
 mod remote_bases;
 mod sources;
 mod stock_source;
