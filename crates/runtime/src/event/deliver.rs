@@ -38,7 +38,7 @@ impl Delivery {
             Peer::Http(url) => {
                 Route::Http { client: weir_http::client_builder().build().unwrap_or_default(), url }
             }
-            Peer::Grpc(channel, token) => Route::Grpc(EventsPeer::new(channel, token)),
+            Peer::Grpc(channel) => Route::Grpc(EventsPeer::new(channel)),
         };
         Self { route }
     }

@@ -36,7 +36,7 @@ pub enum Peer {
     /// Flux's contract: a JSON POST to this URL.
     Http(reqwest::Url),
     /// Weir's gRPC API.
-    Grpc(tonic::transport::Channel, crate::grpc::PeerToken),
+    Grpc(crate::grpc::PeerChannel),
 }
 
 /// The receiving ends, to be run once by the service.
