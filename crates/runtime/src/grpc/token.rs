@@ -27,7 +27,9 @@ pub(super) enum TokenError {
     #[error("no token for other services in '{path}' (--peer-token-file): {source}")]
     Read { path: PathBuf, source: std::io::Error },
     /// The token could be used elsewhere too, or is none.
-    #[error("the token in '{path}' (--peer-token-file) is not sent: its only audience must be '{AUDIENCE}', not '{found}'")]
+    #[error(
+        "the token in '{path}' (--peer-token-file) is not sent: its only audience must be 'weir', not '{found}'"
+    )]
     Audience { path: PathBuf, found: String },
 }
 
@@ -80,7 +82,8 @@ impl PeerToken {
                     return Ok(token.clone());
                 }
                 let refused = |source| TokenError::Read { path: path.clone(), source };
-                let token = SecretString::from(std::fs::read_to_string(path).map_err(refused)?.trim().to_owned());
+                let token =
+                    SecretString::from(std::fs::read_to_string(path).map_err(refused)?.trim().to_owned());
                 let audiences = audiences(token.expose_secret());
                 if audiences != [AUDIENCE] {
                     return Err(TokenError::Audience { path: path.clone(), found: audiences.join(", ") });
@@ -140,15 +143,22 @@ mod tests {
     }
 
     #[rstest]
-    #[case(&token(r#"{"aud":["weir"]}"#), &["weir"])]
-    #[case(&token(r#"{"aud":"weir","sub":"x"}"#), &["weir"])]
-    #[case(&token(r#"{"aud":["weir","https://kubernetes.default.svc"]}"#), &["weir", "https://kubernetes.default.svc"])]
-    #[case(&token("{}"), &[])]
-    #[case(&token(r#"{"aud":7}"#), &[])]
-    #[case("opaque", &[])]
-    #[case("a.%%%.c", &[])]
-    fn audiences_of_tokens(#[case] token: &str, #[case] expected: &[&str]) {
-        assert_eq!(audiences(token), expected);
+    #[case(r#"{"aud":["weir"]}"#, &["weir"])]
+    #[case(r#"{"aud":"weir","sub":"x"}"#, &["weir"])]
+    #[case(r#"{"aud":["weir","https://kubernetes.default.svc"]}"#, &["weir", "https://kubernetes.default.svc"])]
+    #[case("{}", &[])]
+    #[case(r#"{"aud":7}"#, &[])]
+    #[case("no claims", &[])]
+    fn audiences_of_tokens(#[case] claims: &str, #[case] expected: &[&str]) {
+        assert_eq!(audiences(&token(claims)), expected);
+    }
+
+    #[rstest]
+    #[case("opaque")]
+    #[case("a.%%%.c")]
+    #[case("")]
+    fn other_tokens_have_no_audience(#[case] token: &str) {
+        assert_eq!(audiences(token), Vec::<String>::new());
     }
 
     #[rstest]

@@ -76,7 +76,8 @@ impl ControlPlane {
     /// Writes a file that stays as long as the control plane.
     fn keep(&self, prefix: &str, content: &[u8]) -> Result<PathBuf, Error> {
         let folder = self.folder.path();
-        let file = tempfile::Builder::new().prefix(prefix).tempfile_in(folder).map_err(Error::file(folder))?;
+        let file =
+            tempfile::Builder::new().prefix(prefix).tempfile_in(folder).map_err(Error::file(folder))?;
         std::fs::write(file.path(), content).map_err(Error::file(file.path()))?;
         let kept = file.keep();
         kept.map(|(_, path)| path)
