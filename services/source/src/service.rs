@@ -29,6 +29,7 @@ const USER_AGENT: &str = "flux/v2";
 /// # Errors
 /// When a flag makes no sense, the storage path is no directory, or the service cannot start.
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
+    args.validate()?;
     let service = Service::start("source-controller", &args.runtime, Some(&args.events), env, &GATES).await?;
     let wiring = Wiring {
         service: &service,
