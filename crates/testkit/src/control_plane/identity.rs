@@ -70,15 +70,18 @@ impl ControlPlane {
     /// # Errors
     /// When the file cannot be written.
     pub fn kubeconfig_for(&self, token: &str) -> Result<PathBuf, Error> {
-        let mut file = tempfile::Builder::new()
-            .prefix("kubeconfig-")
-            .tempfile_in(self.folder.path())
-            .map_err(Error::file(self.folder.path()))?;
-        let path = file.path().to_owned();
-        std::io::Write::write_all(&mut file, kubeconfig(&self.endpoint, token).as_bytes())
-            .map_err(Error::file(&path))?;
-        file.keep().map_err(|error| Error::File { path: path.clone(), source: error.error })?;
-        Ok(path)
+        self.keep("kubeconfig-", kubeconfig(&self.endpoint, token).as_bytes())
+    }
+
+    /// Writes a file that stays as long as the control plane.
+    fn keep(&self, prefix: &str, content: &[u8]) -> Result<PathBuf, Error> {
+        let folder = self.folder.path();
+        let file =
+            tempfile::Builder::new().prefix(prefix).tempfile_in(folder).map_err(Error::file(folder))?;
+        std::fs::write(file.path(), content).map_err(Error::file(file.path()))?;
+        let kept = file.keep();
+        kept.map(|(_, path)| path)
+            .map_err(|error| Error::File { path: folder.to_owned(), source: error.error })
     }
 
     /// Makes a ServiceAccount that may do what `rules` say in its namespace.
@@ -110,10 +113,24 @@ impl ControlPlane {
     /// # Errors
     /// When there is no such account.
     pub async fn service_account_token(&self, namespace: &str, name: &str) -> Result<String, Error> {
+        self.token_of_audiences(namespace, name, &[]).await
+    }
+
+    /// A bearer token of a ServiceAccount for these audiences, good for an hour; none means the API server.
+    ///
+    /// # Errors
+    /// When there is no such account.
+    pub async fn token_of_audiences(
+        &self,
+        namespace: &str,
+        name: &str,
+        audiences: &[&str],
+    ) -> Result<String, Error> {
         let what = format!("make a token for {namespace}/{name}");
         let api: Api<ServiceAccount> = Api::namespaced(self.client()?, namespace);
+        let audiences = audiences.iter().map(|audience| (*audience).to_owned()).collect();
         let request = TokenRequest {
-            spec: TokenRequestSpec { expiration_seconds: Some(3600), ..Default::default() },
+            spec: TokenRequestSpec { audiences, expiration_seconds: Some(3600), ..Default::default() },
             ..Default::default()
         };
         let answer = api
@@ -121,6 +138,20 @@ impl ControlPlane {
             .await
             .map_err(Error::kube(&what))?;
         answer.status.map(|status| status.token).ok_or(Error::NotAnObject(what))
+    }
+
+    /// A file with a token of a ServiceAccount for these audiences, as kubelet projects it into a Pod.
+    ///
+    /// # Errors
+    /// When there is no such account, or the file cannot be written.
+    pub async fn token_file(
+        &self,
+        namespace: &str,
+        name: &str,
+        audiences: &[&str],
+    ) -> Result<PathBuf, Error> {
+        let token = self.token_of_audiences(namespace, name, audiences).await?;
+        self.keep("token-", token.as_bytes())
     }
 
     /// A bearer token of an account that is made here, and may do `verbs` with `resources` of an API group in its namespace.
