@@ -78,9 +78,12 @@ impl Client {
         }
         let shown = self.objects.borrow().clone();
         let extra: Vec<_> = shown.iter().filter(|(name, _)| !expected.contains_key(*name)).take(5).collect();
-        let wrong: Vec<_> = expected.iter().filter(|(name, it)| shown.get(*name) != Some(it)).take(5).collect();
+        let wrong: Vec<_> =
+            expected.iter().filter(|(name, it)| shown.get(*name) != Some(it)).take(5).collect();
         let (name, known, total) = (self.name, shown.len(), expected.len());
-        anyhow::bail!("{name} shows {known} of {total} objects; not there: {extra:?}, missing or old: {wrong:?}")
+        anyhow::bail!(
+            "{name} shows {known} of {total} objects; not there: {extra:?}, missing or old: {wrong:?}"
+        )
     }
 }
 
@@ -90,9 +93,10 @@ async fn there(api: &Api<DynamicObject>) -> Result<Objects> {
     let mut params = ListParams::default().limit(1000);
     loop {
         let page = api.list(&params).await?;
-        let named = page.items.into_iter().map(|object| {
-            (object.metadata.name.unwrap_or_default(), object.data["spec"]["suspend"] == true)
-        });
+        let named = page
+            .items
+            .into_iter()
+            .map(|object| (object.metadata.name.unwrap_or_default(), object.data["spec"]["suspend"] == true));
         objects.extend(named);
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params = params.continue_token(&token),
@@ -123,9 +127,14 @@ async fn create(api: &Api<DynamicObject>, numbers: impl Iterator<Item = usize>) 
     .await
 }
 
-async fn suspend(api: &Api<DynamicObject>, numbers: impl Iterator<Item = usize>, suspend: bool) -> Result<()> {
+async fn suspend(
+    api: &Api<DynamicObject>,
+    numbers: impl Iterator<Item = usize>,
+    suspend: bool,
+) -> Result<()> {
     let patch = Patch::Merge(json!({ "spec": { "suspend": suspend } }));
-    each(numbers, async |name: String| api.patch(&name, &PatchParams::default(), &patch).await.map(drop)).await
+    each(numbers, async |name: String| api.patch(&name, &PatchParams::default(), &patch).await.map(drop))
+        .await
 }
 
 async fn delete(api: &Api<DynamicObject>, numbers: impl Iterator<Item = usize>) -> Result<()> {

@@ -46,7 +46,9 @@ impl Mirror {
         }
         let is_news = match &change.object {
             None => true,
-            Some(object) if change.r#type() == ChangeType::Deleted => self.objects.remove(&key(object)).is_some(),
+            Some(object) if change.r#type() == ChangeType::Deleted => {
+                self.objects.remove(&key(object)).is_some()
+            }
             Some(object) => {
                 let key = key(object);
                 if let Some(missing) = &mut self.missing {
@@ -91,8 +93,10 @@ mod tests {
         use ChangeType::{Applied, Deleted, Synced};
         let mut mirror = Mirror::default();
         mirror.begin_anew();
-        let first =
-            ["a", "b", "c", "d"].map(|name| change(Applied, name, 1, "")).into_iter().chain([change(Synced, "", 0, "x-4")]);
+        let first = ["a", "b", "c", "d"]
+            .map(|name| change(Applied, name, 1, ""))
+            .into_iter()
+            .chain([change(Synced, "", 0, "x-4")]);
         assert_eq!(told(&mut mirror, &first.collect::<Vec<_>>()), ["a", "b", "c", "d", "synced"]);
         assert_eq!(told(&mut mirror, &[change(Deleted, "d", 1, "x-5")]), ["-d"]);
         assert_eq!(mirror.version(), "x-5");

@@ -5,7 +5,9 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Streaming};
 use weir_proto::status::v1::status_client::StatusClient;
-use weir_proto::status::v1::{ChangeType, GetRequest, ListRequest, ListResponse, WatchRequest, WatchResponse};
+use weir_proto::status::v1::{
+    ChangeType, GetRequest, ListRequest, ListResponse, WatchRequest, WatchResponse,
+};
 use weir_runtime::args::EventsArgs;
 use weir_runtime::grpc::{Authorizer, GrpcServer, StatusRegistry};
 use weir_testkit::wait_ready;
@@ -154,7 +156,8 @@ async fn a_list_comes_in_pages_and_a_watch_goes_on_from_its_first() {
     weir_testkit::wait_gone(&receivers, "a", DEADLINE).await.unwrap();
     let second = page(first.next_page_token.clone()).await.unwrap();
     let third = page(second.next_page_token.clone()).await.unwrap();
-    let names = |page: &ListResponse| page.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
+    let names =
+        |page: &ListResponse| page.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
     assert_eq!([names(&first), names(&second), names(&third)].concat(), ["a", "b", "c", "d", "e"]);
     assert_eq!(third.next_page_token, "");
     assert_eq!(third.resource_version, first.resource_version);

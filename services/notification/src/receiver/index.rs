@@ -93,7 +93,10 @@ mod tests {
         index.apply(&Change { old: Some(new), new: None });
         assert!(!index.paths.read().contains_key("/hook/a"));
         for number in 0..100 {
-            index.apply(&Change { old: None, new: Some(receiver(&number.to_string(), 10 + number, "/hook/b")) });
+            index.apply(&Change {
+                old: None,
+                new: Some(receiver(&number.to_string(), 10 + number, "/hook/b")),
+            });
         }
         assert_eq!(names("/hook/b").len(), MAX_CLAIMANTS);
         assert_eq!(names("/hook/b")[0], "old");

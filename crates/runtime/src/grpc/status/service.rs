@@ -65,7 +65,11 @@ impl StatusService {
         };
         let keys: Vec<ObjectKey> = {
             let journal = self.registry.journal.lock();
-            journal.there(kind, &request.namespace, after.as_ref()).take(size.saturating_add(1)).cloned().collect()
+            journal
+                .there(kind, &request.namespace, after.as_ref())
+                .take(size.saturating_add(1))
+                .cloned()
+                .collect()
         };
         let (mut objects, mut bytes, mut last) = (Vec::<ObjectStatus>::new(), 0, None);
         for (at, key) in keys.into_iter().enumerate() {

@@ -16,7 +16,8 @@ async fn regression_14_a_forged_inventory_removes_no_file_of_others() {
     sources.apply("forger", own, json!({})).await;
     let forger = sources.says("forger", "True", "generated 1 artifact(s)").await;
     let one = sources.external("one", &Value::Null).await;
-    let file = one.data["status"]["artifact"]["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let file =
+        one.data["status"]["artifact"]["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
     // As if it lay in another tenant's namespace.
     let namespace = format!("{}-other", sources.world.namespace);
     let foreign = sources.world.folder.path().join("data/externalartifact").join(&namespace).join("one");
@@ -24,7 +25,8 @@ async fn regression_14_a_forged_inventory_removes_no_file_of_others() {
     std::fs::copy(sources.stored("one").join(&file), foreign.join(&file)).unwrap();
 
     let wrong = format!("sha256:{}", "0".repeat(64));
-    let entry = |namespace: &str| json!({ "name": "one", "namespace": namespace, "digest": wrong, "filename": file });
+    let entry =
+        |namespace: &str| json!({ "name": "one", "namespace": namespace, "digest": wrong, "filename": file });
     let mut inventory = forger.data["status"]["inventory"].as_array().unwrap().clone();
     inventory.extend([entry(&sources.world.namespace), entry(&namespace)]);
     let api = sources.generators().await;

@@ -34,8 +34,7 @@ impl World {
     }
 
     fn feed(&self, since: Option<Version>) -> Result<Feed, Status> {
-        let selection =
-            Selection { kinds: vec!["Receiver"], namespace: String::new(), name: String::new() };
+        let selection = Selection { kinds: vec!["Receiver"], namespace: String::new(), name: String::new() };
         Feed::new(self.registry.clone(), selection, since)
     }
 }

@@ -73,7 +73,8 @@ fn what_deletions_take_is_bounded() {
     let now = Instant::now();
     let mut journal = with(&["a", "b"]);
     let slow = journal.reader(0, now).unwrap();
-    let huge = |name: &str| ObjectStatus { revision: "x".repeat(MAX_REMEMBERED_BYTES / 2 + 1), ..object(name) };
+    let huge =
+        |name: &str| ObjectStatus { revision: "x".repeat(MAX_REMEMBERED_BYTES / 2 + 1), ..object(name) };
     journal.deleted(subject("a"), huge("a"), now);
     assert!(journal.knows(slow.get()));
     journal.deleted(subject("b"), huge("b"), now);
@@ -102,7 +103,8 @@ fn a_position_from_nowhere_is_no_place_to_begin() {
 #[test]
 fn what_is_there_is_in_order_and_of_the_namespace_asked_for() {
     let mut journal = Journal::default();
-    let subjects = [("Receiver", "b", "1"), ("Receiver", "a", "2"), ("Receiver", "a", "1"), ("Alert", "a", "1")];
+    let subjects =
+        [("Receiver", "b", "1"), ("Receiver", "a", "2"), ("Receiver", "a", "1"), ("Alert", "a", "1")];
     for (kind, namespace, name) in subjects {
         journal.applied(Subject { kind, key: ObjectKey::new(namespace, name) });
     }
