@@ -58,6 +58,7 @@ pub use keeper::watched_processes;
 pub use notation::{NotationAuthority, NotationCertificate, NotationSigner, ocsp_servers};
 pub use port::free_port;
 pub use process::Process;
+pub use program::find_or_skip;
 pub use proxy::{Proxied, Proxy};
 pub use registry::{Artifact, Registry};
 pub use server::Server;

@@ -12,7 +12,7 @@ const MUST_NOT_SKIP: &str = "WEIR_TESTS_MUST_NOT_SKIP";
 ///
 /// # Errors
 /// When this machine cannot have it although [`MUST_NOT_SKIP`] says so.
-pub(crate) async fn find_or_skip(name: &str) -> Result<Option<PathBuf>, Error> {
+pub async fn find_or_skip(name: &str) -> Result<Option<PathBuf>, Error> {
     found_or_skipped(name, find(name).await, std::env::var_os(MUST_NOT_SKIP).is_none())
 }
 
