@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::{GoRegexError, compile};
+use super::{GoRegexError, compile, expand};
 
 #[rstest]
 #[case("[^[]", "[", false)]
@@ -58,8 +58,24 @@ fn patterns_mean_what_go_means(#[case] pattern: &str, #[case] text: &str, #[case
 #[case("(?=a)", "invalid or unsupported Perl syntax: `(?=a)`")]
 #[case("(?x)a", "invalid or unsupported Perl syntax: `(?x)`")]
 #[case("(?P<a b>x)", "invalid named capture: `(?P<a b>`")]
+#[case("(?P<é>x)", "invalid named capture: `(?P<é>`")]
 fn what_go_refuses_is_refused_in_its_words(#[case] pattern: &str, #[case] text: &str) {
     assert_eq!(compile(pattern).unwrap_err().to_string(), format!("error parsing regexp: {text}"));
+}
+
+/// What Go's `Regexp.ExpandString` makes of the match in `main-7b-x`.
+#[rstest]
+#[case("(?P<v>[0-9])|(?P<v>b)", "$v", "7")]
+#[case("(?P<v>z)|(?P<v>7)", "$v", "7")]
+#[case("(?P<v>m)(?P<v>a)", "$v-$2", "m-a")]
+#[case("(?P<1st>m)(?P<2>a)", "$1st-$2-${2}", "m-a-a")]
+#[case("(m)", "$1x-${1}x-$9-${nope}", "-mx--")]
+#[case("(?P<v>m)", "$$v-${v-${}-$-$", "$v-${v-${}-$-$")]
+#[case("(?P<v>m)", "$vé ${v é} $01 $999999999999999999999", " ${v é}  ")]
+fn templates_are_filled_as_go_fills_them(#[case] pattern: &str, #[case] template: &str, #[case] expected: &str) {
+    let mut text = String::new();
+    expand(&compile(pattern).unwrap().captures("main-7b-x").unwrap(), template, &mut text);
+    assert_eq!(text, expected);
 }
 
 #[test]

@@ -15,8 +15,11 @@ const ANNOTATIONS: [&str; 5] = [
     "dev.sigstore.cosign/rfc3161timestamp",
 ];
 
-fuzz_target!(|parts: (Vec<u8>, [String; 5], Vec<u8>)| {
-    let (content, annotations, trust) = parts;
+fuzz_target!(|input: &[u8]| {
+    let mut parts = input.splitn(2 + ANNOTATIONS.len(), |byte| *byte == 0x1f);
+    let mut next = || parts.next().unwrap_or_default().to_vec();
+    let (content, trust) = (next(), next());
+    let annotations = ANNOTATIONS.map(|_| String::from_utf8_lossy(&next()).into_owned());
     let payload = format!(r#"{{"critical":{{"image":{{"docker-manifest-digest":"{DIGEST}"}}}}}}"#).into_bytes();
     let annotations: BTreeMap<_, _> = ANNOTATIONS.map(str::to_owned).into_iter().zip(annotations).collect();
     let signatures = [
