@@ -52,7 +52,9 @@ impl Operator {
             Self::TrimShortestPrefix
             | Self::TrimLongestPrefix
             | Self::TrimShortestSuffix
-            | Self::TrimLongestSuffix => value.len().saturating_mul(pattern.len()).saturating_add(value.len()),
+            | Self::TrimLongestSuffix => {
+                value.len().saturating_mul(pattern.len()).saturating_add(value.len())
+            }
             _ => value.len(),
         }
     }

@@ -200,7 +200,11 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, is_http: bool) {
         connections.spawn(async move {
             let serve = async {
                 // A connection that breaks is what the proxy is for.
-                let _ = if is_http { http::serve(client, &shared).await } else { tcp::serve(client, &shared).await };
+                let _ = if is_http {
+                    http::serve(client, &shared).await
+                } else {
+                    tcp::serve(client, &shared).await
+                };
             };
             tokio::select! {
                 () = serve => {}

@@ -114,10 +114,16 @@ fn golden_tree(root: &Path) {
         char::from(b' ' + (state >> 24) as u8 % 95)
     });
     let noise: String = noise.take(300_000).collect();
-    let manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: golden\ndata:\n  key: value\n".repeat(4_000);
+    let manifest =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: golden\ndata:\n  key: value\n".repeat(4_000);
     let long = format!("{}/{}é.yaml", "d".repeat(120), "f".repeat(99));
-    let files =
-        [("empty", ""), ("a/manifests.yaml", &manifest), ("a/noise", &noise), ("run.sh", "#!/bin/sh\n"), (&long, "x\n")];
+    let files = [
+        ("empty", ""),
+        ("a/manifests.yaml", &manifest),
+        ("a/noise", &noise),
+        ("run.sh", "#!/bin/sh\n"),
+        (&long, "x\n"),
+    ];
     write_files(root, &files);
     std::fs::set_permissions(root.join("run.sh"), PermissionsExt::from_mode(0o755)).unwrap();
 }

@@ -23,7 +23,8 @@ static CERTIFIED: LazyLock<Certificate> = LazyLock::new(|| Certificate::from_ope
 fuzz_target!(|input: &[u8]| {
     let mut parts = input.splitn(5, |byte| *byte == 0x1f);
     let [text, names, host, port, key] = std::array::from_fn(|_| parts.next().unwrap_or_default());
-    let [text, names, host, port] = [text, names, host, port].map(|part| str::from_utf8(part).unwrap_or_default());
+    let [text, names, host, port] =
+        [text, names, host, port].map(|part| str::from_utf8(part).unwrap_or_default());
     let port = port.parse().unwrap_or(22);
     if let Ok(hosts) = KnownHosts::parse(text) {
         judge(&hosts, host, port, &KEY, &CERTIFIED);

@@ -72,7 +72,11 @@ fn what_go_refuses_is_refused_in_its_words(#[case] pattern: &str, #[case] text: 
 #[case("(m)", "$1x-${1}x-$9-${nope}", "-mx--")]
 #[case("(?P<v>m)", "$$v-${v-${}-$-$", "$v-${v-${}-$-$")]
 #[case("(?P<v>m)", "$vé ${v é} $01 $999999999999999999999", " ${v é}  ")]
-fn templates_are_filled_as_go_fills_them(#[case] pattern: &str, #[case] template: &str, #[case] expected: &str) {
+fn templates_are_filled_as_go_fills_them(
+    #[case] pattern: &str,
+    #[case] template: &str,
+    #[case] expected: &str,
+) {
     let mut text = String::new();
     expand(&compile(pattern).unwrap().captures("main-7b-x").unwrap(), template, &mut text);
     assert_eq!(text, expected);

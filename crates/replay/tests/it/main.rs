@@ -20,7 +20,8 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn every_target_is_built_seeded_replayed_and_documented() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fuzzing.md")).unwrap();
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fuzzing.md")).unwrap();
     let mut count = 0;
     for room in rooms() {
         let read = |file: &str| std::fs::read_to_string(room.join(file)).unwrap();
@@ -33,10 +34,15 @@ fn every_target_is_built_seeded_replayed_and_documented() {
             let file = format!("fuzz_targets/{target}.rs\"");
             assert!(manifest.contains(&file), "{target}: no [[bin]] in {}", room.display());
             assert!(replay.contains(&file), "{target}: not in tests/it/fuzz.rs of {}", room.display());
-            assert!(!names(&room.join("seeds").join(target)).is_empty(), "{target}: no seeds in {}", room.display());
+            assert!(
+                !names(&room.join("seeds").join(target)).is_empty(),
+                "{target}: no seeds in {}",
+                room.display()
+            );
             assert!(page.contains(&format!("| `{target}` |")), "{target}: not in docs/fuzzing.md");
         }
-        let strays: Vec<String> = names(&room.join("seeds")).into_iter().filter(|name| !targets.contains(name)).collect();
+        let strays: Vec<String> =
+            names(&room.join("seeds")).into_iter().filter(|name| !targets.contains(name)).collect();
         assert_eq!(strays, Vec::<String>::new(), "seeds of no target in {}", room.display());
         count += targets.len();
     }

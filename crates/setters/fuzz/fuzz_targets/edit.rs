@@ -8,9 +8,11 @@ use weir_setters::{Image, PolicyName, Setters, edit};
 /// A value for every way of quoting: plain, with a colon, one that reads as a number, none.
 static SETTERS: LazyLock<Setters> = LazyLock::new(|| {
     let mut setters = Setters::default();
-    for (name, image, tag, digest) in
-        [("a", "ghcr.io/org/app", "v1.2", Some("sha256:ab")), ("b", "app", "1.10", None), ("c", "~", "null", None)]
-    {
+    for (name, image, tag, digest) in [
+        ("a", "ghcr.io/org/app", "v1.2", Some("sha256:ab")),
+        ("b", "app", "1.10", None),
+        ("c", "~", "null", None),
+    ] {
         let policy = PolicyName { namespace: "n".to_owned(), name: name.to_owned() };
         let image = Image { name: image.to_owned(), tag: tag.to_owned(), digest: digest.map(str::to_owned) };
         setters.insert(policy, image);

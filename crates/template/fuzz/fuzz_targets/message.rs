@@ -26,14 +26,19 @@ static UPDATE: LazyLock<Update> = LazyLock::new(|| {
     let whole = change("ghcr.io/acme/web:1.0.0", "ghcr.io/acme/web:1.1.0", "flux-system:web");
     let tag = change("1.0.0", "1.1.0", "flux-system:web:tag");
     let mut update = Update::default();
-    update.record("apps/web.yaml", vec![(object("Deployment"), whole), (object("CronJob"), tag.clone())], &setters);
+    update.record(
+        "apps/web.yaml",
+        vec![(object("Deployment"), whole), (object("CronJob"), tag.clone())],
+        &setters,
+    );
     update.record("releases/web.yaml", vec![(ObjectId::default(), tag)], &setters);
     update
 });
 
 fuzz_target!(|template: &str| {
     let Ok(message) = Message::parse(template) else { return };
-    let values = BTreeMap::from([("cluster".to_owned(), "prod".to_owned()), ("empty".to_owned(), String::new())]);
+    let values =
+        BTreeMap::from([("cluster".to_owned(), "prod".to_owned()), ("empty".to_owned(), String::new())]);
     let data = MessageData { namespace: "flux-system", name: "apps", update: &UPDATE, values: &values };
     let rendered = message.render(&data);
     assert_eq!(message.render(&data), rendered);

@@ -7,20 +7,34 @@ use weir_testkit::repo_path;
 
 /// Crates that do an algorithm: no cluster, no network, no runtime.
 const PURE: [&str; 12] = [
-    "envsubst", "expression", "ignore", "kstatus", "kustomize", "policy", "replay", "setters", "template", "verify", "yaml",
+    "envsubst",
+    "expression",
+    "ignore",
+    "kstatus",
+    "kustomize",
+    "policy",
+    "replay",
+    "setters",
+    "template",
+    "verify",
+    "yaml",
     "proto",
 ];
 /// What they may not depend on. Generated code has the types of tonic, and no transport.
 const IMPURE: [&str; 8] = ["kube", "tokio", "reqwest", "hyper", "axum", "k8s-openapi", "git2", "hyper-util"];
 /// The layers of protocols and of the cluster, which know nothing of reconciling and of each kind's types.
-const CLIENTS: [&str; 9] = ["artifact", "auth", "bucket", "git", "helm", "http", "oci", "remote-bases", "ssa"];
+const CLIENTS: [&str; 9] =
+    ["artifact", "auth", "bucket", "git", "helm", "http", "oci", "remote-bases", "ssa"];
 
 /// Where statuses are written: the runtime's report, and that of ExternalArtifacts, which source makes for others.
 const WRITES_STATUSES: [&str; 2] =
     ["crates/runtime/src/controller/report.rs", "services/source/src/external_artifact.rs"];
 /// Where messages of Protobuf are known beside `rpc.rs` and what registers it: the clients of peers, and what follows them.
-const KNOWS_MESSAGES: [&str; 3] =
-    ["services/kustomize/src/fetch.rs", "services/image-automation/src/resolution.rs", "services/image-reflector/src/feed.rs"];
+const KNOWS_MESSAGES: [&str; 3] = [
+    "services/kustomize/src/fetch.rs",
+    "services/image-automation/src/resolution.rs",
+    "services/image-reflector/src/feed.rs",
+];
 
 /// Lines of a file; generated ones have more.
 const MAX_LINES: usize = 600;
@@ -74,7 +88,10 @@ fn dependencies_point_down() {
         let needs = dependencies(&folder);
         let forbidden = |names: &[&str]| names.iter().any(|name| needs.contains(*name));
         assert!(!needs.iter().any(|need| need.ends_with("-controller")), "{name} needs a service: {needs:?}");
-        assert!(name == "testkit" || !needs.contains("weir-testkit"), "{name} needs the test kit at run time");
+        assert!(
+            name == "testkit" || !needs.contains("weir-testkit"),
+            "{name} needs the test kit at run time"
+        );
         assert!(!needs.contains("weir-replay"), "{name} needs replays at run time");
         if PURE.contains(&name.as_str()) {
             assert!(!forbidden(&IMPURE), "{name} is not pure: {needs:?}");
@@ -87,7 +104,10 @@ fn dependencies_point_down() {
     }
     for (name, folder) in crates("services") {
         let needs = dependencies(&folder);
-        assert!(!needs.iter().any(|need| need.ends_with("-controller")), "{name} imports a service: {needs:?}");
+        assert!(
+            !needs.iter().any(|need| need.ends_with("-controller")),
+            "{name} imports a service: {needs:?}"
+        );
         assert!(!needs.contains("weir-testkit"), "{name} needs the test kit at run time");
     }
 }
@@ -105,7 +125,8 @@ fn only_reports_write_statuses() {
 #[test]
 fn protobuf_stops_at_rpc() {
     for (path, text) in sources("services") {
-        let is_edge = path.ends_with("/rpc.rs") || path.contains("/rpc/") || KNOWS_MESSAGES.contains(&path.as_str());
+        let is_edge =
+            path.ends_with("/rpc.rs") || path.contains("/rpc/") || KNOWS_MESSAGES.contains(&path.as_str());
         if !path.contains("/src/") || is_edge {
             continue;
         }
@@ -134,5 +155,72 @@ fn no_test_sleeps() {
         for (path, text) in sources(group).into_iter().filter(|(path, _)| path.contains("/tests/")) {
             assert!(!text.contains(pause), "{path}: wait on a condition with a deadline");
         }
+    }
+}
+
+/// A table test is beside the decision or in it.
+#[test]
+fn decisions_are_pure_and_tested() {
+    let all = sources("services");
+    let decisions: Vec<_> = all.iter().filter(|(path, _)| path.ends_with("/decide.rs")).collect();
+    assert!(decisions.len() > 8, "{} decisions were found", decisions.len());
+    for (path, text) in decisions {
+        for impure in [".await", "async fn", "kube::Client", "std::fs", "::now()"] {
+            assert!(!before_tests(text).contains(impure), "{path} is not pure: {impure}");
+        }
+        let beside = path.replace("decide.rs", "decide/tests.rs");
+        let is_tested = text.contains("#[case")
+            || all.iter().any(|(path, text)| *path == beside && text.contains("#[case"));
+        assert!(is_tested, "{path} has no table test");
+    }
+}
+
+#[test]
+fn versions_are_in_the_root_manifest_only() {
+    let mut folders: Vec<PathBuf> =
+        ["crates", "services"].into_iter().flat_map(crates).map(|(_, folder)| folder).collect();
+    folders.extend(["cli", "e2e"].map(repo_path));
+    for folder in folders {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let mut is_list = false;
+        for line in manifest.lines() {
+            if line.starts_with('[') {
+                is_list = line.ends_with("dependencies]");
+            } else if is_list && !line.is_empty() && !line.starts_with('#') {
+                assert!(line.contains("workspace = true"), "{}: {line}", folder.display());
+            }
+        }
+    }
+}
+
+/// Waits between two tries of one request, or for something that no watch tells of.
+const SLEEPS: [&str; 16] = [
+    "cli/src/command/watch/feed.rs",
+    "crates/bucket/src/send.rs",
+    "crates/oci/src/registry/send.rs",
+    "crates/runtime/src/connections.rs",
+    "crates/runtime/src/controller/progress.rs",
+    "crates/runtime/src/controller/report.rs",
+    "crates/runtime/src/event/deliver.rs",
+    "crates/runtime/src/leader.rs",
+    "services/image-automation/src/resolution.rs",
+    "services/image-reflector/src/service.rs",
+    "services/notification/src/delivery.rs",
+    "services/source/src/standby.rs",
+    // Runs that sleep still: issue 14, A10.
+    "crates/ssa/src/apply.rs",
+    "crates/ssa/src/evaluate.rs",
+    "crates/ssa/src/replace.rs",
+    "services/kustomize/src/fetch.rs",
+];
+
+/// A run never sleeps: whoever adds a pause adds it here, and says what waits.
+#[test]
+fn nobody_else_sleeps() {
+    let all = ["crates", "services", "cli"].iter().flat_map(|group| sources(group));
+    for (path, text) in all.filter(|(path, _)| path.contains("/src/") && !path.starts_with("crates/testkit"))
+    {
+        let sleeps = before_tests(&text).contains("sleep(") || before_tests(&text).contains("time::sleep");
+        assert!(!sleeps || SLEEPS.contains(&path.as_str()), "{path} sleeps");
     }
 }

@@ -78,7 +78,10 @@ impl Pushing {
     async fn cut_everywhere(mut self) {
         let whole = self.measure().await;
         for part in 1..PARTS {
-            assert!(!self.cut(whole * part / PARTS).await, "part {part} of {whole} bytes: nothing was pushed yet");
+            assert!(
+                !self.cut(whole * part / PARTS).await,
+                "part {part} of {whole} bytes: nothing was pushed yet"
+            );
         }
         assert!(self.cut(whole - BEFORE_END).await, "the commit was taken before its answer was cut");
     }
@@ -103,7 +106,8 @@ async fn a_push_over_ssh_that_is_cut_at_every_tenth_leaves_the_old_commit_or_the
     let port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
     let known_hosts = ssh.known_hosts().replace(&port(address), &port(&proxy.address()));
     let data = json!({"identity": ssh.identity(), "known_hosts": known_hosts});
-    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "app"}, "stringData": data});
+    let secret =
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "app"}, "stringData": data});
     world.apply(secret).await;
     world.repository_at("app", &proxy.url(&url), json!({"secretRef": {"name": "app"}})).await;
     Pushing::start(world, repo, proxy).await.cut_everywhere().await;

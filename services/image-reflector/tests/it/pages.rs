@@ -53,7 +53,8 @@ struct Asked {
 async fn page(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> impl IntoResponse {
     pages.requests.fetch_add(1, Ordering::SeqCst);
     let wrong = *pages.wrong.lock();
-    let released: Vec<String> = (0..pages.released.load(Ordering::SeqCst)).map(|tag| format!("3.{tag}")).collect();
+    let released: Vec<String> =
+        (0..pages.released.load(Ordering::SeqCst)).map(|tag| format!("3.{tag}")).collect();
     let (tags, next) = match (asked.last, wrong) {
         (None, Wrong::IsEmptyAndLeadsInCircles) => (json!([]), "?last=1"),
         (Some(1), Wrong::IsEmptyAndLeadsInCircles) => (json!([]), "list"),
@@ -164,7 +165,9 @@ async fn a_page_that_breaks_off_stalls_or_is_refused_fails_the_scan_and_changes_
 #[tokio::test]
 async fn a_page_that_is_refused_once_is_asked_for_again() {
     let scanned = Scanned::start().await;
-    for fault in [Fault::Status(500, None), Fault::Status(503, Some(0)), Fault::Status(429, Some(1)), Fault::Away] {
+    for fault in
+        [Fault::Status(500, None), Fault::Status(503, Some(0)), Fault::Status(429, Some(1)), Fault::Away]
+    {
         scanned.proxy.forget_requests();
         scanned.proxy.set_for(SECOND, 1, fault);
         let newest = scanned.pages.released.fetch_add(1, Ordering::SeqCst);
@@ -190,7 +193,10 @@ async fn a_page_that_leads_in_circles_or_astray_or_is_none_fails_the_scan_and_ch
         *scanned.pages.wrong.lock() = wrong;
         scanned.pages.requests.store(0, Ordering::SeqCst);
         scanned.fails(message).await;
-        assert!(scanned.pages.requests.load(Ordering::SeqCst) < 20, "{wrong:?}: each page is asked for once a run");
+        assert!(
+            scanned.pages.requests.load(Ordering::SeqCst) < 20,
+            "{wrong:?}: each page is asked for once a run"
+        );
         scanned.heals().await;
     }
 }

@@ -68,7 +68,8 @@ fuzz_target!(|body: &[u8]| {
     let added = metadata::AlertMetadata { event_metadata: Some(&alert), summary: "a summary" };
     event.metadata = metadata::combine(&event, added).metadata;
     for (provider_type, address) in PROVIDERS {
-        let notifier = build(&settings(provider_type, address)).unwrap_or_else(|error| panic!("{provider_type}: {error}"));
+        let notifier = build(&settings(provider_type, address))
+            .unwrap_or_else(|error| panic!("{provider_type}: {error}"));
         let _delivery = notifier.render(&event);
     }
 });

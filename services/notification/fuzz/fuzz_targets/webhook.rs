@@ -23,7 +23,8 @@ const SIGNED: [(&str, &str, &str); 6] = [
 ];
 const UNSIGNED: [&str; 5] = ["generic", "dockerhub", "quay", "acr", "cdevents"];
 
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Builder::new_current_thread().build().expect("a runtime"));
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_current_thread().build().expect("a runtime"));
 
 fn mac<M: Mac + KeyInit>(body: &[u8]) -> String {
     let mut mac = <M as KeyInit>::new_from_slice(TOKEN).expect("any key will do");
@@ -65,7 +66,10 @@ fuzz_target!(|data: &[u8]| {
         assert!(forged.is_err(), "{receiver_type} believes a stranger");
         set(&mut headers, header, proof(receiver_type, algorithm, body).as_bytes());
         let signed = verify(receiver_type, Call { headers: &headers, body }, rules);
-        assert!(!matches!(signed, Err(Refusal::Signature { .. } | Refusal::Token(_))), "{receiver_type}: {signed:?}");
+        assert!(
+            !matches!(signed, Err(Refusal::Signature { .. } | Refusal::Token(_))),
+            "{receiver_type}: {signed:?}"
+        );
         headers.remove(header);
     }
     let spec = ReceiverSpec { resource_filter: Some("true".to_owned()), ..ReceiverSpec::default() };

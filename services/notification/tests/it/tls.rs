@@ -119,7 +119,10 @@ async fn a_server_is_believed_under_its_own_name_only() {
     let transport =
         Transport { proxy: Some(format!("http://{}", proxy.address()).parse().unwrap()), ..believing(&own) };
     let refusal = deliver("generic", "https://other.test/hook", &transport).await.unwrap_err();
-    assert!(refusal.contains("invalid peer certificate: certificate not valid for name \"other.test\""), "{refusal}");
+    assert!(
+        refusal.contains("invalid peer certificate: certificate not valid for name \"other.test\""),
+        "{refusal}"
+    );
     assert!(sink.requests().is_empty());
 }
 
@@ -137,7 +140,10 @@ async fn a_server_that_asks_for_a_certificate_gets_the_one_of_the_secret() {
     assert!(sink.requests().is_empty());
     deliver("generic", &address, &as_client(believing(&own), &client)).await.unwrap();
     assert_eq!(sink.requests().len(), 1);
-    let halves = Transport { identity: Some((client.certificate_pem.clone().into_bytes(), Vec::new())), ..believing(&own) };
+    let halves = Transport {
+        identity: Some((client.certificate_pem.clone().into_bytes(), Vec::new())),
+        ..believing(&own)
+    };
     let refusal = deliver("generic", &address, &halves).await.unwrap_err();
     assert!(refusal.starts_with("failed to get TLS config: "), "{refusal}");
 }
@@ -151,7 +157,8 @@ async fn a_proxy_carries_tls_and_sees_nothing_of_it(#[case] scheme: &str, #[case
     let front = TlsFront::start(&own, target(&sink)).await.unwrap();
     let proxy = Proxy::start_with_password(&[("hook.test:443", front.address())], "u", "p").await.unwrap();
     let url = format!("{scheme}://u:p@{}", proxy.address());
-    let through = |identity: &Identity| Transport { proxy: Some(url.parse().unwrap()), ..believing(identity) };
+    let through =
+        |identity: &Identity| Transport { proxy: Some(url.parse().unwrap()), ..believing(identity) };
     let address = format!("https://{HOST}/hook");
     let refusal = deliver("generic", &address, &through(&other)).await.unwrap_err();
     assert!(refusal.contains("UnknownIssuer"), "{refusal}");
@@ -178,7 +185,8 @@ async fn a_provider_takes_authority_certificate_and_proxy_from_its_secrets() {
         ("pair", pair),
         ("way", json!({"address": format!("http://{}", proxy.address())})),
     ] {
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
         setup.apply(&secret.to_string()).await;
     }
     let at = |front: &TlsFront, path: &str| format!("https://{}/{path}", front.address());
