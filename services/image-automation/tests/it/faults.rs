@@ -1,14 +1,21 @@
 //! A Git server that goes away in the middle: the remote is as it was or as it should be, and the next run mends it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_testkit::{Fault, FaultProxy, GitRepo, SshGitServer, eventually, touch_requested_at};
 
 use crate::world::{DEADLINE, World};
 
 /// Parts that a conversation is cut into.
 const PARTS: u64 = 10;
-/// Bytes before the end of a conversation: within what the server answers to a push, so that it has taken the commit.
-const BEFORE_END: u64 = 20;
+/// Bytes before the end of a conversation: some of them within what the server answers to a push that it has taken.
+const BEFORE_END: [u64; 8] = [20, 60, 100, 140, 180, 220, 260, 300];
+
+/// What came of a conversation that was cut.
+#[derive(Debug, PartialEq, Eq)]
+struct Cut {
+    is_failed: bool,
+    is_taken: bool,
+}
 
 /// The automation `app` of a repository behind a proxy.
 struct Pushing {
@@ -59,32 +66,44 @@ impl Pushing {
         self.proxy.passed()
     }
 
-    /// Lets the server go away after so many bytes, and come back; says whether it had taken the commit by then.
-    async fn cut(&mut self, after: u64) -> bool {
+    /// Lets the server go away after so many bytes, and come back; says how the run has ended, and whether the server had
+    /// taken the commit by then.
+    async fn cut(&mut self, after: u64) -> Cut {
         let old = self.tag;
         self.proxy.set(Fault::AwayAfter(after));
         self.select().await;
         let is_away = || async { self.proxy.is_away().then_some(()) };
         eventually(&format!("the server to go away after {after} bytes"), DEADLINE, is_away).await.unwrap();
-        self.world.until_failed("app", "").await;
+        let new = self.tag.to_string();
+        let is_seen = |status: &Value| status["observedPolicies"]["web"]["tag"] == new.as_str();
+        let status = self.world.until("app", "the run to end", |s| is_seen(s) || is_failed(s)).await;
         let written = self.written();
         assert!(written == old || written == self.tag, "{written}");
         self.proxy.set(Fault::None);
         touch_requested_at(&self.world.api("ImageUpdateAutomation").await, "app").await.unwrap();
         self.until_done().await;
-        written == self.tag
+        Cut { is_failed: is_failed(&status), is_taken: written == self.tag }
     }
 
     async fn cut_everywhere(mut self) {
         let whole = self.measure().await;
         for part in 1..PARTS {
-            assert!(
-                !self.cut(whole * part / PARTS).await,
-                "part {part} of {whole} bytes: nothing was pushed yet"
-            );
+            let cut = self.cut(whole * part / PARTS).await;
+            assert_eq!(cut, Cut { is_failed: true, is_taken: false }, "part {part} of {whole} bytes");
         }
-        assert!(self.cut(whole - BEFORE_END).await, "the commit was taken before its answer was cut");
+        let mut cuts = Vec::new();
+        for before_end in BEFORE_END {
+            cuts.push(self.cut(whole - before_end).await);
+        }
+        assert!(cuts.iter().all(|cut| cut.is_failed || cut.is_taken), "{cuts:?}");
+        let unanswered = Cut { is_failed: true, is_taken: true };
+        assert!(cuts.contains(&unanswered), "no cut was in the answer to a push: {cuts:?}");
     }
+}
+
+fn is_failed(status: &Value) -> bool {
+    let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+    conditions.iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "False")
 }
 
 #[tokio::test]
