@@ -150,10 +150,10 @@ fn files_are_short_and_say_what_is_in_them() {
 
 #[test]
 fn no_test_sleeps() {
-    let pause = concat!("sle", "ep(");
     for group in ["crates", "services", "cli", "e2e"] {
         for (path, text) in sources(group).into_iter().filter(|(path, _)| path.contains("/tests/")) {
-            assert!(!text.contains(pause), "{path}: wait on a condition with a deadline");
+            let is_this = path.ends_with("tests/it/architecture.rs");
+            assert!(is_this || !text.contains("sleep("), "{path}: wait on a condition with a deadline");
         }
     }
 }
