@@ -103,7 +103,7 @@ proptest! {
 
 /// Digests of the archive of [`golden_tree`], before and after compression.
 const GOLDEN_TAR: &str = "sha256:6b85cd5e3e1fb996bfa48a894ae78053adb1c0f877f3a8e393b31fca6b5ef3cf";
-const GOLDEN_ARCHIVE: &str = "sha256:0";
+const GOLDEN_ARCHIVE: &str = "sha256:b5af2873796b7b67eeabc19be809505d3948464d91df39dcba49d2e1dd8878a1";
 
 /// Writes files of all kinds that a tarball and a compressor treat differently: empty, repeating, without any order, larger
 /// than a run of entries, executable, with long names.

@@ -1,9 +1,9 @@
 //! A Git server that goes away in the middle: the remote is as it was or as it should be, and the next run mends it.
 
 use serde_json::{Value, json};
-use weir_testkit::{Fault, FaultProxy, GitRepo, SshGitServer, eventually, touch_requested_at};
+use weir_testkit::{Fault, FaultProxy, GitRepo, SshGitServer, touch_requested_at};
 
-use crate::world::{DEADLINE, World};
+use crate::world::World;
 
 /// Parts that a conversation is cut into.
 const PARTS: u64 = 10;
@@ -72,8 +72,6 @@ impl Pushing {
         let old = self.tag;
         self.proxy.set(Fault::AwayAfter(after));
         self.select().await;
-        let is_away = || async { self.proxy.is_away().then_some(()) };
-        eventually(&format!("the server to go away after {after} bytes"), DEADLINE, is_away).await.unwrap();
         let new = self.tag.to_string();
         let is_seen = |status: &Value| status["observedPolicies"]["web"]["tag"] == new.as_str();
         let status = self.world.until("app", "the run to end", |s| is_seen(s) || is_failed(s)).await;
