@@ -2,19 +2,18 @@
 
 mod http;
 mod spoil;
+mod tcp;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::Error;
-use spoil::pump;
 
 /// What is done to a connection. Offsets count the bytes of the answer's body (HTTP) or of all the server says (TCP).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,18 +35,23 @@ pub enum Fault {
     ContentLength(i64),
     /// Connections are closed as soon as they are made, and those that are open are cut: the server is away.
     Away,
+    /// The server goes away in the middle: when this many bytes of all connections, in both directions, have passed.
+    /// TCP only.
+    AwayAfter(u64),
     /// Connections are taken and nothing is ever answered.
     Silent,
 }
 
 /// Where a fault applies.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Plan {
     fault: Fault,
     /// A part that the request line must have; empty for all. HTTP only.
     part: String,
     /// How often; none for always.
     left: Option<usize>,
+    /// Bytes that have passed since the plan was made, in both directions. TCP only.
+    passed: u64,
 }
 
 /// A proxy in front of one server, which forwards everything until it is told a fault.
@@ -98,10 +102,9 @@ impl FaultProxy {
         let failed = |source| Error::Listen { address: "127.0.0.1:0".into(), source };
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let plan = Plan { fault: Fault::None, part: String::new(), left: None };
         let shared = Arc::new(Shared {
             upstream: upstream.to_owned(),
-            plan: Mutex::new(plan),
+            plan: Mutex::default(),
             requests: Mutex::default(),
             epoch: watch::Sender::new(0),
         });
@@ -124,20 +127,24 @@ impl FaultProxy {
 
     /// From now on every connection has this fault.
     pub fn set(&self, fault: Fault) {
-        self.plan(Plan { fault, part: String::new(), left: None });
+        self.shared.plan(Plan { fault, ..Plan::default() });
     }
 
     /// The next `times` requests whose request line holds `part` have this fault, everything else passes.
     pub fn set_for(&self, part: &str, times: usize, fault: Fault) {
-        self.plan(Plan { fault, part: part.to_owned(), left: Some(times) });
+        self.shared.plan(Plan { fault, part: part.to_owned(), left: Some(times), passed: 0 });
     }
 
-    fn plan(&self, plan: Plan) {
-        let is_away = plan.fault == Fault::Away;
-        *self.shared.plan.lock() = plan;
-        if is_away {
-            self.shared.epoch.send_modify(|epoch| *epoch += 1);
-        }
+    /// Returns how many bytes have passed in both directions since a fault was last set. TCP only.
+    #[must_use]
+    pub fn passed(&self) -> u64 {
+        self.shared.plan.lock().passed
+    }
+
+    /// Says whether the server is away, by [`Fault::Away`] or since [`Fault::AwayAfter`] was reached.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        self.shared.plan.lock().fault == Fault::Away
     }
 
     /// Request lines so far (HTTP), or an empty one for each connection (TCP), those included that met a fault.
@@ -153,6 +160,28 @@ impl FaultProxy {
 }
 
 impl Shared {
+    /// Takes up a plan; one without a server cuts what is open.
+    fn plan(&self, plan: Plan) {
+        let is_away = plan.fault == Fault::Away;
+        *self.plan.lock() = plan;
+        if is_away {
+            self.epoch.send_modify(|epoch| *epoch += 1);
+        }
+    }
+
+    /// Counts bytes that are to pass; returns how many of them may.
+    fn admit(&self, count: usize) -> usize {
+        let mut plan = self.plan.lock();
+        let admitted = match plan.fault {
+            Fault::AwayAfter(limit) => {
+                usize::try_from(limit.saturating_sub(plan.passed)).map_or(count, |left| left.min(count))
+            }
+            _ => count,
+        };
+        plan.passed += admitted as u64;
+        admitted
+    }
+
     /// The fault of a request; uses up one of those that are left.
     fn fault(&self, line: &str) -> Fault {
         let mut plan = self.plan.lock();
@@ -171,7 +200,11 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, is_http: bool) {
         connections.spawn(async move {
             let serve = async {
                 // A connection that breaks is what the proxy is for.
-                let _ = if is_http { http::serve(client, &shared).await } else { tcp(client, &shared).await };
+                let _ = if is_http {
+                    http::serve(client, &shared).await
+                } else {
+                    tcp::serve(client, &shared).await
+                };
             };
             tokio::select! {
                 () = serve => {}
@@ -179,33 +212,5 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, is_http: bool) {
             }
         });
         while connections.try_join_next().is_some() {}
-    }
-}
-
-async fn tcp(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
-    shared.requests.lock().push(String::new());
-    let fault = shared.fault("");
-    match fault {
-        Fault::Away => return Ok(()),
-        Fault::Silent => return std::future::pending().await,
-        #[expect(clippy::disallowed_methods, reason = "the fault itself")]
-        Fault::Delay(time) => tokio::time::sleep(time).await,
-        _ => {}
-    }
-    let mut server = TcpStream::connect(&shared.upstream).await?;
-    let (mut from_client, mut to_client) = client.split();
-    let (mut from_server, mut to_server) = server.split();
-    let upwards = async {
-        tokio::io::copy(&mut from_client, &mut to_server).await?;
-        to_server.shutdown().await
-    };
-    let downwards = async {
-        pump(&[], &mut from_server, &mut to_client, fault).await?;
-        to_client.shutdown().await
-    };
-    // A server that has said all ends the connection, whatever the client still wants to say.
-    tokio::select! {
-        result = downwards => result,
-        Err(error) = upwards => Err(error),
     }
 }
