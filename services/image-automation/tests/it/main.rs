@@ -13,4 +13,5 @@ mod commits;
 mod durability;
 mod grpc;
 mod resolutions;
+mod stock;
 mod world;

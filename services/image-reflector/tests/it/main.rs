@@ -11,4 +11,5 @@
 mod grpc;
 mod policies;
 mod scans;
+mod stock;
 mod world;

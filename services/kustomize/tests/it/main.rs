@@ -9,6 +9,7 @@ mod grpc;
 mod health;
 mod remote_bases;
 mod sources;
+mod stock_cli;
 mod stock_source;
 mod tenancy;
 mod world;

@@ -12,5 +12,6 @@ mod delivery;
 mod durability;
 mod events;
 mod grpc;
+mod stock;
 mod webhooks;
 mod world;
