@@ -1,12 +1,13 @@
 //! Wires the service together.
 
+use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 
 use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
 use weir_runtime::metrics::Payload;
-use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
+use weir_runtime::{Cache, Cause, Environment, ObjectKey, Program, Queue, Service, ServiceError};
 use weir_ssa::{Notice, Owner};
 
 use crate::args::{
@@ -26,6 +27,14 @@ use crate::source::Sources;
 /// Environment variables that lead artifact downloads elsewhere, for local development (KS-SRC-25).
 const LOCAL_SOURCE: &str = "SOURCE_CONTROLLER_LOCALHOST";
 const LOCAL_WATCHER: &str = "SOURCE_WATCHER_LOCALHOST";
+
+/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+///
+/// # Errors
+/// When it is wrong, or asks for help or the version.
+pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
+    Program::parse(arguments, |args: &Args| &args.runtime, run)
+}
 
 /// Runs the service until its environment is told to stop.
 ///

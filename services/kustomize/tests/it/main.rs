@@ -12,6 +12,7 @@ mod memory;
 mod patience;
 mod remote_bases;
 mod sources;
+mod stock_cli;
 mod stock_source;
 mod tenancy;
 mod world;
