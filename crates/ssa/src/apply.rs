@@ -130,6 +130,7 @@ impl<'a> Applier<'a> {
         if may_cancel && self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
+        (self.session.step)("stage-checked");
         let mut changes = Vec::with_capacity(evaluated.len());
         let mut waited_for = Vec::new();
         for object in &evaluated {
@@ -141,6 +142,7 @@ impl<'a> Applier<'a> {
             changes.push(Change { id, version, action });
         }
         self.wait(waited_for).await?;
+        (self.session.step)("stage-applied");
         Ok(changes)
     }
 
@@ -166,6 +168,7 @@ impl<'a> Applier<'a> {
         }
         let applied = target.apply(&self.settings.field_manager, manifest.value(), Mode::Write).await;
         let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: message(&error) })?;
+        (self.session.step)("object-applied");
         let action = match step {
             Step::Write { action, .. } => *action,
             Step::Replace => Action::Created,
