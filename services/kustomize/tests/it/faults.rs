@@ -8,7 +8,6 @@ use rstest::rstest;
 use weir_testkit::{Fault, FaultProxy};
 
 use crate::process::Service;
-use crate::world::PATIENCE;
 
 const DROPPED: Fault = Fault::Away;
 /// The server does what it was asked for, and nobody hears of it.
