@@ -63,6 +63,9 @@ pub enum Error {
         /// What went wrong.
         message: String,
     },
+    /// What was about to be written could not be recorded, and so nothing was.
+    #[error("failed to record the objects that are about to be applied")]
+    NotRecorded,
     /// An object with an immutable field could not be deleted (KS-SSA-53).
     #[error("{} immutable field detected, failed to delete object: {message}", id.subject())]
     ReplaceDelete {

@@ -14,7 +14,7 @@ use crate::error::{is_not_found, message, status};
 use crate::ledger::Trust;
 use crate::policy::{Mark, merges, skips_desired, skips_live};
 use crate::request::{Mode, Target};
-use crate::{Action, Error, Manifest, Mapping, MappingError, undeclared};
+use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, undeclared};
 
 /// How long a kind may take to show up in discovery after its CRD is established.
 const DISCOVERY_LAG: Duration = Duration::from_secs(10);
@@ -30,6 +30,14 @@ pub(crate) struct Evaluated {
     pub(crate) mapping: Option<Arc<Mapping>>,
     pub(crate) desired: u64,
     pub(crate) step: Step,
+}
+
+impl Evaluated {
+    /// The object, if it is going to be written.
+    pub(crate) fn written(&self) -> Option<Entry> {
+        let entry = || Entry { id: self.manifest.id().clone(), version: self.manifest.version().to_owned() };
+        (!matches!(self.step, Step::Leave(_))).then(entry)
+    }
 }
 
 pub(crate) enum Step {

@@ -54,8 +54,8 @@ struct Shared<K> {
 #[derive(Debug)]
 struct Record<K> {
     object: Arc<K>,
-    /// Told whether it is written.
-    written: oneshot::Sender<bool>,
+    /// Told the object as it is written.
+    written: oneshot::Sender<Option<Arc<K>>>,
 }
 
 impl<K> Clone for Phases<K> {
@@ -82,16 +82,16 @@ impl<K> Phases<K> {
         *newest = Some((phase, Instant::now()));
     }
 
-    /// Has the status of an object written, and says whether it is.
-    pub(super) async fn record(&self, object: Arc<K>) -> bool {
+    /// Has the status of an object written; gives the object as it is then, if that went well.
+    pub(super) async fn record(&self, object: Arc<K>) -> Option<Arc<K>> {
         let (tell, told) = oneshot::channel();
         *self.0.record.lock() = Some(Record { object, written: tell });
         self.0.urgent.notify_one();
-        told.await.unwrap_or(false)
+        told.await.ok().flatten()
     }
 
     /// What is to be recorded, in the words of the newest phase.
-    fn recording(&self) -> Option<(Phase<K>, oneshot::Sender<bool>)> {
+    fn recording(&self) -> Option<(Phase<K>, oneshot::Sender<Option<Arc<K>>>)> {
         let Record { object, written } = self.0.record.lock().take()?;
         let newest = self.0.newest.lock().as_ref().map(|(phase, _)| phase.copy());
         let phase = newest.unwrap_or_else(|| Phase::of("", ""));
@@ -114,7 +114,7 @@ impl<K> Phases<K> {
 /// Drives `work` to its end; a phase that lasts longer than the quiet time is written beside it, once, and one that
 /// retracts something at once. What it records is written while it waits. A write in flight is finished before this
 /// returns, so that it cannot overwrite the result.
-pub(super) async fn follow<K, T, W: Future<Output = ()>, R: Future<Output = bool>>(
+pub(super) async fn follow<K, T, W: Future<Output = ()>, R: Future<Output = Option<Arc<K>>>>(
     work: impl Future<Output = T>,
     phases: &Phases<K>,
     write: impl Fn(Phase<K>) -> W,
@@ -181,7 +181,7 @@ mod tests {
             async move {
                 let is_known = phase.reconciling != "nobody listens";
                 log.lock().push(phase);
-                is_known
+                is_known.then(|| Arc::new(()))
             }
         };
         follow(work, phases, write, record).await;
@@ -241,10 +241,10 @@ mod tests {
         let phases = Phases::default();
         let work = async {
             phases.set(phase("applying"));
-            assert!(phases.record(Arc::new(())).await);
+            assert!(phases.record(Arc::new(())).await.is_some());
             tokio::time::sleep(Duration::from_secs(3)).await;
             phases.set(phase("nobody listens"));
-            assert!(!phases.record(Arc::new(())).await);
+            assert!(phases.record(Arc::new(())).await.is_none());
         };
         let recorded = |text| Phase { retracted: Some(Arc::new(())), ..phase(text) };
         assert_eq!(written(work, &phases).await, [recorded("applying"), recorded("nobody listens")]);

@@ -117,13 +117,18 @@ where
         let _ = self.write_status(&object, status).await;
     }
 
-    /// Writes what a run records before it goes on; says whether it is written.
-    pub(super) async fn record(&self, object: Arc<K>, phase: Phase<K>, cancel: &CancellationToken) -> bool {
+    /// Writes what a run records before it goes on; gives the object as it is then, if that went well.
+    pub(super) async fn record(
+        &self,
+        object: Arc<K>,
+        phase: Phase<K>,
+        cancel: &CancellationToken,
+    ) -> Option<Arc<K>> {
         let shown = phase.retracted.as_ref().unwrap_or(&object);
         let conditions = self.progressing(shown, &phase);
         let written = self.write_result(&object, status_of(&**shown), &conditions, cancel).await;
         killpoint::hit("after-record");
-        written.is_ok()
+        written.is_ok().then(|| self.latest(&object))
     }
 
     /// The conditions of an object while a run lasts.

@@ -49,9 +49,9 @@ impl<K: FluxObject> Run<K> {
     }
 
     /// Writes the status of `object`, with the phase, and returns when that is done: a run says so what it is about to do
-    /// that the next life of the service could not find out, should this one end meanwhile. Says whether it is written; a
-    /// run whose record is not must not go on.
-    pub async fn record(&self, object: K) -> bool {
+    /// that the next life of the service could not find out, should this one end meanwhile. Gives the object as it is
+    /// then; a run that gets none must not go on. The outcome starts from this object.
+    pub async fn record(&self, object: K) -> Option<Arc<K>> {
         self.phases.record(Arc::new(object)).await
     }
 

@@ -75,7 +75,7 @@ impl World {
         settings: &Settings,
     ) -> Result<ChangeSet, ApplyFailure> {
         let manifests = manifests.iter().cloned().map(|value| Manifest::try_from(value).unwrap()).collect();
-        self.session.apply(manifests, settings, &CancellationToken::new()).await
+        self.session.apply(manifests, settings, &CancellationToken::new(), async |_| true).await
     }
 
     /// The requests that were made through the session since the last call.

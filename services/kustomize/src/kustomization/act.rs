@@ -3,6 +3,7 @@
 mod check;
 mod manifests;
 mod preview;
+mod record;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,6 +21,7 @@ use super::{KustomizationReconciler, health, inventory};
 use crate::build::{Built, Footprint};
 use crate::cluster::FIELD_MANAGER;
 use manifests::refuse_encrypted;
+use record::Record;
 
 impl KustomizationReconciler {
     pub(super) async fn act(&self, run: &Run<Kustomization>, observed: &Observed, plan: Plan) -> Done {
@@ -78,7 +80,7 @@ impl KustomizationReconciler {
         refuse_encrypted(&built.manifests)?;
         let Built { manifests, digest, footprint } = built;
         let short_jobs = health::short_jobs(&manifests);
-        let Some(changes) = self.apply(run, &session, manifests, extent).await? else {
+        let Some(changes) = self.apply(run, &session, manifests, extent, attempt).await? else {
             return Ok(Done::Superseded);
         };
         killpoint::hit("after-apply");
@@ -108,12 +110,16 @@ impl KustomizationReconciler {
         session: &Session,
         manifests: Vec<Manifest>,
         extent: Extent,
+        attempt: &mut Attempt,
     ) -> Result<Option<ChangeSet>, Failure> {
         let settings = self.apply_settings(&run.object);
         if extent == Extent::Full {
             self.cluster.ledger().forget(&settings.owner);
         }
-        match session.apply(manifests, &settings, &run.cancel).await {
+        let record = Record::new(run);
+        let applied = session.apply(manifests, &settings, &run.cancel, async |entries| record.add(entries).await).await;
+        attempt.recorded = record.status();
+        match applied {
             Ok(changes) => Ok(Some(changes)),
             Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),
             Err(failure) => Err(Failure::retry(reason::RECONCILIATION_FAILED, failure.to_string())),
@@ -165,7 +171,7 @@ impl KustomizationReconciler {
     pub(super) fn remember(&self, run: &Run<Kustomization>, observed: &Observed, done: &Done) {
         let waiting = match done {
             Done::Waiting { waiting, .. } => {
-                let attempt = Attempt { is_told: true, ..waiting.attempt.clone() };
+                let attempt = Attempt { is_told: true, recorded: None, ..waiting.attempt.clone() };
                 Some(Arc::new(Waiting { attempt, ..Waiting::clone(waiting) }))
             }
             // What was applied but not written to the status has to be known to the run that follows.
