@@ -37,10 +37,9 @@ impl<'a> Record<'a> {
             ..status_of(&newest)
         };
         let object = Kustomization { status: Some(status), ..Kustomization::clone(&self.run.object) };
-        let recorded = self.run.record(object).await;
-        let is_recorded = recorded.is_some();
-        recorded.into_iter().for_each(|recorded| *self.newest.lock() = recorded);
-        is_recorded
+        let Some(recorded) = self.run.record(object).await else { return false };
+        *self.newest.lock() = recorded;
+        true
     }
 
     /// The status as it is now, if something was recorded.
