@@ -13,7 +13,10 @@ use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
 use crate::request::{Mode, Target};
-use crate::{Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order};
+use crate::{
+    Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Record, Session, Stage,
+    order,
+};
 use crate::{probe, replace};
 
 /// How long definitions and classes may take to become ready (KS-SSA-10).
@@ -66,8 +69,7 @@ pub(crate) struct Applier<'a> {
 
 impl Session {
     /// Makes the cluster equal to the manifests, stage by stage. Their metadata gets the owner's labels last
-    /// (KS-SSA-2, KS-SSA-6). `record` is told which objects are about to be written, and says whether it will know them
-    /// after a crash; if not, they are not written (docs/adr/0022).
+    /// (KS-SSA-2, KS-SSA-6). Objects are written once `record` keeps their names.
     ///
     /// # Errors
     /// The first object that is refused, with what the stages before have done. Objects of its own stage are not
@@ -77,7 +79,7 @@ impl Session {
         manifests: Vec<Manifest>,
         settings: &Settings,
         cancel: &CancellationToken,
-        record: impl AsyncFn(Vec<Entry>) -> bool,
+        record: &impl Record,
     ) -> Result<ChangeSet, ApplyFailure> {
         let (applier, mut manifests) = Applier::prepare(self, settings, manifests, cancel);
         let mut done = ChangeSet::default();
@@ -87,7 +89,7 @@ impl Session {
             if members.is_empty() {
                 continue;
             }
-            match applier.stage(stage, members, !done.has_changes(), &record).await {
+            match applier.stage(stage, members, !done.has_changes(), record).await {
                 Ok(changes) => done.0.extend(changes),
                 Err(error) => return Err(ApplyFailure { error, done }),
             }
@@ -125,7 +127,7 @@ impl<'a> Applier<'a> {
         stage: Stage,
         members: Vec<Manifest>,
         may_cancel: bool,
-        record: &impl AsyncFn(Vec<Entry>) -> bool,
+        record: &impl Record,
     ) -> Result<Vec<Change>, Error> {
         let evaluations = members.into_iter().map(|manifest| self.evaluate(manifest));
         let evaluated: Vec<Evaluated> =
@@ -135,7 +137,7 @@ impl<'a> Applier<'a> {
         }
         (self.session.step)("stage-checked");
         let written: Vec<Entry> = evaluated.iter().filter_map(Evaluated::written).collect();
-        if !written.is_empty() && !record(written).await {
+        if !written.is_empty() && !record.add(written).await {
             return Err(Error::NotRecorded);
         }
         let mut changes = Vec::with_capacity(evaluated.len());

@@ -169,7 +169,8 @@ impl FaultProxy {
     /// [`Error::Deadline`].
     pub async fn wait_for(&self, part: &str, times: usize, deadline: Duration) -> Result<(), Error> {
         let mut requests = self.shared.requests.subscribe();
-        let come = requests.wait_for(|lines| lines.iter().filter(|line| line.contains(part)).count() >= times);
+        let come =
+            requests.wait_for(|lines| lines.iter().filter(|line| line.contains(part)).count() >= times);
         let come = tokio::time::timeout(deadline, come).await.is_ok_and(|come| come.is_ok());
         let what = format!("{times} requests with {part}");
         if come { Ok(()) } else { Err(Error::Deadline { what, deadline, last: self.requests().join("\n") }) }

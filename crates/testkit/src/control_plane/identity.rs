@@ -105,7 +105,8 @@ impl ControlPlane {
     /// TLS as a client that trusts the API server's CA.
     pub(crate) fn tls_config(&self) -> Result<Arc<ClientConfig>, Error> {
         let mut roots = RootCertStore::empty();
-        let authority = CertificateDer::from_pem_slice(self.endpoint.ca_pem.as_bytes()).map_err(Error::tls)?;
+        let authority =
+            CertificateDer::from_pem_slice(self.endpoint.ca_pem.as_bytes()).map_err(Error::tls)?;
         roots.add(authority).map_err(Error::tls)?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = ClientConfig::builder_with_provider(provider)

@@ -117,7 +117,7 @@ impl KustomizationReconciler {
             self.cluster.ledger().forget(&settings.owner);
         }
         let record = Record::new(run);
-        let applied = session.apply(manifests, &settings, &run.cancel, async |entries| record.add(entries).await).await;
+        let applied = session.apply(manifests, &settings, &run.cancel, &record).await;
         attempt.recorded = record.status();
         match applied {
             Ok(changes) => Ok(Some(changes)),

@@ -102,7 +102,8 @@ impl Service {
             .iter()
             .map(|name| (format!("{name}.yaml"), manifest(&object_name(ns, name), name, &value)))
             .collect();
-        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let revision = self.world.source(source, number, &files).await;
         let objects = names.iter().map(|name| (id(ns, name), value.clone())).collect();
         Revision { revision, objects }
@@ -209,7 +210,8 @@ async fn grant_rights(plane: &ControlPlane) {
     let folder = weir_testkit::repo_path("deploy/kustomize/overlays/default");
     let all = plane.kubectl(&["kustomize", folder.to_str().unwrap()]).await.unwrap();
     let kinds = ["Namespace", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
-    let is_wanted = |document: &&str| kinds.iter().any(|kind| document.contains(&format!("\nkind: {kind}\n")));
+    let is_wanted =
+        |document: &&str| kinds.iter().any(|kind| document.contains(&format!("\nkind: {kind}\n")));
     let wanted: Vec<&str> = all.split("\n---\n").filter(is_wanted).collect();
     plane.apply_yaml(ACCOUNT.0, &wanted.join("\n---\n")).await.unwrap();
 }

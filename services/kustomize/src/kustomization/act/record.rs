@@ -23,28 +23,28 @@ impl<'a> Record<'a> {
         Self { run, newest: Mutex::new(Arc::clone(&run.object)) }
     }
 
+    /// The status as it is now, if something was recorded.
+    pub(super) fn status(self) -> Option<KustomizationStatus> {
+        let newest = self.newest.into_inner();
+        if Arc::ptr_eq(&newest, &self.run.object) { None } else { newest.status.clone() }
+    }
+}
+
+impl weir_ssa::Record for Record<'_> {
     /// Adds what is about to be written to the inventory of the status, if it does not name all of it; says whether it
     /// does then.
-    pub(super) async fn add(&self, written: Vec<Entry>) -> bool {
+    async fn add(&self, written: Vec<Entry>) -> bool {
         let newest = Arc::clone(&self.newest.lock());
         let named = inventory::entries(&newest);
         if weir_ssa::stale(&written, &named).is_empty() {
             return true;
         }
         let entries = inventory::union(named, &written);
-        let status = KustomizationStatus {
-            inventory: Some(inventory::to_status(&entries)),
-            ..status_of(&newest)
-        };
+        let status =
+            KustomizationStatus { inventory: Some(inventory::to_status(&entries)), ..status_of(&newest) };
         let object = Kustomization { status: Some(status), ..Kustomization::clone(&self.run.object) };
         let Some(recorded) = self.run.record(object).await else { return false };
         *self.newest.lock() = recorded;
         true
-    }
-
-    /// The status as it is now, if something was recorded.
-    pub(super) fn status(self) -> Option<KustomizationStatus> {
-        let newest = self.newest.into_inner();
-        if Arc::ptr_eq(&newest, &self.run.object) { None } else { newest.status.clone() }
     }
 }

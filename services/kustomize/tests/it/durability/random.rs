@@ -63,7 +63,8 @@ async fn change(service: &Service, random: &mut StdRng, app: &str, life: u32) {
 
 /// Each app has objects of its own; every revision has some of them.
 async fn publish(service: &Service, random: &mut StdRng, app: &str, number: u32) -> Revision {
-    let names: Vec<String> = (0..8).map(|at| if at < 2 { format!("role-{app}-{at}") } else { format!("{app}-{at}") }).collect();
+    let names: Vec<String> =
+        (0..8).map(|at| if at < 2 { format!("role-{app}-{at}") } else { format!("{app}-{at}") }).collect();
     let count = random.random_range(1..names.len());
     let names: Vec<&str> = names.sample(random, count).map(String::as_str).collect();
     service.publish(app, number, &names).await

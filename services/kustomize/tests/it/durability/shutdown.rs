@@ -47,5 +47,8 @@ async fn an_apply_that_hangs_does_not_outlive_the_deadline() {
     proxy.set(Fault::None);
     service.start();
     service.holds("app", &second).await;
-    assert!(!second.objects.keys().any(|id| first.objects.contains_key(id)), "nothing of the first is wanted");
+    assert!(
+        !second.objects.keys().any(|id| first.objects.contains_key(id)),
+        "nothing of the first is wanted"
+    );
 }
