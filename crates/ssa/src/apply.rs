@@ -8,14 +8,15 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
 
-use crate::error::{is_refusal, shown};
+use crate::error::shown;
 use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
 use crate::probe;
 use crate::request::{Mode, Target};
 use crate::{
-    Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order,
+    Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Record, Session, Stage,
+    order,
 };
 
 /// How long an apply waits for the server to make something of what it was sent: definitions become ready, kinds show up in
@@ -55,9 +56,6 @@ pub struct ApplyFailure {
     pub error: Error,
     /// Stages that were completed.
     pub done: ChangeSet,
-    /// Objects that are, or may be, in the cluster because of this apply, those of the failed stage included. An owner
-    /// adds them to its inventory, so that they are pruned when they are no longer wanted.
-    pub made: Vec<Entry>,
 }
 
 fn lines(done: &ChangeSet) -> String {
@@ -88,7 +86,7 @@ impl Default for Looks {
 
 impl Session {
     /// Makes the cluster equal to the manifests, stage by stage. Their metadata gets the owner's labels last
-    /// (KS-SSA-2, KS-SSA-6).
+    /// (KS-SSA-2, KS-SSA-6). Objects are written once `record` keeps their names.
     ///
     /// # Errors
     /// The first object that is refused, with what the stages before have done. Objects of its own stage are not
@@ -98,18 +96,19 @@ impl Session {
         manifests: Vec<Manifest>,
         settings: &Settings,
         cancel: &CancellationToken,
+        record: &impl Record,
     ) -> Result<ChangeSet, ApplyFailure> {
         let (applier, mut manifests) = Applier::prepare(self, settings, manifests, cancel);
-        let (mut done, mut made) = (ChangeSet::default(), Vec::new());
+        let mut done = ChangeSet::default();
         for stage in Stage::ALL {
             let members = |manifest: &mut Manifest| Stage::of(manifest.id(), &settings.custom_stage) == stage;
             let members: Vec<Manifest> = manifests.extract_if(.., members).collect();
             if members.is_empty() {
                 continue;
             }
-            match applier.stage(stage, members, !done.has_changes(), &mut made).await {
+            match applier.stage(stage, members, !done.has_changes(), record).await {
                 Ok(changes) => done.0.extend(changes),
-                Err(error) => return Err(ApplyFailure { error, done, made }),
+                Err(error) => return Err(ApplyFailure { error, done }),
             }
         }
         Ok(done)
@@ -145,7 +144,7 @@ impl<'a> Applier<'a> {
         stage: Stage,
         members: Vec<Manifest>,
         may_cancel: bool,
-        made: &mut Vec<Entry>,
+        record: &impl Record,
     ) -> Result<Vec<Change>, Error> {
         let evaluations = members.into_iter().map(|manifest| self.evaluate(manifest));
         let evaluated: Vec<Evaluated> =
@@ -153,31 +152,33 @@ impl<'a> Applier<'a> {
         if may_cancel && self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
+        (self.session.step)("stage-checked");
+        let written: Vec<Entry> = evaluated.iter().filter_map(Evaluated::written).collect();
+        if !written.is_empty() && !record.add(written).await {
+            return Err(Error::NotRecorded);
+        }
         let mut changes = Vec::with_capacity(evaluated.len());
         let mut waited_for = Vec::new();
         for object in evaluated {
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
-            let (action, status) = self.settle(object, made).await?;
+            let (action, status) = self.settle(object).await?;
             if stage.is_awaited() && status.is_some_and(|status| status != Status::Current) {
                 waited_for.push(id.clone());
             }
             changes.push(Change { id, version, action });
         }
         self.wait(waited_for).await?;
+        (self.session.step)("stage-applied");
         Ok(changes)
     }
 
     /// Does what is to be done about an object. One that has changed since it was evaluated, so that it must not be
     /// replaced on that evidence, is evaluated anew.
-    async fn settle(
-        &self,
-        mut object: Evaluated,
-        made: &mut Vec<Entry>,
-    ) -> Result<(Action, Option<Status>), Error> {
+    async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<Status>), Error> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            match self.carry_out(&object, made).await {
+            match self.carry_out(&object).await {
                 Err(Error::Outdated { .. }) if attempts < MAX_EVALUATIONS => {
                     let desired = object.desired;
                     object = Evaluated { desired, ..self.evaluate(object.manifest).await? };
@@ -188,16 +189,10 @@ impl<'a> Applier<'a> {
     }
 
     /// Does one step; the status is that of the object as the server answered.
-    async fn carry_out(
-        &self,
-        object: &Evaluated,
-        made: &mut Vec<Entry>,
-    ) -> Result<(Action, Option<Status>), Error> {
+    async fn carry_out(&self, object: &Evaluated) -> Result<(Action, Option<Status>), Error> {
         let Evaluated { manifest, mapping, desired, step } = object;
         let id = manifest.id();
-        let entry = Entry { id: id.clone(), version: manifest.version().to_owned() };
         let (Some(mapping), false) = (mapping, matches!(step, Step::Leave(_))) else {
-            made.push(entry);
             return Ok((self.left(object), None));
         };
         let target = Target { client: &self.session.client, mapping, id };
@@ -214,10 +209,8 @@ impl<'a> Applier<'a> {
             _ => {}
         }
         let applied = target.apply(&self.settings.field_manager, manifest.value(), Mode::Write).await;
-        if !applied.as_ref().is_err_and(is_refusal) {
-            made.push(entry);
-        }
         let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: shown(id, &error) })?;
+        (self.session.step)("object-applied");
         let action = match step {
             Step::Write { action, .. } => *action,
             Step::Replace(_) => Action::Created,

@@ -72,6 +72,9 @@ pub enum Error {
         /// The object.
         id: ObjectId,
     },
+    /// What was about to be written could not be recorded, and so nothing was.
+    #[error("failed to record the objects that are about to be applied")]
+    NotRecorded,
     /// An object with an immutable field could not be deleted (KS-SSA-53).
     #[error("{} immutable field detected, failed to delete object: {message}", id.subject())]
     ReplaceDelete {
@@ -179,9 +182,4 @@ pub(crate) fn is_not_found(error: &kube::Error) -> bool {
 /// Tells that an object is gone, or no longer in the state in which its deletion was decided.
 pub(crate) fn is_outdated(error: &kube::Error) -> bool {
     status(error).is_some_and(|status| matches!(status.code, 404 | 409))
-}
-
-/// Tells that the server has surely not done what it was asked for. When a request times out, nobody knows.
-pub(crate) fn is_refusal(error: &kube::Error) -> bool {
-    status(error).is_some_and(|status| (400..500).contains(&status.code))
 }

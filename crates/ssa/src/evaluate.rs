@@ -13,7 +13,7 @@ use crate::ledger::Trust;
 use crate::policy::{Mark, merges, skips_desired, skips_live};
 use crate::precise::Precise;
 use crate::request::{Mode, Target};
-use crate::{Action, Error, Manifest, Mapping, MappingError, undeclared};
+use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, undeclared};
 
 /// Times that fields which the server does not know are taken away from one object; it names all of them at once.
 const MAX_TRIMS: usize = 3;
@@ -24,6 +24,14 @@ pub(crate) struct Evaluated {
     pub(crate) mapping: Option<Arc<Mapping>>,
     pub(crate) desired: u64,
     pub(crate) step: Step,
+}
+
+impl Evaluated {
+    /// The object, if it is going to be written.
+    pub(crate) fn written(&self) -> Option<Entry> {
+        let entry = || Entry { id: self.manifest.id().clone(), version: self.manifest.version().to_owned() };
+        (!matches!(self.step, Step::Leave(_))).then(entry)
+    }
 }
 
 pub(crate) enum Step {

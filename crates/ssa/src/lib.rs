@@ -47,7 +47,7 @@ pub use diff::Difference;
 pub use error::Error;
 pub use id::{ObjectId, ParseIdError};
 pub use identity::Identities;
-pub use inventory::{Entry, stale};
+pub use inventory::{Entry, Record, stale};
 pub use ledger::{Ledger, Notice};
 pub use manifest::{Manifest, ManifestError, MetadataField};
 pub use mapper::{Mapper, Mapping, MappingError};

@@ -54,11 +54,13 @@ impl Session {
         entries.sort_by(|a, b| order::key(&b.id).cmp(&order::key(&a.id)));
         let mut pruned = Pruned::default();
         for entry in entries {
+            (self.step)("before-delete");
             let (action, error) = match self.prune_one(owner, entry).await {
                 Ok(action) => (action, None),
                 Err(error) => (Action::Unknown, Some(error)),
             };
             let change = Change { id: entry.id.clone(), version: entry.version.clone(), action };
+            (self.step)("after-delete");
             pruned.changes.0.push(change);
             pruned.errors.extend(error);
         }

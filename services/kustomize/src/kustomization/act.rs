@@ -3,6 +3,7 @@
 mod check;
 mod manifests;
 mod preview;
+mod record;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use crate::build::{Built, Footprint};
 use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
 use manifests::{Made, refuse_encrypted};
+use record::Record;
 
 /// Applies in a row that wait for the same, such as finalizers: for five minutes, as long as Flux gives its wait.
 const APPLY_TRIES: u32 = 30;
@@ -45,7 +47,7 @@ impl KustomizationReconciler {
             Plan::Apply { artifact, extent } => {
                 let mut attempt = Attempt::new(run, &artifact, extent);
                 // Whatever this run comes to, the status has to say what an earlier one has made.
-                if observed.unit.waiting.is_some() || !observed.unit.made.is_empty() {
+                if observed.unit.waiting.is_some() {
                     attempt.inventory = Some(observed.known_inventory());
                 }
                 match self.bring_about(run, observed, &artifact, extent, &mut attempt).await {
@@ -144,18 +146,13 @@ impl KustomizationReconciler {
         if extent == Extent::Full {
             self.cluster.ledger().forget(&settings.owner);
         }
-        match session.apply(manifests, &settings, &run.cancel).await {
+        let record = Record::new(run);
+        let applied = session.apply(manifests, &settings, &run.cancel, &record).await;
+        attempt.recorded = record.status();
+        match applied {
             Ok(changes) => Ok(Some(changes)),
-            Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => {
-                let made = inventory::union(observed.unit.made.clone(), &failure.made);
-                self.memory.change(&run.key, |unit| unit.made = made);
-                Ok(None)
-            }
-            Err(failure) => {
-                // What was made before the failure is pruned like all else when it is no longer wanted.
-                attempt.inventory = Some(inventory::union(observed.known_inventory(), &failure.made));
-                Err(apply_failure(observed, &failure))
-            }
+            Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),
+            Err(failure) => Err(apply_failure(observed, &failure)),
         }
     }
 
@@ -201,7 +198,7 @@ impl KustomizationReconciler {
     pub(super) fn remember(&self, run: &Run<Kustomization>, observed: &Observed, done: &Done) {
         let waiting = match done {
             Done::Waiting { waiting, .. } => {
-                let attempt = Attempt { is_told: true, ..waiting.attempt.clone() };
+                let attempt = Attempt { is_told: true, recorded: None, ..waiting.attempt.clone() };
                 Some(Arc::new(Waiting { attempt, ..Waiting::clone(waiting) }))
             }
             // What was applied but not written to the status has to be known to the run that follows.
@@ -211,14 +208,10 @@ impl KustomizationReconciler {
         if waiting.is_none() {
             self.cluster.ledger().status_settled(&self.owner(&run.object));
         }
-        let is_recorded = !matches!(done, Done::Superseded | Done::Refused(_) | Done::Left);
         let has_failed_again = matches!(done, Done::Failed(_, Failure { class: Class::Again(_), .. }));
         self.memory.change(&run.key, |unit| {
             unit.waiting = waiting;
             unit.tries_in_vain = if has_failed_again { unit.tries_in_vain.saturating_add(1) } else { 0 };
-            if is_recorded {
-                unit.made.clear();
-            }
         });
     }
 }

@@ -74,8 +74,6 @@ pub(crate) struct Unit {
     pub(crate) applied: Option<Applied>,
     pub(crate) waiting: Option<Arc<Waiting>>,
     pub(crate) deletion: Option<Deletion>,
-    /// Objects of an apply that was called off, until an inventory has them.
-    pub(crate) made: Vec<Entry>,
     /// Runs in a row that failed and may succeed in a moment.
     pub(crate) tries_in_vain: u32,
     corrections: Option<(Instant, Duration)>,
@@ -89,7 +87,7 @@ impl Unit {
 
     /// Returns everything that may be in the cluster: the inventory of the status and what is not yet in it.
     pub(crate) fn known_inventory(&self, written: Vec<Entry>) -> Vec<Entry> {
-        inventory::union(inventory::union(written, self.unwritten().unwrap_or_default()), &self.made)
+        inventory::union(written, self.unwritten().unwrap_or_default())
     }
 }
 

@@ -30,7 +30,8 @@ pub(crate) fn report(
     settings: &Settings,
     done: Done,
 ) -> Outcome<Kustomization> {
-    let mut draft = Draft::new(object, now);
+    let status = done.recorded().cloned().unwrap_or_else(|| status_of(object));
+    let mut draft = Draft::new(object, status, now);
     match done {
         Done::Superseded => Outcome::superseded(Kustomization::clone(object)),
         Done::Left => Outcome::new(Kustomization::clone(object), interval(object)),
@@ -63,6 +64,12 @@ pub(crate) fn suspended(object: &Kustomization) -> Option<Kustomization> {
         .filter(|known| known.type_ == READY)
         .for_each(|ready| ready.observed_generation = Some(generation));
     Some(object)
+}
+
+/// The status; that of a new object says that nothing was observed yet, as the API server's default does.
+pub(super) fn status_of(object: &Kustomization) -> KustomizationStatus {
+    let never = || KustomizationStatus { observed_generation: -1, ..KustomizationStatus::default() };
+    object.status.clone().unwrap_or_else(never)
 }
 
 fn interval(object: &Kustomization) -> Next {
@@ -201,10 +208,7 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(object: &'a Arc<Kustomization>, now: Timestamp) -> Self {
-        // The API server's default says that nothing was observed yet.
-        let never = || KustomizationStatus { observed_generation: -1, ..KustomizationStatus::default() };
-        let status = object.status.clone().unwrap_or_else(never);
+    fn new(object: &'a Arc<Kustomization>, status: KustomizationStatus, now: Timestamp) -> Self {
         let generation = object.metadata.generation.unwrap_or_default();
         Self { object, status, generation, now, events: Vec::new() }
     }
