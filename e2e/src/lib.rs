@@ -7,12 +7,14 @@ mod amazon;
 pub mod bench;
 pub mod bench_source;
 pub mod demo;
+mod installation;
 mod status;
 mod usage;
 mod weir_process;
 mod world;
 
 pub use amazon::Amazon;
+pub use installation::{Installation, NAMESPACE, SERVICES};
 pub use status::StatusClient;
 pub use usage::Usage;
 pub use weir_process::{WeirOptions, WeirProcess, weir_program};

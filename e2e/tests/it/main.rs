@@ -12,4 +12,5 @@ mod d_first_contact;
 mod e_generated;
 mod grpc_status;
 mod kill;
+mod rights;
 mod webhook_artifact;

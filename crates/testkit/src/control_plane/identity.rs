@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,18 +8,22 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ControlPlane, Endpoint};
 use crate::Error;
 
 /// The text of a kubeconfig with one context.
 pub(super) fn kubeconfig(endpoint: &Endpoint, token: &str) -> String {
+    kubeconfig_of(endpoint, &json!({"token": token}))
+}
+
+fn kubeconfig_of(endpoint: &Endpoint, user: &Value) -> String {
     json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "weir-test",
         "clusters": [{"name": "weir-test", "cluster": {
             "server": endpoint.server, "certificate-authority-data": STANDARD.encode(&endpoint.ca_pem)}}],
-        "users": [{"name": "user", "user": {"token": token}}],
+        "users": [{"name": "user", "user": user}],
         "contexts": [{"name": "weir-test", "context": {"cluster": "weir-test", "user": "user"}}],
     })
     .to_string()
@@ -70,13 +74,24 @@ impl ControlPlane {
     /// # Errors
     /// When the file cannot be written.
     pub fn kubeconfig_for(&self, token: &str) -> Result<PathBuf, Error> {
+        self.keep_kubeconfig(&kubeconfig(&self.endpoint, token))
+    }
+
+    /// Writes a kubeconfig file that names the file of a token, as a Pod has it, and returns its path.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn kubeconfig_with_token_file(&self, token: &Path) -> Result<PathBuf, Error> {
+        self.keep_kubeconfig(&kubeconfig_of(&self.endpoint, &json!({"tokenFile": token})))
+    }
+
+    fn keep_kubeconfig(&self, text: &str) -> Result<PathBuf, Error> {
         let mut file = tempfile::Builder::new()
             .prefix("kubeconfig-")
             .tempfile_in(self.folder.path())
             .map_err(Error::file(self.folder.path()))?;
         let path = file.path().to_owned();
-        std::io::Write::write_all(&mut file, kubeconfig(&self.endpoint, token).as_bytes())
-            .map_err(Error::file(&path))?;
+        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(Error::file(&path))?;
         file.keep().map_err(|error| Error::File { path: path.clone(), source: error.error })?;
         Ok(path)
     }
@@ -110,12 +125,23 @@ impl ControlPlane {
     /// # Errors
     /// When there is no such account.
     pub async fn service_account_token(&self, namespace: &str, name: &str) -> Result<String, Error> {
+        self.projected_token(namespace, name, TokenRequestSpec::default()).await
+    }
+
+    /// A bearer token of a ServiceAccount as kubelet makes it: with an audience, or bound to a Pod. Good for an hour.
+    ///
+    /// # Errors
+    /// When there is no such account or Pod.
+    pub async fn projected_token(
+        &self,
+        namespace: &str,
+        name: &str,
+        spec: TokenRequestSpec,
+    ) -> Result<String, Error> {
         let what = format!("make a token for {namespace}/{name}");
         let api: Api<ServiceAccount> = Api::namespaced(self.client()?, namespace);
-        let request = TokenRequest {
-            spec: TokenRequestSpec { expiration_seconds: Some(3600), ..Default::default() },
-            ..Default::default()
-        };
+        let spec = TokenRequestSpec { expiration_seconds: Some(3600), ..spec };
+        let request = TokenRequest { spec, ..Default::default() };
         let answer = api
             .create_token_request(name, &PostParams::default(), &request)
             .await
