@@ -154,7 +154,7 @@ pub struct EventsArgs {
     /// URL of a notification service that takes Flux's event POSTs; empty sends events to Kubernetes only.
     #[arg(long, default_value = "", env = "EVENTS_ADDR")]
     pub events_addr: String,
-    /// `host:port` of Weir's notification service over gRPC; used instead of `--events-addr`.
+    /// `host:port` of Weir's notification service over gRPC; tried first, with `--events-addr` to stand in for it.
     #[arg(long, default_value = "")]
     pub events_grpc_addr: String,
 }

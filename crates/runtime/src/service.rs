@@ -69,7 +69,7 @@ impl Service {
         args.validate()?;
         let gates = Gates::parse(gates, &args.feature_gates)?;
         let peer = events.map(|events| peer_of(events, &env.peer_token)).transpose()?.flatten();
-        let (events, outbox) = EventSink::new(env.client.clone(), name, peer);
+        let (events, outbox) = EventSink::new(env.client.clone(), name, peer, &env.metrics);
         let authorizer = Authorizer::new(env.client.clone(), env.peer_token.clone());
         let service = Self {
             name,
@@ -315,14 +315,16 @@ async fn lead(
 /// Where the flags say that the notification service is.
 fn peer_of(args: &EventsArgs, token: &PeerToken) -> Result<Option<Peer>, ServiceError> {
     let EventsArgs { events_addr, events_grpc_addr } = args;
+    let mut peer = Peer { grpc: None, http: None };
     if !events_grpc_addr.is_empty() {
         let refused = |source| ServiceError::PeerAddr { addr: events_grpc_addr.clone(), source };
         let channel = peer_channel(events_grpc_addr, None).map_err(refused)?;
-        return Ok(Some(Peer::Grpc(channel, token.clone())));
+        peer.grpc = Some((channel, token.clone()));
     }
-    if events_addr.is_empty() {
-        return Ok(None);
+    if !events_addr.is_empty() {
+        let url =
+            reqwest::Url::parse(events_addr).map_err(|_| ServiceError::EventsAddr(events_addr.clone()))?;
+        peer.http = Some(url);
     }
-    let url = reqwest::Url::parse(events_addr).map_err(|_| ServiceError::EventsAddr(events_addr.clone()))?;
-    Ok(Some(Peer::Http(url)))
+    Ok((peer.grpc.is_some() || peer.http.is_some()).then_some(peer))
 }

@@ -11,6 +11,7 @@ use weir_artifact::{Digest, FileMap, Limits};
 use weir_proto::source::v1::FetchRequest;
 use weir_proto::source::v1::artifacts_client::ArtifactsClient;
 use weir_runtime::grpc::Token;
+use weir_runtime::metrics::{Route, RouteMetrics};
 
 use crate::source::SourceId;
 
@@ -57,6 +58,7 @@ pub(crate) struct Artifacts {
     stream: Option<StreamClient>,
     limits: Limits,
     retries: u32,
+    routes: RouteMetrics,
 }
 
 impl Artifacts {
@@ -65,12 +67,13 @@ impl Artifacts {
         stream: Option<(Channel, Token)>,
         hosts: LocalHosts,
         retries: u32,
+        routes: RouteMetrics,
     ) -> Result<Self, FetchError> {
         let limits = Limits::default();
         let stream = stream.map(|(channel, token)| ArtifactsClient::with_interceptor(channel, token));
         let http = Fetcher::new(limits, hosts.source)?;
         let watcher_http = Fetcher::new(limits, hosts.watcher)?;
-        Ok(Self { http, watcher_http, stream, limits, retries })
+        Ok(Self { http, watcher_http, stream, limits, retries, routes })
     }
 
     /// The verified files of an artifact.
@@ -84,10 +87,10 @@ impl Artifacts {
                 Err(error @ (Error::Transport(_) | Error::NotFound)) => {
                     tracing::debug!(%error, "artifact is not streamed, falling back to HTTP");
                 }
-                answer => return answer,
+                answer => return answer.inspect(|_| self.routes.took(Route::Grpc)),
             }
         }
-        self.downloaded(artifact).await
+        self.downloaded(artifact).await.inspect(|_| self.routes.took(Route::Http))
     }
 
     async fn streamed(

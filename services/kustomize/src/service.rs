@@ -6,6 +6,7 @@ use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
 use weir_runtime::grpc::{Token, peer_channel};
+use weir_runtime::metrics::Payload;
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
 use weir_ssa::{Notice, Owner};
 
@@ -112,7 +113,8 @@ fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> 
     };
     let host = |name| std::env::var(name).ok().filter(|host| !host.is_empty());
     let hosts = LocalHosts { source: host(LOCAL_SOURCE), watcher: host(LOCAL_WATCHER) };
-    Artifacts::new(stream, hosts, args.http_retry).map_err(|error| other(error.to_string()))
+    let routes = service.metrics().routes(Payload::Artifact);
+    Artifacts::new(stream, hosts, args.http_retry, routes).map_err(|error| other(error.to_string()))
 }
 
 async fn sources(service: &Service) -> Result<Sources, ServiceError> {
