@@ -70,13 +70,18 @@ impl Installation {
         self.objects.iter().find(is_it).with_context(|| format!("no {kind} {name}"))
     }
 
-    /// Names of the components, as their folders are called.
+    /// Names of the components that the default overlay does not have, as their folders are called.
     ///
     /// # Errors
-    /// When the folder cannot be read.
-    pub fn components() -> Result<BTreeSet<String>> {
+    /// When a folder cannot be read.
+    pub fn optional_components() -> Result<BTreeSet<String>> {
+        let default =
+            std::fs::read_to_string(repo_path("deploy/kustomize/overlays/default/kustomization.yaml"))?;
         let entries = std::fs::read_dir(repo_path("deploy/kustomize/components"))?;
-        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let mut names = names.collect::<Result<BTreeSet<String>>>()?;
+        names.retain(|name| !default.contains(&format!("components/{name}")));
+        Ok(names)
     }
 
     /// Arguments of a service, as the container of its Deployment has them.

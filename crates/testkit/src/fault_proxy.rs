@@ -60,7 +60,7 @@ pub struct FaultProxy {
 
 #[derive(Debug)]
 struct Shared {
-    upstream: String,
+    upstream: Mutex<String>,
     plan: Mutex<Plan>,
     requests: Mutex<Vec<String>>,
     /// Changes when all connections are to be cut.
@@ -100,7 +100,7 @@ impl FaultProxy {
         let address = listener.local_addr().map_err(failed)?;
         let plan = Plan { fault: Fault::None, part: String::new(), left: None };
         let shared = Arc::new(Shared {
-            upstream: upstream.to_owned(),
+            upstream: Mutex::new(upstream.to_owned()),
             plan: Mutex::new(plan),
             requests: Mutex::default(),
             epoch: watch::Sender::new(0),
@@ -119,7 +119,7 @@ impl FaultProxy {
     /// A URL of the server as one that leads through the proxy.
     #[must_use]
     pub fn url(&self, url: &str) -> String {
-        url.replace(&self.shared.upstream, &self.address())
+        url.replace(&*self.shared.upstream.lock(), &self.address())
     }
 
     /// From now on every connection has this fault.
@@ -130,6 +130,12 @@ impl FaultProxy {
     /// The next `times` requests whose request line holds `part` have this fault, everything else passes.
     pub fn set_for(&self, part: &str, times: usize, fault: Fault) {
         self.plan(Plan { fault, part: part.to_owned(), left: Some(times) });
+    }
+
+    /// Another server stands behind the proxy from now on; connections to the former one are cut.
+    pub fn redirect(&self, upstream: &str) {
+        *self.shared.upstream.lock() = upstream.to_owned();
+        self.shared.epoch.send_modify(|epoch| *epoch += 1);
     }
 
     fn plan(&self, plan: Plan) {
@@ -153,6 +159,11 @@ impl FaultProxy {
 }
 
 impl Shared {
+    async fn connect(&self) -> std::io::Result<TcpStream> {
+        let upstream = self.upstream.lock().clone();
+        TcpStream::connect(upstream).await
+    }
+
     /// The fault of a request; uses up one of those that are left.
     fn fault(&self, line: &str) -> Fault {
         let mut plan = self.plan.lock();
@@ -191,7 +202,7 @@ async fn tcp(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
         Fault::Delay(time) => tokio::time::sleep(time).await,
         _ => {}
     }
-    let mut server = TcpStream::connect(&shared.upstream).await?;
+    let mut server = shared.connect().await?;
     let (mut from_client, mut to_client) = client.split();
     let (mut from_server, mut to_server) = server.split();
     let upwards = async {

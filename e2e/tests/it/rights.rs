@@ -162,13 +162,14 @@ async fn a_replica_changes_only_the_role_of_its_own_pod() -> Result<()> {
         ("the image", json!({"spec": {"containers": [{"name": "manager", "image": "evil"}]}})),
     ] {
         let refused = replica.patch(own, patch).await;
-        assert!(matches!(&refused, Err((422, reason)) if reason.contains("a replica changes")), "{what}: {refused:?}");
+        assert!(
+            matches!(&refused, Err((422, reason)) if reason.contains("a replica changes")),
+            "{what}: {refused:?}"
+        );
     }
 
     // A token that no Pod holds, as `kubectl create token` makes it, changes none.
-    let unbound = Replica {
-        pods: Api::namespaced(client_of(&plane, "source-controller").await?, NAMESPACE),
-    };
+    let unbound = Replica { pods: Api::namespaced(client_of(&plane, "source-controller").await?, NAMESPACE) };
     assert!(matches!(unbound.patch(own, role("leader")).await, Err((422, _))));
     Ok(())
 }
@@ -177,8 +178,12 @@ async fn a_replica_changes_only_the_role_of_its_own_pod() -> Result<()> {
 #[test]
 fn the_rules_of_crd_controller_have_the_places_of_flux() -> Result<()> {
     let installation = Installation::with_components(&[])?;
-    let rules = installation.object("ClusterRole", "crd-controller")?["rules"].as_array().context("no rules")?.clone();
-    let mut places: Vec<(String, Value)> = GROUPS.iter().map(|group| ((*group).to_owned(), json!("*"))).collect();
+    let rules = installation.object("ClusterRole", "crd-controller")?["rules"]
+        .as_array()
+        .context("no rules")?
+        .clone();
+    let mut places: Vec<(String, Value)> =
+        GROUPS.iter().map(|group| ((*group).to_owned(), json!("*"))).collect();
     for resource in ["secrets", "events", "configmaps", "configmaps/status"] {
         places.push((String::new(), json!(resource)));
     }
@@ -210,7 +215,9 @@ fn patches_by_index_keep_applying() -> Result<()> {
         r#"[{"op": "replace", "path": "/rules/6/resources", "value": ["namespaces", "configmaps", "serviceaccounts"]}]"#,
     )?;
     assert!(!narrowed.to_string().contains("secrets"), "{narrowed}");
-    let test = patched(r#"[{"op": "test", "path": "/rules/5/apiGroups/0", "value": "source.extensions.fluxcd.io"}]"#)?;
+    let test = patched(
+        r#"[{"op": "test", "path": "/rules/5/apiGroups/0", "value": "source.extensions.fluxcd.io"}]"#,
+    )?;
     assert_eq!(test[5]["resources"], json!(["*"]));
     Ok(())
 }

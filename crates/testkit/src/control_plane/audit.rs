@@ -118,7 +118,8 @@ impl Line {
     /// A watch is logged when it starts and when it ends; it is counted when it starts, or is refused.
     fn is_counted(&self) -> bool {
         let is_refused = self.response_status.code >= 400;
-        let counted = if self.verb == "watch" && !is_refused { "ResponseStarted" } else { "ResponseComplete" };
+        let counted =
+            if self.verb == "watch" && !is_refused { "ResponseStarted" } else { "ResponseComplete" };
         self.stage == counted
     }
 
@@ -144,7 +145,8 @@ impl Line {
     fn reviewed(&self) -> Option<AuditedRequest> {
         let spec = self.request_object.get("spec")?;
         let attributes = spec.get("resourceAttributes")?;
-        let attribute = |name: &str| attributes.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let attribute =
+            |name: &str| attributes.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         Some(AuditedRequest {
             user: spec.get("user")?.as_str()?.to_owned(),
             impersonator: None,

@@ -15,7 +15,7 @@ pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<
     client.peek(&mut first).await?;
     if !first[0].is_ascii_uppercase() {
         // A client that tries TLS first gets the answer that the server gives to that.
-        let mut server = TcpStream::connect(&shared.upstream).await?;
+        let mut server = shared.connect().await?;
         return tokio::io::copy_bidirectional(&mut client, &mut server).await.map(drop);
     }
     let (head, rest) = read_head(&mut client, Vec::new()).await?;
@@ -29,7 +29,7 @@ pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<
         Fault::Delay(time) => tokio::time::sleep(time).await,
         _ => {}
     }
-    let mut server = TcpStream::connect(&shared.upstream).await?;
+    let mut server = shared.connect().await?;
     server.write_all(closing(&head).as_bytes()).await?;
     server.write_all(&rest).await?;
     let (mut from_client, mut to_client) = client.split();

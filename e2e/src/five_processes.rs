@@ -1,0 +1,155 @@
+//! The five services as processes of their own, as `deploy/kustomize` runs them: each with the arguments of its
+//! Deployment, the token of its ServiceAccount and the RBAC of the default overlay, and nothing beside.
+
+mod arguments;
+mod process;
+mod routes;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use futures::future::try_join_all;
+use kube::Api;
+use kube::api::DynamicObject;
+use weir_testkit::{ControlPlane, FaultProxy, GitServer, Registry, WebhookSink};
+
+use crate::installation::{Installation, NAMESPACE, SERVICES};
+use arguments::Surroundings;
+use process::{Ports, ServiceProcess};
+
+pub use routes::{Payload, Routes};
+
+/// The ways between services over gRPC, each through a proxy, so that one can be spoiled.
+#[derive(Debug)]
+pub struct Links {
+    /// From kustomize to source.
+    pub artifacts: FaultProxy,
+    /// From image-automation to image-reflector.
+    pub resolutions: FaultProxy,
+    /// From all others to notification.
+    pub events: FaultProxy,
+}
+
+/// A cluster with the five services in it, and the servers that they work with.
+pub struct FiveProcesses {
+    // Fields drop in order: the services go before what they talk to.
+    services: BTreeMap<&'static str, ServiceProcess>,
+    /// The ways over gRPC.
+    pub links: Links,
+    /// Git over HTTP.
+    pub git: GitServer,
+    /// The registry of images.
+    pub registry: Registry,
+    /// The sink of notifications.
+    pub sink: WebhookSink,
+    /// What is installed in the cluster.
+    pub installation: Installation,
+    /// The cluster; its API server counts requests.
+    pub plane: ControlPlane,
+}
+
+impl FiveProcesses {
+    /// Starts everything and waits until all services are ready. Notification is first, as it takes events of the others.
+    ///
+    /// # Errors
+    /// When one of its parts cannot be started.
+    pub async fn start() -> Result<Self> {
+        let (plane, git, registry, sink) = tokio::try_join!(
+            ControlPlane::options().audit().start(),
+            GitServer::start(),
+            Registry::start(),
+            WebhookSink::start()
+        )?;
+        let installation = Installation::with_components(&[])?;
+        installation.apply(&plane).await?;
+        let ports: BTreeMap<&'static str, Ports> =
+            SERVICES.into_iter().map(|service| Ok((service, Ports::free()?))).collect::<Result<_>>()?;
+        let links = Links::to(&ports).await?;
+        let mut services = BTreeMap::new();
+        let surroundings = Surroundings::new(&links, &ports)?;
+        for service in SERVICES {
+            let arguments = installation.arguments(service)?;
+            let process = ServiceProcess::new(service, ports[service], &arguments, &surroundings)?;
+            services.insert(service, process);
+        }
+        let mut world = Self { services, links, git, registry, sink, installation, plane };
+        world.start_service("notification-controller").await?;
+        let others = world.services.iter_mut().filter(|(name, _)| **name != "notification-controller");
+        try_join_all(others.map(|(_, service)| service.start(&world.plane))).await?;
+        Ok(world)
+    }
+
+    /// Starts a service that was stopped, with new tokens of its ServiceAccount.
+    ///
+    /// # Errors
+    /// When it does not get ready in time.
+    pub async fn start_service(&mut self, service: &str) -> Result<()> {
+        let process = self.services.get_mut(service).with_context(|| format!("no {service}"))?;
+        process.start(&self.plane).await
+    }
+
+    /// Asks a service to stop and waits for its end.
+    ///
+    /// # Errors
+    /// When it does not stop in time or fails doing so.
+    pub async fn stop_service(&mut self, service: &str) -> Result<()> {
+        self.services.get_mut(service).with_context(|| format!("no {service}"))?.stop().await
+    }
+
+    /// Starts a service again with another token for its peers, or with its own.
+    ///
+    /// # Errors
+    /// When it does not stop or does not get ready in time.
+    pub async fn show_peers(&mut self, service: &str, token: Option<&str>) -> Result<()> {
+        let process = self.services.get_mut(service).with_context(|| format!("no {service}"))?;
+        process.stop().await?;
+        process.show_peers(token);
+        process.start(&self.plane).await
+    }
+
+    /// How artifacts, resolutions or events have come to a service, or gone from it, since it was started.
+    ///
+    /// # Errors
+    /// When its metrics cannot be read.
+    pub async fn routes(&self, service: &str, payload: Payload) -> Result<Routes> {
+        let process = self.services.get(service).with_context(|| format!("no {service}"))?;
+        Routes::read(process.ports.metrics, payload).await
+    }
+
+    /// The URL of a webhook path.
+    #[must_use]
+    pub fn receiver_url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.services["notification-controller"].ports.receiver)
+    }
+
+    /// The URL that takes events as Flux's controllers post them.
+    #[must_use]
+    pub fn events_url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.services["notification-controller"].ports.events)
+    }
+
+    /// `host:port` of the gRPC server of a service, without a proxy.
+    #[must_use]
+    pub fn grpc_address(&self, service: &str) -> String {
+        self.services[service].ports.grpc_address()
+    }
+
+    /// Objects of a kind in the namespace of the services.
+    ///
+    /// # Errors
+    /// When the kind is not served.
+    pub async fn api(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {
+        Ok(self.plane.api(api_version, kind, NAMESPACE).await?)
+    }
+}
+
+impl Links {
+    async fn to(ports: &BTreeMap<&'static str, Ports>) -> Result<Self> {
+        let to = async |service: &str| FaultProxy::tcp(&ports[service].grpc_address()).await;
+        Ok(Self {
+            artifacts: to("source-controller").await?,
+            resolutions: to("image-reflector-controller").await?,
+            events: to("notification-controller").await?,
+        })
+    }
+}
