@@ -75,7 +75,15 @@ impl ServiceProcess {
         let deployed = deployed.iter().map(|argument| surroundings.argument(argument, folder.path()));
         let mut arguments = deployed.collect::<Result<Vec<_>>>()?;
         arguments.extend(arguments::of_host(service, ports, folder.path()));
-        Ok(Self { process: None, service, program: program(service)?, arguments, peer_token: None, ports, folder })
+        Ok(Self {
+            process: None,
+            service,
+            program: program(service)?,
+            arguments,
+            peer_token: None,
+            ports,
+            folder,
+        })
     }
 
     /// Starts it as its ServiceAccount and waits until it is ready.

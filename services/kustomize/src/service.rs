@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
-use weir_runtime::grpc::{Token, peer_channel};
 use weir_runtime::metrics::Payload;
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
 use weir_ssa::{Notice, Owner};
@@ -102,19 +101,15 @@ fn builds(args: &Args) -> Result<Builds, ServiceError> {
 }
 
 fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> {
-    let other = |error: String| ServiceError::Other(error);
     let stream = match args.source_grpc_addr.as_str() {
         "" => None,
-        addr => {
-            let channel =
-                peer_channel(addr, None).map_err(|error| other(format!("--source-grpc-addr: {error}")))?;
-            Some((channel, Token(service.env().peer_token.clone())))
-        }
+        addr => Some(service.env().peers.connect(addr)?),
     };
     let host = |name| std::env::var(name).ok().filter(|host| !host.is_empty());
     let hosts = LocalHosts { source: host(LOCAL_SOURCE), watcher: host(LOCAL_WATCHER) };
     let routes = service.metrics().routes(Payload::Artifact);
-    Artifacts::new(stream, hosts, args.http_retry, routes).map_err(|error| other(error.to_string()))
+    Artifacts::new(stream, hosts, args.http_retry, routes)
+        .map_err(|error| ServiceError::Other(error.to_string()))
 }
 
 async fn sources(service: &Service) -> Result<Sources, ServiceError> {

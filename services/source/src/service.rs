@@ -15,7 +15,7 @@ use weir_artifact::{Algorithm, Limits, PIECE_BYTES, Store, StoreOptions};
 use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
-use weir_runtime::certificate::{Certificate, TlsFiles};
+use weir_runtime::certificate::{Certificate, Protocol, TlsFiles};
 use weir_runtime::{Environment, Service, ServiceError, hostname};
 
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
@@ -106,7 +106,7 @@ async fn serve_artifacts(
     }
     let (mut leader, stop) = (service.leader(), service.shutdown());
     let certificate = match args.storage_tls_cert.clone().zip(args.storage_tls_key.clone()) {
-        Some((cert, key)) => Some(Certificate::open(TlsFiles { cert, key }).await),
+        Some((cert, key)) => Some(Certificate::open(TlsFiles { cert, key }, Protocol::Http1).await),
         None => None,
     };
     let certificate = certificate.transpose().map_err(|error| ServiceError::Other(error.to_string()))?;

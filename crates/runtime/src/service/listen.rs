@@ -4,8 +4,8 @@ use tokio_util::task::TaskTracker;
 
 use super::ServiceError;
 use crate::args::{DEFAULT_GRPC_ADDR, RuntimeArgs, listen_addr};
-use crate::certificate::TlsFiles;
-use crate::grpc::GrpcServer;
+use crate::certificate::{Certificate, Protocol, TlsFiles};
+use crate::grpc::{GrpcError, GrpcServer};
 
 /// Opens a listener; `None` when the address switches it off.
 pub(super) async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
@@ -16,7 +16,7 @@ pub(super) async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpL
     Ok(Some(listener))
 }
 
-/// Serves gRPC at its address until `stop`.
+/// Serves gRPC at its address until `stop`. A certificate that cannot be used is an error, not a reason for plain text.
 pub(super) async fn serve_grpc(
     server: GrpcServer,
     args: &RuntimeArgs,
@@ -32,10 +32,15 @@ pub(super) async fn serve_grpc(
         listener => listener?,
     };
     let Some(listener) = listener else { return Ok(()) };
-    let files = args.grpc_tls_cert.clone().zip(args.grpc_tls_key.clone());
-    let tls = files.map(|(cert, key)| TlsFiles { cert, key });
+    let certificate = match args.grpc_tls_cert.clone().zip(args.grpc_tls_key.clone()) {
+        Some((cert, key)) => {
+            let opened = Certificate::open(TlsFiles { cert, key }, Protocol::Http2).await;
+            Some(opened.map_err(GrpcError::Certificate)?)
+        }
+        None => None,
+    };
     tasks.spawn(async move {
-        if let Err(error) = server.serve(listener, tls, stop).await {
+        if let Err(error) = server.serve(listener, certificate, stop).await {
             tracing::error!(%error, "gRPC server ended");
         }
     });

@@ -11,6 +11,7 @@ use super::ServiceError;
 use super::error::stopped_is_ok;
 use crate::args::RuntimeArgs;
 use crate::environment::Environment;
+use crate::grpc::Peers;
 
 /// Stack of a worker thread: CEL parsing and debug builds of deep futures need more than tokio's 2 MiB (DEP-CEL-4). Only
 /// what is touched becomes memory.
@@ -35,7 +36,7 @@ where
         }
     };
     let outcome = tokio.block_on(async {
-        let env = Environment::from_process().await?;
+        let env = Environment { peers: Peers::of_service(&common), ..Environment::from_process().await? };
         let stopping = cancel_at_signal(env.shutdown.clone());
         tokio::select! {
             outcome = run(args, env.clone()) => stopped_is_ok(outcome),

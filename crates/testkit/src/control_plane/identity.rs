@@ -74,7 +74,7 @@ impl ControlPlane {
     /// # Errors
     /// When the file cannot be written.
     pub fn kubeconfig_for(&self, token: &str) -> Result<PathBuf, Error> {
-        self.keep_kubeconfig(&kubeconfig(&self.endpoint, token))
+        self.keep("kubeconfig-", kubeconfig(&self.endpoint, token).as_bytes())
     }
 
     /// Writes a kubeconfig file that names the file of a token, as a Pod has it, and returns its path.
@@ -82,18 +82,19 @@ impl ControlPlane {
     /// # Errors
     /// When the file cannot be written.
     pub fn kubeconfig_with_token_file(&self, token: &Path) -> Result<PathBuf, Error> {
-        self.keep_kubeconfig(&kubeconfig_of(&self.endpoint, &json!({"tokenFile": token})))
+        let text = kubeconfig_of(&self.endpoint, &json!({"tokenFile": token}));
+        self.keep("kubeconfig-", text.as_bytes())
     }
 
-    fn keep_kubeconfig(&self, text: &str) -> Result<PathBuf, Error> {
-        let mut file = tempfile::Builder::new()
-            .prefix("kubeconfig-")
-            .tempfile_in(self.folder.path())
-            .map_err(Error::file(self.folder.path()))?;
-        let path = file.path().to_owned();
-        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(Error::file(&path))?;
-        file.keep().map_err(|error| Error::File { path: path.clone(), source: error.error })?;
-        Ok(path)
+    /// Writes a file that stays as long as the control plane.
+    fn keep(&self, prefix: &str, content: &[u8]) -> Result<PathBuf, Error> {
+        let folder = self.folder.path();
+        let file =
+            tempfile::Builder::new().prefix(prefix).tempfile_in(folder).map_err(Error::file(folder))?;
+        std::fs::write(file.path(), content).map_err(Error::file(file.path()))?;
+        let kept = file.keep();
+        kept.map(|(_, path)| path)
+            .map_err(|error| Error::File { path: folder.to_owned(), source: error.error })
     }
 
     /// Makes a ServiceAccount that may do what `rules` say in its namespace.
@@ -125,10 +126,24 @@ impl ControlPlane {
     /// # Errors
     /// When there is no such account.
     pub async fn service_account_token(&self, namespace: &str, name: &str) -> Result<String, Error> {
-        self.projected_token(namespace, name, TokenRequestSpec::default()).await
+        self.token_of_audiences(namespace, name, &[]).await
     }
 
-    /// A bearer token of a ServiceAccount as kubelet makes it: with an audience, or bound to a Pod. Good for an hour.
+    /// A bearer token of a ServiceAccount for these audiences, good for an hour; none means the API server.
+    ///
+    /// # Errors
+    /// When there is no such account.
+    pub async fn token_of_audiences(
+        &self,
+        namespace: &str,
+        name: &str,
+        audiences: &[&str],
+    ) -> Result<String, Error> {
+        let audiences = audiences.iter().map(|audience| (*audience).to_owned()).collect();
+        self.projected_token(namespace, name, TokenRequestSpec { audiences, ..Default::default() }).await
+    }
+
+    /// A bearer token of a ServiceAccount as kubelet makes it: with audiences, or bound to a Pod. Good for an hour.
     ///
     /// # Errors
     /// When there is no such account or Pod.
@@ -147,6 +162,20 @@ impl ControlPlane {
             .await
             .map_err(Error::kube(&what))?;
         answer.status.map(|status| status.token).ok_or(Error::NotAnObject(what))
+    }
+
+    /// A file with a token of a ServiceAccount for these audiences, as kubelet projects it into a Pod.
+    ///
+    /// # Errors
+    /// When there is no such account, or the file cannot be written.
+    pub async fn token_file(
+        &self,
+        namespace: &str,
+        name: &str,
+        audiences: &[&str],
+    ) -> Result<PathBuf, Error> {
+        let token = self.token_of_audiences(namespace, name, audiences).await?;
+        self.keep("token-", token.as_bytes())
     }
 
     /// A bearer token of an account that is made here, and may do `verbs` with `resources` of an API group in its namespace.
