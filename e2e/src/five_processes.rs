@@ -49,18 +49,18 @@ pub struct FiveProcesses {
 }
 
 impl FiveProcesses {
-    /// Starts everything and waits until all services are ready. Notification is first, as it takes events of the others.
+    /// Starts everything with the default overlay and further components, and waits until all services are ready. Notification is first, as it takes events of the others.
     ///
     /// # Errors
     /// When one of its parts cannot be started.
-    pub async fn start() -> Result<Self> {
+    pub async fn start_with(components: &[&str]) -> Result<Self> {
         let (plane, git, registry, sink) = tokio::try_join!(
             ControlPlane::options().audit().start(),
             GitServer::start(),
             Registry::start(),
             WebhookSink::start()
         )?;
-        let installation = Installation::with_components(&[])?;
+        let installation = Installation::with_components(components)?;
         installation.apply(&plane).await?;
         let ports: BTreeMap<&'static str, Ports> =
             SERVICES.into_iter().map(|service| Ok((service, Ports::free()?))).collect::<Result<_>>()?;

@@ -159,7 +159,7 @@ async fn a_replica_changes_only_the_role_of_its_own_pod() -> Result<()> {
         ("a label less", json!({"metadata": {"labels": {"app": null}}})),
         ("an annotation", json!({"metadata": {"annotations": {"a": "b"}}})),
         ("a finalizer", json!({"metadata": {"finalizers": ["a.b/c"]}})),
-        ("the image", json!({"spec": {"containers": [{"name": "manager", "image": "evil"}]}})),
+        ("the end", json!({"spec": {"activeDeadlineSeconds": 1}})),
     ] {
         let refused = replica.patch(own, patch).await;
         assert!(

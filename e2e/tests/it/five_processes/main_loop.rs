@@ -28,7 +28,12 @@ pub(super) struct MainLoop {
 impl MainLoop {
     /// Starts the services, and waits until the app runs with the newest image.
     pub(super) async fn start() -> Result<Self> {
-        let world = FiveProcesses::start().await?;
+        Self::start_with(&[]).await
+    }
+
+    /// Starts with further components of `deploy/kustomize`.
+    pub(super) async fn start_with(components: &[&str]) -> Result<Self> {
+        let world = FiveProcesses::start_with(components).await?;
         for tag in ["1.0.0", "1.0.1"] {
             world.registry.push_image("app", tag).await?;
         }
@@ -91,27 +96,12 @@ impl MainLoop {
         };
         let kustomizations = self.world.api(KUSTOMIZE, "Kustomization").await?;
         wait_for(&kustomizations, "app", &revision, DEADLINE, is_applied).await?;
-        self.wait_for_message("Kustomization", &revision).await
-    }
-
-    /// Waits for a message about a revision.
-    async fn wait_for_message(&self, kind: &str, revision: &str) -> Result<()> {
-        let is_it = |request: &SinkRequest| {
+        let is_told = |request: &SinkRequest| {
             let event = request.json();
-            event["involvedObject"]["kind"] == kind && event["metadata"].to_string().contains(revision)
+            event["involvedObject"]["kind"] == "Kustomization"
+                && event["metadata"].to_string().contains(&revision)
         };
-        self.world.sink.wait_for(&format!("the message about {revision}"), DEADLINE, is_it).await?;
+        self.world.sink.wait_for(&format!("the message about {revision}"), DEADLINE, is_told).await?;
         Ok(())
-    }
-
-    /// Waits until Git's source has an artifact of the newest commit and people are told.
-    pub(super) async fn source_is_told(&self) -> Result<()> {
-        let revision = format!("main@sha1:{}", self.repo.head("main")?);
-        let is_fetched = |object: Option<&DynamicObject>| {
-            object.is_some_and(|it| it.data["status"]["artifact"]["revision"] == revision.as_str())
-        };
-        let sources = self.world.api(SOURCE, "GitRepository").await?;
-        wait_for(&sources, "app", &revision, DEADLINE, is_fetched).await?;
-        self.wait_for_message("GitRepository", &revision).await
     }
 }
