@@ -73,7 +73,6 @@ impl Protocol {
 }
 
 /// A certificate in use.
-#[derive(Debug)]
 pub struct Certificate {
     files: TlsFiles,
     protocol: Protocol,
@@ -81,19 +80,23 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Reads certificate and key.
+    /// Names a certificate, which is read when the first client is greeted.
+    pub fn new(files: TlsFiles, protocol: Protocol) -> Self {
+        let acceptor = Reloaded::new(files.cert.clone());
+        Self { files, protocol, acceptor }
+    }
+
+    /// Reads certificate and key, unless that has been done since they changed.
     ///
     /// # Errors
     ///
-    /// When they cannot be read or do not belong together.
-    pub async fn open(files: TlsFiles, protocol: Protocol) -> Result<Self, CertificateError> {
-        let acceptor = Reloaded::new(files.cert.clone());
-        let certificate = Self { files, protocol, acceptor };
-        certificate.acceptor.current(certificate.read()).await?;
-        Ok(certificate)
+    /// When they have never been readable, or have never belonged together.
+    pub async fn check(&self) -> Result<(), CertificateError> {
+        self.acceptor.current(self.read()).await.map(drop)
     }
 
-    /// Greets a client with the certificate as it is now; `None` for one that speaks no TLS, or slowly.
+    /// Greets a client with the certificate as it is now; `None` for one that speaks no TLS, or slowly,
+    /// and for all while there is no certificate.
     pub(crate) async fn greet(&self, stream: TcpStream, patience: Duration) -> Option<TlsStream<TcpStream>> {
         let greeting = async {
             let acceptor = self.acceptor.current(self.read()).await.map_err(std::io::Error::other)?;

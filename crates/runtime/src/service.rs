@@ -24,6 +24,7 @@ use crate::environment::Environment;
 use crate::event::{EventSink, Outbox, Peer};
 use crate::gate::Gates;
 use crate::grpc::{Authorizer, GrpcServer, Peers, StatusRegistry};
+use crate::issuer;
 use crate::leader::Election;
 use crate::metrics::Metrics;
 use crate::probe::{self, Readiness};
@@ -88,6 +89,10 @@ impl Service {
         };
         if service.env.shared.is_none() {
             service.serve_probes().await?;
+            if let Some(secret) = args.grpc_tls_issue_secret.clone() {
+                let (client, namespace) = (service.env.client.clone(), service.env.runtime_namespace.clone());
+                service.spawn(issuer::keep_issued(client, namespace, secret, service.env.clock));
+            }
         }
         tracing::info!(
             logger = "setup",

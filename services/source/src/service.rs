@@ -29,6 +29,7 @@ const USER_AGENT: &str = "flux/v2";
 /// # Errors
 /// When a flag makes no sense, the storage path is no directory, or the service cannot start.
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
+    args.validate()?;
     let service = Service::start("source-controller", &args.runtime, Some(&args.events), env, &GATES).await?;
     let wiring = Wiring {
         service: &service,
@@ -105,11 +106,11 @@ async fn serve_artifacts(
         standby::label(service, pod);
     }
     let (mut leader, stop) = (service.leader(), service.shutdown());
-    let certificate = match args.storage_tls_cert.clone().zip(args.storage_tls_key.clone()) {
-        Some((cert, key)) => Some(Certificate::open(TlsFiles { cert, key }, Protocol::Http1).await),
-        None => None,
-    };
-    let certificate = certificate.transpose().map_err(|error| ServiceError::Other(error.to_string()))?;
+    let files = args.storage_tls_cert.clone().zip(args.storage_tls_key.clone());
+    let certificate = files.map(|(cert, key)| Certificate::new(TlsFiles { cert, key }, Protocol::Http1));
+    if let Some(certificate) = &certificate {
+        certificate.check().await.map_err(|error| ServiceError::Other(error.to_string()))?;
+    }
     let doorman = args.storage_authentication.then(|| Doorman::new(service.authorizer(), catalog.clone()));
     let gate = Gate { store: storage.store().clone(), leader: leader.clone(), doorman };
     let addr = args.storage_addr.clone();

@@ -1,6 +1,5 @@
 //! TLS towards other services, with authorities that are read anew when their file changes.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use crate::certificate::{CertificateError, Protocol, Reloaded, read_certificates
 
 /// Why a connection does not come up.
 #[derive(Debug, thiserror::Error)]
-enum ConnectError {
+pub(super) enum ConnectError {
     #[error(transparent)]
     Authorities(#[from] CertificateError),
     #[error("'{0}' is no name that a certificate could have")]
@@ -44,8 +43,7 @@ impl Authorities {
     /// Returns a connector whose connections are always TLS, checked against the authorities of the moment.
     pub(super) fn connector(
         self: Arc<Self>,
-    ) -> impl Service<Uri, Response = Connection, Error: Into<tower::BoxError>, Future: Send> + Send + 'static
-    {
+    ) -> impl Service<Uri, Response = Connection, Error = ConnectError, Future: Send> + Send + 'static {
         tower::service_fn(move |address: Uri| -> BoxFuture<'static, Result<Connection, ConnectError>> {
             let authorities = Arc::clone(&self);
             async move { authorities.connect(&address).await.map(TokioIo::new) }.boxed()
@@ -57,10 +55,7 @@ impl Authorities {
         let (host, port) = address.host().zip(address.port_u16()).ok_or_else(name)?;
         // Brackets are how a URL writes an IPv6 address; the dot at the end of a name is for the resolver only.
         let host = host.trim_start_matches('[').trim_end_matches(']');
-        let server = match host.parse::<IpAddr>() {
-            Ok(address) => ServerName::from(address),
-            Err(_) => ServerName::try_from(host.trim_end_matches('.').to_owned()).map_err(|_| name())?,
-        };
+        let server = ServerName::try_from(host.trim_end_matches('.').to_owned()).map_err(|_| name())?;
         let config = self.config.current(self.read()).await?;
         let stream = TcpStream::connect((host, port)).await?;
         stream.set_nodelay(true)?;

@@ -19,7 +19,7 @@ use tonic::transport::Server;
 use tower::Service;
 
 use super::MAX_CONCURRENT_STREAMS;
-use crate::certificate::{Certificate, CertificateError};
+use crate::certificate::Certificate;
 
 /// How often an idle connection is checked, so that clients that vanished free their streams.
 const KEEPALIVE: Duration = Duration::from_secs(30);
@@ -33,9 +33,6 @@ const MAX_GREETINGS: usize = 256;
 /// Why the server does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum GrpcError {
-    /// The certificate cannot be used.
-    #[error("gRPC server: {0}")]
-    Certificate(#[from] CertificateError),
     /// Descriptors for reflection do not decode.
     #[error("gRPC reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),

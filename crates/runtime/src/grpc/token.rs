@@ -28,7 +28,7 @@ pub(super) enum TokenError {
     Read { path: PathBuf, source: std::io::Error },
     /// The token could be used elsewhere too, or is none.
     #[error(
-        "the token in '{path}' (--peer-token-file) is not sent: its only audience must be '{AUDIENCE}', not '{found}'"
+        "the token in '{path}' (--peer-token-file) is not sent: its only audience must be 'weir', not '{found}'"
     )]
     Audience { path: PathBuf, found: String },
 }
@@ -143,15 +143,22 @@ mod tests {
     }
 
     #[rstest]
-    #[case(&token(r#"{"aud":["weir"]}"#), &["weir"])]
-    #[case(&token(r#"{"aud":"weir","sub":"x"}"#), &["weir"])]
-    #[case(&token(r#"{"aud":["weir","https://kubernetes.default.svc"]}"#), &["weir", "https://kubernetes.default.svc"])]
-    #[case(&token("{}"), &[])]
-    #[case(&token(r#"{"aud":7}"#), &[])]
-    #[case("opaque", &[])]
-    #[case("a.%%%.c", &[])]
-    fn audiences_of_tokens(#[case] token: &str, #[case] expected: &[&str]) {
-        assert_eq!(audiences(token), expected);
+    #[case(r#"{"aud":["weir"]}"#, &["weir"])]
+    #[case(r#"{"aud":"weir","sub":"x"}"#, &["weir"])]
+    #[case(r#"{"aud":["weir","https://kubernetes.default.svc"]}"#, &["weir", "https://kubernetes.default.svc"])]
+    #[case("{}", &[])]
+    #[case(r#"{"aud":7}"#, &[])]
+    #[case("no claims", &[])]
+    fn audiences_of_tokens(#[case] claims: &str, #[case] expected: &[&str]) {
+        assert_eq!(audiences(&token(claims)), expected);
+    }
+
+    #[rstest]
+    #[case("opaque")]
+    #[case("a.%%%.c")]
+    #[case("")]
+    fn other_tokens_have_no_audience(#[case] token: &str) {
+        assert_eq!(audiences(token), Vec::<String>::new());
     }
 
     #[rstest]

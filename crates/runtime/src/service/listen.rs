@@ -5,7 +5,7 @@ use tokio_util::task::TaskTracker;
 use super::ServiceError;
 use crate::args::{DEFAULT_GRPC_ADDR, RuntimeArgs, listen_addr};
 use crate::certificate::{Certificate, Protocol, TlsFiles};
-use crate::grpc::{GrpcError, GrpcServer};
+use crate::grpc::GrpcServer;
 
 /// Opens a listener; `None` when the address switches it off.
 pub(super) async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
@@ -16,7 +16,7 @@ pub(super) async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpL
     Ok(Some(listener))
 }
 
-/// Serves gRPC at its address until `stop`. A certificate that cannot be used is an error, not a reason for plain text.
+/// Serves gRPC at its address until `stop`.
 pub(super) async fn serve_grpc(
     server: GrpcServer,
     args: &RuntimeArgs,
@@ -32,13 +32,13 @@ pub(super) async fn serve_grpc(
         listener => listener?,
     };
     let Some(listener) = listener else { return Ok(()) };
-    let certificate = match args.grpc_tls_cert.clone().zip(args.grpc_tls_key.clone()) {
-        Some((cert, key)) => {
-            let opened = Certificate::open(TlsFiles { cert, key }, Protocol::Http2).await;
-            Some(opened.map_err(GrpcError::Certificate)?)
-        }
-        None => None,
-    };
+    let files = args.grpc_tls_cert.clone().zip(args.grpc_tls_key.clone());
+    let certificate = files.map(|(cert, key)| Certificate::new(TlsFiles { cert, key }, Protocol::Http2));
+    if let Some(certificate) = &certificate
+        && let Err(error) = certificate.check().await
+    {
+        tracing::error!(logger = "setup", %error, "gRPC serves nobody until the certificate can be used");
+    }
     tasks.spawn(async move {
         if let Err(error) = server.serve(listener, certificate, stop).await {
             tracing::error!(%error, "gRPC server ended");

@@ -19,7 +19,7 @@ use weir_testkit::{Folder, Identity};
 
 use crate::world::flags;
 
-/// A gRPC server over TLS, and the folder of the Secret that it and its clients have mounted.
+/// A gRPC server with a certificate, and the folder of the Secret that it and its clients have mounted.
 struct Served {
     folder: Folder,
     address: String,
@@ -29,11 +29,16 @@ struct Served {
 
 impl Served {
     async fn start() -> Self {
+        let served = Self::without_certificate().await;
+        install(&served.folder);
+        served
+    }
+
+    async fn without_certificate() -> Self {
         weir_runtime::service::install_crypto();
         let folder = Folder::new("grpc-tls").unwrap();
-        install(&folder);
         let files = TlsFiles { cert: folder.join("tls.crt"), key: folder.join("tls.key") };
-        let certificate = Certificate::open(files, Protocol::Http2).await.unwrap();
+        let certificate = Certificate::new(files, Protocol::Http2);
         let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
         let address = format!("localhost:{}", listener.local_addr().unwrap().port());
         let (stop, mut serving) = (CancellationToken::new(), JoinSet::new());
@@ -94,11 +99,26 @@ async fn a_new_certificate_and_a_new_authority_need_no_restart() {
     served.stop().await;
 }
 
+/// As when somebody makes the Secret after the services.
+#[tokio::test]
+async fn a_certificate_that_comes_late_is_taken() {
+    let served = Served::without_certificate().await;
+    let channel = served.peers().connect(&served.address).unwrap();
+    health(channel.clone()).await.unwrap_err();
+    install(&served.folder);
+    assert_eq!(health(channel).await.unwrap(), SERVING);
+    served.stop().await;
+}
+
 #[tokio::test]
 async fn a_broken_certificate_leaves_the_old_one_in_use() {
     let served = Served::start().await;
-    served.folder.write("tls.crt", "no certificate").unwrap();
-    assert_eq!(health(served.peers().connect(&served.address).unwrap()).await.unwrap(), SERVING);
+    let peers = served.peers();
+    assert_eq!(health(peers.connect(&served.address).unwrap()).await.unwrap(), SERVING);
+    for file in ["tls.crt", "ca.crt"] {
+        served.folder.write(file, "no certificate").unwrap();
+    }
+    assert_eq!(health(peers.connect(&served.address).unwrap()).await.unwrap(), SERVING);
     served.stop().await;
 }
 

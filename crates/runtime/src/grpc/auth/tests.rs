@@ -1,12 +1,15 @@
-use http::Response;
+use std::convert::Infallible;
+
+use http::{Request as HttpRequest, Response};
 use kube::client::Body;
+use parking_lot::Mutex;
 use rstest::rstest;
 use serde_json::{Value, json};
-use tower_test::mock::Handle;
 
 use super::*;
 
-type Server = Handle<http::Request<Body>, Response<Body>>;
+/// What the API server was asked: paths, and specs of reviews.
+type Asked = Arc<Mutex<Vec<(String, Value)>>>;
 
 /// A token that says whom it is for.
 fn token(audience: &str) -> String {
@@ -25,20 +28,23 @@ fn access() -> Access {
     }
 }
 
-/// Answers one request of the authorizer; returns the path and the spec that was asked about.
-async fn answer(server: &mut Server, status: Value) -> (String, Value) {
-    let (request, answer) = server.next_request().await.unwrap();
-    let path = request.uri().path().to_owned();
-    let mut review: Value =
-        serde_json::from_slice(&request.into_body().collect_bytes().await.unwrap()).unwrap();
-    review["status"] = status;
-    answer.send_response(Response::new(Body::from(serde_json::to_vec(&review).unwrap())));
-    (path, review["spec"].take())
-}
-
-fn authorizer() -> (Authorizer, Server) {
-    let (service, server) = tower_test::mock::pair();
-    (Authorizer::new(kube::Client::new(service, "default"), Peers::in_process()), server)
+/// An authorizer whose API server answers reviews of tokens with `status`, and allows everything.
+fn authorizer(status: Value) -> (Authorizer, Asked) {
+    let asked = Asked::default();
+    let log = Arc::clone(&asked);
+    let server = tower::service_fn(move |request: HttpRequest<Body>| {
+        let (log, status) = (Arc::clone(&log), status.clone());
+        async move {
+            let path = request.uri().path().to_owned();
+            let body = request.into_body().collect_bytes().await.unwrap();
+            let mut review: Value = serde_json::from_slice(&body).unwrap();
+            let is_token = path.ends_with("/tokenreviews");
+            log.lock().push((path, review["spec"].clone()));
+            review["status"] = if is_token { status } else { json!({"allowed": true}) };
+            Ok::<_, Infallible>(Response::new(Body::from(serde_json::to_vec(&review).unwrap())))
+        }
+    });
+    (Authorizer::new(kube::Client::new(server, "default"), Peers::in_process()), asked)
 }
 
 fn user() -> Value {
@@ -49,25 +55,27 @@ fn user() -> Value {
 /// An authorizer of the cluster may decide by any of it.
 #[tokio::test]
 async fn the_whole_identity_is_reviewed() {
-    let (authorizer, mut server) = authorizer();
+    let status = json!({"authenticated": true, "audiences": ["weir"], "user": user()});
+    let (authorizer, asked) = authorizer(status);
     let header = token("weir");
-    let reviews = async {
-        let status = json!({"authenticated": true, "audiences": ["weir"], "user": user()});
-        let (path, spec) = answer(&mut server, status).await;
-        assert_eq!(path, "/apis/authentication.k8s.io/v1/tokenreviews");
-        assert_eq!(spec, json!({"token": header.trim_start_matches("Bearer "), "audiences": ["weir"]}));
-        let (path, spec) = answer(&mut server, json!({"allowed": true})).await;
-        assert_eq!(path, "/apis/authorization.k8s.io/v1/subjectaccessreviews");
-        spec
-    };
-    let (allowed, spec) = tokio::join!(authorizer.allow_bearer(Some(&header), access()), reviews);
-    allowed.unwrap();
+    authorizer.allow_bearer(Some(&header), access()).await.unwrap();
+    let shown = header.trim_start_matches("Bearer ");
+    let attributes = json!({"verb": "get", "group": "source.toolkit.fluxcd.io", "resource": "gitrepositories",
+        "namespace": "apps", "name": "web"});
     assert_eq!(
-        spec,
-        json!({"user": "system:serviceaccount:apps:web", "uid": "u-1", "groups": ["g"],
-            "extra": {"authentication.kubernetes.io/pod-name": ["web-0"]},
-            "resourceAttributes": {"verb": "get", "group": "source.toolkit.fluxcd.io", "resource": "gitrepositories",
-                "namespace": "apps", "name": "web"}})
+        *asked.lock(),
+        [
+            (
+                "/apis/authentication.k8s.io/v1/tokenreviews".to_owned(),
+                json!({"token": shown, "audiences": ["weir"]})
+            ),
+            (
+                "/apis/authorization.k8s.io/v1/subjectaccessreviews".to_owned(),
+                json!({"user": "system:serviceaccount:apps:web", "uid": "u-1", "groups": ["g"],
+                    "extra": {"authentication.kubernetes.io/pod-name": ["web-0"]},
+                    "resourceAttributes": attributes})
+            ),
+        ]
     );
 }
 
@@ -84,11 +92,9 @@ async fn the_answered_audiences_count(
     #[case] answered: Value,
     #[case] is_known: bool,
 ) {
-    let (authorizer, mut server) = authorizer();
-    let header = token(claimed);
     let status = json!({"authenticated": true, "audiences": answered, "user": user()});
-    let (identity, (_, spec)) =
-        tokio::join!(authorizer.identify_bearer(Some(&header)), answer(&mut server, status));
-    assert_eq!(spec["audiences"], asked);
+    let (authorizer, log) = authorizer(status);
+    let identity = authorizer.identify_bearer(Some(&token(claimed))).await;
+    assert_eq!(log.lock()[0].1["audiences"], asked);
     assert_eq!(identity.is_ok(), is_known, "{identity:?}");
 }
