@@ -6,18 +6,29 @@ mod process;
 mod routes;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use futures::future::try_join_all;
 use kube::Api;
 use kube::api::DynamicObject;
-use weir_testkit::{ControlPlane, FaultProxy, GitServer, Registry, WebhookSink};
+use weir_testkit::{AuditedRequest, ControlPlane, FaultProxy, GitServer, Registry, WebhookSink, eventually};
 
 use crate::installation::{Installation, NAMESPACE, SERVICES};
 use arguments::Surroundings;
 use process::{Ports, ServiceProcess};
 
 pub use routes::{Payload, Routes};
+
+/// Who answers starts before who asks, since a way that is not there is tried again some seconds later only.
+const STARTS: [&[&str]; 3] = [
+    &["notification-controller"],
+    &["source-controller", "image-reflector-controller"],
+    &["kustomize-controller", "image-automation-controller"],
+];
+
+/// A stream is opened at once; the rest is for a busy machine.
+const FOLLOWED_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The ways between services over gRPC, each through a proxy, so that one can be spoiled.
 #[derive(Debug)]
@@ -49,7 +60,8 @@ pub struct FiveProcesses {
 }
 
 impl FiveProcesses {
-    /// Starts everything with the default overlay and further components, and waits until all services are ready. Notification is first, as it takes events of the others.
+    /// Starts everything with the default overlay and further components, and waits until all services are ready and
+    /// follow each other.
     ///
     /// # Errors
     /// When one of its parts cannot be started.
@@ -73,27 +85,26 @@ impl FiveProcesses {
             services.insert(service, process);
         }
         let mut world = Self { services, links, git, registry, sink, installation, plane };
-        world.start_service("notification-controller").await?;
-        let others = world.services.iter_mut().filter(|(name, _)| **name != "notification-controller");
-        try_join_all(others.map(|(_, service)| service.start(&world.plane))).await?;
+        for group in STARTS {
+            let services = world.services.iter_mut().filter(|(name, _)| group.contains(name));
+            try_join_all(services.map(|(_, service)| service.start(&world.plane))).await?;
+        }
+        world.wait_until_followed().await?;
         Ok(world)
     }
 
-    /// Starts a service that was stopped, with new tokens of its ServiceAccount.
-    ///
-    /// # Errors
-    /// When it does not get ready in time.
-    pub async fn start_service(&mut self, service: &str) -> Result<()> {
-        let process = self.services.get_mut(service).with_context(|| format!("no {service}"))?;
-        process.start(&self.plane).await
-    }
-
-    /// Asks a service to stop and waits for its end.
-    ///
-    /// # Errors
-    /// When it does not stop in time or fails doing so.
-    pub async fn stop_service(&mut self, service: &str) -> Result<()> {
-        self.services.get_mut(service).with_context(|| format!("no {service}"))?.stop().await
+    /// Waits until image-reflector has let image-automation follow its resolutions.
+    async fn wait_until_followed(&self) -> Result<()> {
+        let user = format!("system:serviceaccount:{NAMESPACE}:image-automation-controller");
+        let is_review = |request: &AuditedRequest| {
+            request.user == user
+                && request.verb == "watch"
+                && request.resource == "imagepolicies"
+                && request.code == 0
+        };
+        let is_reviewed =
+            async || self.plane.audited_requests().is_ok_and(|all| all.iter().any(is_review)).then_some(());
+        Ok(eventually("resolutions to be followed", FOLLOWED_DEADLINE, is_reviewed).await?)
     }
 
     /// Starts a service again with another token for its peers, or with its own.

@@ -21,13 +21,11 @@ pub(super) struct Grant {
 }
 
 impl Grant {
-    /// True if the request needs this grant, or another like it.
+    /// True if the request is allowed by this grant.
     pub(super) fn covers(&self, request: &AuditedRequest) -> bool {
-        // A server-side apply of an object that is not there yet takes the right to create it as well.
-        let creates = request.verb == "patch" && request.code == 201 && self.verb == "create";
         self.group == request.group
             && self.resource == request.resource
-            && (self.verb == request.verb || creates)
+            && self.verb == request.verb
             && self.namespace.as_ref().is_none_or(|namespace| *namespace == request.namespace)
     }
 }
