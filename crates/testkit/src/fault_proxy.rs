@@ -70,7 +70,7 @@ pub struct FaultProxy {
 
 #[derive(Debug)]
 struct Shared {
-    upstream: String,
+    upstream: Mutex<String>,
     /// Speaks TLS with the server, where it asks for it.
     tls: Option<Arc<ClientConfig>>,
     plan: Mutex<Plan>,
@@ -120,7 +120,7 @@ impl FaultProxy {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared {
-            upstream: upstream.to_owned(),
+            upstream: Mutex::new(upstream.to_owned()),
             tls,
             plan: Mutex::default(),
             requests: watch::Sender::default(),
@@ -140,7 +140,7 @@ impl FaultProxy {
     /// A URL of the server as one that leads through the proxy.
     #[must_use]
     pub fn url(&self, url: &str) -> String {
-        url.replace(&self.shared.upstream, &self.address())
+        url.replace(&*self.shared.upstream.lock(), &self.address())
     }
 
     /// From now on every connection has this fault.
@@ -151,6 +151,12 @@ impl FaultProxy {
     /// The next `times` requests whose request line holds `part` have this fault, everything else passes.
     pub fn set_for(&self, part: &str, times: usize, fault: Fault) {
         self.shared.plan(Plan { fault, part: part.to_owned(), left: Some(times), passed: 0 });
+    }
+
+    /// Another server stands behind the proxy from now on; connections to the former one are cut.
+    pub fn redirect(&self, upstream: &str) {
+        *self.shared.upstream.lock() = upstream.to_owned();
+        self.shared.epoch.send_modify(|epoch| *epoch += 1);
     }
 
     /// Returns how many bytes have passed in both directions since a fault was last set. TCP only.
@@ -219,7 +225,8 @@ impl Shared {
     }
 
     async fn connect(&self) -> std::io::Result<Box<dyn Connection>> {
-        let server = TcpStream::connect(&self.upstream).await?;
+        let upstream = self.upstream.lock().clone();
+        let server = TcpStream::connect(upstream).await?;
         let Some(tls) = self.tls.clone() else { return Ok(Box::new(server)) };
         let name = ServerName::IpAddress(Ipv4Addr::LOCALHOST.into());
         Ok(Box::new(TlsConnector::from(tls).connect(name, server).await?))

@@ -46,7 +46,7 @@ mod wait;
 mod webhook_sink;
 
 pub use bucket_server::{AZURITE_ACCOUNT, AZURITE_KEY, BucketProgram, BucketServer};
-pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions};
+pub use control_plane::{AuditCounts, AuditKey, AuditedRequest, ControlPlane, ControlPlaneOptions};
 pub use controller::{Controller, storage_flags};
 pub use echo_server::EchoServer;
 pub use error::Error;

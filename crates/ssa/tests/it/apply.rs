@@ -121,16 +121,18 @@ async fn one_refused_object_holds_back_its_stage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failed_apply_names_what_it_has_made() {
+async fn a_failed_apply_has_recorded_its_objects_before_it_made_them() {
     let world = World::new().await;
     let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": {"name": world.ns}, "rules": []});
     let mut broken = world.deployment("web", "web");
     broken["spec"] = json!({});
-    let failure = world.apply(&[role, broken]).await.unwrap_err();
-    let made: Vec<String> = failure.made.iter().map(|entry| entry.id.subject()).collect();
-    assert_eq!(made, [format!("ClusterRole/{}", world.ns)]);
-    let pruned = world.session.prune(&world.owner(), &failure.made).await;
+    let record = Recorded::default();
+    world.apply_recorded(&[role, broken], &world.settings(), &record).await.unwrap_err();
+    let recorded = record.0.into_inner().unwrap();
+    let subjects: Vec<String> = recorded.iter().map(|entry| entry.id.subject()).collect();
+    assert_eq!(subjects, [format!("ClusterRole/{}", world.ns)]);
+    let pruned = world.session.prune(&world.owner(), &recorded).await;
     assert_eq!(lines(&pruned.changes), format!("ClusterRole/{} deleted", world.ns));
 }
 

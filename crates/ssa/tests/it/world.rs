@@ -84,8 +84,18 @@ impl World {
         manifests: &[Value],
         settings: &Settings,
     ) -> Result<ChangeSet, ApplyFailure> {
+        self.apply_recorded(manifests, settings, &Recorded::default()).await
+    }
+
+    /// Applies with a record of the objects that are about to be written.
+    pub(crate) async fn apply_recorded(
+        &self,
+        manifests: &[Value],
+        settings: &Settings,
+        record: &Recorded,
+    ) -> Result<ChangeSet, ApplyFailure> {
         let manifests = manifests.iter().cloned().map(|value| Manifest::try_from(value).unwrap()).collect();
-        self.apply_recorded(manifests, settings, &Forgetful).await
+        self.session.apply(manifests, settings, &CancellationToken::new(), record).await
     }
 
     /// The requests that were made through the session since the last call.
@@ -148,11 +158,13 @@ fn counted(
     Client::new(service, namespace)
 }
 
-/// Keeps nothing: these tests do not crash.
-struct Forgetful;
+/// The objects that an apply was about to write.
+#[derive(Default)]
+pub(crate) struct Recorded(pub(crate) std::sync::Mutex<Vec<weir_ssa::Entry>>);
 
-impl weir_ssa::Record for Forgetful {
-    async fn add(&self, _: Vec<weir_ssa::Entry>) -> bool {
+impl weir_ssa::Record for Recorded {
+    async fn add(&self, written: Vec<weir_ssa::Entry>) -> bool {
+        self.0.lock().unwrap().extend(written);
         true
     }
 }

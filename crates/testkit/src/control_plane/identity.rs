@@ -163,13 +163,24 @@ impl ControlPlane {
         name: &str,
         audiences: &[&str],
     ) -> Result<String, Error> {
+        let audiences = audiences.iter().map(|audience| (*audience).to_owned()).collect();
+        self.projected_token(namespace, name, TokenRequestSpec { audiences, ..Default::default() }).await
+    }
+
+    /// A bearer token of a ServiceAccount as kubelet makes it: with audiences, or bound to a Pod. Good for an hour.
+    ///
+    /// # Errors
+    /// When there is no such account or Pod.
+    pub async fn projected_token(
+        &self,
+        namespace: &str,
+        name: &str,
+        spec: TokenRequestSpec,
+    ) -> Result<String, Error> {
         let what = format!("make a token for {namespace}/{name}");
         let api: Api<ServiceAccount> = Api::namespaced(self.client()?, namespace);
-        let audiences = audiences.iter().map(|audience| (*audience).to_owned()).collect();
-        let request = TokenRequest {
-            spec: TokenRequestSpec { audiences, expiration_seconds: Some(3600), ..Default::default() },
-            ..Default::default()
-        };
+        let spec = TokenRequestSpec { expiration_seconds: Some(3600), ..spec };
+        let request = TokenRequest { spec, ..Default::default() };
         let answer = api
             .create_token_request(name, &PostParams::default(), &request)
             .await
