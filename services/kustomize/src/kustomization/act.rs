@@ -146,9 +146,13 @@ impl KustomizationReconciler {
         if extent == Extent::Full {
             self.cluster.ledger().forget(&settings.owner);
         }
-        let record = Record::new(run);
+        let record = Record::new(run, observed.known_inventory());
         let applied = session.apply(manifests, &settings, &run.cancel, &record).await;
         attempt.recorded = record.status();
+        if attempt.recorded.is_some() {
+            // The record has all that was known, and more.
+            attempt.inventory = None;
+        }
         match applied {
             Ok(changes) => Ok(Some(changes)),
             Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),

@@ -14,13 +14,15 @@ use crate::kustomization::report::status_of;
 /// What the status of a Kustomization names while its objects are made.
 pub(super) struct Record<'a> {
     run: &'a Run<Kustomization>,
+    /// What may be in the cluster already.
+    known: Vec<Entry>,
     newest: Mutex<Arc<Kustomization>>,
 }
 
 impl<'a> Record<'a> {
     /// Nothing is recorded yet.
-    pub(super) fn new(run: &'a Run<Kustomization>) -> Self {
-        Self { run, newest: Mutex::new(Arc::clone(&run.object)) }
+    pub(super) fn new(run: &'a Run<Kustomization>, known: Vec<Entry>) -> Self {
+        Self { run, known, newest: Mutex::new(Arc::clone(&run.object)) }
     }
 
     /// The status as it is now, if something was recorded.
@@ -39,7 +41,7 @@ impl weir_ssa::Record for Record<'_> {
         if weir_ssa::stale(&written, &named).is_empty() {
             return true;
         }
-        let entries = inventory::union(named, &written);
+        let entries = inventory::union(inventory::union(named, &self.known), &written);
         let status =
             KustomizationStatus { inventory: Some(inventory::to_status(&entries)), ..status_of(&newest) };
         let object = Kustomization { status: Some(status), ..Kustomization::clone(&self.run.object) };
