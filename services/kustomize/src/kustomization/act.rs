@@ -54,7 +54,7 @@ impl KustomizationReconciler {
                     Ok(done) => done,
                     // What was fetched or built in vain is no news when something newer is about to run.
                     Err(_) if run.cancel.is_cancelled() && attempt.digest.is_none() => Done::Superseded,
-                    Err(failure) => Done::Failed(attempt, failure),
+                    Err(failure) => Done::Failed(attempt, observed.discreet(failure)),
                 }
             }
         }

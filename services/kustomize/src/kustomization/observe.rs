@@ -8,8 +8,10 @@ use weir_runtime::{Cause, ObjectKey};
 use weir_ssa::Entry;
 
 use super::expression::{self, HealthChecks, Sight, Verdict};
+use super::failure::Failure;
 use super::memory::{Inputs, Unit};
 use super::{KustomizationReconciler, inventory};
+use crate::mask::Masks;
 use crate::source::{Source, SourceId};
 use crate::variables::{self, Variables};
 
@@ -47,6 +49,13 @@ impl Observed {
     /// Returns everything that may be in the cluster, whether the status has it or not.
     pub(super) fn known_inventory(&self) -> Vec<Entry> {
         self.unit.known_inventory(inventory::entries(&self.kustomization))
+    }
+
+    /// Returns a failure whose message does not show the variables that come from Secrets: whatever kind of object they were put
+    /// into, the API server may repeat them.
+    pub(super) fn discreet(&self, failure: Failure) -> Failure {
+        let Some(Ok(variables)) = &self.variables else { return failure };
+        Failure { message: Masks::new(variables, &[]).text(&failure.message), ..failure }
     }
 
     /// Returns the inventory as the last apply has left it.

@@ -183,3 +183,17 @@ async fn security_values_of_secrets_are_in_no_condition_and_no_event() {
         assert!(weir_testkit::condition(&failed, "Ready").unwrap().message.contains(words), "{status}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn security_variables_from_secrets_are_in_no_condition() {
+    let world = World::new().await;
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: vars}\nstringData: {PIN: \"271828\"}\n";
+    world.plane().apply_yaml(&world.ns, secret).await.unwrap();
+    let manifest = cm("a", "1").replace("\"1\"", "${PIN}");
+    world.source("src", 1, &[("a.yaml", &manifest)]).await;
+    let from = json!([{"kind": "Secret", "name": "vars"}]);
+    world.kustomization("app", json!({"postBuild": {"substituteFrom": from}})).await;
+    let failed = world.not_ready("app", "ReconciliationFailed").await;
+    let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+    assert!(message.contains("Value:***") && !message.contains("271828"), "{message}");
+}
