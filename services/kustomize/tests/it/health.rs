@@ -94,7 +94,6 @@ async fn regression_14_request_while_health_is_awaited_keeps_the_inventory() {
         .unwrap();
     world.requested("app").await;
     let api = world.kustomizations().await;
-    let app =
-        weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let app = weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
     assert_eq!(app.data["status"]["inventory"]["entries"].as_array().unwrap().len(), 1);
 }
