@@ -59,6 +59,7 @@ pub async fn serve<H, F>(
         let Some((permit, accepted)) = stop.run_until_cancelled(next).await else { break };
         let Ok((stream, _)) = accepted else {
             // Out of file descriptors, most likely: it takes a moment until one is free.
+            #[expect(clippy::disallowed_methods, reason = "a server is no run")]
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };

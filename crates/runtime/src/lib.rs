@@ -40,4 +40,4 @@ pub use controller::{Finalized, Next, Outcome, Reconciler, Run};
 pub use environment::{Environment, hostname};
 pub use event::{EventDraft, EventSink, Severity};
 pub use queue::{Cause, Queue};
-pub use service::{Service, ServiceError, run_together, service_main};
+pub use service::{Program, Service, ServiceError, run_together, service_main};

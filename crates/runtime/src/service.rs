@@ -31,7 +31,7 @@ use crate::probe::{self, Readiness};
 use crate::queue::Queue;
 
 pub use error::ServiceError;
-pub use main::{cancel_at_signal, install_crypto, service_main, tokio_runtime};
+pub use main::{Program, cancel_at_signal, install_crypto, service_main, tokio_runtime};
 pub use shared::{Entry, SharedServers, run_together};
 
 use listen::{listen, serve_grpc};

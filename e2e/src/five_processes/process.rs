@@ -95,7 +95,7 @@ impl ServiceProcess {
             None => plane.token_of_audiences(NAMESPACE, self.service, &["weir"]).await?,
         };
         self.folder.write(PEER_TOKEN, for_peers)?;
-        let kubeconfig = plane.kubeconfig_with_token_file(&token)?;
+        let kubeconfig = plane.kubeconfig_with(plane.server(), &token)?;
         let mut command = Command::new(&self.program);
         command
             .current_dir(self.folder.path())

@@ -14,4 +14,5 @@ mod five_processes;
 mod grpc_status;
 mod kill;
 mod rights;
+mod status_stream;
 mod webhook_artifact;

@@ -73,6 +73,7 @@ impl Resolutions {
                 let forgotten = forgotten.selections.into_keys();
                 let namespaces: BTreeSet<String> = forgotten.map(|key| key.namespace).collect();
                 namespaces.iter().for_each(|namespace| wake(namespace));
+                #[expect(clippy::disallowed_methods, reason = "the stream's reader is no run")]
                 tokio::time::sleep(PAUSE).await;
             }
         })

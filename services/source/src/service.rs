@@ -1,5 +1,7 @@
 //! Wires the service together.
 
+use std::ffi::OsString;
+
 use crate::args::{Args, GATES};
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
@@ -16,13 +18,21 @@ use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
 use weir_runtime::certificate::{Certificate, Protocol, TlsFiles};
-use weir_runtime::{Environment, Service, ServiceError, hostname};
+use weir_runtime::{Environment, Program, Service, ServiceError, hostname};
 
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
 const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
 
 /// Name of this client to chart repositories, which keep statistics by it.
 const USER_AGENT: &str = "flux/v2";
+
+/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+///
+/// # Errors
+/// When it is wrong, or asks for help or the version.
+pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
+    Program::parse(arguments, |args: &Args| &args.runtime, run)
+}
 
 /// Runs the service until its environment is told to stop.
 ///

@@ -71,6 +71,7 @@ impl Delivery {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the outbox waits, no run does")]
     async fn deliver(&mut self, event: &Event, stop: &CancellationToken) {
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=TRIES {

@@ -59,6 +59,7 @@ pub struct Authorizer {
     inner: Arc<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     client: kube::Client,
     peers: Peers,
@@ -72,6 +73,15 @@ impl Authorizer {
         let identities = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
         let decisions = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
         Self { inner: Arc::new(Inner { client, peers, identities, decisions }) }
+    }
+
+    /// The same authorizer, which asks again after `span` instead of 30 s.
+    #[must_use]
+    pub fn remembering(self, span: Duration) -> Self {
+        let mut inner = Inner::clone(&self.inner);
+        inner.identities = Cache::builder().max_capacity(CAPACITY).time_to_live(span).build();
+        inner.decisions = Cache::builder().max_capacity(CAPACITY).time_to_live(span).build();
+        Self { inner: Arc::new(inner) }
     }
 
     /// Lets the caller through if its token is valid and its RBAC allows the access.

@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,6 +9,9 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 
 use super::{ControlPlane, Endpoint};
@@ -74,15 +78,20 @@ impl ControlPlane {
     /// # Errors
     /// When the file cannot be written.
     pub fn kubeconfig_for(&self, token: &str) -> Result<PathBuf, Error> {
-        self.keep("kubeconfig-", kubeconfig(&self.endpoint, token).as_bytes())
+        self.write_kubeconfig(&kubeconfig(&self.endpoint, token))
     }
 
-    /// Writes a kubeconfig file that names the file of a token, as a Pod has it, and returns its path.
+    /// Writes a kubeconfig file that shows the token in a file, as a Pod does, and leads to `server`; returns its path.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn kubeconfig_with_token_file(&self, token: &Path) -> Result<PathBuf, Error> {
-        let text = kubeconfig_of(&self.endpoint, &json!({"tokenFile": token}));
+    pub fn kubeconfig_with(&self, server: &str, token_file: &Path) -> Result<PathBuf, Error> {
+        let endpoint = Endpoint { server: server.to_owned(), ..self.endpoint.clone() };
+        let file = json!({"tokenFile": token_file});
+        self.write_kubeconfig(&kubeconfig_of(&endpoint, &file))
+    }
+
+    fn write_kubeconfig(&self, text: &str) -> Result<PathBuf, Error> {
         self.keep("kubeconfig-", text.as_bytes())
     }
 
@@ -95,6 +104,21 @@ impl ControlPlane {
         let kept = file.keep();
         kept.map(|(_, path)| path)
             .map_err(|error| Error::File { path: folder.to_owned(), source: error.error })
+    }
+
+    /// TLS as a client that trusts the API server's CA.
+    pub(crate) fn tls_config(&self) -> Result<Arc<ClientConfig>, Error> {
+        let mut roots = RootCertStore::empty();
+        let authority =
+            CertificateDer::from_pem_slice(self.endpoint.ca_pem.as_bytes()).map_err(Error::tls)?;
+        roots.add(authority).map_err(Error::tls)?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(Error::tls)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Arc::new(config))
     }
 
     /// Makes a ServiceAccount that may do what `rules` say in its namespace.
