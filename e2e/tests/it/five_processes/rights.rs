@@ -140,7 +140,7 @@ async fn tell_of_every_kind(main_loop: &MainLoop) -> Result<()> {
             "involvedObject": object, "severity": "info", "timestamp": jiff::Timestamp::now(), "message": kind,
             "reason": "Test", "reportingController": "test",
         });
-        let answer = client.post(main_loop.world.events_url()).json(&event).send().await?;
+        let answer = client.post(main_loop.world.events_url()?).json(&event).send().await?;
         assert!(answer.status().is_success(), "{kind}: {}", answer.status());
     }
     Ok(())
@@ -162,7 +162,7 @@ async fn mark_every_kind(main_loop: &MainLoop) -> Result<()> {
     let receiver = wait_ready(&world.api(NOTIFICATION, "Receiver").await?, "every", DEADLINE).await?;
     let path = receiver.data["status"]["webhookPath"].as_str().unwrap_or_default();
     // HelmReleases are not served here, so that the answer is no success.
-    reqwest::Client::new().post(world.receiver_url(path)).body("{}").send().await?;
+    reqwest::Client::new().post(world.receiver_url(path)?).body("{}").send().await?;
     Ok(())
 }
 
