@@ -4,7 +4,7 @@ mod chunks;
 mod feed;
 mod request;
 
-use crate::catalog::{self, Catalog, Kind};
+use crate::catalog::{self, Catalog, Entry, Kind};
 use crate::storage::Storage;
 use feed::{News, Selection};
 use futures::StreamExt;
@@ -86,8 +86,11 @@ impl Artifacts for Doorman {
         let key = ObjectKey::new(&asked.namespace, &asked.name);
         let kind = self.kind(&asked.kind)?;
         self.allow(&request, "get", kind, key.clone()).await?;
-        let artifact = kind.get(&key).and_then(|entry| entry.artifact);
-        let artifact = artifact.filter(|artifact| artifact.digest == asked.digest);
+        let is_asked = |entry: Entry| entry.artifact.filter(|artifact| artifact.digest == asked.digest);
+        let artifact = match kind.get(&key).and_then(is_asked) {
+            Some(artifact) => Some(artifact),
+            None => kind.current(&self.client, &key).await.and_then(is_asked),
+        };
         let gone = || {
             Status::not_found(format!("{} {key} has no artifact with digest '{}'", asked.kind, asked.digest))
         };

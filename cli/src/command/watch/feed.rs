@@ -148,6 +148,7 @@ impl State {
             if self.patience.is_some() || !may_be_tried_again(&status) {
                 return Err(Error::Grpc { address: self.feed.address.clone(), status: Box::new(status) });
             }
+            #[expect(clippy::disallowed_methods, reason = "a command is no run")]
             tokio::time::sleep(RETRY_PAUSE).await;
         }
     }

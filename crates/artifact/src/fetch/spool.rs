@@ -3,8 +3,10 @@
 use super::FetchError;
 use crate::digest::{Digest, Hasher};
 use crate::limits::Limits;
+use crate::path::RelPath;
 use crate::room::Room;
-use crate::untar::{FileMap, Untar, UntarError};
+use crate::untar::{FileMap, FileStack, Span, Untar, UntarError};
+use std::collections::BTreeMap;
 use std::io::{self, Seek, Write};
 use tempfile::SpooledTempFile;
 
@@ -114,6 +116,15 @@ impl VerifiedBlob {
     /// When the archive is not safe to unpack.
     pub fn files(self, limits: Limits) -> Result<FileMap, UntarError> {
         Untar::new(limits).to_map(self.file)
+    }
+
+    /// Unpacks for those who read a few of the files, without holding more than a little of it in memory; blocks. Symlinks
+    /// are left out.
+    ///
+    /// # Errors
+    /// When the archive is not safe to unpack or cannot be written.
+    pub fn stack(self, limits: Limits) -> Result<(BTreeMap<RelPath, Span>, FileStack), UntarError> {
+        Untar::new(limits).to_stack(self.file)
     }
 
     /// Unpacks into a fresh temporary directory; blocks. Symlinks are left out.

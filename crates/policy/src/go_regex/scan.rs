@@ -1,6 +1,8 @@
 //! The walk over a pattern, outside of classes.
 
-use super::{Fault, GoRegexError, MAX_REPEAT, class, escape};
+use std::collections::HashMap;
+
+use super::{Fault, GoRegexError, MAX_REPEAT, class, escape, expand::rust_name};
 
 /// What the last piece was, which decides whether a repetition may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub(super) struct Scanner<'p> {
     out: String,
     depth: u32,
     last: Last,
+    /// How many groups have had each name so far.
+    names: HashMap<&'p str, usize>,
 }
 
 impl<'p> Scanner<'p> {
@@ -29,6 +33,7 @@ impl<'p> Scanner<'p> {
             out: String::with_capacity(pattern.len()),
             depth: 0,
             last: Last::Nothing,
+            names: HashMap::new(),
         }
     }
 
@@ -113,19 +118,19 @@ impl<'p> Scanner<'p> {
         Ok(())
     }
 
-    fn named_group(&mut self, name: &str) -> Result<(), GoRegexError> {
+    fn named_group(&mut self, name: &'p str) -> Result<(), GoRegexError> {
         let fault = |fragment: &str| GoRegexError::syntax(Fault::NamedCapture, fragment);
-        let end = name.find('>').ok_or_else(|| fault(self.rest))?;
-        let total = self.rest.len() - name.len() + end + 1;
-        let name = name.get(..end).unwrap_or_default();
-        let is_valid =
-            !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-        // Go allows names that begin with a digit, Rust does not, and expansion is by name.
-        if !is_valid || name.starts_with(|letter: char| letter.is_ascii_digit()) {
-            return Err(fault(self.rest.get(..total).unwrap_or_default()));
+        let (name, rest) = name.split_once('>').ok_or_else(|| fault(self.rest))?;
+        if name.is_empty() || !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || letter == b'_') {
+            let len = self.rest.len() - rest.len();
+            return Err(fault(self.fragment(self.rest, len)));
         }
+        let nth = self.names.entry(name).or_default();
+        self.out.push_str(&format!("(?P<{}>", rust_name(name, *nth)));
+        *nth += 1;
         self.depth += 1;
-        self.emit_raw(total, Last::Nothing);
+        self.rest = rest;
+        self.last = Last::Nothing;
         Ok(())
     }
 

@@ -35,7 +35,7 @@ async fn served(verbs: &[&str]) -> Served {
     let token = world.plane.service_account_token(&world.namespace, "viewer").await.unwrap();
     world.receiver("a", "").await;
     wait_ready(&world.receivers().await, "a", DEADLINE).await.unwrap();
-    let channel = weir_runtime::grpc::peer_channel(&format!("127.0.0.1:{port}"), None).unwrap();
+    let channel = Channel::from_shared(format!("http://127.0.0.1:{port}")).unwrap().connect_lazy();
     Served { world, channel, token }
 }
 

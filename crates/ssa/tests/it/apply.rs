@@ -73,7 +73,7 @@ async fn churn_of_status_is_no_drift() {
     .unwrap();
     world.proved(&changes).await;
     let health = weir_testkit::eventually("health by watch", PATIENCE, async || {
-        let found = world.ledger.assessment(&changes.inventory()[0].id)?;
+        let found = world.ledger.assessment(&world.owner(), &changes.inventory()[0].id)?;
         (found.status == weir_kstatus::Status::Current).then_some(found.message)
     });
     assert_eq!(health.await.unwrap(), "Deployment is available. Replicas: 0");
@@ -118,6 +118,20 @@ async fn one_refused_object_holds_back_its_stage() {
     );
     assert!(failure.to_string().ends_with('\n'));
     assert!(world.config_map("a").await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_apply_names_what_it_has_made() {
+    let world = World::new().await;
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": world.ns}, "rules": []});
+    let mut broken = world.deployment("web", "web");
+    broken["spec"] = json!({});
+    let failure = world.apply(&[role, broken]).await.unwrap_err();
+    let made: Vec<String> = failure.made.iter().map(|entry| entry.id.subject()).collect();
+    assert_eq!(made, [format!("ClusterRole/{}", world.ns)]);
+    let pruned = world.session.prune(&world.owner(), &failure.made).await;
+    assert_eq!(lines(&pruned.changes), format!("ClusterRole/{} deleted", world.ns));
 }
 
 #[tokio::test(flavor = "multi_thread")]

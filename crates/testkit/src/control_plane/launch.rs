@@ -173,6 +173,7 @@ async fn wait_until_served(endpoint: &Endpoint, processes: &mut [Process]) -> Re
             let what = "kube-apiserver to be ready".to_owned();
             return Err(Error::Deadline { what, deadline: READY_DEADLINE, last: format!("{last}\n{tail}") });
         }
+        #[expect(clippy::disallowed_methods, reason = "a test waits, no run does")]
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
