@@ -62,7 +62,8 @@ impl Program {
             }
         };
         let outcome = tokio.block_on(async {
-            let env = Environment { peers: Peers::of_service(&self.args), ..Environment::from_process().await? };
+            let env =
+                Environment { peers: Peers::of_service(&self.args), ..Environment::from_process().await? };
             let stopping = cancel_at_signal(env.shutdown.clone());
             tokio::select! {
                 outcome = (self.entry)(env.clone()) => stopped_is_ok(outcome),
