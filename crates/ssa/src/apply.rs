@@ -8,13 +8,16 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
 
-use crate::error::message;
+use crate::error::shown;
 use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
 use crate::probe;
 use crate::request::{Mode, Target};
-use crate::{Action, Change, ChangeSet, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order};
+use crate::{
+    Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Record, Session, Stage,
+    order,
+};
 
 /// How long an apply waits for the server to make something of what it was sent: definitions become ready, kinds show up in
 /// discovery, replaced objects go (KS-SSA-10, KS-SSA-18). All of that takes well under a second as a rule. What takes longer
@@ -22,6 +25,9 @@ use crate::{Action, Change, ChangeSet, Error, GroupKind, Manifest, ObjectId, Own
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// The first pause between two looks; it doubles up to the second.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// Times that an object is evaluated because it has changed before it was replaced. The next run tries again.
+const MAX_EVALUATIONS: usize = 5;
 
 /// How to apply.
 #[derive(Clone, Debug)]
@@ -80,7 +86,7 @@ impl Default for Looks {
 
 impl Session {
     /// Makes the cluster equal to the manifests, stage by stage. Their metadata gets the owner's labels last
-    /// (KS-SSA-2, KS-SSA-6).
+    /// (KS-SSA-2, KS-SSA-6). Objects are written once `record` keeps their names.
     ///
     /// # Errors
     /// The first object that is refused, with what the stages before have done. Objects of its own stage are not
@@ -90,6 +96,7 @@ impl Session {
         manifests: Vec<Manifest>,
         settings: &Settings,
         cancel: &CancellationToken,
+        record: &impl Record,
     ) -> Result<ChangeSet, ApplyFailure> {
         let (applier, mut manifests) = Applier::prepare(self, settings, manifests, cancel);
         let mut done = ChangeSet::default();
@@ -99,7 +106,7 @@ impl Session {
             if members.is_empty() {
                 continue;
             }
-            match applier.stage(stage, members, !done.has_changes()).await {
+            match applier.stage(stage, members, !done.has_changes(), record).await {
                 Ok(changes) => done.0.extend(changes),
                 Err(error) => return Err(ApplyFailure { error, done }),
             }
@@ -137,6 +144,7 @@ impl<'a> Applier<'a> {
         stage: Stage,
         members: Vec<Manifest>,
         may_cancel: bool,
+        record: &impl Record,
     ) -> Result<Vec<Change>, Error> {
         let evaluations = members.into_iter().map(|manifest| self.evaluate(manifest));
         let evaluated: Vec<Evaluated> =
@@ -144,18 +152,40 @@ impl<'a> Applier<'a> {
         if may_cancel && self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
+        (self.session.step)("stage-checked");
+        let written: Vec<Entry> = evaluated.iter().filter_map(Evaluated::written).collect();
+        if !written.is_empty() && !record.add(written).await {
+            return Err(Error::NotRecorded);
+        }
         let mut changes = Vec::with_capacity(evaluated.len());
         let mut waited_for = Vec::new();
-        for object in &evaluated {
-            let (action, status) = self.carry_out(object).await?;
+        for object in evaluated {
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
+            let (action, status) = self.settle(object).await?;
             if stage.is_awaited() && status.is_some_and(|status| status != Status::Current) {
                 waited_for.push(id.clone());
             }
             changes.push(Change { id, version, action });
         }
         self.wait(waited_for).await?;
+        (self.session.step)("stage-applied");
         Ok(changes)
+    }
+
+    /// Does what is to be done about an object. One that has changed since it was evaluated, so that it must not be
+    /// replaced on that evidence, is evaluated anew.
+    async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<Status>), Error> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.carry_out(&object).await {
+                Err(Error::Outdated { .. }) if attempts < MAX_EVALUATIONS => {
+                    let desired = object.desired;
+                    object = Evaluated { desired, ..self.evaluate(object.manifest).await? };
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Does one step; the status is that of the object as the server answered.
@@ -173,16 +203,17 @@ impl<'a> Applier<'a> {
         match step {
             Step::Write { cleanup: Some(patch), .. } => {
                 let cleaned = target.json_patch(&self.settings.field_manager, patch).await;
-                cleaned.map_err(|error| Error::Cleanup { id: id.clone(), message: message(&error) })?;
+                cleaned.map_err(|error| Error::Cleanup { id: id.clone(), message: shown(id, &error) })?;
             }
-            Step::Replace => self.delete_and_wait(&target).await?,
+            Step::Replace(judged) => self.delete_and_wait(&target, judged).await?,
             _ => {}
         }
         let applied = target.apply(&self.settings.field_manager, manifest.value(), Mode::Write).await;
-        let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: message(&error) })?;
+        let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: shown(id, &error) })?;
+        (self.session.step)("object-applied");
         let action = match step {
             Step::Write { action, .. } => *action,
-            Step::Replace => Action::Created,
+            Step::Replace(_) => Action::Created,
             Step::WriteOver { version } if applied.metadata.resource_version.as_ref() == Some(version) => {
                 Action::Unchanged
             }
@@ -199,7 +230,7 @@ impl<'a> Applier<'a> {
         if *action == Action::Skipped
             && let Some(ledger) = self.session.ledger()
         {
-            ledger.release(object.manifest.id());
+            ledger.release(&self.settings.owner, object.manifest.id());
         }
         *action
     }

@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use crate::apply::{Applier, Looks};
 use crate::drift::has_drifted;
-use crate::error::{is_not_found, message, status};
+use crate::error::{is_not_found, status, whole_text};
 use crate::ledger::Trust;
 use crate::policy::{Mark, merges, skips_desired, skips_live};
+use crate::precise::Precise;
 use crate::request::{Mode, Target};
-use crate::{Action, Error, Manifest, Mapping, MappingError, undeclared};
+use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, undeclared};
 
 /// Times that fields which the server does not know are taken away from one object; it names all of them at once.
 const MAX_TRIMS: usize = 3;
@@ -25,6 +26,14 @@ pub(crate) struct Evaluated {
     pub(crate) step: Step,
 }
 
+impl Evaluated {
+    /// The object, if it is going to be written.
+    pub(crate) fn written(&self) -> Option<Entry> {
+        let entry = || Entry { id: self.manifest.id().clone(), version: self.manifest.version().to_owned() };
+        (!matches!(self.step, Step::Leave(_))).then(entry)
+    }
+}
+
 pub(crate) enum Step {
     /// Nothing, and what to call that.
     Leave(Action),
@@ -32,8 +41,8 @@ pub(crate) enum Step {
     Write { action: Action, cleanup: Option<Value> },
     /// Apply, and call it unchanged if the resource version stays this one.
     WriteOver { version: String },
-    /// Delete, wait until it is gone, and apply.
-    Replace,
+    /// Delete the object if it is still in this state, wait until it is gone, and apply.
+    Replace(Precise),
 }
 
 impl Applier<'_> {
@@ -119,7 +128,7 @@ impl Applier<'_> {
         error: &kube::Error,
     ) -> Result<Step, Error> {
         let group = &self.settings.owner.group;
-        let refusal = || Error::dry_run(target.id, error);
+        let refusal = || Error::dry_run(manifest, error);
         if status(error).is_none() || is_not_found(error) {
             return Err(refusal());
         }
@@ -130,8 +139,12 @@ impl Applier<'_> {
         let is_forced = self.settings.force
             || Mark::Force.on_desired(group, manifest)
             || Mark::Force.on_live(group, &live.metadata);
-        if is_forced && is_immutable(error) && self.would_be_valid(target, manifest).await {
-            return Ok(Step::Replace);
+        if is_forced
+            && is_immutable(error)
+            && let Some(judged) = Precise::of(&live.metadata)
+            && self.would_be_valid(target, manifest).await
+        {
+            return Ok(Step::Replace(judged));
         }
         Err(refusal())
     }
@@ -154,7 +167,7 @@ impl Applier<'_> {
             let tried = target.apply(&self.settings.field_manager, manifest.value(), Mode::DryRun).await;
             let Err(error) = &tried else { return tried };
             trims += 1;
-            if trims > MAX_TRIMS || !undeclared::remove(target.id, manifest.value_mut(), &message(error)) {
+            if trims > MAX_TRIMS || !undeclared::remove(target.id, manifest.value_mut(), &whole_text(error)) {
                 return tried;
             }
         }
@@ -176,7 +189,7 @@ impl Applier<'_> {
 
 fn is_immutable(error: &kube::Error) -> bool {
     let is_code = status(error).is_some_and(|status| matches!(status.code, 409 | 422));
-    let text = message(error);
+    let text = whole_text(error);
     is_code || text.contains("is immutable") || text.contains("immutable field")
 }
 

@@ -9,19 +9,24 @@ use tokio::time::timeout;
 
 use crate::Error;
 use crate::apply::{Applier, Looks, PATIENCE};
-use crate::error::message;
+use crate::error::{is_outdated, shown};
+use crate::precise::Precise;
 use crate::request::Target;
 
 impl Applier<'_> {
     /// Deletes an object and waits, by watch, until it is gone. One that finalizers hold up is left to a later apply.
-    pub(crate) async fn delete_and_wait(&self, target: &Target<'_>) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Outdated`] if the object is no longer in the state in which it was judged; nothing is deleted then.
+    pub(crate) async fn delete_and_wait(&self, target: &Target<'_>, judged: &Precise) -> Result<(), Error> {
         let id = target.id;
-        target
-            .delete(None)
-            .await
-            .map_err(|error| Error::ReplaceDelete { id: id.clone(), message: message(&error) })?;
-        let waited = self.cancel.run_until_cancelled(timeout(PATIENCE, self.gone(target))).await;
-        match waited.ok_or(Error::Cancelled)? {
+        match target.delete(judged).await {
+            Ok(()) => {}
+            Err(error) if is_outdated(&error) => return Err(Error::Outdated { id: id.clone() }),
+            Err(error) => return Err(Error::ReplaceDelete { id: id.clone(), message: shown(id, &error) }),
+        }
+        let gone = timeout(PATIENCE, self.gone(target, &judged.uid));
+        match self.cancel.run_until_cancelled(gone).await.ok_or(Error::Cancelled)? {
             Ok(Ok(true)) => Ok(()),
             Ok(Err(error)) => Err(error),
             Ok(Ok(false)) | Err(_) => Err(Error::ReplaceWait {
@@ -31,7 +36,7 @@ impl Applier<'_> {
         }
     }
 
-    async fn gone(&self, target: &Target<'_>) -> Result<bool, Error> {
+    async fn gone(&self, target: &Target<'_>, uid: &str) -> Result<bool, Error> {
         let (client, resource) = (target.client.clone(), &target.mapping.resource);
         let api: Api<PartialObjectMeta<DynamicObject>> = if target.mapping.is_namespaced {
             Api::namespaced_with(client, &target.id.namespace, resource)
@@ -43,6 +48,8 @@ impl Applier<'_> {
         while let Some(state) = states.next().await {
             match state {
                 Ok(None) => return Ok(true),
+                // Somebody has made it anew already.
+                Ok(Some(found)) if found.metadata.uid.as_deref() != Some(uid) => return Ok(true),
                 Ok(Some(_)) => {}
                 // Who may delete but not watch asks again and again.
                 Err(_) => {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::RwLock;
-use tonic::{Status, service::interceptor::InterceptedService, transport::Channel};
+use tonic::Status;
 use weir_api::{ImageUpdateAutomation, image::ImageRef};
 use weir_proto::image::v1::{Resolution, WatchResolutionsRequest, reflector_client::ReflectorClient};
+use weir_runtime::grpc::PeerChannel;
 use weir_runtime::metrics::{Route, RouteMetrics};
-use weir_runtime::{Cache, Environment, ObjectKey, Queue, ServiceError, grpc};
+use weir_runtime::{Cache, Environment, ObjectKey, Queue, ServiceError};
 
 /// Pause before a lost stream is opened again; the watch of the API goes on meanwhile.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -60,9 +61,7 @@ impl Resolutions {
         env: &Environment,
         wake: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<impl Future<Output = ()> + Send + 'static, ServiceError> {
-        let refused = |source| ServiceError::PeerAddr { addr: addr.to_owned(), source };
-        let channel = grpc::peer_channel(addr, None).map_err(refused)?;
-        let mut client = ReflectorClient::with_interceptor(channel, grpc::Token(env.peer_token.clone()));
+        let mut client = ReflectorClient::new(env.peers.connect(addr)?);
         let resolutions = self.clone();
         Ok(async move {
             loop {
@@ -82,7 +81,7 @@ impl Resolutions {
 
     async fn follow_once(
         &self,
-        client: &mut ReflectorClient<InterceptedService<Channel, grpc::Token>>,
+        client: &mut ReflectorClient<PeerChannel>,
         wake: &impl Fn(&str),
     ) -> Result<(), Status> {
         let mut stream = client.watch_resolutions(WatchResolutionsRequest::default()).await?.into_inner();

@@ -1,5 +1,6 @@
 //! Puts the service together.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
@@ -7,7 +8,9 @@ use weir_git::{Git, GitConfig};
 use weir_proto::image::v1::automation_server::AutomationServer;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::metrics::Payload;
-use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Queue, Service, ServiceError, condition};
+use weir_runtime::{
+    Cache, Cause, Change, Environment, ObjectKey, Program, Queue, Service, ServiceError, condition,
+};
 
 use crate::{
     args::{self, Args},
@@ -16,6 +19,14 @@ use crate::{
     resolution::{self, Resolutions},
     rpc,
 };
+
+/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+///
+/// # Errors
+/// When it is wrong, or asks for help or the version.
+pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
+    Program::parse(arguments, |args: &Args| &args.runtime, run)
+}
 
 /// Runs the service until it is told to stop.
 ///

@@ -6,14 +6,12 @@ use std::time::Duration;
 
 use http::StatusCode;
 use tokio::sync::Semaphore;
-use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Channel;
 use weir_api::Artifact;
 use weir_artifact::fetch::{FetchError, Fetcher, Spool, SpoolError, VerifiedBlob};
 use weir_artifact::{Digest, Limits};
 use weir_proto::source::v1::FetchRequest;
 use weir_proto::source::v1::artifacts_client::ArtifactsClient;
-use weir_runtime::grpc::Token;
+use weir_runtime::grpc::PeerChannel;
 use weir_runtime::metrics::{Route, RouteMetrics};
 
 use crate::files::ArtifactFiles;
@@ -68,7 +66,7 @@ pub(crate) struct LocalHosts {
     pub(crate) watcher: Option<String>,
 }
 
-type StreamClient = ArtifactsClient<InterceptedService<Channel, Token>>;
+type StreamClient = ArtifactsClient<PeerChannel>;
 
 /// Gets artifacts. Cheap to clone.
 #[derive(Clone)]
@@ -86,13 +84,13 @@ pub(crate) struct Artifacts {
 impl Artifacts {
     /// `stream` leads to Weir's source service, if there is one; HTTP stands in when it cannot be reached.
     pub(crate) fn new(
-        stream: Option<(Channel, Token)>,
+        stream: Option<PeerChannel>,
         hosts: LocalHosts,
         retries: u32,
         routes: RouteMetrics,
     ) -> Result<Self, FetchError> {
         let limits = Limits::default();
-        let stream = stream.map(|(channel, token)| ArtifactsClient::with_interceptor(channel, token));
+        let stream = stream.map(ArtifactsClient::new);
         let http = Fetcher::new(limits, hosts.source)?;
         let watcher_http = Fetcher::new(limits, hosts.watcher)?;
         let unpacking = Arc::new(Semaphore::new(UNPACKED_AT_ONCE));

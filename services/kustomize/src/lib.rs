@@ -24,4 +24,4 @@ mod service;
 mod source;
 pub mod variables;
 
-pub use service::run;
+pub use service::{program, run};

@@ -22,13 +22,12 @@ pub enum SpoolError {
         /// The cap.
         limit: u64,
     },
-    /// All bytes are there, but they are not what was promised.
-    #[error("computed digest '{actual}' doesn't match advertised '{expected}'")]
+    /// All bytes are there, but they are not what was promised. What came is not told: to know an artifact's digest is to be
+    /// allowed to use it, and whoever can forge a status could ask for anybody's.
+    #[error("computed digest doesn't match advertised '{expected}'")]
     Mismatch {
         /// What was promised.
         expected: Digest,
-        /// What came.
-        actual: Digest,
     },
     /// The temporary file could not be written.
     #[error("failed to keep artifact: {source}")]
@@ -84,9 +83,8 @@ impl Spool {
     /// # Errors
     /// [`SpoolError::Mismatch`] if it is not.
     pub fn finish(mut self) -> Result<VerifiedBlob, SpoolError> {
-        let actual = self.hasher.finish();
-        if actual != self.expected {
-            return Err(SpoolError::Mismatch { expected: self.expected, actual });
+        if self.hasher.finish() != self.expected {
+            return Err(SpoolError::Mismatch { expected: self.expected });
         }
         self.file.rewind().map_err(|source| SpoolError::Io { source })?;
         Ok(VerifiedBlob { file: self.file, size: self.size })

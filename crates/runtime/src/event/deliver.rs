@@ -54,7 +54,7 @@ struct Http {
 impl Delivery {
     pub(super) fn new(peer: Peer, routes: RouteMetrics) -> Self {
         let Peer { grpc, http } = peer;
-        let grpc = grpc.map(|(channel, token)| Grpc { peer: EventsPeer::new(channel, token), away: None });
+        let grpc = grpc.map(|channel| Grpc { peer: EventsPeer::new(channel), away: None });
         let client = || weir_http::client_builder().build().unwrap_or_default();
         Self { grpc, http: http.map(|url| Http { client: client(), url }), routes }
     }

@@ -35,7 +35,7 @@ struct Source {
 #[derive(Debug, Clone)]
 pub struct Peer {
     /// Weir's gRPC API.
-    pub grpc: Option<(tonic::transport::Channel, crate::grpc::PeerToken)>,
+    pub grpc: Option<crate::grpc::PeerChannel>,
     /// Flux's contract: a JSON POST to this URL.
     pub http: Option<reqwest::Url>,
 }

@@ -11,6 +11,8 @@
 mod branches;
 mod commits;
 mod durability;
+mod faults;
 mod grpc;
 mod resolutions;
+mod stock;
 mod world;

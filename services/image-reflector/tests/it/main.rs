@@ -9,6 +9,8 @@
 )]
 
 mod grpc;
+mod pages;
 mod policies;
 mod scans;
+mod stock;
 mod world;

@@ -3,24 +3,27 @@
 mod check;
 mod manifests;
 mod preview;
+mod record;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{Run, killpoint};
-use weir_ssa::{ApplyFailure, ChangeSet, Entry, Manifest, Session, Settings as ApplySettings};
+use weir_ssa::{ApplyFailure, ChangeSet, Manifest, Session, Settings as ApplySettings};
 
 use super::attempt::{Attempt, Done};
 use super::decide::{Extent, Plan};
 use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Waiting};
 use super::observe::Observed;
-use super::{KustomizationReconciler, health, inventory};
+use super::prune_limit::{self, Asked};
+use super::{KustomizationReconciler, health};
 use crate::build::{Built, Footprint};
 use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
 use manifests::{Made, refuse_encrypted};
+use record::Record;
 
 /// Applies in a row that wait for the same, such as finalizers: for five minutes, as long as Flux gives its wait.
 const APPLY_TRIES: u32 = 30;
@@ -43,11 +46,15 @@ impl KustomizationReconciler {
             }
             Plan::Apply { artifact, extent } => {
                 let mut attempt = Attempt::new(run, &artifact, extent);
+                // Whatever this run comes to, the status has to say what an earlier one has made.
+                if observed.unit.waiting.is_some() {
+                    attempt.inventory = Some(observed.known_inventory());
+                }
                 match self.bring_about(run, observed, &artifact, extent, &mut attempt).await {
                     Ok(done) => done,
                     // What was fetched or built in vain is no news when something newer is about to run.
                     Err(_) if run.cancel.is_cancelled() && attempt.digest.is_none() => Done::Superseded,
-                    Err(failure) => Done::Failed(attempt, failure),
+                    Err(failure) => Done::Failed(attempt, observed.discreet(failure)),
                 }
             }
         }
@@ -81,7 +88,7 @@ impl KustomizationReconciler {
         refuse_encrypted(&built.manifests)?;
         let Built { manifests, digest, footprint } = built;
         let short_jobs = health::short_jobs(&manifests);
-        let Some(changes) = self.apply(run, observed, &session, manifests, extent).await? else {
+        let Some(changes) = self.apply(run, observed, &session, manifests, extent, attempt).await? else {
             return Ok(Done::Superseded);
         };
         killpoint::hit("after-apply");
@@ -133,19 +140,27 @@ impl KustomizationReconciler {
         session: &Session,
         manifests: Vec<Manifest>,
         extent: Extent,
+        attempt: &mut Attempt,
     ) -> Result<Option<ChangeSet>, Failure> {
         let settings = self.apply_settings(&run.object);
         if extent == Extent::Full {
             self.cluster.ledger().forget(&settings.owner);
         }
-        match session.apply(manifests, &settings, &run.cancel).await {
+        let record = Record::new(run, observed.known_inventory());
+        let applied = session.apply(manifests, &settings, &run.cancel, &record).await;
+        attempt.recorded = record.status();
+        if attempt.recorded.is_some() {
+            // The record has all that was known, and more.
+            attempt.inventory = None;
+        }
+        match applied {
             Ok(changes) => Ok(Some(changes)),
             Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),
             Err(failure) => Err(apply_failure(observed, &failure)),
         }
     }
 
-    /// Deletes what is no longer wanted (KS-GC-1, KS-GC-2, KS-GC-5).
+    /// Deletes what is no longer wanted (KS-GC-1, KS-GC-2, KS-GC-5), unless it is more than anybody has allowed.
     async fn prune(
         &self,
         observed: &Observed,
@@ -153,25 +168,22 @@ impl KustomizationReconciler {
         changes: &ChangeSet,
         attempt: &mut Attempt,
     ) -> Result<(), Failure> {
-        let new = changes.inventory();
-        let stale = weir_ssa::stale(&self.known_inventory(observed), &new);
+        let (new, known) = (changes.inventory(), observed.known_inventory());
+        let stale = weir_ssa::stale(&known, &new);
         attempt.inventory = Some(new.clone());
         if stale.is_empty() || !observed.kustomization.spec.prune {
             return Ok(());
+        }
+        let asked = Asked::of(&observed.kustomization, known.len(), &stale);
+        if let Err(message) = prune_limit::decide(&asked, &self.settings.prune_limit) {
+            attempt.inventory = Some(new.into_iter().chain(stale).collect());
+            return Err(Failure::retry(reason::PRUNE_REFUSED, message));
         }
         let pruned = session.prune(&self.owner(&observed.kustomization), &stale).await;
         attempt.pruned = pruned.changes.lines();
         let Some(message) = pruned.failure() else { return Ok(()) };
         attempt.inventory = Some(new.into_iter().chain(pruned.unsettled(&stale)).collect());
         Err(Failure::retry(reason::PRUNE_FAILED, message))
-    }
-
-    /// The inventory of the status, and what a run that waited has applied without having written it yet.
-    fn known_inventory(&self, observed: &Observed) -> Vec<Entry> {
-        let known = inventory::entries(&observed.kustomization);
-        let waiting = observed.unit.waiting.as_ref();
-        let newer = waiting.and_then(|waiting| waiting.attempt.inventory.as_deref()).unwrap_or_default();
-        inventory::union(known, newer)
     }
 
     fn remember_applied(
@@ -190,11 +202,11 @@ impl KustomizationReconciler {
     pub(super) fn remember(&self, run: &Run<Kustomization>, observed: &Observed, done: &Done) {
         let waiting = match done {
             Done::Waiting { waiting, .. } => {
-                let attempt = Attempt { is_told: true, ..waiting.attempt.clone() };
+                let attempt = Attempt { is_told: true, recorded: None, ..waiting.attempt.clone() };
                 Some(Arc::new(Waiting { attempt, ..Waiting::clone(waiting) }))
             }
             // What was applied but not written to the status has to be known to the run that follows.
-            Done::Superseded => observed.unit.waiting.clone(),
+            Done::Superseded | Done::Refused(_) | Done::Left => observed.unit.waiting.clone(),
             _ => None,
         };
         if waiting.is_none() {

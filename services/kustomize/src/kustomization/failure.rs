@@ -14,6 +14,8 @@ pub(crate) mod reason {
     pub(crate) const HEALTH_CHECK_FAILED: &str = "HealthCheckFailed";
     pub(crate) const INVALID_CEL_EXPRESSION: &str = "InvalidCELExpression";
     pub(crate) const PRUNE_FAILED: &str = "PruneFailed";
+    /// Weir's own: the prune limit forbids what the inventory asks for.
+    pub(crate) const PRUNE_REFUSED: &str = "PruneRefused";
     pub(crate) const RECONCILIATION_FAILED: &str = "ReconciliationFailed";
     pub(crate) const RECONCILIATION_SUCCEEDED: &str = "ReconciliationSucceeded";
 }

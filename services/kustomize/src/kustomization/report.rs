@@ -30,7 +30,8 @@ pub(crate) fn report(
     settings: &Settings,
     done: Done,
 ) -> Outcome<Kustomization> {
-    let mut draft = Draft::new(object, now);
+    let status = done.recorded().cloned().unwrap_or_else(|| status_of(object));
+    let mut draft = Draft::new(object, status, now);
     match done {
         Done::Superseded => Outcome::superseded(Kustomization::clone(object)),
         Done::Left => Outcome::new(Kustomization::clone(object), interval(object)),
@@ -63,6 +64,12 @@ pub(crate) fn suspended(object: &Kustomization) -> Option<Kustomization> {
         .filter(|known| known.type_ == READY)
         .for_each(|ready| ready.observed_generation = Some(generation));
     Some(object)
+}
+
+/// The status; that of a new object says that nothing was observed yet, as the API server's default does.
+pub(super) fn status_of(object: &Kustomization) -> KustomizationStatus {
+    let never = || KustomizationStatus { observed_generation: -1, ..KustomizationStatus::default() };
+    object.status.clone().unwrap_or_else(never)
 }
 
 fn interval(object: &Kustomization) -> Next {
@@ -119,6 +126,7 @@ fn failed(
     attempt: &Attempt,
     failure: &Failure,
 ) -> Outcome<Kustomization> {
+    draft.keep_inventory(attempt);
     let next = match failure.class {
         Class::Retry => draft.retry_interval(),
         Class::Again(pause) => pause,
@@ -136,7 +144,12 @@ fn failed(
     draft.remove(STALLED);
     draft.set(RECONCILING, Status::True, PROGRESSING_WITH_RETRY, &attempt.phase);
     draft.set(READY, Status::False, failure.reason, &message);
-    let is_recorded = [reason::RECONCILIATION_FAILED, reason::PRUNE_FAILED, reason::HEALTH_CHECK_FAILED];
+    let is_recorded = [
+        reason::RECONCILIATION_FAILED,
+        reason::PRUNE_FAILED,
+        reason::PRUNE_REFUSED,
+        reason::HEALTH_CHECK_FAILED,
+    ];
     let is_final = failure.class == Class::Retry;
     if is_final && is_recorded.contains(&failure.reason) {
         draft.record(attempt, failure.reason);
@@ -195,10 +208,7 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(object: &'a Arc<Kustomization>, now: Timestamp) -> Self {
-        // The API server's default says that nothing was observed yet.
-        let never = || KustomizationStatus { observed_generation: -1, ..KustomizationStatus::default() };
-        let status = object.status.clone().unwrap_or_else(never);
+    fn new(object: &'a Arc<Kustomization>, status: KustomizationStatus, now: Timestamp) -> Self {
         let generation = object.metadata.generation.unwrap_or_default();
         Self { object, status, generation, now, events: Vec::new() }
     }
@@ -260,6 +270,10 @@ impl<'a> Draft<'a> {
         if attempt.is_attempted {
             self.status.last_attempted_revision = Some(attempt.revision.clone());
         }
+        self.keep_inventory(attempt);
+    }
+
+    fn keep_inventory(&mut self, attempt: &Attempt) {
         if let Some(entries) = &attempt.inventory {
             self.status.inventory = Some(to_status(entries));
         }

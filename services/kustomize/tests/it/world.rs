@@ -1,4 +1,5 @@
 //! One control plane, one artifact server and one running service for all tests; each test has a namespace of its own.
+//! Tests that start the service as a process share another control plane, which no service of this one looks at.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -28,6 +29,7 @@ struct Shared {
 }
 
 static SHARED: OnceCell<Shared> = OnceCell::const_new();
+static SERVICELESS: OnceCell<Shared> = OnceCell::const_new();
 
 pub(crate) struct World {
     shared: &'static Shared,
@@ -47,7 +49,8 @@ async fn surroundings() -> (ControlPlane, WebhookSink, Files) {
     (plane, sink, files)
 }
 
-async fn start(flags: &'static [&'static str]) -> Shared {
+/// Starts everything, and with flags the service too.
+async fn start(flags: Option<&'static [&'static str]>) -> Shared {
     let (tell, started) = tokio::sync::oneshot::channel();
     // The service outlives the runtime of the test that happens to be first.
     std::thread::spawn(move || {
@@ -64,7 +67,7 @@ async fn start(flags: &'static [&'static str]) -> Shared {
                 "--requeue-dependency=2s",
                 "--concurrent=8",
             ];
-            let args = Args::parse_from(usual.iter().chain(flags));
+            let args = flags.map(|flags| Args::parse_from(usual.iter().chain(flags)));
             // A user of its own tells the service's requests from those of the tests.
             let kubeconfig = Kubeconfig::read_from(plane.weir_kubeconfig_path()).unwrap();
             let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
@@ -72,7 +75,10 @@ async fn start(flags: &'static [&'static str]) -> Shared {
                 .unwrap();
             let env = weir_runtime::Environment::new(config, "flux-system".into()).unwrap();
             let _ = tell.send(Shared { plane, sink, files, grpc });
-            weir_kustomize_controller::run(args, env).await.unwrap();
+            match args {
+                Some(args) => weir_kustomize_controller::run(args, env).await.unwrap(),
+                None => std::future::pending().await,
+            }
         });
     });
     started.await.unwrap()
@@ -80,7 +86,7 @@ async fn start(flags: &'static [&'static str]) -> Shared {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::over(SHARED.get_or_init(|| start(&[])).await).await
+        Self::over(SHARED.get_or_init(|| start(Some(&[]))).await).await
     }
 
     /// A world that no other test has a part in, to count requests.
@@ -88,9 +94,14 @@ impl World {
         Self::with_flags(&[]).await
     }
 
+    /// A world without a service.
+    pub(crate) async fn without_service() -> Self {
+        Self::over(SERVICELESS.get_or_init(|| start(None)).await).await
+    }
+
     /// A world whose service has more flags.
     pub(crate) async fn with_flags(flags: &'static [&'static str]) -> Self {
-        Self::over(Box::leak(Box::new(start(flags).await))).await
+        Self::over(Box::leak(Box::new(start(Some(flags)).await))).await
     }
 
     /// A world whose service is a process of its own.
