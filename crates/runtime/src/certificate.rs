@@ -165,13 +165,11 @@ impl<T: Clone> Reloaded<T> {
 }
 
 /// Reads the certificates of a PEM file, of which there must be one.
-pub(crate) async fn read_certificates(
-    path: &PathBuf,
-) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+pub(crate) async fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     let certificates = CertificateDer::pem_slice_iter(&read(path).await?).collect::<Result<Vec<_>, _>>();
     let some =
         certificates.and_then(|all| if all.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(all) });
-    some.map_err(|source| CertificateError::Pem { path: path.clone(), source })
+    some.map_err(|source| CertificateError::Pem { path: path.to_owned(), source })
 }
 
 async fn read(path: &Path) -> Result<Vec<u8>, CertificateError> {

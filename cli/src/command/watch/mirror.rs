@@ -36,7 +36,7 @@ impl Mirror {
         if change.r#type() == ChangeType::Synced {
             let missing = self.missing.take().unwrap_or_default();
             let mut gone: Vec<_> = missing.iter().filter_map(|key| self.objects.remove(key)).collect();
-            gone.sort_by(|a, b| key(a).cmp(&key(b)));
+            gone.sort_by_key(key);
             let deleted = |object| WatchResponse {
                 r#type: ChangeType::Deleted.into(),
                 object: Some(object),

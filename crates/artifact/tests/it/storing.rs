@@ -1,7 +1,7 @@
 //! The store: whole files under final names, digests that are checked, garbage that goes.
 
 use std::cell::RefCell;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};

@@ -169,7 +169,7 @@ mod tests {
     #[case("{}", false)]
     fn only_tokens_for_weir_alone_are_sent(#[case] claims: &str, #[case] is_sent: bool) {
         let folder = weir_testkit::Folder::new("peer-token").unwrap();
-        let path = folder.write("token", &format!("{}\n", token(claims))).unwrap();
+        let path = folder.write("token", format!("{}\n", token(claims))).unwrap();
         let sent = Token(PeerToken::in_file(path)).call(Request::new(()));
         assert_eq!(sent.is_ok(), is_sent, "{sent:?}");
     }

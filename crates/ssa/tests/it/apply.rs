@@ -129,7 +129,7 @@ async fn a_failed_apply_has_recorded_its_objects_before_it_made_them() {
     broken["spec"] = json!({});
     let record = Recorded::default();
     world.apply_recorded(&[role, broken], &world.settings(), &record).await.unwrap_err();
-    let recorded = record.0.into_inner().unwrap();
+    let recorded = record.0.into_inner();
     let subjects: Vec<String> = recorded.iter().map(|entry| entry.id.subject()).collect();
     assert_eq!(subjects, [format!("ClusterRole/{}", world.ns)]);
     let pruned = world.session.prune(&world.owner(), &recorded).await;

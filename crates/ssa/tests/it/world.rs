@@ -160,11 +160,11 @@ fn counted(
 
 /// The objects that an apply was about to write.
 #[derive(Default)]
-pub(crate) struct Recorded(pub(crate) std::sync::Mutex<Vec<weir_ssa::Entry>>);
+pub(crate) struct Recorded(pub(crate) parking_lot::Mutex<Vec<weir_ssa::Entry>>);
 
 impl weir_ssa::Record for Recorded {
     async fn add(&self, written: Vec<weir_ssa::Entry>) -> bool {
-        self.0.lock().unwrap().extend(written);
+        self.0.lock().extend(written);
         true
     }
 }
