@@ -10,7 +10,6 @@ mod substitute;
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;

@@ -1,7 +1,7 @@
 use serde_json::json;
 use weir_ssa::Notice;
 
-use crate::world::{PATIENCE, World, lines};
+use crate::world::{PATIENCE, Recorded, World, lines};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn first_apply_costs_two_requests_an_object_and_an_unchanged_one_none() {

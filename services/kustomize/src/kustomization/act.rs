@@ -18,7 +18,7 @@ use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Waiting};
 use super::observe::Observed;
 use super::prune_limit::{self, Asked};
-use super::{KustomizationReconciler, health, inventory};
+use super::{KustomizationReconciler, health};
 use crate::build::{Built, Footprint};
 use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
