@@ -81,7 +81,7 @@ impl FiveProcesses {
         let surroundings = Surroundings::new(&links, &ports)?;
         for service in SERVICES {
             let arguments = installation.arguments(service)?;
-            let process = ServiceProcess::new(service, ports[service], &arguments, &surroundings)?;
+            let process = ServiceProcess::new(service, of(&ports, service)?, &arguments, &surroundings)?;
             services.insert(service, process);
         }
         let mut world = Self { services, links, git, registry, sink, installation, plane };
@@ -123,26 +123,36 @@ impl FiveProcesses {
     /// # Errors
     /// When its metrics cannot be read.
     pub async fn routes(&self, service: &str, payload: Payload) -> Result<Routes> {
-        let process = self.services.get(service).with_context(|| format!("no {service}"))?;
-        Routes::read(process.ports.metrics, payload).await
+        Routes::read(self.service(service)?.ports.metrics, payload).await
     }
 
     /// The URL of a webhook path.
-    #[must_use]
-    pub fn receiver_url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.services["notification-controller"].ports.receiver)
+    ///
+    /// # Errors
+    /// When there is no such service.
+    pub fn receiver_url(&self, path: &str) -> Result<String> {
+        let port = self.service("notification-controller")?.ports.receiver;
+        Ok(format!("http://127.0.0.1:{port}{path}"))
     }
 
     /// The URL that takes events as Flux's controllers post them.
-    #[must_use]
-    pub fn events_url(&self) -> String {
-        format!("http://127.0.0.1:{}/", self.services["notification-controller"].ports.events)
+    ///
+    /// # Errors
+    /// When there is no such service.
+    pub fn events_url(&self) -> Result<String> {
+        Ok(format!("http://127.0.0.1:{}/", self.service("notification-controller")?.ports.events))
     }
 
     /// `host:port` of the gRPC server of a service, without a proxy.
-    #[must_use]
-    pub fn grpc_address(&self, service: &str) -> String {
-        self.services[service].ports.grpc_address()
+    ///
+    /// # Errors
+    /// When there is no such service.
+    pub fn grpc_address(&self, service: &str) -> Result<String> {
+        Ok(self.service(service)?.ports.grpc_address())
+    }
+
+    fn service(&self, service: &str) -> Result<&ServiceProcess> {
+        self.services.get(service).with_context(|| format!("no {service}"))
     }
 
     /// Objects of a kind in the namespace of the services.
@@ -156,11 +166,18 @@ impl FiveProcesses {
 
 impl Links {
     async fn to(ports: &BTreeMap<&'static str, Ports>) -> Result<Self> {
-        let to = async |service: &str| FaultProxy::tcp(&ports[service].grpc_address()).await;
+        let to = async |service: &str| -> Result<FaultProxy> {
+            Ok(FaultProxy::tcp(&of(ports, service)?.grpc_address()).await?)
+        };
         Ok(Self {
             artifacts: to("source-controller").await?,
             resolutions: to("image-reflector-controller").await?,
             events: to("notification-controller").await?,
         })
     }
+}
+
+/// Ports of a service.
+fn of(ports: &BTreeMap<&'static str, Ports>, service: &str) -> Result<Ports> {
+    ports.get(service).copied().with_context(|| format!("no {service}"))
 }

@@ -66,7 +66,9 @@ impl Installation {
     /// # Errors
     /// When there is none.
     pub fn object(&self, kind: &str, name: &str) -> Result<&Value> {
-        let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
+        let has_name =
+            |object: &Value| object.pointer("/metadata/name").and_then(Value::as_str) == Some(name);
+        let is_it = |object: &&Value| kind_of(object) == kind && has_name(object);
         self.objects.iter().find(is_it).with_context(|| format!("no {kind} {name}"))
     }
 
@@ -90,8 +92,9 @@ impl Installation {
     /// When there is no such Deployment.
     pub fn arguments(&self, service: &str) -> Result<Vec<String>> {
         let deployment = self.object("Deployment", service)?;
-        let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
-        let arguments = arguments.as_array().with_context(|| format!("{service} has no args"))?;
+        let arguments = deployment.pointer("/spec/template/spec/containers/0/args");
+        let arguments =
+            arguments.and_then(Value::as_array).with_context(|| format!("{service} has no args"))?;
         arguments.iter().map(|text| Ok(text.as_str().context("an argument is a text")?.to_owned())).collect()
     }
 
@@ -103,12 +106,16 @@ impl Installation {
         plane.apply_crds(&repo_path("deploy/kustomize/crds")).await?;
         plane.namespace(NAMESPACE).await?;
         for object in &self.objects {
-            if object["kind"] != "Deployment" && object["kind"] != "CustomResourceDefinition" {
+            if !["Deployment", "CustomResourceDefinition"].contains(&kind_of(object)) {
                 plane.apply(NAMESPACE, object.clone()).await?;
             }
         }
         Ok(())
     }
+}
+
+fn kind_of(object: &Value) -> &str {
+    object.get("kind").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn add_folder(fs: &mut MemoryFs, folder: &Path, prefix: &str) -> Result<()> {

@@ -91,10 +91,7 @@ mod tests {
     #[test]
     fn regression_14_a_forged_message_does_not_steer_the_terminal() {
         let table = render(&["message"], &[&["a\x1b]0;title\x07\x1b[2Jb\u{9b}1m\rc"]]);
-        insta::assert_snapshot!(table, @r"
-        MESSAGE
-        a�]0;title��[2Jb�1m�c→
-        ");
+        assert_eq!(table.lines().nth(1), Some("a\u{fffd}]0;title\u{fffd}\u{fffd}[2Jb\u{fffd}1m\u{fffd}c→"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The certificate of a server, read anew when its file changes: certificates last for weeks, servers longer.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -174,11 +174,11 @@ pub(crate) async fn read_certificates(
     some.map_err(|source| CertificateError::Pem { path: path.clone(), source })
 }
 
-async fn read(path: &PathBuf) -> Result<Vec<u8>, CertificateError> {
+async fn read(path: &Path) -> Result<Vec<u8>, CertificateError> {
     tokio::fs::read(path).await.map_err(unreadable(path))
 }
 
-fn unreadable(path: &PathBuf) -> impl FnOnce(std::io::Error) -> CertificateError {
-    let path = path.clone();
+fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> CertificateError {
+    let path = path.to_owned();
     move |source| CertificateError::Read { path, source }
 }

@@ -60,6 +60,7 @@ pub(crate) async fn keep_issued(
                 RETRY_PAUSE
             }
         };
+        #[expect(clippy::disallowed_methods, reason = "no run waits for a certificate")]
         tokio::time::sleep(pause).await;
     }
 }

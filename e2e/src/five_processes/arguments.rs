@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::Links;
 use super::process::{PEER_TOKEN, Ports};
+use super::{Links, of};
 
 /// What stands for the network of the cluster: names of Services, each with what it is here.
 #[derive(Debug)]
@@ -21,17 +21,16 @@ impl Surroundings {
         let (source, reflector, notification) =
             (host("source-controller"), host("image-reflector-controller"), host("notification-controller"));
         let loopback = |port: u16| format!("127.0.0.1:{port}");
+        let events = loopback(of(ports, "notification-controller")?.events);
+        let storage = loopback(of(ports, "source-controller")?.storage);
         // Longer names first: an address over gRPC begins like one over HTTP.
         Ok(Self {
             names: vec![
                 (format!("{source}:9393"), links.artifacts.address()),
                 (format!("{reflector}:9393"), links.resolutions.address()),
                 (format!("{notification}:9393"), links.events.address()),
-                (
-                    format!("http://{notification}/"),
-                    format!("http://{}/", loopback(ports["notification-controller"].events)),
-                ),
-                (source, loopback(ports["source-controller"].storage)),
+                (format!("http://{notification}/"), format!("http://{events}/")),
+                (source, storage),
             ],
         })
     }

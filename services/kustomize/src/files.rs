@@ -164,6 +164,7 @@ mod tests {
         for path in paths {
             let mut header = tar::Header::new_gnu();
             header.set_size(path.len() as u64);
+            header.set_mode(0o644);
             tar.append_data(&mut header, path, path.as_bytes()).unwrap();
         }
         let archive = tar.into_inner().unwrap().finish().unwrap();

@@ -105,15 +105,17 @@ impl<'p> Scanner<'p> {
         if !are_flags(flags) {
             return Err(GoRegexError::syntax(Fault::PerlOperator, self.fragment(self.rest, end + 3)));
         }
+        self.rest = terminator.get(1..).unwrap_or_default();
+        let flags = each_once(flags);
         if terminator.starts_with(':') {
             self.depth += 1;
-            self.emit_raw(end + 3, Last::Nothing);
+            self.out.push_str(&format!("(?{flags}:"));
+            self.last = Last::Nothing;
         } else if flags.is_empty() {
             // `(?)` sets nothing; Rust wants a group that says so.
             self.out.push_str("(?:)");
-            self.rest = self.rest.get(end + 3..).unwrap_or_default();
         } else {
-            self.emit_raw(end + 3, self.last);
+            self.out.push_str(&format!("(?{flags})"));
         }
         Ok(())
     }
@@ -166,6 +168,15 @@ fn are_flags(text: &str) -> bool {
         None => are_letters(text),
         Some((on, off)) => are_letters(on) && !off.is_empty() && are_letters(off),
     }
+}
+
+/// Returns flags with the same meaning of which each is there once, as Rust wants it: what is switched off stays off.
+fn each_once(flags: &str) -> String {
+    let (on, off) = flags.split_once('-').unwrap_or((flags, ""));
+    let on: String =
+        ['i', 'm', 's', 'U'].into_iter().filter(|flag| on.contains(*flag) && !off.contains(*flag)).collect();
+    let off: String = ['i', 'm', 's', 'U'].into_iter().filter(|flag| off.contains(*flag)).collect();
+    if off.is_empty() { on } else { format!("{on}-{off}") }
 }
 
 /// Returns the length of `{n}`, `{n,}` or `{n,m}` at the start of the text; anything else is a literal brace.

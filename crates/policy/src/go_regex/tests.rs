@@ -35,6 +35,10 @@ use super::{GoRegexError, compile, expand};
 #[case("^(?i)ABC$", "abc", true)]
 #[case("^(?i:A)b$", "aB", false)]
 #[case("(?s)^a.b$", "a\nb", true)]
+#[case("^(?iis)A.b$", "a\nB", true)]
+#[case("^(?i-i)A(?si-sm:.)$", "aB", false)]
+#[case("^(?i-i)A(?si-sm:.)$", "AB", true)]
+#[case("^(?)a(?:b)$", "ab", true)]
 #[case(r"^a b#c$", "a b#c", true)]
 #[case("^(?:a{2}|b+?)$", "aa", true)]
 fn patterns_mean_what_go_means(#[case] pattern: &str, #[case] text: &str, #[case] matches: bool) {

@@ -50,12 +50,14 @@ struct Shared<K> {
     urgent: Notify,
 }
 
+/// Receives the object as it was written; none when the write failed.
+type Written<K> = oneshot::Sender<Option<Arc<K>>>;
+
 /// A status that a run wants to be written before it goes on.
 #[derive(Debug)]
 struct Record<K> {
     object: Arc<K>,
-    /// Told the object as it is written.
-    written: oneshot::Sender<Option<Arc<K>>>,
+    written: Written<K>,
 }
 
 impl<K> Clone for Phases<K> {
@@ -91,7 +93,7 @@ impl<K> Phases<K> {
     }
 
     /// What is to be recorded, in the words of the newest phase.
-    fn recording(&self) -> Option<(Phase<K>, oneshot::Sender<Option<Arc<K>>>)> {
+    fn recording(&self) -> Option<(Phase<K>, Written<K>)> {
         let Record { object, written } = self.0.record.lock().take()?;
         let newest = self.0.newest.lock().as_ref().map(|(phase, _)| phase.copy());
         let phase = newest.unwrap_or_else(|| Phase::of("", ""));

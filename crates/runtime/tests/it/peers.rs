@@ -129,7 +129,8 @@ async fn tokens_open_a_service_by_their_audience(#[case] audiences: &[&str], #[c
     world.plane.token_for(&world.namespace, "viewer", resources, &["list"]).await.unwrap();
     let token = world.plane.token_of_audiences(&world.namespace, "viewer", audiences).await.unwrap();
     let channel = Channel::from_shared(format!("http://127.0.0.1:{port}")).unwrap().connect_lazy();
-    let list = ListRequest { kind: "Receiver".into(), namespace: world.namespace.clone() };
+    let list =
+        ListRequest { kind: "Receiver".into(), namespace: world.namespace.clone(), ..ListRequest::default() };
     let answer = eventually("an answer", DEADLINE, async || {
         let answer = StatusClient::new(channel.clone()).list(authorized(&token, list.clone())).await;
         let code = answer.err().map(|status| status.code());

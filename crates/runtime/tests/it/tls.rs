@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -13,11 +15,12 @@ use tonic::transport::Channel;
 use tonic_health::ServingStatus;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
+use weir_runtime::args::EventsArgs;
 use weir_runtime::certificate::{Certificate, Protocol, TlsFiles};
 use weir_runtime::grpc::{GrpcServer, PeerChannel, Peers};
-use weir_testkit::{Folder, Identity};
+use weir_testkit::{Folder, Identity, wait_for};
 
-use crate::world::flags;
+use crate::world::{DEADLINE, MarkReady, World, flags};
 
 /// A gRPC server with a certificate, and the folder of the Secret that it and its clients have mounted.
 struct Served {
@@ -136,6 +139,24 @@ async fn another_authority_and_another_name_are_refused() {
     let error = format!("{:?}", health(missing.connect(&served.address).unwrap()).await.unwrap_err());
     assert!(error.contains("missing.crt"), "{error}");
     served.stop().await;
+}
+
+/// `--grpc-tls-issue-secret`: the Secret holds what the other flags need. The test does what kubelet does with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_issues_a_certificate_that_its_peers_trust() {
+    let args = flags(&["--grpc-tls-issue-secret=weir-tls"]);
+    let world = World::start(args, EventsArgs::default(), MarkReady::default()).await;
+    let secrets: Api<Secret> = Api::namespaced(world.plane.client().unwrap(), &world.namespace);
+    let is_there = |secret: Option<&Secret>| secret.is_some();
+    let secret = wait_for(&secrets, "weir-tls", "the Secret", DEADLINE, is_there).await.unwrap().unwrap();
+    assert_eq!(secret.type_.as_deref(), Some("kubernetes.io/tls"));
+    let served = Served::without_certificate().await;
+    for (key, value) in secret.data.unwrap() {
+        served.folder.write(&key, value.0).unwrap();
+    }
+    assert_eq!(health(served.peers().connect(&served.address).unwrap()).await.unwrap(), SERVING);
+    served.stop().await;
+    world.stop().await;
 }
 
 /// Without authorities a client speaks plain text, and the server does not listen to it.

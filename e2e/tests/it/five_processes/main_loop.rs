@@ -73,7 +73,7 @@ impl MainLoop {
         let receivers = self.world.api(NOTIFICATION, "Receiver").await?;
         let receiver = wait_ready(&receivers, "push", DEADLINE).await?;
         let path = receiver.data["status"]["webhookPath"].as_str().context("no path")?;
-        let url = self.world.receiver_url(path);
+        let url = self.world.receiver_url(path)?;
         let answer = reqwest::Client::new().post(url).body("{}").send().await?;
         assert!(answer.status().is_success(), "{}", answer.status());
         self.wait_until_told().await

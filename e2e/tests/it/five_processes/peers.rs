@@ -81,7 +81,7 @@ async fn a_replaced_peer() -> Result<()> {
         let other = main_loop.world.registry.address().to_owned();
         way.link(&main_loop.world).redirect(&other);
         way.falls_back("replaced", &mut main_loop).await?;
-        way.link(&main_loop.world).redirect(&main_loop.world.grpc_address(way.peer));
+        way.link(&main_loop.world).redirect(&main_loop.world.grpc_address(way.peer)?);
         way.heals(&mut main_loop).await?;
     }
     Ok(())

@@ -99,7 +99,7 @@ async fn security_values_of_secrets_are_in_no_preview() {
     let (world, _process) = World::process(&[]).await;
     let ns = &world.ns;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vars"},
-        "stringData": {"password": "hunter2", "pin": "%7%"}});
+        "stringData": {"password": "hunter2", "pin": "Q7"}});
     world.plane().apply(ns, secret).await.unwrap();
     let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "plain"},
         "data": {"region": "az-1"}});
@@ -126,7 +126,7 @@ async fn security_values_of_secrets_are_in_no_preview() {
     while let Some(found) = build.message().await.unwrap() {
         yaml += &found.yaml;
     }
-    for value in ["hunter2", "hunt", "%7%", "open-sesame", "b3Blbi1zZXNhbWU="] {
+    for value in ["hunter2", "hunt", "Q7", "open-sesame", "b3Blbi1zZXNhbWU="] {
         assert!(!yaml.contains(value), "{value} in\n{yaml}");
     }
     assert!(yaml.contains("region: az-1") && yaml.contains("copied: '***'"), "{yaml}");
@@ -136,7 +136,7 @@ async fn security_values_of_secrets_are_in_no_preview() {
     let refused = client.diff(authorized(&reader, diff())).await.unwrap_err();
     assert_eq!(refused.code(), Code::PermissionDenied);
     let long = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vars"},
-        "stringData": {"password": "hunter2", "pin": "12345678"}});
+        "stringData": {"password": "hunter2", "pin": "letters"}});
     world.plane().apply(ns, long).await.unwrap();
     let mut diff = client.diff(authorized(&reader, diff())).await.unwrap().into_inner();
     let mut objects = Vec::new();
