@@ -1,4 +1,4 @@
-//! Texts of users that messages quote. What may hold values of a Secret is left out: messages end up in conditions, events
+//! Input that error messages quote. Input that may hold values of a Secret is left out: messages end up in conditions, events
 //! and logs, which more people read than Secrets.
 
 use weir_yaml::YamlError;

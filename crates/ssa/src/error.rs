@@ -155,7 +155,7 @@ pub(crate) fn status(error: &kube::Error) -> Option<&Status> {
 /// Returns what conditions, events and logs say of an API error about an object. Every such text is made here or in
 /// [`secret`]: the server's own may repeat values of a Secret.
 pub(crate) fn shown(id: &ObjectId, error: &kube::Error) -> String {
-    if secret::is_secret(id) { secret::words(id, error) } else { whole_text(error) }
+    if secret::is_secret(id) { secret::message(id, error) } else { whole_text(error) }
 }
 
 /// Returns the API's message, or the whole chain of what kept us from it. It is for looking into, not for showing.

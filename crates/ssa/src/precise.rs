@@ -15,8 +15,8 @@ impl Precise {
         Some(Self { uid: meta.uid.clone()?, version: meta.resource_version.clone()? })
     }
 
-    /// Resource versions are numbers that grow (Kubernetes 1.35 says so officially; etcd has always done it). Others are
-    /// never older.
+    /// Compares two states of one object. Resource versions are numbers that grow (officially since Kubernetes 1.35, with etcd
+    /// always); versions that are no numbers are never older.
     pub(crate) fn is_older(&self, than: &Self) -> bool {
         match (self.version.parse::<u64>(), than.version.parse::<u64>()) {
             (Ok(version), Ok(than)) => version < than,

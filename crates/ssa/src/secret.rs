@@ -1,4 +1,4 @@
-//! Words about Secrets. The API server's texts repeat what it cannot decode, and so values; fixed words replace them.
+//! Messages about Secrets. The API server's messages repeat values that it cannot decode; fixed messages replace them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -21,12 +21,12 @@ pub(crate) fn is_secret(id: &ObjectId) -> bool {
     id.group.is_empty() && id.kind == "Secret"
 }
 
-/// Returns what may be said of an error about a Secret. The server's own text is repeated only where it is, as a whole, one
-/// that holds nothing but names.
-pub(crate) fn words(id: &ObjectId, error: &kube::Error) -> String {
+/// Returns the message of an error about a Secret. The server's own message is used only when the whole of it is one that
+/// holds nothing but names.
+pub(crate) fn message(id: &ObjectId, error: &kube::Error) -> String {
     let text = whole_text(error);
     match status(error) {
-        // Nothing was said: the server was not reached.
+        // The server was not reached, so the message is not the server's.
         None if !matches!(error, kube::Error::SerdeError(_)) => text,
         None => WITHHELD.to_owned(),
         Some(_) if names_only(id).contains(&text) => text,
@@ -75,8 +75,8 @@ fn names_only(id: &ObjectId) -> [String; 4] {
     ]
 }
 
-/// Returns the text of a request that RBAC denies, made anew of the user and the verb in it. Admission says why it denies in
-/// words of its own, which are not repeated.
+/// Returns the message of a request that RBAC denies, rebuilt from its user and verb. Messages of admission plug-ins are free
+/// text, and give nothing.
 fn denial(id: &ObjectId, text: &str) -> Option<String> {
     let start = format!("secrets \"{}\" is forbidden: User \"", id.name);
     let (user, rest) = text.strip_prefix(&start)?.split_once("\" cannot ")?;
@@ -98,7 +98,7 @@ mod tests {
 
     fn said(text: &str) -> String {
         let status = Status { message: text.to_owned(), code: 422, ..Status::default() };
-        words(&"n_s__Secret".parse().unwrap(), &kube::Error::Api(Box::new(status)))
+        message(&"n_s__Secret".parse().unwrap(), &kube::Error::Api(Box::new(status)))
     }
 
     const DENIAL: &str = r#"secrets "s" is forbidden: User "u" cannot patch resource "secrets" in API group "" in the namespace "n""#;

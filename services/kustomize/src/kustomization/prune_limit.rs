@@ -7,19 +7,19 @@ use sha2::{Digest, Sha256};
 use weir_api::Kustomization;
 use weir_ssa::{Entry, ObjectId};
 
-/// Annotation of a Kustomization that says its own limit, in place of the flag's.
+/// Annotation with the limit of one Kustomization; it replaces the limit of the flag.
 const LIMIT: &str = "kustomize.weir.dev/prune-limit";
 
 /// Annotation of a Kustomization that allows one refused prune: its value is the token that the condition names.
 const CONFIRM: &str = "kustomize.weir.dev/confirm-prune";
 
-/// Objects of an inventory below which a percentage says nothing: of two objects each is half.
+/// Smallest inventory that a percentage applies to. One object of two is already half of them.
 const MIN_INVENTORY: usize = 10;
 
 /// Objects named in a message; conditions are read by people.
 const MAX_NAMED: usize = 20;
 
-/// Hexadecimal digits of a token. They tell confirmations apart, they keep no secret.
+/// Hexadecimal digits of a token. It distinguishes confirmations and need not be secret.
 const TOKEN_DIGITS: usize = 12;
 
 /// Kinds whose deletion takes with it what no manifest can bring back.
