@@ -44,6 +44,12 @@ pub enum Error {
         /// Levels allowed.
         limit: usize,
     },
+    /// The values and patterns take more than [`crate::MAX_STEPS`].
+    #[error("substitution takes more than {limit} steps")]
+    TooManySteps {
+        /// Steps allowed.
+        limit: usize,
+    },
     /// The result would be larger than [`crate::MAX_OUTPUT`].
     #[error("result exceeds the limit of {limit} bytes")]
     OutputTooLarge {

@@ -38,6 +38,8 @@ impl Pattern {
         let mut characters = pattern.chars().peekable();
         while let Some(character) = characters.next() {
             tokens.push(match character {
+                // One star takes what two do, and a run of them would take its length squared for each character.
+                '*' if matches!(tokens.last(), Some(Token::Star)) => continue,
                 '*' => Token::Star,
                 '?' => Token::Any,
                 '\\' => Token::Literal(characters.next()?),

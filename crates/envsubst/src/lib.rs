@@ -19,7 +19,7 @@ mod operator;
 mod parse;
 
 pub use error::Error;
-pub use expand::{MAX_OUTPUT, Unset};
+pub use expand::{MAX_OUTPUT, MAX_STEPS, Unset};
 pub use name::{VARIABLE_NAME, is_variable_name};
 pub use parse::{MAX_DEPTH, MAX_TEMPLATE};
 
@@ -32,7 +32,7 @@ pub fn substitute<'v>(
     lookup: impl Fn(&str) -> Option<&'v str>,
     unset: Unset,
 ) -> Result<String, Error> {
-    expand::expand(&parse::parse(template)?, &lookup, unset)
+    expand::Expander::new(lookup, unset).expand(&parse::parse(template)?)
 }
 
 #[cfg(test)]

@@ -46,6 +46,19 @@ impl Operator {
         self == Self::Default
     }
 
+    /// How much work it is to apply the operator, in bytes copied or compared.
+    pub(crate) fn steps(self, value: &str, pattern: &str) -> usize {
+        match self {
+            Self::TrimShortestPrefix
+            | Self::TrimLongestPrefix
+            | Self::TrimShortestSuffix
+            | Self::TrimLongestSuffix => {
+                value.len().saturating_mul(pattern.len()).saturating_add(value.len())
+            }
+            _ => value.len(),
+        }
+    }
+
     /// The value with the operator applied; arguments that the operator does not take are not looked at.
     pub(crate) fn apply(self, value: &str, first: &str, second: Option<&str>) -> String {
         match self {

@@ -136,6 +136,26 @@ fn security_caps_nesting_size_and_growth() {
 }
 
 #[test]
+fn security_caps_the_work_of_one_text() {
+    let long = "v".repeat(1024 * 1024);
+    let limit = MAX_STEPS;
+    let thrown_away = format!("${{set:={}}}", "${long}".repeat(31)).repeat(10);
+    let lookup = |name: &str| Some(if name == "set" { "x" } else { long.as_str() });
+    assert_eq!(substitute(&thrown_away, lookup, Unset::Refuse), Err(Error::TooManySteps { limit }));
+    let compared = format!("${{long##{}}}", "*a".repeat(200));
+    assert_eq!(substitute(&compared, lookup, Unset::Refuse), Err(Error::TooManySteps { limit }));
+}
+
+/// A run of stars took its length squared for each character: minutes for a manifest of some kilobytes.
+#[test]
+fn regression_14_a_run_of_stars_is_one_star() {
+    let value = "a".repeat(1_000);
+    let template = |end: &str| format!("${{v##{}{end}}}", "*".repeat(20_000));
+    assert_eq!(substitute(&template("b"), |_| Some(&value), Unset::Refuse).as_deref(), Ok(value.as_str()));
+    assert_eq!(substitute(&template("a"), |_| Some(&value), Unset::Refuse).as_deref(), Ok(""));
+}
+
+#[test]
 fn security_hard_patterns_take_no_exponential_time() {
     let value = "a".repeat(20_000);
     let template = format!("${{v##{}b}}", "*a".repeat(50));

@@ -101,7 +101,7 @@ impl Clients {
         };
         builder = match &profile.proxy {
             Some(proxy) => {
-                let all = reqwest::Proxy::all(reachable(proxy.address.as_str()))
+                let all = reqwest::Proxy::all(proxy_url(proxy.address.as_str()))
                     .map_err(|source| ClientError::Proxy { source })?;
                 builder.proxy(match &proxy.credentials {
                     Some((user, password)) => all.basic_auth(user, password.expose_secret()),
@@ -136,7 +136,7 @@ fn by_environment(mut builder: ClientBuilder) -> ClientBuilder {
         let found =
             [name.to_owned(), name.to_lowercase()].into_iter().find_map(|name| std::env::var(name).ok());
         let Some(address) = found.filter(|address| !address.is_empty()) else { continue };
-        match make(reachable(&address)) {
+        match make(proxy_url(&address)) {
             Ok(proxy) => builder = builder.proxy(proxy.no_proxy(NoProxy::from_env())),
             // The address may hold a password.
             Err(_) => tracing::warn!("the address in {name} is no URL of a proxy and is not used"),
@@ -145,8 +145,9 @@ fn by_environment(mut builder: ClientBuilder) -> ClientBuilder {
     builder
 }
 
-/// Names are the proxy's to resolve, as with Go's `socks5`: from here they may have no address.
-fn reachable(proxy: &str) -> String {
+/// Returns the URL of a proxy for the library: names are the proxy's to resolve, as with Go's `socks5`, since from here they
+/// may have no address.
+pub fn proxy_url(proxy: &str) -> String {
     match proxy.strip_prefix("socks5://") {
         Some(rest) => format!("socks5h://{rest}"),
         None => proxy.to_owned(),

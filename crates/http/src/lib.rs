@@ -14,7 +14,7 @@ mod tls;
 mod words;
 
 pub use body::{BodyError, read_capped};
-pub use clients::{ClientError, Clients, client_builder};
+pub use clients::{ClientError, Clients, client_builder, proxy_url};
 pub use profile::{Profile, Proxy};
 pub use retry_after::{asked_wait, retry_after};
 pub use secret::{SecretData, SecretError, text, user_info};

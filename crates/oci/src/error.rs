@@ -96,6 +96,12 @@ pub enum Error {
         /// Where it goes on.
         next: String,
     },
+    /// A list without an end.
+    #[error("list '{list}' leads in a circle")]
+    Circle {
+        /// The page that came again.
+        list: String,
+    },
     /// An answer that is not what it should be.
     #[error("{what} of '{url}' is malformed: {reason}")]
     Malformed {

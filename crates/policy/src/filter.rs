@@ -56,7 +56,7 @@ impl TagFilter {
             if self.extract.is_empty() {
                 text.push_str(tag);
             } else {
-                found.expand(&self.extract, &mut text);
+                go_regex::expand(&found, &self.extract, &mut text);
             }
             extracted.entry(text).and_modify(|kept: &mut &str| *kept = (*kept).min(tag)).or_insert(tag);
         }

@@ -6,7 +6,10 @@
 
 mod class;
 mod escape;
+mod expand;
 mod scan;
+
+pub use expand::expand;
 
 use regex::{Regex, RegexBuilder};
 

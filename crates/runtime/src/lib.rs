@@ -26,6 +26,7 @@ pub mod environment;
 pub mod event;
 pub mod gate;
 pub mod grpc;
+mod issuer;
 pub mod killpoint;
 pub mod leader;
 pub mod log;

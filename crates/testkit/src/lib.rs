@@ -46,7 +46,7 @@ mod wait;
 mod webhook_sink;
 
 pub use bucket_server::{AZURITE_ACCOUNT, AZURITE_KEY, BucketProgram, BucketServer};
-pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions};
+pub use control_plane::{AuditCounts, AuditKey, AuditedRequest, ControlPlane, ControlPlaneOptions};
 pub use controller::{Controller, storage_flags};
 pub use echo_server::EchoServer;
 pub use error::Error;
@@ -62,6 +62,7 @@ pub use keeper::watched_processes;
 pub use notation::{NotationAuthority, NotationCertificate, NotationSigner, ocsp_servers};
 pub use port::free_port;
 pub use process::Process;
+pub use program::find_or_skip;
 pub use proxy::{Proxied, Proxy};
 pub use registry::{Artifact, Registry};
 pub use server::Server;

@@ -9,7 +9,7 @@ use crate::{Error, command, repo_path};
 ///
 /// # Errors
 /// When this machine cannot have it although no test may be left out.
-pub(crate) async fn find_or_skip(name: &str) -> Result<Option<PathBuf>, Error> {
+pub async fn find_or_skip(name: &str) -> Result<Option<PathBuf>, Error> {
     found_or_skipped(name, find(name).await)
 }
 

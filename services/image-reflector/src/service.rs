@@ -116,6 +116,7 @@ fn wake_policies(repositories: &Cache<ImageRepository>, policies: &Cache<ImagePo
 /// Removes tags of repositories that are gone without having been finalized here (IR-29).
 async fn collect_garbage(store: TagStore, repositories: Cache<ImageRepository>, interval: Duration) {
     loop {
+        #[expect(clippy::disallowed_methods, reason = "the garbage collector is no run")]
         tokio::time::sleep(interval).await;
         let (store, repositories) = (store.clone(), repositories.clone());
         let collected = tokio::task::spawn_blocking(move || {

@@ -11,8 +11,13 @@ const ENTRIES: usize = 64;
 const DEPTH: usize = 8;
 
 fn unpack(archive: &[u8]) {
-    let limits =
-        Limits { unpacked: UNPACKED, file: UNPACKED / 2, entries: ENTRIES, depth: DEPTH, ..Limits::default() };
+    let limits = Limits {
+        unpacked: UNPACKED,
+        file: UNPACKED / 2,
+        entries: ENTRIES,
+        depth: DEPTH,
+        ..Limits::default()
+    };
     for symlinks in [Symlinks::Skip, Symlinks::Reject] {
         let Ok(files) = Untar::new(limits).symlinks(symlinks).to_map(archive) else { continue };
         assert!(files.len() <= ENTRIES);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use weir_artifact::{DirectoryTree, Limits, RelPath, Untar, archive};
+use weir_artifact::{Algorithm, Digest, DirectoryTree, Limits, RelPath, Untar, archive};
 
 pub(crate) fn write_files(root: &Path, files: &[(&str, &str)]) {
     for (path, text) in files {
@@ -99,4 +99,46 @@ proptest! {
         prop_assert_eq!(seen, files);
         prop_assert_eq!(archived(unpacked.path()), first);
     }
+}
+
+/// Digests of the archive of [`golden_tree`], before and after compression.
+const GOLDEN_TAR: &str = "sha256:6b85cd5e3e1fb996bfa48a894ae78053adb1c0f877f3a8e393b31fca6b5ef3cf";
+const GOLDEN_ARCHIVE: &str = "sha256:b5af2873796b7b67eeabc19be809505d3948464d91df39dcba49d2e1dd8878a1";
+
+/// Writes files of all kinds that a tarball and a compressor treat differently: empty, repeating, without any order, larger
+/// than a run of entries, executable, with long names.
+fn golden_tree(root: &Path) {
+    let mut state = 1_u32;
+    let noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from(b' ' + (state >> 24) as u8 % 95)
+    });
+    let noise: String = noise.take(300_000).collect();
+    let manifest =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: golden\ndata:\n  key: value\n".repeat(4_000);
+    let long = format!("{}/{}é.yaml", "d".repeat(120), "f".repeat(99));
+    let files = [
+        ("empty", ""),
+        ("a/manifests.yaml", &manifest),
+        ("a/noise", &noise),
+        ("run.sh", "#!/bin/sh\n"),
+        (&long, "x\n"),
+    ];
+    write_files(root, &files);
+    std::fs::set_permissions(root.join("run.sh"), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// When this fails, every artifact of every cluster gets a new digest with the next release, and everything that depends on
+/// one is applied again. If that is meant (another compressor, another level, another order), write the new digests here
+/// and a line in CHANGELOG.md.
+#[test]
+fn the_bytes_of_an_archive_are_pinned() {
+    let work = tempfile::tempdir().unwrap();
+    golden_tree(work.path());
+    let archive = archived(work.path());
+    let mut tar = Vec::new();
+    flate2::read::GzDecoder::new(archive.as_slice()).read_to_end(&mut tar).unwrap();
+    let digest = |bytes: &[u8]| Digest::of(Algorithm::Sha256, bytes).to_string();
+    assert_eq!(digest(&tar), GOLDEN_TAR, "the tarball");
+    assert_eq!(digest(&archive), GOLDEN_ARCHIVE, "the tarball is as it was, the compressor is not");
 }

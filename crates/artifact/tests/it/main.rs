@@ -2,8 +2,11 @@
 #![allow(clippy::disallowed_methods)] // servers of a test end with its runtime
 //! Tests of weir-artifact against real files, archives and an HTTP server.
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod archives;
 mod fetching;
+mod fuzz;
 mod hostile;
 mod parts;
 mod pieces;

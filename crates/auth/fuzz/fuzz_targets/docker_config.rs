@@ -4,9 +4,10 @@
 use libfuzzer_sys::fuzz_target;
 use weir_auth::{DockerConfig, Keyring};
 
-fuzz_target!(|input: (&[u8], &str, &str)| {
-    let (bytes, registry, repository) = input;
-    let Ok(config) = DockerConfig::parse(bytes) else { return };
+fuzz_target!(|input: &str| {
+    let mut parts = input.splitn(3, '\u{1f}');
+    let [registry, repository, text] = std::array::from_fn(|_| parts.next().unwrap_or_default());
+    let Ok(config) = DockerConfig::parse(text.as_bytes()) else { return };
     let mut ring = Keyring::default();
     ring.add(config);
     let _found = ring.lookup(registry, repository);

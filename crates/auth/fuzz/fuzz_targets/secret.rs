@@ -16,8 +16,11 @@ const FIELDS: [&str; 8] = [
     "githubAppBaseURL",
 ];
 
-fuzz_target!(|values: [Option<Vec<u8>>; 8]| {
-    let fields = FIELDS.iter().zip(values).filter_map(|(field, value)| Some(((*field).to_owned(), value?)));
+fuzz_target!(|input: &[u8]| {
+    // A part that begins with `=` is the field's value; the field of any other part is absent.
+    let values = input.split(|byte| *byte == 0x1f).map(|part| part.strip_prefix(b"="));
+    let fields =
+        FIELDS.iter().zip(values).filter_map(|(field, value)| Some(((*field).to_owned(), value?.to_vec())));
     let data: BTreeMap<String, Vec<u8>> = fields.collect();
     let _google = BucketLogin::gcp(&data);
     let _azure = BucketLogin::azure(&data);

@@ -2,9 +2,12 @@
 //! Logins through a proxy that leads the clouds' host names to stand-ins, with TLS as the clouds have it; Kubernetes is a
 //! real API server.
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod aws;
 mod azure;
 mod bucket;
+mod fuzz;
 mod gcp;
 mod github;
 mod lockdown;

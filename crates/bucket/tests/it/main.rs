@@ -2,8 +2,11 @@
 //! Tests of weir-bucket against real servers, each of which this machine may be unable to have, and against one that
 //! misbehaves.
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod clouds;
 mod directory;
+mod fuzz;
 mod misbehaving;
 mod servers;
 

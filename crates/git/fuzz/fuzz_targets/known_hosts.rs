@@ -20,8 +20,12 @@ const NAME: &str = "example.com";
 static KEY: LazyLock<PublicKey> = LazyLock::new(|| PublicKey::from_openssh(HOST).unwrap());
 static CERTIFIED: LazyLock<Certificate> = LazyLock::new(|| Certificate::from_openssh(CERTIFICATE).unwrap());
 
-fuzz_target!(|input: (&str, &str, &str, u16, &[u8])| {
-    let (text, names, host, port, key) = input;
+fuzz_target!(|input: &[u8]| {
+    let mut parts = input.splitn(5, |byte| *byte == 0x1f);
+    let [text, names, host, port, key] = std::array::from_fn(|_| parts.next().unwrap_or_default());
+    let [text, names, host, port] =
+        [text, names, host, port].map(|part| str::from_utf8(part).unwrap_or_default());
+    let port = port.parse().unwrap_or(22);
     if let Ok(hosts) = KnownHosts::parse(text) {
         judge(&hosts, host, port, &KEY, &CERTIFIED);
         if let Ok(key) = PublicKey::from_bytes(key) {

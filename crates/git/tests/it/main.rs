@@ -1,10 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 //! Tests of weir-git against `git http-backend`, `sshd` and dulwich.
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod discretion;
 mod dulwich;
 mod faults;
 mod fetching;
+mod fuzz;
 mod large;
 mod partial;
 mod pushing;

@@ -4,8 +4,10 @@
 use libfuzzer_sys::fuzz_target;
 use weir_ignore::Rules;
 
-fuzz_target!(|input: (&str, &str, &str, bool)| {
-    let (root, below, path, is_directory) = input;
+fuzz_target!(|input: &str| {
+    let mut parts = input.splitn(3, '\u{1f}');
+    let [root, below, path] = std::array::from_fn(|_| parts.next().unwrap_or_default());
+    let (path, is_directory) = (path.trim_end_matches('/'), path.ends_with('/'));
     let mut rules = Rules::default();
     rules.read(root, &[]);
     rules.read(below, &["a"]);

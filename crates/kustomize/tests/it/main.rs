@@ -1,11 +1,14 @@
 //! Integration tests of the build engine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod acceptance;
 mod confinement;
 mod conformance;
 mod document;
 mod errors;
+mod fuzz;
 mod hostile;
 mod large;
 mod later;

@@ -20,18 +20,26 @@ impl Registry {
     /// All tags of the repository in the registry's order, at most `limit`.
     ///
     /// # Errors
-    /// When there is no such repository, the registry does not let us, or there are more tags.
+    /// When there is no such repository, the registry does not let us, there are more tags, or its pages lead in a circle.
     pub async fn tags(&mut self, limit: usize) -> Result<Vec<String>, Error> {
         let first = format!("{}/tags/list?{FIRST_PAGE}", self.repository.path());
         let mut answer = self.request_at(Method::GET, move |base| base.join(&first)).await?;
         let mut tags = Vec::new();
-        for _ in 0..MAX_PAGES {
+        // One page at a time is remembered, at ever greater distances (Brent): a circle of any length comes back to it.
+        let mut remembered = answer.asked.clone();
+        for page in 1..=MAX_PAGES {
             let next = link::next(&answer)?;
             tags.extend(self.page(answer).await?);
             if tags.len() > limit {
                 break;
             }
             let Some(next) = next else { return Ok(tags) };
+            if next == remembered {
+                return Err(Error::Circle { list: shown(&next) });
+            }
+            if page.is_power_of_two() {
+                remembered = next.clone();
+            }
             answer = self.request_at(Method::GET, move |_| Ok(next.clone())).await?;
         }
         Err(Error::TooManyTags { repository: self.repository.to_string(), limit })

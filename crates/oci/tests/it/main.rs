@@ -1,9 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 //! Tests of weir-oci against a real registry, and against one that misbehaves.
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod attached;
 mod blobs;
 mod discretion;
+mod fuzz;
 mod misbehaving;
 mod pulling;
 

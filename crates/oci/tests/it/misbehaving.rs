@@ -76,9 +76,18 @@ async fn tags(Path(name): Path<String>, Query(query): Query<HashMap<String, Stri
             "[]"
         }
         ("gaps", _) => "[\"b\"]",
-        ("endless", _) => {
-            headers.insert(header::LINK, "</v2/endless/tags/list?n=1>; rel=\"next\"".parse().unwrap());
+        ("endless", page) => {
+            let next = page.map_or(1, |page| page.parse::<u32>().unwrap() + 1);
+            let link = format!("</v2/endless/tags/list?next={next}>; rel=\"next\"");
+            headers.insert(header::LINK, link.parse().unwrap());
             "[\"a\"]"
+        }
+        // The first page leads to the second, the third back to that.
+        ("circle", page) => {
+            let next = page.map_or(1, |page| page.parse::<u32>().unwrap() % 3 + 1);
+            let link = format!("</v2/circle/tags/list?next={next}>; rel=\"next\"");
+            headers.insert(header::LINK, link.parse().unwrap());
+            "[]"
         }
         ("none", _) => "null",
         _ => "{",
@@ -152,6 +161,8 @@ async fn pages_of_tags() {
     assert!(matches!(error, Error::NextPage { .. }), "other hosts are not asked: {error}");
     let error = open(&address, "endless", insecure()).tags(5).await.unwrap_err();
     assert!(matches!(error, Error::TooManyTags { .. }), "{error}");
+    let error = open(&address, "circle", insecure()).tags(5).await.unwrap_err();
+    assert!(matches!(error, Error::Circle { .. }), "{error}");
     let error = open(&address, "broken", insecure()).tags(5).await.unwrap_err();
     assert!(matches!(error, Error::Malformed { .. }), "{error}");
 }

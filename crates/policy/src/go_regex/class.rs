@@ -27,22 +27,25 @@ pub(super) fn translate<'t>(text: &'t str, out: &mut String) -> Result<&'t str, 
                 out.push(']');
                 return Ok(rest.get(1..).unwrap_or_default());
             }
-            '[' if rest.starts_with("[:") && rest.contains(":]") => rest = posix(rest, out)?,
             '\\' => rest = escaped(text, rest, out)?,
-            _ => rest = range(text, rest, out)?,
+            _ => {
+                rest = match rest.strip_prefix("[:").and_then(|inner| inner.split_once(":]")) {
+                    Some((name, after)) => posix(name, after, out)?,
+                    None => range(text, rest, out)?,
+                }
+            }
         }
         is_first = false;
     }
 }
 
-fn posix<'t>(rest: &'t str, out: &mut String) -> Result<&'t str, GoRegexError> {
-    let end = rest.find(":]").map_or(rest.len(), |end| end + 2);
-    let (whole, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
-    let name = whole.trim_start_matches("[:").trim_end_matches(":]");
+/// Translates `[:name:]`, after which stands `after`.
+fn posix<'t>(name: &str, after: &'t str, out: &mut String) -> Result<&'t str, GoRegexError> {
+    let whole = format!("[:{name}:]");
     if !POSIX.contains(&name.strip_prefix('^').unwrap_or(name)) {
         return Err(GoRegexError::syntax(Fault::CharRange, whole));
     }
-    out.push_str(whole);
+    out.push_str(&whole);
     Ok(after)
 }
 

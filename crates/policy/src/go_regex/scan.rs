@@ -1,6 +1,8 @@
 //! The walk over a pattern, outside of classes.
 
-use super::{Fault, GoRegexError, MAX_REPEAT, class, escape};
+use std::collections::HashMap;
+
+use super::{Fault, GoRegexError, MAX_REPEAT, class, escape, expand::rust_name};
 
 /// What the last piece was, which decides whether a repetition may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub(super) struct Scanner<'p> {
     out: String,
     depth: u32,
     last: Last,
+    /// How many groups have had each name so far.
+    names: HashMap<&'p str, usize>,
 }
 
 impl<'p> Scanner<'p> {
@@ -29,6 +33,7 @@ impl<'p> Scanner<'p> {
             out: String::with_capacity(pattern.len()),
             depth: 0,
             last: Last::Nothing,
+            names: HashMap::new(),
         }
     }
 
@@ -100,32 +105,34 @@ impl<'p> Scanner<'p> {
         if !are_flags(flags) {
             return Err(GoRegexError::syntax(Fault::PerlOperator, self.fragment(self.rest, end + 3)));
         }
+        self.rest = terminator.get(1..).unwrap_or_default();
+        let flags = each_once(flags);
         if terminator.starts_with(':') {
             self.depth += 1;
-            self.emit_raw(end + 3, Last::Nothing);
+            self.out.push_str(&format!("(?{flags}:"));
+            self.last = Last::Nothing;
         } else if flags.is_empty() {
             // `(?)` sets nothing; Rust wants a group that says so.
             self.out.push_str("(?:)");
-            self.rest = self.rest.get(end + 3..).unwrap_or_default();
         } else {
-            self.emit_raw(end + 3, self.last);
+            self.out.push_str(&format!("(?{flags})"));
         }
         Ok(())
     }
 
-    fn named_group(&mut self, name: &str) -> Result<(), GoRegexError> {
+    fn named_group(&mut self, name: &'p str) -> Result<(), GoRegexError> {
         let fault = |fragment: &str| GoRegexError::syntax(Fault::NamedCapture, fragment);
-        let end = name.find('>').ok_or_else(|| fault(self.rest))?;
-        let total = self.rest.len() - name.len() + end + 1;
-        let name = name.get(..end).unwrap_or_default();
-        let is_valid =
-            !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-        // Go allows names that begin with a digit, Rust does not, and expansion is by name.
-        if !is_valid || name.starts_with(|letter: char| letter.is_ascii_digit()) {
-            return Err(fault(self.rest.get(..total).unwrap_or_default()));
+        let (name, rest) = name.split_once('>').ok_or_else(|| fault(self.rest))?;
+        if name.is_empty() || !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || letter == b'_') {
+            let len = self.rest.len() - rest.len();
+            return Err(fault(self.fragment(self.rest, len)));
         }
+        let nth = self.names.entry(name).or_default();
+        self.out.push_str(&format!("(?P<{}>", rust_name(name, *nth)));
+        *nth += 1;
         self.depth += 1;
-        self.emit_raw(total, Last::Nothing);
+        self.rest = rest;
+        self.last = Last::Nothing;
         Ok(())
     }
 
@@ -161,6 +168,15 @@ fn are_flags(text: &str) -> bool {
         None => are_letters(text),
         Some((on, off)) => are_letters(on) && !off.is_empty() && are_letters(off),
     }
+}
+
+/// Returns flags with the same meaning of which each is there once, as Rust wants it: what is switched off stays off.
+fn each_once(flags: &str) -> String {
+    let (on, off) = flags.split_once('-').unwrap_or((flags, ""));
+    let on: String =
+        ['i', 'm', 's', 'U'].into_iter().filter(|flag| on.contains(*flag) && !off.contains(*flag)).collect();
+    let off: String = ['i', 'm', 's', 'U'].into_iter().filter(|flag| off.contains(*flag)).collect();
+    if off.is_empty() { on } else { format!("{on}-{off}") }
 }
 
 /// Returns the length of `{n}`, `{n,}` or `{n,m}` at the start of the text; anything else is a literal brace.

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::{GoRegexError, compile};
+use super::{GoRegexError, compile, expand};
 
 #[rstest]
 #[case("[^[]", "[", false)]
@@ -26,6 +26,7 @@ use super::{GoRegexError, compile};
 #[case(r"^[\D]$", "x", true)]
 #[case(r"^[]a]+$", "]a", true)]
 #[case(r"^[[:alpha:]\]]+$", "a]", true)]
+#[case("^[[:]+$", ":[", true)]
 #[case(r"\bfoo\b", "a foo b", true)]
 #[case(r"^foo\Bbar$", "foobar", true)]
 #[case(r"^\pL\p{Greek}\PN\p{^L}$", "a\u{3b1}b1", true)]
@@ -34,6 +35,10 @@ use super::{GoRegexError, compile};
 #[case("^(?i)ABC$", "abc", true)]
 #[case("^(?i:A)b$", "aB", false)]
 #[case("(?s)^a.b$", "a\nb", true)]
+#[case("^(?iis)A.b$", "a\nB", true)]
+#[case("^(?i-i)A(?si-sm:.)$", "aB", false)]
+#[case("^(?i-i)A(?si-sm:.)$", "AB", true)]
+#[case("^(?)a(?:b)$", "ab", true)]
 #[case(r"^a b#c$", "a b#c", true)]
 #[case("^(?:a{2}|b+?)$", "aa", true)]
 fn patterns_mean_what_go_means(#[case] pattern: &str, #[case] text: &str, #[case] matches: bool) {
@@ -55,11 +60,32 @@ fn patterns_mean_what_go_means(#[case] pattern: &str, #[case] text: &str, #[case
 #[case(r"\Z", r"invalid escape sequence: `\Z`")]
 #[case("[z-a]", "invalid character class range: `z-a`")]
 #[case("[[:foo:]]", "invalid character class range: `[:foo:]`")]
+#[case("[[:[:alpha:]x]", "invalid character class range: `[:[:alpha:]`")]
 #[case("(?=a)", "invalid or unsupported Perl syntax: `(?=a)`")]
 #[case("(?x)a", "invalid or unsupported Perl syntax: `(?x)`")]
 #[case("(?P<a b>x)", "invalid named capture: `(?P<a b>`")]
+#[case("(?P<é>x)", "invalid named capture: `(?P<é>`")]
 fn what_go_refuses_is_refused_in_its_words(#[case] pattern: &str, #[case] text: &str) {
     assert_eq!(compile(pattern).unwrap_err().to_string(), format!("error parsing regexp: {text}"));
+}
+
+/// What Go's `Regexp.ExpandString` makes of the match in `main-7b-x`.
+#[rstest]
+#[case("(?P<v>[0-9])|(?P<v>b)", "$v", "7")]
+#[case("(?P<v>z)|(?P<v>7)", "$v", "7")]
+#[case("(?P<v>m)(?P<v>a)", "$v-$2", "m-a")]
+#[case("(?P<1st>m)(?P<2>a)", "$1st-$2-${2}", "m-a-a")]
+#[case("(m)", "$1x-${1}x-$9-${nope}", "-mx--")]
+#[case("(?P<v>m)", "$$v-${v-${}-$-$", "$v-${v-${}-$-$")]
+#[case("(?P<v>m)", "$vé ${v é} $01 $999999999999999999999", " ${v é}  ")]
+fn templates_are_filled_as_go_fills_them(
+    #[case] pattern: &str,
+    #[case] template: &str,
+    #[case] expected: &str,
+) {
+    let mut text = String::new();
+    expand(&compile(pattern).unwrap().captures("main-7b-x").unwrap(), template, &mut text);
+    assert_eq!(text, expected);
 }
 
 #[test]

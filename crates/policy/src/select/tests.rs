@@ -19,6 +19,7 @@ const NUMERICAL: Policy = Policy::Numerical(Order::Ascending);
 #[case(&["latest", "a", "b"], "^latest$", "", ALPHABETICAL, "latest")]
 #[case(&["main-a", "main-b"], "^main-.*", "$nope", ALPHABETICAL, "main-a")]
 #[case(&["a-1", "b-2"], "^([a-z])", "$1-z$$", ALPHABETICAL, "b-2")]
+#[case(&["v1.2-alpine", "1.3"], r"^v(?P<v>[0-9.]+)-alpine$|^(?P<v>[0-9.]+)$", "$v", NUMERICAL, "1.3")]
 fn the_original_tag_of_the_best_extract_is_chosen(
     #[case] tags: &[&str],
     #[case] pattern: &str,

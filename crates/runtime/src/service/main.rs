@@ -12,6 +12,7 @@ use super::error::stopped_is_ok;
 use super::{Entry, ServiceError};
 use crate::args::RuntimeArgs;
 use crate::environment::Environment;
+use crate::grpc::Peers;
 
 /// Stack of a worker thread: CEL parsing and debug builds of deep futures need more than tokio's 2 MiB (DEP-CEL-4). Only
 /// what is touched becomes memory.
@@ -61,7 +62,8 @@ impl Program {
             }
         };
         let outcome = tokio.block_on(async {
-            let env = Environment::from_process().await?;
+            let env =
+                Environment { peers: Peers::of_service(&self.args), ..Environment::from_process().await? };
             let stopping = cancel_at_signal(env.shutdown.clone());
             tokio::select! {
                 outcome = (self.entry)(env.clone()) => stopped_is_ok(outcome),

@@ -5,7 +5,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use super::Fault;
 
 /// Bytes passed on at a time.
-const BUFFER: usize = 16 * 1024;
+pub(super) const BUFFER: usize = 16 * 1024;
 
 /// Passes on `first` and then everything of `from`, spoiled. Returns early when the fault is to break off.
 pub(super) async fn pump(

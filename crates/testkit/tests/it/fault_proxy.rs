@@ -79,3 +79,26 @@ async fn lengths_and_cuts() {
     proxy.set(Fault::ContentLength(-5));
     assert_eq!(get(&proxy).await.unwrap().1, b"01234");
 }
+
+#[tokio::test]
+async fn a_server_goes_away_after_so_many_bytes_of_both_directions() {
+    let (upstream, _server) = ten_digits().await;
+    let proxy = FaultProxy::tcp(&upstream).await.unwrap();
+    assert_eq!(get(&proxy).await.unwrap().1, b"0123456789");
+    let whole = proxy.passed();
+    assert!(whole > 10);
+    // The bytes of all connections count together.
+    proxy.set(Fault::AwayAfter(whole + 5));
+    assert_eq!(get(&proxy).await.unwrap().1, b"0123456789");
+    assert!(!proxy.is_away());
+    assert!(get(&proxy).await.is_err());
+    assert!(proxy.is_away());
+    assert!(get(&proxy).await.is_err());
+    for part in 1..10 {
+        proxy.set(Fault::AwayAfter(whole * part / 10));
+        assert!(get(&proxy).await.is_err(), "{part}");
+        assert!(proxy.is_away());
+    }
+    proxy.set(Fault::None);
+    assert_eq!(get(&proxy).await.unwrap().1, b"0123456789");
+}

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod architecture;
 mod control_plane;
 mod fault_proxy;
 mod git;

@@ -15,15 +15,17 @@ const ANNOTATIONS: [&str; 5] = [
     "dev.sigstore.cosign/rfc3161timestamp",
 ];
 
-fuzz_target!(|parts: (Vec<u8>, [String; 5], Vec<u8>)| {
-    let (content, annotations, trust) = parts;
-    let payload = format!(r#"{{"critical":{{"image":{{"docker-manifest-digest":"{DIGEST}"}}}}}}"#).into_bytes();
+fuzz_target!(|input: &[u8]| {
+    let mut parts = input.splitn(2 + ANNOTATIONS.len(), |byte| *byte == 0x1f);
+    let mut next = || parts.next().unwrap_or_default().to_vec();
+    let (content, trust) = (next(), next());
+    let annotations = ANNOTATIONS.map(|_| String::from_utf8_lossy(&next()).into_owned());
+    let payload =
+        format!(r#"{{"critical":{{"image":{{"docker-manifest-digest":"{DIGEST}"}}}}}}"#).into_bytes();
     let annotations: BTreeMap<_, _> = ANNOTATIONS.map(str::to_owned).into_iter().zip(annotations).collect();
-    let signatures = [
-        Signature::Bundle(content),
-        Signature::Simple(SimpleSigning { payload, annotations }),
-    ];
-    let keys = PublicKeys::from_secret(&BTreeMap::from([("a.pub".to_owned(), trust.clone())])).map(Trust::Keys);
+    let signatures = [Signature::Bundle(content), Signature::Simple(SimpleSigning { payload, annotations })];
+    let keys =
+        PublicKeys::from_secret(&BTreeMap::from([("a.pub".to_owned(), trust.clone())])).map(Trust::Keys);
     let own = Keyless::new(Some(&trust), &[]).map(|root| Trust::Keyless(Box::new(root)));
     let public = Keyless::new(None, &[]).map(|root| Trust::Keyless(Box::new(root)));
     for trust in [keys, own].into_iter().flatten() {

@@ -10,14 +10,18 @@ const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 const POLICY: &str = r#"{"version":"1.0","trustPolicies":[{"name":"a","registryScopes":["*"],
     "signatureVerification":{"level":"strict"},"trustStores":["ca:a"],"trustedIdentities":["*"]}]}"#;
 
-fuzz_target!(|parts: (Vec<u8>, Vec<u8>, Vec<u8>)| {
-    let (policy, certificate, content) = parts;
+fuzz_target!(|input: &[u8]| {
+    let mut parts = input.splitn(3, |byte| *byte == 0x1f);
+    let [policy, certificate, content] = std::array::from_fn(|_| parts.next().unwrap_or_default().to_vec());
     let _ = TrustPolicy::parse(&policy);
     let certificates = Certificates::from_secret(&BTreeMap::from([("a.crt".to_owned(), certificate)]));
-    let (Ok(policy), Ok(Some(certificates))) = (TrustPolicy::parse(POLICY.as_bytes()), certificates) else { return };
+    let (Ok(policy), Ok(Some(certificates))) = (TrustPolicy::parse(POLICY.as_bytes()), certificates) else {
+        return;
+    };
     let Ok(statement) = policy.statement("r/a", "r/a") else { return };
     for kind in [JWS_TYPE, COSE_TYPE] {
         let signature = SignatureEnvelope { media_type: kind.to_owned(), content: content.clone() };
-        let _ = statement.verify(&certificates, &signature, DIGEST, Timestamp::UNIX_EPOCH, &Answers::default());
+        let _ =
+            statement.verify(&certificates, &signature, DIGEST, Timestamp::UNIX_EPOCH, &Answers::default());
     }
 });

@@ -6,6 +6,7 @@ mod fixture;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|answer: &[u8]| {
-    let server = |url: &str| if url.starts_with(fixture::SERVER) { Ok(answer.to_vec()) } else { Err(String::new()) };
+    let server =
+        |url: &str| if url.starts_with(fixture::SERVER) { Ok(answer.to_vec()) } else { Err(String::new()) };
     let _ = fixture::judge(&fixture::statement(r#""ca:a""#), fixture::SIGNATURE, server);
 });

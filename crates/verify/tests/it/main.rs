@@ -1,7 +1,10 @@
 //! Signatures made by the programs that people sign with, and by hand where those refuse.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod cosign;
+mod fuzz;
 mod git_openpgp;
 mod git_ssh;
 mod notation;

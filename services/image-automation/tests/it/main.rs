@@ -11,6 +11,7 @@
 mod branches;
 mod commits;
 mod durability;
+mod faults;
 mod grpc;
 mod resolutions;
 mod stock;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use weir_api::{ImageRepository, reason};
+use weir_api::{ImageRepository, condition_type, reason};
 use weir_oci::{RegistryOptions, Repository};
+use weir_runtime::condition;
 
 use super::observe::Observed;
 use crate::access::AccessError;
@@ -55,6 +56,8 @@ pub(super) struct Scan {
 pub(super) enum Why {
     First,
     Requested,
+    /// The last one has failed: a scan that was asked for is owed until it succeeds. Flux forgets it.
+    Failed,
     NewName,
     NewExclusions,
     EmptyStore,
@@ -67,6 +70,7 @@ impl Scan {
         let why = match self.why {
             Why::First => "first scan",
             Why::Requested => "reconcile requested",
+            Why::Failed => "last scan failed",
             Why::NewName => "new image name",
             Why::NewExclusions => "updated exclusion list",
             Why::EmptyStore => "no tags in database",
@@ -134,6 +138,10 @@ fn due(observed: &Observed, repository: &Repository) -> Result<Result<Why, Durat
     };
     if observed.is_requested {
         return Ok(Ok(Why::Requested));
+    }
+    let ready = condition::find(&status.conditions, condition_type::READY);
+    if ready.is_some_and(|ready| ready.status == "False") {
+        return Ok(Ok(Why::Failed));
     }
     if status.canonical_image_name.as_deref() != Some(&repository.to_string()) {
         return Ok(Ok(Why::NewName));

@@ -9,6 +9,7 @@
 )]
 
 mod grpc;
+mod pages;
 mod policies;
 mod scans;
 mod stock;

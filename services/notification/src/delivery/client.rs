@@ -89,7 +89,8 @@ fn proxy(url: &Url) -> Result<Proxy, ClientError> {
     let mut bare = url.clone();
     // Cannot fail for URLs with a host, and the settings admit no other.
     let _ = bare.set_username("").and_then(|()| bare.set_password(None));
-    let proxy = Proxy::all(bare).map_err(|error| ClientError::Proxy(innermost(&error)))?;
+    let proxy = Proxy::all(weir_http::proxy_url(bare.as_str()))
+        .map_err(|error| ClientError::Proxy(innermost(&error)))?;
     let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
     Ok(match url.username() {
         "" => proxy,

@@ -8,10 +8,14 @@
     unreachable_pub
 )]
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod delivery;
 mod durability;
 mod events;
+mod fuzz;
 mod grpc;
 mod stock;
+mod tls;
 mod webhooks;
 mod world;

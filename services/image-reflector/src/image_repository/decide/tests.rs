@@ -53,6 +53,9 @@ fn words(plan: Plan) -> String {
 #[case::same_exclusions(json!({"spec": {"exclusionList": ["^.*\\.sig$", "^.*\\.sig$"]}}), "keep 50m0s")]
 #[case::interval(json!({"spec": {"interval": "10m"}}), "scanning: triggered by interval")]
 #[case::nearly(json!({"spec": {"interval": "600.5s"}}), "scanning: triggered by interval")]
+#[case::failed(json!({"status": {"conditions": [{
+    "type": "Ready", "status": "False", "reason": "ReadOperationFailed", "message": "", "lastTransitionTime": "2026-01-01T00:55:00Z",
+}]}}), "scanning: last scan failed")]
 #[case::scheme(json!({"spec": {"image": "oci://x"}}),
     "ImageURLInvalid: image 'oci://x' should not include URL scheme; remove 'oci://'")]
 #[case::gate(json!({"spec": {"provider": "aws", "serviceAccountName": "x"}}),

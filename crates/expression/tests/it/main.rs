@@ -1,0 +1,6 @@
+//! The fuzz targets of weir-expression as tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+extern crate weir_replay as libfuzzer_sys;
+
+mod fuzz;

@@ -1,0 +1,226 @@
+//! What ARCHITECTURE.md and CONTRIBUTING.md promise about the source itself, where no lint can look.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use weir_testkit::repo_path;
+
+/// Crates that do an algorithm: no cluster, no network, no runtime.
+const PURE: [&str; 12] = [
+    "envsubst",
+    "expression",
+    "ignore",
+    "kstatus",
+    "kustomize",
+    "policy",
+    "replay",
+    "setters",
+    "template",
+    "verify",
+    "yaml",
+    "proto",
+];
+/// What they may not depend on. Generated code has the types of tonic, and no transport.
+const IMPURE: [&str; 8] = ["kube", "tokio", "reqwest", "hyper", "axum", "k8s-openapi", "git2", "hyper-util"];
+/// The layers of protocols and of the cluster, which know nothing of reconciling and of each kind's types.
+const CLIENTS: [&str; 9] =
+    ["artifact", "auth", "bucket", "git", "helm", "http", "oci", "remote-bases", "ssa"];
+
+/// Where statuses are written: the runtime's report, and that of ExternalArtifacts, which source makes for others.
+const WRITES_STATUSES: [&str; 2] =
+    ["crates/runtime/src/controller/report.rs", "services/source/src/external_artifact.rs"];
+/// Where messages of Protobuf are known beside `rpc.rs` and what registers it: the clients of peers, and what follows them.
+const KNOWS_MESSAGES: [&str; 3] = [
+    "services/kustomize/src/fetch.rs",
+    "services/image-automation/src/resolution.rs",
+    "services/image-reflector/src/feed.rs",
+];
+
+/// Lines of a file; generated ones have more.
+const MAX_LINES: usize = 600;
+/// Names that say nothing.
+const SAYS_NOTHING: [&str; 7] = ["util", "utils", "common", "helper", "helpers", "manager", "misc"];
+
+/// The crates below a folder of the repository, by name.
+fn crates(group: &str) -> Vec<(String, PathBuf)> {
+    let entries = std::fs::read_dir(repo_path(group)).unwrap().map(|entry| entry.unwrap().path());
+    let with_manifest = entries.filter(|path| path.join("Cargo.toml").exists());
+    with_manifest.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect()
+}
+
+/// What a crate needs at run time; what only its tests need does not count.
+fn dependencies(folder: &Path) -> BTreeSet<String> {
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    let names = lines.take_while(|line| !line.starts_with('[')).filter_map(|line| {
+        let name = line.split(['.', ' ', '=']).next()?;
+        (!name.is_empty() && !name.starts_with('#')).then(|| name.to_owned())
+    });
+    names.collect()
+}
+
+/// All files of Rust below a folder of the repository, by their paths in it.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let (root, mut pending, mut found) = (repo_path("."), vec![repo_path(folder)], Vec::new());
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+                pending.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                found.push((path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), text));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no sources in {folder}");
+    found
+}
+
+/// The part of a file before its tests, when they are in it.
+fn before_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or_default()
+}
+
+#[test]
+fn dependencies_point_down() {
+    for (name, folder) in crates("crates") {
+        let needs = dependencies(&folder);
+        let forbidden = |names: &[&str]| names.iter().any(|name| needs.contains(*name));
+        assert!(!needs.iter().any(|need| need.ends_with("-controller")), "{name} needs a service: {needs:?}");
+        assert!(
+            name == "testkit" || !needs.contains("weir-testkit"),
+            "{name} needs the test kit at run time"
+        );
+        assert!(!needs.contains("weir-replay"), "{name} needs replays at run time");
+        if PURE.contains(&name.as_str()) {
+            assert!(!forbidden(&IMPURE), "{name} is not pure: {needs:?}");
+            let protocols: Vec<String> = CLIENTS.iter().map(|client| format!("weir-{client}")).collect();
+            assert!(protocols.iter().all(|client| !needs.contains(client)), "{name} is not pure: {needs:?}");
+        }
+        if PURE.contains(&name.as_str()) || CLIENTS.contains(&name.as_str()) {
+            assert!(!forbidden(&["weir-runtime", "weir-api"]), "{name} knows of reconciling: {needs:?}");
+        }
+    }
+    for (name, folder) in crates("services") {
+        let needs = dependencies(&folder);
+        assert!(
+            !needs.iter().any(|need| need.ends_with("-controller")),
+            "{name} imports a service: {needs:?}"
+        );
+        assert!(!needs.contains("weir-testkit"), "{name} needs the test kit at run time");
+    }
+}
+
+#[test]
+fn only_reports_write_statuses() {
+    let all = ["crates", "services", "cli"].iter().flat_map(|group| sources(group));
+    let own = all.filter(|(path, _)| path.contains("/src/") && !path.starts_with("crates/testkit"));
+    let writes = |text: &str| text.contains("patch_status(") || text.contains("replace_status(");
+    let writers: BTreeSet<String> =
+        own.filter(|(_, text)| writes(before_tests(text))).map(|(path, _)| path).collect();
+    assert_eq!(writers, WRITES_STATUSES.map(str::to_owned).into());
+}
+
+#[test]
+fn protobuf_stops_at_rpc() {
+    for (path, text) in sources("services") {
+        let is_edge =
+            path.ends_with("/rpc.rs") || path.contains("/rpc/") || KNOWS_MESSAGES.contains(&path.as_str());
+        if !path.contains("/src/") || is_edge {
+            continue;
+        }
+        let known = before_tests(&text).lines().filter(|line| line.contains("weir_proto::"));
+        let messages: Vec<&str> = known.filter(|line| !line.contains("_server::")).collect();
+        assert_eq!(messages, Vec::<&str>::new(), "{path} knows generated messages");
+    }
+}
+
+#[test]
+fn files_are_short_and_say_what_is_in_them() {
+    for group in ["crates", "services", "cli", "e2e"] {
+        for (path, text) in sources(group) {
+            let lines = text.lines().count();
+            assert!(lines <= MAX_LINES || path.contains("/proto/src/gen/"), "{path} has {lines} lines");
+            let names = path.split(['/', '.']).any(|part| SAYS_NOTHING.contains(&part));
+            assert!(!names, "{path}: a name that says nothing");
+        }
+    }
+}
+
+#[test]
+fn no_test_sleeps() {
+    for group in ["crates", "services", "cli", "e2e"] {
+        for (path, text) in sources(group).into_iter().filter(|(path, _)| path.contains("/tests/")) {
+            let is_this = path.ends_with("tests/it/architecture.rs");
+            assert!(is_this || !text.contains("sleep("), "{path}: wait on a condition with a deadline");
+        }
+    }
+}
+
+/// A table test is beside the decision or in it.
+#[test]
+fn decisions_are_pure_and_tested() {
+    let all = sources("services");
+    let decisions: Vec<_> = all.iter().filter(|(path, _)| path.ends_with("/decide.rs")).collect();
+    assert!(decisions.len() > 8, "{} decisions were found", decisions.len());
+    for (path, text) in decisions {
+        for impure in [".await", "async fn", "kube::Client", "std::fs", "::now()"] {
+            assert!(!before_tests(text).contains(impure), "{path} is not pure: {impure}");
+        }
+        let beside = path.replace("decide.rs", "decide/tests.rs");
+        let is_tested = text.contains("#[case")
+            || all.iter().any(|(path, text)| *path == beside && text.contains("#[case"));
+        assert!(is_tested, "{path} has no table test");
+    }
+}
+
+#[test]
+fn versions_are_in_the_root_manifest_only() {
+    let mut folders: Vec<PathBuf> =
+        ["crates", "services"].into_iter().flat_map(crates).map(|(_, folder)| folder).collect();
+    folders.extend(["cli", "e2e"].map(repo_path));
+    for folder in folders {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let mut is_list = false;
+        for line in manifest.lines() {
+            if line.starts_with('[') {
+                is_list = line.ends_with("dependencies]");
+            } else if is_list && !line.is_empty() && !line.starts_with('#') {
+                assert!(line.contains("workspace = true"), "{}: {line}", folder.display());
+            }
+        }
+    }
+}
+
+/// Waits between two tries of one request, or for something that no watch tells of.
+const SLEEPS: [&str; 16] = [
+    "cli/src/command/watch/feed.rs",
+    "crates/bucket/src/send.rs",
+    "crates/oci/src/registry/send.rs",
+    "crates/runtime/src/connections.rs",
+    "crates/runtime/src/controller/progress.rs",
+    "crates/runtime/src/controller/report.rs",
+    "crates/runtime/src/event/deliver.rs",
+    "crates/runtime/src/leader.rs",
+    "services/image-automation/src/resolution.rs",
+    "services/image-reflector/src/service.rs",
+    "services/notification/src/delivery.rs",
+    "services/source/src/standby.rs",
+    // Runs that sleep still: issue 14, A10.
+    "crates/ssa/src/apply.rs",
+    "crates/ssa/src/evaluate.rs",
+    "crates/ssa/src/replace.rs",
+    "services/kustomize/src/fetch.rs",
+];
+
+/// A run never sleeps: whoever adds a pause adds it here, and says what waits.
+#[test]
+fn nobody_else_sleeps() {
+    let all = ["crates", "services", "cli"].iter().flat_map(|group| sources(group));
+    for (path, text) in all.filter(|(path, _)| path.contains("/src/") && !path.starts_with("crates/testkit"))
+    {
+        let sleeps = before_tests(&text).contains("sleep(") || before_tests(&text).contains("time::sleep");
+        assert!(!sleeps || SLEEPS.contains(&path.as_str()), "{path} sleeps");
+    }
+}

@@ -1,0 +1,131 @@
+//! A Git server that goes away in the middle: the remote is as it was or as it should be, and the next run mends it.
+
+use serde_json::{Value, json};
+use weir_testkit::{Fault, FaultProxy, GitRepo, SshGitServer, touch_requested_at};
+
+use crate::world::World;
+
+/// Parts that a conversation is cut into.
+const PARTS: u64 = 10;
+/// Bytes before the end of a conversation: some of them within what the server answers to a push that it has taken.
+const BEFORE_END: [u64; 8] = [20, 60, 100, 140, 180, 220, 260, 300];
+
+/// What came of a conversation that was cut.
+#[derive(Debug, PartialEq, Eq)]
+struct Cut {
+    is_failed: bool,
+    is_taken: bool,
+}
+
+/// The automation `app` of a repository behind a proxy.
+struct Pushing {
+    world: World,
+    repo: GitRepo,
+    proxy: FaultProxy,
+    /// The tag that was selected last.
+    tag: u64,
+}
+
+impl Pushing {
+    /// Starts with a commit of the automation's own, after which its clone is warm.
+    async fn start(world: World, repo: GitRepo, proxy: FaultProxy) -> Self {
+        repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
+        let mut pushing = Self { world, repo, proxy, tag: 0 };
+        pushing.select().await;
+        pushing.world.automation("app", json!({})).await;
+        pushing.until_done().await;
+        pushing
+    }
+
+    async fn select(&mut self) {
+        self.tag += 1;
+        self.world.select("web", "r/web", &self.tag.to_string()).await;
+    }
+
+    async fn until_done(&self) {
+        self.world.until_seen("app", "web", &self.tag.to_string()).await;
+        assert_eq!(self.written(), self.tag, "the selection is in the repository");
+    }
+
+    /// Returns the tag in the repository, whose history must be whole: one commit for each tag.
+    fn written(&self) -> u64 {
+        self.repo.git(&["fsck", "--strict", "--no-dangling"]).unwrap();
+        let text = self.repo.read("main", "web.yaml").unwrap();
+        let tag = (0..=self.tag)
+            .find(|tag| text == self.world.manifest(&format!("r/web:{tag}"), "web"))
+            .unwrap_or_else(|| panic!("neither old nor new: {text}"));
+        assert_eq!(self.repo.log("main").unwrap().len() as u64, tag + 1);
+        tag
+    }
+
+    /// Returns the bytes of a whole conversation: references, objects, push.
+    async fn measure(&mut self) -> u64 {
+        self.proxy.set(Fault::None);
+        self.select().await;
+        self.until_done().await;
+        self.proxy.passed()
+    }
+
+    /// Lets the server go away after so many bytes, and come back; says how the run has ended, and whether the server had
+    /// taken the commit by then.
+    async fn cut(&mut self, after: u64) -> Cut {
+        let old = self.tag;
+        self.proxy.set(Fault::AwayAfter(after));
+        self.select().await;
+        let new = self.tag.to_string();
+        let is_seen = |status: &Value| status["observedPolicies"]["web"]["tag"] == new.as_str();
+        let status = self.world.until("app", "the run to end", |s| is_seen(s) || is_failed(s)).await;
+        let written = self.written();
+        assert!(written == old || written == self.tag, "{written}");
+        self.proxy.set(Fault::None);
+        touch_requested_at(&self.world.api("ImageUpdateAutomation").await, "app").await.unwrap();
+        self.until_done().await;
+        Cut { is_failed: is_failed(&status), is_taken: written == self.tag }
+    }
+
+    async fn cut_everywhere(mut self) {
+        let whole = self.measure().await;
+        for part in 1..PARTS {
+            let cut = self.cut(whole * part / PARTS).await;
+            assert_eq!(cut, Cut { is_failed: true, is_taken: false }, "part {part} of {whole} bytes");
+        }
+        let mut cuts = Vec::new();
+        for before_end in BEFORE_END {
+            cuts.push(self.cut(whole - before_end).await);
+        }
+        assert!(cuts.iter().all(|cut| cut.is_failed || cut.is_taken), "{cuts:?}");
+        let unanswered = Cut { is_failed: true, is_taken: true };
+        assert!(cuts.contains(&unanswered), "no cut was in the answer to a push: {cuts:?}");
+    }
+}
+
+fn is_failed(status: &Value) -> bool {
+    let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+    conditions.iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "False")
+}
+
+#[tokio::test]
+async fn a_push_over_http_that_is_cut_at_every_tenth_leaves_the_old_commit_or_the_new_one() {
+    let world = World::start().await;
+    let repo = world.git.repo("app").unwrap();
+    let url = world.git.url("app");
+    let proxy = FaultProxy::tcp(url.split('/').nth(2).unwrap()).await.unwrap();
+    world.repository_at("app", &proxy.url(&url), json!({})).await;
+    Pushing::start(world, repo, proxy).await.cut_everywhere().await;
+}
+
+#[tokio::test]
+async fn a_push_over_ssh_that_is_cut_at_every_tenth_leaves_the_old_commit_or_the_new_one() {
+    let (world, ssh) = (World::start().await, SshGitServer::start().await.unwrap());
+    let (repo, url) = (ssh.repo("app").unwrap(), ssh.url("app"));
+    let address = url.split(['@', '/']).nth(3).unwrap();
+    let proxy = FaultProxy::tcp(address).await.unwrap();
+    let port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
+    let known_hosts = ssh.known_hosts().replace(&port(address), &port(&proxy.address()));
+    let data = json!({"identity": ssh.identity(), "known_hosts": known_hosts});
+    let secret =
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "app"}, "stringData": data});
+    world.apply(secret).await;
+    world.repository_at("app", &proxy.url(&url), json!({"secretRef": {"name": "app"}})).await;
+    Pushing::start(world, repo, proxy).await.cut_everywhere().await;
+}
