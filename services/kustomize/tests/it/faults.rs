@@ -36,8 +36,11 @@ const APPLY: &str = "fieldManager=kustomize-controller&force=true HTTP";
 const STATUS: &str = "/kustomizations/app/status?";
 const FINALIZER: &str = "/kustomizations/app?";
 const DELETE: &str = "DELETE ";
-const LIST: &str = "/gitrepositories?&limit=";
+const LIST: &str = "/gitrepositories?&labelSelector=&limit=";
 const WATCH: &str = "/gitrepositories?&watch=true";
+
+/// Longest wait for a request that is made again.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a request meets its fault, before one passes.
 const TIMES: usize = 2;
@@ -60,13 +63,13 @@ async fn writes_that_fail_are_made_in_the_end(#[case] fault: Fault) {
             service.start();
         }
         service.holds("app", &wanted).await;
-        met(&mut service, &proxy, part, fault);
+        met(&mut service, &proxy, part, fault).await;
     }
     for part in [DELETE, FINALIZER] {
         meet(&proxy, part, fault);
         service.world.kustomizations().await.delete("app", &DeleteParams::default()).await.unwrap();
         service.leaves_nothing("app").await;
-        met(&mut service, &proxy, part, fault);
+        met(&mut service, &proxy, part, fault).await;
         if part == DELETE {
             let wanted = service.publish("src", 6, &names(6)).await;
             service.declare("app", "src").await;
@@ -105,7 +108,7 @@ async fn lists_and_watches_that_fail_are_begun_anew(#[case] fault: Fault) {
             }
             service.holds("app", &wanted).await;
             if part == WATCH || is_fresh {
-                met(&mut service, &proxy, part, fault);
+                met(&mut service, &proxy, part, fault).await;
             }
         }
     }
@@ -124,12 +127,12 @@ fn meet(proxy: &FaultProxy, part: &str, fault: Fault) {
     proxy.set_for(part, TIMES, fault);
 }
 
-/// Makes sure that the fault was met, and that the process lives on.
-fn met(service: &mut Service, proxy: &FaultProxy, part: &str, fault: Fault) {
-    let times = proxy.requests().iter().filter(|line| line.contains(part)).count();
+/// Waits until the fault was met and the request has passed after it, and checks that the process lives on.
+async fn met(service: &mut Service, proxy: &FaultProxy, part: &str, fault: Fault) {
     // What was done although nobody heard of it need not be asked for again.
     let least = if fault == UNANSWERED { 1 } else { TIMES + 1 };
-    assert!(times >= least, "{fault:?} for {part}: {times} times\n{}", proxy.requests().join("\n"));
+    let met = proxy.wait_for(part, least, PATIENCE).await;
+    met.unwrap_or_else(|error| panic!("{fault:?}: {error}"));
     service.process().check_running().unwrap();
     proxy.set(Fault::None);
 }
