@@ -98,6 +98,8 @@ async fn the_rights_of_the_deployment_are_enough() {
     plane.apply("flux-system", account).await.unwrap();
     let rights = repo_path("deploy/kustomize/base/rbac").display().to_string();
     plane.kubectl(&["apply", "--server-side", "-k", &rights]).await.unwrap();
+    let rights = repo_path("deploy/kustomize/base/source-controller/rbac.yaml").display().to_string();
+    plane.kubectl(&["apply", "--server-side", "-f", &rights]).await.unwrap();
     let token = plane.service_account_token("flux-system", "source-controller").await.unwrap();
     let kubeconfig = Some(plane.kubeconfig_for(&token).unwrap());
     let arguments = vec!["--enable-leader-election".to_owned()];
