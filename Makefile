@@ -1,7 +1,9 @@
 # `make demo` shows Weir at work, `make test` tests it; both build what they need. Debug builds are always of the whole workspace: with
 # one set of features nothing is compiled twice (DEP-CI-4).
 .DEFAULT_GOAL := help
-.PHONY: help tools build release control-plane test demo bench bench-build bench-source compare lint
+services := source kustomize image-reflector image-automation notification
+target := $(or $(CARGO_TARGET_DIR),target)
+.PHONY: help tools build release control-plane test test-flux demo bench bench-build bench-source compare lint
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,15 +14,18 @@ tools: ## Install the programs that builds and tests need, or say which.
 build: ## Build everything, unoptimised.
 	cargo build --bins
 
-release: ## Put all binaries into target/release/.
-	cargo build --release --bins -p weir-cli -p weir-source-controller -p weir-kustomize-controller \
-		-p weir-image-reflector-controller -p weir-image-automation-controller -p weir-notification-controller
+release: ## Put the optimised programs into target/release/: weir, and links to it with the services' names (docs/adr/0021).
+	cargo build --release -p weir-cli
+	@for service in $(services); do ln -sf weir $(target)/release/$$service-controller; done
 
 control-plane: ## Build or find the control-plane program; its path is the last line.
 	@e2e/control-plane/build
 
-test: tools control-plane ## Run all tests, the scenarios on a real control plane among them.
-	cargo test --workspace --no-fail-fast
+test: ## Run all tests, the scenarios on a real control plane among them; says how long each part took.
+	@e2e/test
+
+test-flux: tools control-plane ## Run the tests against Flux's own programs, which the FLUX_* variables name.
+	@e2e/test-flux
 
 demo: tools control-plane ## Show the whole loop on a throw-away control plane; KEEP=1 leaves it running.
 	cargo build --bins
@@ -34,11 +39,10 @@ bench-build: ## Measure builds beside the reference implementation (needs Go); a
 	cargo build --release -p weir-cli --bin weir
 	cargo run -q --release -p weir-kustomize --example bench-build -- target/release/weir docs/benchmarks.md
 
-bench-source: control-plane ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks.md.
-	cargo build --release -p weir-source-controller
+bench-source: control-plane release ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks.md.
 	cargo run -q --release -p weir-e2e --bin bench-source
 
-compare: control-plane ## Compare sources with the transcripts of Flux's controllers, where ../shared has them; MODULES="k_basic" for others.
+compare: control-plane ## Compare all services with the transcripts of Flux's, where ../shared has them; MODULES="k_basic" for some.
 	cargo build --bins
 	@e2e/compare $(MODULES)
 

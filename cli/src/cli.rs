@@ -20,7 +20,7 @@ use crate::command::completion::Completion;
 use crate::command::get::Get;
 use crate::command::reconcile::Reconcile;
 use crate::command::resume::Resume;
-use crate::command::run::Run;
+use crate::command::run::{self, Run};
 use crate::command::suspend::Suspend;
 use crate::command::version::Version;
 use crate::command::watch::Watch;
@@ -103,6 +103,9 @@ impl BuildAlone {
 
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
+    if let Some(code) = run::alone() {
+        return code;
+    }
     let result = match BuildAlone::requested() {
         Some(directory) => directory.run(),
         None => match Cli::try_parse() {

@@ -13,6 +13,13 @@ pub(crate) use time::rfc3339;
 
 use crate::error::Error;
 
+/// Returns the text without what steers a terminal: whoever can write a status could else write to the screens of all who
+/// look at it. Ends of lines and tabs stay.
+pub(crate) fn plain(text: &str) -> String {
+    let is_harmless = |char: &char| !char.is_control() || matches!(char, '\n' | '\t');
+    text.chars().map(|char| if is_harmless(&char) { char } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
 /// Writes to stdout. A reader that has gone away (`weir get … | head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut stdout = std::io::stdout().lock();

@@ -1,19 +1,23 @@
 //! Weir as its users meet it: `weir run` beside a real control plane, a registry, Git servers and a webhook sink.
 //!
-//! [`World`] starts all of that; the scenarios in `tests/it`, the demo and the benchmark play in it. What a unit test
+//! [`World`] starts all of that, and [`FiveProcesses`] the five services as processes of their own; the scenarios in `tests/it`, the demo and the benchmark play in it. What a unit test
 //! can show does not belong here.
 
 mod amazon;
 pub mod bench;
 pub mod bench_source;
 pub mod demo;
+mod five_processes;
+mod installation;
 mod status;
 mod usage;
 mod weir_process;
 mod world;
 
 pub use amazon::Amazon;
+pub use five_processes::{FiveProcesses, Links, Payload, Routes};
+pub use installation::{Installation, NAMESPACE, SERVICES};
 pub use status::StatusClient;
 pub use usage::Usage;
-pub use weir_process::{WeirOptions, WeirProcess, weir_program};
+pub use weir_process::{WeirOptions, WeirProcess, program, weir_program};
 pub use world::{World, WorldOptions};

@@ -28,7 +28,8 @@ impl StatusClient {
     /// # Errors
     /// The server's refusal.
     pub async fn list(&self, kind: &str, namespace: &str) -> Result<ListResponse, Status> {
-        let request = ListRequest { kind: kind.into(), namespace: namespace.into() };
+        let request =
+            ListRequest { kind: kind.into(), namespace: namespace.into(), ..ListRequest::default() };
         Ok(self.client.clone().list(self.with_token(request)).await?.into_inner())
     }
 

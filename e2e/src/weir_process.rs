@@ -64,13 +64,18 @@ pub fn weir_program() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("WEIR_BIN") {
         return Ok(path.into());
     }
+    program("weir")
+}
+
+/// A program built with the tests (`target/<profile>/<name>`).
+///
+/// # Errors
+/// When it has not been built.
+pub fn program(name: &str) -> Result<PathBuf> {
     let this = std::env::current_exe()?;
-    let beside = this.ancestors().skip(1).take(2).map(|folder| folder.join("weir"));
+    let beside = this.ancestors().skip(1).take(2).map(|folder| folder.join(name));
     beside.into_iter().find(|path| path.is_file()).with_context(|| {
-        format!(
-            "no `weir` beside {}: run `cargo build -p weir-cli` first, as `make test` does",
-            this.display()
-        )
+        format!("no `{name}` beside {}: run `cargo build --bins` first, as `make test` does", this.display())
     })
 }
 

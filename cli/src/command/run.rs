@@ -7,11 +7,12 @@ mod layout;
 mod member;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use weir_runtime::args::RuntimeArgs;
 use weir_runtime::service::{Entry, cancel_at_signal};
-use weir_runtime::{Environment, ServiceError, run_together};
+use weir_runtime::{Environment, ServiceError, run_together, service_main};
 
 use crate::cli::Global;
 use crate::error::Error;
@@ -97,6 +98,11 @@ impl FromArgMatches for Run {
     }
 }
 
+/// Runs one service alone, if this process was started by its name (docs/adr/0021).
+pub(crate) fn alone() -> Option<ExitCode> {
+    Some(service_main(member::Member::of_this_process()?.program))
+}
+
 impl Run {
     /// Runs the services until SIGTERM or SIGINT; a second signal cuts the stop short.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
@@ -123,9 +129,11 @@ impl Run {
         let layout = Layout::new(&self.runtime, events_addr, storage_path.as_deref(), state_dir.as_deref())?;
         let start = |member: &member::Member| {
             let arguments = member.arguments(&self.matches, &layout);
-            (member.start)(arguments).map_err(|refused| Error::RunFlags(refused.to_string()))
+            let program =
+                (member.program)(arguments).map_err(|refused| Error::RunFlags(refused.to_string()))?;
+            Ok(program.into_entry())
         };
-        let services = MEMBERS.iter().map(start).collect::<Result<_, _>>()?;
+        let services = MEMBERS.iter().map(start).collect::<Result<_, Error>>()?;
         layout.make_folders()?;
         Ok(services)
     }

@@ -1,6 +1,7 @@
 //! `weir watch`: the status of objects live, from the services' gRPC API.
 
 mod feed;
+mod mirror;
 mod view;
 
 use std::io::IsTerminal;

@@ -26,5 +26,5 @@ pub(crate) fn warning(text: &str) {
 }
 
 fn line(symbol: &str, text: &str) {
-    eprintln!("{symbol} {text}");
+    eprintln!("{symbol} {}", super::plain(text));
 }

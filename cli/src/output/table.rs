@@ -2,6 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use super::plain;
+
 /// Rows of cells below a header.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
@@ -18,7 +20,7 @@ impl Table {
 
     /// Adds a row.
     pub(crate) fn push(&mut self, row: Vec<String>) {
-        self.rows.push(row);
+        self.rows.push(row.iter().map(|cell| plain(cell)).collect());
     }
 
     /// Every cell is padded to its column and followed by a tab; only the header has none after its last cell. A cell of
@@ -84,6 +86,12 @@ mod tests {
         podinfo→2022-02-03T10:37:54Z→True →
         x      →                    →False→
         ");
+    }
+
+    #[test]
+    fn regression_14_a_forged_message_does_not_steer_the_terminal() {
+        let table = render(&["message"], &[&["a\x1b]0;title\x07\x1b[2Jb\u{9b}1m\rc"]]);
+        assert_eq!(table.lines().nth(1), Some("a\u{fffd}]0;title\u{fffd}\u{fffd}[2Jb\u{fffd}1m\u{fffd}c→"));
     }
 
     #[test]

@@ -58,3 +58,19 @@ async fn flags_that_cannot_work_are_refused() {
     let homeless = Weir::default().with_kubeconfig(std::path::Path::new("/nonexistent"));
     insta::assert_snapshot!("run_without_cluster", homeless.transcript(&["run"]).await);
 }
+
+/// docs/adr/0021: one program is all of them, by its name.
+#[test]
+fn a_link_with_the_name_of_a_service_is_that_service() {
+    let folder = Folder::new("weir-links").unwrap();
+    for name in ["source", "kustomize", "image-reflector", "image-automation", "notification"] {
+        let name = format!("{name}-controller");
+        let link = folder.join(&name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_weir"), &link).unwrap();
+        let output = Command::new(&link).arg("--version").output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(printed, format!("{name} {}\n", env!("CARGO_PKG_VERSION")));
+        let refused = Command::new(&link).arg("get").output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "the verbs of weir are not the service's");
+    }
+}

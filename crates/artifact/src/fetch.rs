@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// Time to connect; the whole download has [`Limits::timeout`].
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time without a byte after which a download is given up: who asks has others to serve.
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Redirects of one download. Artifact servers do not redirect; storage behind them may once or twice.
 const MAX_REDIRECTS: usize = 5;
 
@@ -86,6 +88,7 @@ impl Fetcher {
         let client = weir_http::client_builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(limits.timeout)
+            .read_timeout(STALL_TIMEOUT)
             .redirect(redirect::Policy::limited(MAX_REDIRECTS))
             .no_gzip()
             .build()

@@ -33,4 +33,4 @@ pub use path::{RelPath, RelPathError};
 pub use revision::Revision;
 pub use room::{NoRoom, Room, is_of_disk};
 pub use store::{Location, Lock, PIECE_BYTES, STEPS, Store, StoreError, StoreOptions, Stored, VerifyError};
-pub use untar::{FileEntry, FileMap, Symlinks, Unpacked, Untar, UntarError};
+pub use untar::{FileEntry, FileMap, FileStack, Span, Symlinks, Unpacked, Untar, UntarError};

@@ -350,6 +350,16 @@ impl Store {
         }
     }
 
+    /// Opens the file of a status, if [`Store::verify`] finds nothing wrong with it.
+    ///
+    /// # Errors
+    /// As [`Store::verify`].
+    pub fn open_verified(&self, at: &Location, path: &str, digest: &str) -> Result<Opened, VerifyError> {
+        self.verify(at, path, digest)?;
+        let path = at.owned(path).ok_or(VerifyError::Missing)?;
+        self.open_file(&path).map_err(|source| VerifyError::Read { source })
+    }
+
     /// Opens a stored artifact: only those with a final name, reached through links inside the root at most. All of it is
     /// there, and stays readable when it is removed meanwhile (SRC-STO-17).
     ///

@@ -6,6 +6,7 @@
 
 mod meter;
 mod sink;
+mod stack;
 mod unpacked;
 
 use crate::limits::Limits;
@@ -15,6 +16,9 @@ use flate2::read::MultiGzDecoder;
 use meter::Meter;
 use sink::{DirectorySink, MapSink, Sink};
 pub use sink::{FileEntry, FileMap};
+use stack::StackSink;
+pub use stack::{FileStack, Span};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 pub use unpacked::Unpacked;
@@ -90,6 +94,12 @@ pub enum UntarError {
     TooMany {
         /// The cap.
         limit: usize,
+    },
+    /// Names that take more memory than allowed.
+    #[error("tar names so many files that the list of them is larger than {limit} bytes")]
+    Index {
+        /// The cap.
+        limit: u64,
     },
     /// A path with more components than allowed.
     #[error("tar file entry {name} is nested deeper than {limit} directories")]
@@ -172,6 +182,16 @@ impl Untar {
     /// When the archive is damaged, hostile, beyond the limits, or cannot be written.
     pub fn to_tree(&self, archive: impl Read) -> Result<Unpacked, UntarError> {
         let mut sink = UnpackedSink::default();
+        self.unpack(archive, &mut sink)?;
+        Ok(sink.finish())
+    }
+
+    /// Unpacks for those who read a few of the files: where each of them lies, and what holds them.
+    ///
+    /// # Errors
+    /// When the archive is damaged, hostile, beyond the limits, or cannot be written.
+    pub fn to_stack(&self, archive: impl Read) -> Result<(BTreeMap<RelPath, Span>, FileStack), UntarError> {
+        let mut sink = StackSink::default();
         self.unpack(archive, &mut sink)?;
         Ok(sink.finish())
     }

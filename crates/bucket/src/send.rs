@@ -48,6 +48,10 @@ impl Sender {
                 _ => Duration::ZERO,
             };
             tracing::debug!(%error, tries, "bucket request is tried again");
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "between the few tries of one request, within the time of the object"
+            )]
             tokio::time::sleep(wait.max(asked)).await;
             wait *= WAIT_FACTOR;
             tries += 1;

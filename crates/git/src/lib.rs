@@ -7,16 +7,13 @@
 //! to download. No configuration of the machine is read, no child process is started, no file of a commit is written to
 //! disk.
 //!
-//! ```no_run
-//! # async fn example() -> Result<(), weir_git::Error> {
-//! use weir_git::{Fetched, Git, GitConfig, Reference, Remote};
+//! ```text
 //! let git = Git::new(GitConfig::default())?;
-//! let remote = Remote::new("https://github.com/org/fleet".parse().unwrap());
+//! let remote = Remote::new(url);
 //! match git.fetch(&remote, &Reference::Branch("main".into()), None).await? {
 //!     Fetched::New(checkout) => println!("{}: {}", checkout.revision(), checkout.commit().summary),
 //!     Fetched::Unchanged { revision } => println!("still at {revision}"),
 //! }
-//! # Ok(()) }
 //! ```
 
 mod checkout;

@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 use weir_yaml::{Map, Node, YamlError};
 
 use crate::Error;
+use crate::quote;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
@@ -17,7 +18,7 @@ pub(crate) fn add_suffixes(resources: &mut ResMap, schema: &Schema) -> Result<()
         let suffix = suffix(resource).map_err(|cause| Error::Render {
             id: resource.id().to_string(),
             file: String::new(),
-            cause,
+            cause: quote::cause(cause, resource.kind()),
         })?;
         resource.store_previous_id(schema);
         let name = format!("{}-{suffix}", resource.name());

@@ -36,6 +36,7 @@ mod origin;
 mod patch;
 mod path;
 mod plugin;
+mod quote;
 mod read_set;
 mod reference;
 mod remote;

@@ -21,7 +21,7 @@ use crate::resource::Resource;
 use crate::schema::Schema;
 use crate::selector::CompiledSelector;
 use crate::transform::Transformer;
-use crate::{input, merge};
+use crate::{input, merge, quote};
 
 /// An entry of `patches`: either kind, found out from its text.
 pub(crate) struct PatchTransformer {
@@ -47,7 +47,10 @@ impl PatchTransformer {
         let (name, text, source) = match (inline.is_empty(), patch.path.is_empty()) {
             (true, true) => return Err(PatchError::NoPatch(config_yaml(patch)).into()),
             (false, false) => return Err(PatchError::PatchAndPath(config_yaml(patch)).into()),
-            (false, true) => (String::new(), inline.to_owned(), format!("[patch: {inline:?}]")),
+            (false, true) => {
+                let shown = quote::patch(inline, patch.target.as_ref());
+                (String::new(), inline.to_owned(), format!("[patch: {shown:?}]"))
+            }
             (true, false) => {
                 let content =
                     loader.read(&build.files, &patch.path, build.options.load_restriction).map_err(
@@ -239,15 +242,19 @@ pub(crate) fn configuring(name: &str, patch: &Patch) -> String {
 /// The step of loading `patchesStrategicMerge`.
 pub(crate) fn configuring_list(name: &str, sources: &[String]) -> String {
     let mut map = Map::new();
-    map.set("paths", Node::Seq(sources.iter().map(|source| Node::string(source.as_str())).collect()));
+    map.set(
+        "paths",
+        Node::Seq(sources.iter().map(|source| Node::string(quote::patch(source, None))).collect()),
+    );
     format!("trouble configuring builtin {name} with config: `\n{}`", printed(map))
 }
 
 fn config_yaml(patch: &Patch) -> String {
     let mut map = Map::new();
-    for (key, value) in [("path", &patch.path), ("patch", &patch.patch)] {
+    let shown = quote::patch(&patch.patch, patch.target.as_ref());
+    for (key, value) in [("path", patch.path.as_str()), ("patch", shown)] {
         if !value.is_empty() {
-            map.set(key, Node::string(value.as_str()));
+            map.set(key, Node::string(value));
         }
     }
     if let Some(target) = &patch.target {

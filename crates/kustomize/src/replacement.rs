@@ -13,6 +13,7 @@ use crate::id::{DEFAULT_NAMESPACE, Gvk, ResId};
 use crate::kustomization::{Decoder, Replacement, ReplacementSource, Strictness};
 use crate::loader::Loader;
 use crate::path::{self, Part, PathError};
+use crate::quote;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::transform::Transformer;
@@ -201,7 +202,7 @@ impl Source {
         }
         let found = path::get(&resource.node, path).map_err(ReplacementError::SourcePath)?;
         match found.filter(|node| !node.is_null() && !node.is_empty_collection()) {
-            Some(node) => Ok((Some(position), refined(node, selector)?)),
+            Some(node) => Ok((Some(position), refined(resource.kind(), node, selector)?)),
             None => Err(ReplacementError::NoSourceField {
                 path: non_empty(&selector.field_path).to_owned(),
                 id: selector_id(selector).to_string(),
@@ -244,7 +245,7 @@ fn named_namespace(namespace: &str) -> &str {
 }
 
 /// The part of a value that the options name (KZ-1105).
-fn refined(node: &Node, selector: &ReplacementSource) -> Result<Node, Error> {
+fn refined(kind: &str, node: &Node, selector: &ReplacementSource) -> Result<Node, Error> {
     let Some(options) = selector.options.as_ref().filter(|options| !options.delimiter.is_empty()) else {
         return Ok(node.clone());
     };
@@ -252,7 +253,7 @@ fn refined(node: &Node, selector: &ReplacementSource) -> Result<Node, Error> {
     let mut parts = scalar.text.split(options.delimiter.as_str());
     let part = usize::try_from(options.index).ok().and_then(|index| parts.nth(index));
     let Some(part) = part else {
-        let value = scalar.text.to_string();
+        let value = quote::literal(&scalar.text, kind).to_owned();
         return Err(ReplacementError::IndexOutOfBounds { index: options.index, value }.into());
     };
     Ok(Node::Scalar(weir_yaml::Scalar { text: part.into(), ..scalar.clone() }))

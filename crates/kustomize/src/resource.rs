@@ -10,6 +10,7 @@ use weir_yaml::{Node, emit};
 use crate::Error;
 use crate::id::{Gvk, ResId};
 use crate::origin::Origin;
+use crate::quote;
 use crate::schema::Schema;
 pub(crate) use shared::SharedValues;
 
@@ -155,7 +156,7 @@ impl Resource {
 
     fn render_error(&self, cause: weir_yaml::YamlError) -> Error {
         let file = self.node.position().map(|position| position.file).unwrap_or_default();
-        Error::Render { id: self.id().to_string(), file, cause }
+        Error::Render { id: self.id().to_string(), file, cause: quote::cause(cause, self.kind()) }
     }
 
     /// Notes that a file or transformer made this resource what it is. The first one is its origin.

@@ -6,6 +6,8 @@
 /// Descriptors of all files, for gRPC reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!("gen/descriptor.bin");
 
+/// What all messages can do, such as telling their size.
+pub use prost::Message;
 /// The time type of all messages.
 pub use prost_types::Timestamp;
 

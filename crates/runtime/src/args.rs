@@ -40,6 +40,9 @@ pub enum ArgsError {
 /// Address of the gRPC server where no flag says otherwise.
 pub const DEFAULT_GRPC_ADDR: &str = ":9393";
 
+/// Where the Deployments mount the token for other services.
+pub const DEFAULT_PEER_TOKEN_FILE: &str = "/var/run/secrets/weir/token";
+
 /// Flags of every service.
 #[derive(Args, Debug, Clone)]
 pub struct RuntimeArgs {
@@ -58,6 +61,15 @@ pub struct RuntimeArgs {
     /// PEM private key for `--grpc-tls-cert`.
     #[arg(long)]
     pub grpc_tls_key: Option<PathBuf>,
+    /// PEM certificates of the authorities that vouch for other services; with it, those are called over TLS only.
+    #[arg(long)]
+    pub grpc_tls_ca: Option<PathBuf>,
+    /// Secret of its namespace that this service fills with an authority of its own and a certificate for all services.
+    #[arg(long)]
+    pub grpc_tls_issue_secret: Option<String>,
+    /// File with the ServiceAccount token that is shown to other services; its only audience must be `weir`.
+    #[arg(long, default_value = DEFAULT_PEER_TOKEN_FILE)]
+    pub peer_token_file: PathBuf,
     /// How many objects of one kind are reconciled at once.
     #[arg(long)]
     pub concurrent: Option<usize>,
@@ -154,7 +166,7 @@ pub struct EventsArgs {
     /// URL of a notification service that takes Flux's event POSTs; empty sends events to Kubernetes only.
     #[arg(long, default_value = "", env = "EVENTS_ADDR")]
     pub events_addr: String,
-    /// `host:port` of Weir's notification service over gRPC; used instead of `--events-addr`.
+    /// `host:port` of Weir's notification service over gRPC; tried first, with `--events-addr` to stand in for it.
     #[arg(long, default_value = "")]
     pub events_grpc_addr: String,
 }

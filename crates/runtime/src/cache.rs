@@ -153,7 +153,7 @@ impl<K: Cached> Cache<K> {
         *self.inner.synced.borrow()
     }
 
-    fn apply(&self, mut object: K) {
+    pub(crate) fn apply(&self, mut object: K) {
         trim(&mut object);
         let key = ObjectKey::of(&object);
         let object = Arc::new(object);
@@ -167,7 +167,7 @@ impl<K: Cached> Cache<K> {
         self.tell(&Change { old, new: Some(object) });
     }
 
-    fn delete(&self, key: &ObjectKey) {
+    pub(crate) fn delete(&self, key: &ObjectKey) {
         let old = self.inner.objects.write().remove(key);
         if old.is_some() {
             self.tell(&Change { old, new: None });

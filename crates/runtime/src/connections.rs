@@ -59,6 +59,7 @@ pub async fn serve<H, F>(
         let Some((permit, accepted)) = stop.run_until_cancelled(next).await else { break };
         let Ok((stream, _)) = accepted else {
             // Out of file descriptors, most likely: it takes a moment until one is free.
+            #[expect(clippy::disallowed_methods, reason = "a server is no run")]
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
@@ -72,10 +73,9 @@ pub async fn serve<H, F>(
             match certificate {
                 None => converse(http.serve_connection(TokioIo::new(stream), service), &stop).await,
                 Some(certificate) => {
-                    let greeting = async { certificate.acceptor().await.accept(stream).await };
-                    let greeted = tokio::time::timeout(limits.head_timeout, greeting);
+                    let greeted = certificate.greet(stream, limits.head_timeout);
                     // Who speaks no TLS, or slowly, is not answered.
-                    if let Some(Ok(Ok(stream))) = stop.run_until_cancelled(greeted).await {
+                    if let Some(Some(stream)) = stop.run_until_cancelled(greeted).await {
                         converse(http.serve_connection(TokioIo::new(stream), service), &stop).await;
                     }
                 }

@@ -180,8 +180,9 @@ impl<R: Reconciler> Controller<R> {
         let cancelled = run.cancel.clone();
         // Boxed: a reconciler's future is large, and unboxed it would be copied into every frame around it.
         let work = AssertUnwindSafe(Box::pin(self.reconciler.reconcile(run))).catch_unwind();
-        let outcome =
-            progress::follow(work, &phases, |phase| self.reporter.progress(object.clone(), phase)).await;
+        let write = |phase| self.reporter.progress(object.clone(), phase);
+        let record = |phase| self.reporter.record(object.clone(), phase, &cancelled);
+        let outcome = progress::follow(work, &phases, write, record).await;
         match outcome {
             Ok(outcome) if outcome.superseded => {
                 tracing::debug!(%key, cancelled = cancelled.is_cancelled(), "run superseded");

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePool;
-use crate::grpc::PeerToken;
+use crate::grpc::Peers;
 use crate::metrics::Metrics;
 use crate::service::SharedServers;
 
@@ -52,8 +52,8 @@ pub struct Environment {
     pub shutdown: CancellationToken,
     /// Namespace the service runs in.
     pub runtime_namespace: String,
-    /// What this process shows to its peers over gRPC.
-    pub peer_token: PeerToken,
+    /// How other services are called over gRPC.
+    pub peers: Peers,
     /// Watch caches, shared by all services of the process.
     pub caches: CachePool,
     /// Metrics, shared by all services of the process.
@@ -85,7 +85,7 @@ impl Environment {
         let client = crate::client::client(kube_config.clone(), metrics.requests())
             .map_err(EnvironmentError::Client)?;
         Ok(Self {
-            peer_token: PeerToken::of_process(&kube_config),
+            peers: Peers::in_process(),
             kube_config,
             client,
             shutdown: CancellationToken::new(),

@@ -2,14 +2,17 @@
 //! authenticated by Kubernetes tokens.
 
 mod auth;
+mod authorities;
 mod peer;
 mod server;
 mod status;
+mod token;
 
 pub use auth::{Access, Authorizer, Identity};
-pub use peer::{EventsPeer, PeerToken, Token, peer_channel};
+pub use peer::{EventsPeer, PeerChannel, Peers};
 pub use server::{GrpcError, GrpcServer};
 pub use status::StatusRegistry;
+pub use token::{AUDIENCE, Token};
 
 /// Largest message taken or sent, in bytes: objects and events are smaller, artifacts are streamed in chunks (DEP-GRPC-3).
 pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;

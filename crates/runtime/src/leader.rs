@@ -46,6 +46,7 @@ impl Election {
     }
 
     /// Waits until this process holds the Lease; `false` when `stop` came first.
+    #[expect(clippy::disallowed_methods, reason = "an election is no run")]
     pub async fn acquire(&self, client: &kube::Client, stop: &CancellationToken) -> bool {
         let mut observed = Observed::default();
         loop {
@@ -62,6 +63,7 @@ impl Election {
     }
 
     /// Renews until `stop` (then the Lease is given back, `true`) or until it is lost (`false`).
+    #[expect(clippy::disallowed_methods, reason = "an election is no run")]
     pub async fn hold(&self, client: &kube::Client, stop: &CancellationToken) -> bool {
         let mut observed = Observed::default();
         let mut renewed = Instant::now();

@@ -1,6 +1,7 @@
 //! Metrics with the names and labels of Flux's dashboards (cli.md §16), and the process's own figures.
 
 mod process;
+mod route;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,10 @@ use prometheus_client::registry::Registry;
 
 use crate::cache::ObjectKey;
 use crate::controller::Next;
+
+pub use route::{Payload, Route, RouteMetrics};
+
+use route::RouteFamily;
 
 /// Buckets of the reconcile duration, in seconds: ten, exponential from 10 ms to 30 min (KS-MET-1).
 const RECONCILE_BUCKETS: [f64; 10] =
@@ -82,6 +87,7 @@ struct Families {
     waited: Histograms<QueueLabels>,
     retries: Family<QueueLabels, Counter>,
     requests: Family<RequestLabels, Counter>,
+    routes: RouteFamily,
 }
 
 impl Default for Metrics {
@@ -101,6 +107,7 @@ impl Default for Metrics {
             waited: Family::new_with_constructor(queue),
             retries: Family::default(),
             requests: Family::default(),
+            routes: RouteFamily::default(),
         };
         let mut registry = Registry::default();
         families.register(&mut registry);
@@ -139,6 +146,7 @@ impl Families {
         registry.register("workqueue_queue_duration_seconds", "Time in the queue", self.waited.clone());
         registry.register("workqueue_retries", "Retries after failures", self.retries.clone());
         registry.register("rest_client_requests", "Requests to the Kubernetes API", self.requests.clone());
+        self.routes.register(registry);
     }
 }
 
@@ -165,6 +173,11 @@ impl Metrics {
     /// The handle of a Kubernetes client.
     pub fn requests(&self) -> RequestMetrics {
         RequestMetrics { requests: self.families.requests.clone() }
+    }
+
+    /// The handle of what counts the ways of a payload.
+    pub fn routes(&self, payload: Payload) -> RouteMetrics {
+        self.families.routes.of(payload)
     }
 
     /// The OpenMetrics text of everything.
@@ -269,6 +282,15 @@ mod tests {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }
         assert!(text.contains("process_resident_memory_bytes"));
+    }
+
+    #[test]
+    fn ways_are_counted_by_payload() {
+        let metrics = Metrics::default();
+        metrics.routes(Payload::Artifact).took(Route::Http);
+        let text = metrics.encode().unwrap();
+        assert!(text.contains(r#"weir_route_total{payload="artifact",route="http"} 1"#), "{text}");
+        assert!(text.contains(r#"weir_route_total{payload="artifact",route="grpc"} 0"#), "{text}");
     }
 
     #[test]

@@ -23,14 +23,15 @@ use crate::controller::{Controller, Reconciler, ReportSettings, RetryDelays};
 use crate::environment::Environment;
 use crate::event::{EventSink, Outbox, Peer};
 use crate::gate::Gates;
-use crate::grpc::{Authorizer, GrpcServer, PeerToken, StatusRegistry, peer_channel};
+use crate::grpc::{Authorizer, GrpcServer, Peers, StatusRegistry};
+use crate::issuer;
 use crate::leader::Election;
 use crate::metrics::Metrics;
 use crate::probe::{self, Readiness};
 use crate::queue::Queue;
 
 pub use error::ServiceError;
-pub use main::{cancel_at_signal, install_crypto, service_main, tokio_runtime};
+pub use main::{Program, cancel_at_signal, install_crypto, service_main, tokio_runtime};
 pub use shared::{Entry, SharedServers, run_together};
 
 use listen::{listen, serve_grpc};
@@ -68,9 +69,9 @@ impl Service {
     ) -> Result<Self, ServiceError> {
         args.validate()?;
         let gates = Gates::parse(gates, &args.feature_gates)?;
-        let peer = events.map(|events| peer_of(events, &env.peer_token)).transpose()?.flatten();
-        let (events, outbox) = EventSink::new(env.client.clone(), name, peer);
-        let authorizer = Authorizer::new(env.client.clone(), env.peer_token.clone());
+        let peer = events.map(|events| peer_of(events, &env.peers)).transpose()?.flatten();
+        let (events, outbox) = EventSink::new(env.client.clone(), name, peer, &env.metrics);
+        let authorizer = Authorizer::new(env.client.clone(), env.peers.clone());
         let service = Self {
             name,
             args: args.clone(),
@@ -88,6 +89,10 @@ impl Service {
         };
         if service.env.shared.is_none() {
             service.serve_probes().await?;
+            if let Some(secret) = args.grpc_tls_issue_secret.clone() {
+                let (client, namespace) = (service.env.client.clone(), service.env.runtime_namespace.clone());
+                service.spawn(issuer::keep_issued(client, namespace, secret, service.env.clock));
+            }
         }
         tracing::info!(
             logger = "setup",
@@ -313,16 +318,16 @@ async fn lead(
 }
 
 /// Where the flags say that the notification service is.
-fn peer_of(args: &EventsArgs, token: &PeerToken) -> Result<Option<Peer>, ServiceError> {
+fn peer_of(args: &EventsArgs, peers: &Peers) -> Result<Option<Peer>, ServiceError> {
     let EventsArgs { events_addr, events_grpc_addr } = args;
+    let mut peer = Peer { grpc: None, http: None };
     if !events_grpc_addr.is_empty() {
-        let refused = |source| ServiceError::PeerAddr { addr: events_grpc_addr.clone(), source };
-        let channel = peer_channel(events_grpc_addr, None).map_err(refused)?;
-        return Ok(Some(Peer::Grpc(channel, token.clone())));
+        peer.grpc = Some(peers.connect(events_grpc_addr)?);
     }
-    if events_addr.is_empty() {
-        return Ok(None);
+    if !events_addr.is_empty() {
+        let url =
+            reqwest::Url::parse(events_addr).map_err(|_| ServiceError::EventsAddr(events_addr.clone()))?;
+        peer.http = Some(url);
     }
-    let url = reqwest::Url::parse(events_addr).map_err(|_| ServiceError::EventsAddr(events_addr.clone()))?;
-    Ok(Some(Peer::Http(url)))
+    Ok((peer.grpc.is_some() || peer.http.is_some()).then_some(peer))
 }

@@ -4,22 +4,30 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
 
-use crate::error::message;
+use crate::error::shown;
 use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
+use crate::probe;
 use crate::request::{Mode, Target};
-use crate::{Action, Change, ChangeSet, Error, GroupKind, Manifest, ObjectId, Owner, Session, Stage, order};
-use crate::{probe, replace};
+use crate::{
+    Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Record, Session, Stage,
+    order,
+};
 
-/// How long definitions and classes may take to become ready (KS-SSA-10).
-const STAGE_TIMEOUT: Duration = Duration::from_secs(60);
-/// The first pause between two looks at them; it doubles up to the second.
-const STAGE_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// How long an apply waits for the server to make something of what it was sent: definitions become ready, kinds show up in
+/// discovery, replaced objects go (KS-SSA-10, KS-SSA-18). All of that takes well under a second as a rule. What takes longer
+/// is not waited for, since others wait for their apply: it fails with an error that [may pass](Error::may_pass).
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// The first pause between two looks; it doubles up to the second.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// Times that an object is evaluated because it has changed before it was replaced. The next run tries again.
+const MAX_EVALUATIONS: usize = 5;
 
 /// How to apply.
 #[derive(Clone, Debug)]
@@ -61,12 +69,24 @@ pub(crate) struct Applier<'a> {
     pub(crate) managers: Managers,
     /// Kinds that the manifests define themselves.
     defined: HashSet<(String, String)>,
-    cancel: &'a CancellationToken,
+    pub(crate) cancel: &'a CancellationToken,
+}
+
+/// Looks at something that the server is making.
+pub(crate) struct Looks {
+    since: Instant,
+    pause: Duration,
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self { since: Instant::now(), pause: PAUSE.0 }
+    }
 }
 
 impl Session {
     /// Makes the cluster equal to the manifests, stage by stage. Their metadata gets the owner's labels last
-    /// (KS-SSA-2, KS-SSA-6).
+    /// (KS-SSA-2, KS-SSA-6). Objects are written once `record` keeps their names.
     ///
     /// # Errors
     /// The first object that is refused, with what the stages before have done. Objects of its own stage are not
@@ -76,6 +96,7 @@ impl Session {
         manifests: Vec<Manifest>,
         settings: &Settings,
         cancel: &CancellationToken,
+        record: &impl Record,
     ) -> Result<ChangeSet, ApplyFailure> {
         let (applier, mut manifests) = Applier::prepare(self, settings, manifests, cancel);
         let mut done = ChangeSet::default();
@@ -85,7 +106,7 @@ impl Session {
             if members.is_empty() {
                 continue;
             }
-            match applier.stage(stage, members, !done.has_changes()).await {
+            match applier.stage(stage, members, !done.has_changes(), record).await {
                 Ok(changes) => done.0.extend(changes),
                 Err(error) => return Err(ApplyFailure { error, done }),
             }
@@ -123,6 +144,7 @@ impl<'a> Applier<'a> {
         stage: Stage,
         members: Vec<Manifest>,
         may_cancel: bool,
+        record: &impl Record,
     ) -> Result<Vec<Change>, Error> {
         let evaluations = members.into_iter().map(|manifest| self.evaluate(manifest));
         let evaluated: Vec<Evaluated> =
@@ -130,18 +152,40 @@ impl<'a> Applier<'a> {
         if may_cancel && self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
+        (self.session.step)("stage-checked");
+        let written: Vec<Entry> = evaluated.iter().filter_map(Evaluated::written).collect();
+        if !written.is_empty() && !record.add(written).await {
+            return Err(Error::NotRecorded);
+        }
         let mut changes = Vec::with_capacity(evaluated.len());
         let mut waited_for = Vec::new();
-        for object in &evaluated {
-            let (action, status) = self.carry_out(object).await?;
+        for object in evaluated {
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
+            let (action, status) = self.settle(object).await?;
             if stage.is_awaited() && status.is_some_and(|status| status != Status::Current) {
                 waited_for.push(id.clone());
             }
             changes.push(Change { id, version, action });
         }
         self.wait(waited_for).await?;
+        (self.session.step)("stage-applied");
         Ok(changes)
+    }
+
+    /// Does what is to be done about an object. One that has changed since it was evaluated, so that it must not be
+    /// replaced on that evidence, is evaluated anew.
+    async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<Status>), Error> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.carry_out(&object).await {
+                Err(Error::Outdated { .. }) if attempts < MAX_EVALUATIONS => {
+                    let desired = object.desired;
+                    object = Evaluated { desired, ..self.evaluate(object.manifest).await? };
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Does one step; the status is that of the object as the server answered.
@@ -159,16 +203,17 @@ impl<'a> Applier<'a> {
         match step {
             Step::Write { cleanup: Some(patch), .. } => {
                 let cleaned = target.json_patch(&self.settings.field_manager, patch).await;
-                cleaned.map_err(|error| Error::Cleanup { id: id.clone(), message: message(&error) })?;
+                cleaned.map_err(|error| Error::Cleanup { id: id.clone(), message: shown(id, &error) })?;
             }
-            Step::Replace => replace::delete_and_wait(&target).await?,
+            Step::Replace(judged) => self.delete_and_wait(&target, judged).await?,
             _ => {}
         }
         let applied = target.apply(&self.settings.field_manager, manifest.value(), Mode::Write).await;
-        let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: message(&error) })?;
+        let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: shown(id, &error) })?;
+        (self.session.step)("object-applied");
         let action = match step {
             Step::Write { action, .. } => *action,
-            Step::Replace => Action::Created,
+            Step::Replace(_) => Action::Created,
             Step::WriteOver { version } if applied.metadata.resource_version.as_ref() == Some(version) => {
                 Action::Unchanged
             }
@@ -185,15 +230,14 @@ impl<'a> Applier<'a> {
         if *action == Action::Skipped
             && let Some(ledger) = self.session.ledger()
         {
-            ledger.release(object.manifest.id());
+            ledger.release(&self.settings.owner, object.manifest.id());
         }
         *action
     }
 
     /// Waits until objects are Current (KS-SSA-10, KS-SSA-11).
     async fn wait(&self, mut ids: Vec<ObjectId>) -> Result<(), Error> {
-        let deadline = Instant::now() + STAGE_TIMEOUT;
-        let mut pause = STAGE_PAUSE.0;
+        let mut looks = Looks::default();
         while !ids.is_empty() {
             let mut late = Vec::new();
             let mut items = Vec::new();
@@ -204,16 +248,29 @@ impl<'a> Applier<'a> {
                     late.push(id);
                 }
             }
-            if !late.is_empty() && Instant::now() > deadline {
-                return Err(Error::StageTimeout { items: items.join(", ") });
-            }
             ids = late;
-            if !ids.is_empty() {
-                sleep(pause).await;
-                pause = (pause * 2).min(STAGE_PAUSE.1);
+            if !ids.is_empty() && !self.look_again(&mut looks).await? {
+                return Err(Error::StageTimeout { items: items.join(", ") });
             }
         }
         Ok(())
+    }
+
+    /// Waits for the next look at something that the server is making; false when it has taken too long.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] as soon as the apply is called off.
+    pub(crate) async fn look_again(&self, looks: &mut Looks) -> Result<bool, Error> {
+        if looks.since.elapsed() > PATIENCE {
+            return Ok(false);
+        }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "short, bounded by PATIENCE, and ended by a cancellation"
+        )]
+        let pause = tokio::time::sleep(looks.pause);
+        looks.pause = (looks.pause * 2).min(PAUSE.1);
+        self.cancel.run_until_cancelled(pause).await.map(|()| true).ok_or(Error::Cancelled)
     }
 
     /// Whether a CRD among the manifests defines the object's kind.

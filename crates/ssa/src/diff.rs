@@ -69,18 +69,18 @@ impl Applier<'_> {
         let action = match &evaluated.step {
             Step::Leave(action) | Step::Write { action, .. } => *action,
             Step::WriteOver { .. } => Action::Configured,
-            Step::Replace => Action::Created,
+            Step::Replace(_) => Action::Created,
         };
         let (Action::Configured, Some(mapping)) = (action, &evaluated.mapping) else {
             return Ok(Difference { id, action, fields: Vec::new() });
         };
         let target = Target { client: &self.session.client, mapping, id: &id };
         let query =
-            |error: &kube::Error| Error::Query { id: id.clone(), message: crate::error::message(error) };
+            |error: &kube::Error| Error::Query { id: id.clone(), message: crate::error::shown(&id, error) };
         let live = target.get().await.map_err(|error| query(&error))?;
         let tried =
             target.apply(&self.settings.field_manager, evaluated.manifest.value(), Mode::DryRun).await;
-        let tried = tried.map_err(|error| Error::dry_run(&id, &error))?;
+        let tried = tried.map_err(|error| Error::dry_run(&evaluated.manifest, &error))?;
         let mut fields = Vec::new();
         if let Some(live) = live {
             collect("", &shown(&live), &shown(&tried), &mut fields);

@@ -1,6 +1,9 @@
 use kube::core::Status;
 
-use crate::{MappingError, ObjectId};
+use crate::{Manifest, MappingError, ObjectId, secret};
+
+/// Characters of a reason; the longest of the API's own has 21.
+const MAX_REASON: usize = 32;
 
 /// Why an object could not be read, tried, applied or deleted; the texts are Flux's (KS-SSA-80..84).
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +66,15 @@ pub enum Error {
         /// What went wrong.
         message: String,
     },
+    /// An object with an immutable field has changed between the decision to replace it and its deletion.
+    #[error("{} immutable field detected, but the object keeps changing", id.subject())]
+    Outdated {
+        /// The object.
+        id: ObjectId,
+    },
+    /// What was about to be written could not be recorded, and so nothing was.
+    #[error("failed to record the objects that are about to be applied")]
+    NotRecorded,
     /// An object with an immutable field could not be deleted (KS-SSA-53).
     #[error("{} immutable field detected, failed to delete object: {message}", id.subject())]
     ReplaceDelete {
@@ -91,16 +103,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the server was still at it, so that another apply may soon succeed.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::StageTimeout { .. } | Self::ReplaceWait { .. })
+    }
+
     /// The error of a dry-run that the server, or the way to it, has refused.
-    pub(crate) fn dry_run(id: &ObjectId, error: &kube::Error) -> Self {
-        let (id, message) = (id.clone(), message(error));
+    pub(crate) fn dry_run(manifest: &Manifest, error: &kube::Error) -> Self {
+        let id = manifest.id().clone();
+        let message = match secret::flaws(manifest) {
+            Some(flaws) => format!("{flaws}; {}", shown(&id, error)),
+            None => shown(&id, error),
+        };
         match status(error) {
             Some(status) if status.code == 404 && id.namespace.is_empty() => {
                 Self::NamespaceNotSpecified { id, message }
             }
             Some(status) if status.code == 404 => Self::NotFound { id, message },
-            Some(status) => Self::DryRun { id, reason: status.reason.clone(), message },
-            None => Self::DryRun { id, reason: String::new(), message },
+            status => Self::DryRun { id, reason: status.map(reason).unwrap_or_default(), message },
         }
     }
 
@@ -108,12 +128,16 @@ impl Error {
     pub(crate) fn mapping(id: &ObjectId, error: &MappingError) -> Self {
         let reason = match error {
             MappingError::NoMatch { .. } | MappingError::NoGroupMatch { .. } => String::new(),
-            MappingError::Discovery { source } => {
-                status(source).map_or_else(String::new, |status| status.reason.clone())
-            }
+            MappingError::Discovery { source } => status(source).map(reason).unwrap_or_default(),
         };
         Self::DryRun { id: id.clone(), reason, message: error.to_string() }
     }
+}
+
+/// Returns the API's reason, if it is one of the API's own: an admission webhook may write anything there.
+fn reason(status: &Status) -> String {
+    let is_name = status.reason.len() <= MAX_REASON && status.reason.chars().all(char::is_alphabetic);
+    if is_name { status.reason.clone() } else { String::new() }
 }
 
 fn parenthesis(reason: &str) -> String {
@@ -128,8 +152,14 @@ pub(crate) fn status(error: &kube::Error) -> Option<&Status> {
     }
 }
 
-/// The text of an error: the API's message, or the whole chain of what kept us from it.
-pub(crate) fn message(error: &kube::Error) -> String {
+/// Returns what conditions, events and logs say of an API error about an object. Every such text is made here or in
+/// [`secret`]: the server's own may repeat values of a Secret.
+pub(crate) fn shown(id: &ObjectId, error: &kube::Error) -> String {
+    if secret::is_secret(id) { secret::message(id, error) } else { whole_text(error) }
+}
+
+/// Returns the API's message, or the whole chain of what kept us from it. It is for looking into, not for showing.
+pub(crate) fn whole_text(error: &kube::Error) -> String {
     if let Some(status) = status(error) {
         return status.message.clone();
     }
@@ -147,4 +177,9 @@ pub(crate) fn message(error: &kube::Error) -> String {
 
 pub(crate) fn is_not_found(error: &kube::Error) -> bool {
     status(error).is_some_and(|status| status.code == 404)
+}
+
+/// Tells that an object is gone, or no longer in the state in which its deletion was decided.
+pub(crate) fn is_outdated(error: &kube::Error) -> bool {
+    status(error).is_some_and(|status| matches!(status.code, 404 | 409))
 }

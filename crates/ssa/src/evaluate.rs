@@ -2,24 +2,18 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::time::Duration;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use tokio::time::{Instant, sleep};
 
-use crate::apply::Applier;
+use crate::apply::{Applier, Looks};
 use crate::drift::has_drifted;
-use crate::error::{is_not_found, message, status};
+use crate::error::{is_not_found, status, whole_text};
 use crate::ledger::Trust;
 use crate::policy::{Mark, merges, skips_desired, skips_live};
+use crate::precise::Precise;
 use crate::request::{Mode, Target};
-use crate::{Action, Error, Manifest, Mapping, MappingError, undeclared};
-
-/// How long a kind may take to show up in discovery after its CRD is established.
-const DISCOVERY_LAG: Duration = Duration::from_secs(10);
-/// How often it is looked for.
-const DISCOVERY_PAUSE: Duration = Duration::from_millis(50);
+use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, undeclared};
 
 /// Times that fields which the server does not know are taken away from one object; it names all of them at once.
 const MAX_TRIMS: usize = 3;
@@ -32,6 +26,14 @@ pub(crate) struct Evaluated {
     pub(crate) step: Step,
 }
 
+impl Evaluated {
+    /// The object, if it is going to be written.
+    pub(crate) fn written(&self) -> Option<Entry> {
+        let entry = || Entry { id: self.manifest.id().clone(), version: self.manifest.version().to_owned() };
+        (!matches!(self.step, Step::Leave(_))).then(entry)
+    }
+}
+
 pub(crate) enum Step {
     /// Nothing, and what to call that.
     Leave(Action),
@@ -39,8 +41,8 @@ pub(crate) enum Step {
     Write { action: Action, cleanup: Option<Value> },
     /// Apply, and call it unchanged if the resource version stays this one.
     WriteOver { version: String },
-    /// Delete, wait until it is gone, and apply.
-    Replace,
+    /// Delete the object if it is still in this state, wait until it is gone, and apply.
+    Replace(Precise),
 }
 
 impl Applier<'_> {
@@ -126,7 +128,7 @@ impl Applier<'_> {
         error: &kube::Error,
     ) -> Result<Step, Error> {
         let group = &self.settings.owner.group;
-        let refusal = || Error::dry_run(target.id, error);
+        let refusal = || Error::dry_run(manifest, error);
         if status(error).is_none() || is_not_found(error) {
             return Err(refusal());
         }
@@ -137,8 +139,12 @@ impl Applier<'_> {
         let is_forced = self.settings.force
             || Mark::Force.on_desired(group, manifest)
             || Mark::Force.on_live(group, &live.metadata);
-        if is_forced && is_immutable(error) && self.would_be_valid(target, manifest).await {
-            return Ok(Step::Replace);
+        if is_forced
+            && is_immutable(error)
+            && let Some(judged) = Precise::of(&live.metadata)
+            && self.would_be_valid(target, manifest).await
+        {
+            return Ok(Step::Replace(judged));
         }
         Err(refusal())
     }
@@ -161,7 +167,7 @@ impl Applier<'_> {
             let tried = target.apply(&self.settings.field_manager, manifest.value(), Mode::DryRun).await;
             let Err(error) = &tried else { return tried };
             trims += 1;
-            if trims > MAX_TRIMS || !undeclared::remove(target.id, manifest.value_mut(), &message(error)) {
+            if trims > MAX_TRIMS || !undeclared::remove(target.id, manifest.value_mut(), &whole_text(error)) {
                 return tried;
             }
         }
@@ -170,14 +176,12 @@ impl Applier<'_> {
     /// The kind's address. A kind that this very run has defined may take a moment to show up (KS-SSA-18).
     async fn mapping(&self, manifest: &Manifest) -> Result<Arc<Mapping>, Error> {
         let id = manifest.id();
-        let since = Instant::now();
+        let mut looks = Looks::default();
         loop {
             let found = self.session.mapper.mapping(&manifest.api_version(), &id.kind).await;
-            match found {
-                Err(MappingError::NoMatch { .. }) if self.defines(id) && since.elapsed() < DISCOVERY_LAG => {
-                    sleep(DISCOVERY_PAUSE).await;
-                }
-                found => return found.map_err(|error| Error::mapping(id, &error)),
+            let is_coming = matches!(found, Err(MappingError::NoMatch { .. })) && self.defines(id);
+            if !is_coming || !self.look_again(&mut looks).await? {
+                return found.map_err(|error| Error::mapping(id, &error));
             }
         }
     }
@@ -185,7 +189,7 @@ impl Applier<'_> {
 
 fn is_immutable(error: &kube::Error) -> bool {
     let is_code = status(error).is_some_and(|status| matches!(status.code, 409 | 422));
-    let text = message(error);
+    let text = whole_text(error);
     is_code || text.contains("is immutable") || text.contains("immutable field")
 }
 

@@ -11,6 +11,12 @@ pub struct Entry {
     pub version: String,
 }
 
+/// Keeps the names of objects where a crash does not reach them (docs/adr/0022).
+pub trait Record: Sync {
+    /// Adds objects that are about to be written; says whether they are kept. If not, they are not written.
+    fn add(&self, objects: Vec<Entry>) -> impl Future<Output = bool> + Send;
+}
+
 /// The entries that were there and are no more, in their old order (KS-GC-1). A changed version makes none stale.
 pub fn stale(old: &[Entry], new: &[Entry]) -> Vec<Entry> {
     let kept: HashSet<&ObjectId> = new.iter().map(|entry| &entry.id).collect();

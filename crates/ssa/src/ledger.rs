@@ -15,6 +15,7 @@ use weir_kstatus::{Assessment, Status, assess};
 use crate::manifest::join_api_version;
 use crate::ownership::Managers;
 use crate::policy::may_prune;
+use crate::precise::Precise;
 use crate::{Entry, GroupKind, ObjectId, Owner};
 
 /// Why an owner should look at its objects.
@@ -70,7 +71,7 @@ struct Settled {
 
 #[derive(Clone)]
 struct Seen {
-    version: String,
+    precise: Precise,
     fingerprint: u64,
     may_prune: bool,
     /// Nothing when only metadata was seen.
@@ -115,11 +116,12 @@ impl Ledger {
         })
     }
 
-    /// The health of an object as last seen, if a watch vouches for it.
-    pub fn assessment(&self, id: &ObjectId) -> Option<Assessment> {
+    /// Returns the health of one of the owner's objects as last seen, if a watch vouches for it. The watches see with the
+    /// rights of the service, so that the health of an object that somebody else has applied is not shown.
+    pub fn assessment(&self, owner: &Owner, id: &ObjectId) -> Option<Assessment> {
         let state = self.state.lock();
         let depth = state.depth(id)?;
-        let record = state.objects.get(id)?;
+        let record = state.objects.get(id).filter(|record| record.owner == *owner)?;
         let Some(seen) = &record.seen else { return Some(Assessment::not_found()) };
         // What is in progress by the answer to an apply gets ahead without its metadata telling.
         let is_open = |found: &Assessment| depth == Depth::Metadata && found.status == Status::InProgress;
@@ -143,9 +145,13 @@ impl Ledger {
         state.waiting.remove(owner);
     }
 
-    /// Forgets one object, before it is deleted on purpose.
-    pub(crate) fn release(&self, id: &ObjectId) {
-        self.state.lock().objects.remove(id);
+    /// Forgets one of the owner's objects: it is about to be deleted, or to be left alone from now on. An object of
+    /// another owner stays known.
+    pub(crate) fn release(&self, owner: &Owner, id: &ObjectId) {
+        let mut state = self.state.lock();
+        if state.objects.get(id).is_some_and(|record| record.owner == *owner) {
+            state.objects.remove(id);
+        }
     }
 
     pub(crate) fn trust(&self, owner: &Owner, id: &ObjectId, desired: u64) -> Trust {
@@ -153,19 +159,20 @@ impl Ledger {
         let record = state.objects.get(id).filter(|record| record.owner == *owner && state.is_watched(id));
         match record.and_then(Record::untouched) {
             Some((settled, _)) if settled.desired == desired => Trust::Settled,
-            Some((_, seen)) => Trust::Untouched { version: seen.version.clone() },
+            Some((_, seen)) => Trust::Untouched { version: seen.precise.version.clone() },
             None => Trust::None,
         }
     }
 
-    /// The resource version of an object that its owner may delete without another look.
-    pub(crate) fn prunable(&self, owner: &Owner, id: &ObjectId) -> Option<String> {
+    /// Returns the state in which an owner may delete its object without reading it first.
+    pub(crate) fn prunable(&self, owner: &Owner, id: &ObjectId) -> Option<Precise> {
         let state = self.state.lock();
         let record = state.objects.get(id).filter(|record| record.owner == *owner && state.is_watched(id))?;
-        record.seen.as_ref().filter(|seen| seen.may_prune).map(|seen| seen.version.clone())
+        record.seen.as_ref().filter(|seen| seen.may_prune).map(|seen| seen.precise.clone())
     }
 
-    /// Makes room for an object that is about to be applied, so that no watch event about it is missed.
+    /// Makes room for an object that is about to be applied, so that no watch event about it is missed. It takes the
+    /// object from another owner: the server has let this one change it.
     pub(crate) fn open(&self, owner: &Owner, id: &ObjectId) {
         let mut state = self.state.lock();
         if state.objects.get(id).is_none_or(|record| record.owner != *owner) {
@@ -180,7 +187,7 @@ impl Ledger {
         let settled = Settled { desired, fingerprint: seen.fingerprint };
         let mut state = self.state.lock();
         let old = state.objects.remove(id).filter(|old| old.owner == *owner);
-        let newer = old.and_then(|old| old.seen).filter(|old| is_older(&seen.version, &old.version));
+        let newer = old.and_then(|old| old.seen).filter(|old| seen.precise.is_older(&old.precise));
         let newer =
             newer.map(|newer| Seen { assessment: newer.assessment.or(seen.assessment.clone()), ..newer });
         let has_drifted = newer.as_ref().is_some_and(|newer| newer.fingerprint != settled.fingerprint);
@@ -203,7 +210,7 @@ impl Ledger {
         let is_waiting = state.waiting.contains(&owner);
         let Some(record) = state.objects.get_mut(id) else { return };
         let before = record.seen.as_ref();
-        if before.is_some_and(|before| is_older(&seen.version, &before.version)) {
+        if before.is_some_and(|before| seen.precise.is_older(&before.precise)) {
             return;
         }
         seen.assessment = seen.assessment.or_else(|| before.and_then(|before| before.assessment.clone()));
@@ -261,7 +268,7 @@ impl Ledger {
                 .map(|_| Assessment::new(Status::Terminating, "Resource scheduled for deletion")),
         };
         Some(Seen {
-            version: meta.resource_version.clone()?,
+            precise: Precise::of(meta)?,
             fingerprint: self.managers.fingerprint(&owner.group, meta),
             may_prune: may_prune(owner, meta),
             assessment,
@@ -300,15 +307,6 @@ impl Record {
 
 fn status_of(assessment: &Option<Assessment>) -> Option<Status> {
     assessment.as_ref().map(|assessment| assessment.status)
-}
-
-/// Resource versions are numbers that grow (Kubernetes 1.35 says so officially; etcd has always done it). Others are
-/// never older.
-fn is_older(version: &str, than: &str) -> bool {
-    match (version.parse::<u64>(), than.parse::<u64>()) {
-        (Ok(version), Ok(than)) => version < than,
-        _ => false,
-    }
 }
 
 /// The parts of an object that tell its health, as JSON. Group and kind come from the id, since objects in a list do not

@@ -100,6 +100,17 @@ impl TryFrom<Value> for Manifest {
     type Error = ManifestError;
 
     fn try_from(value: Value) -> Result<Self, ManifestError> {
+        let (id, version) = Self::identify(&value)?;
+        Ok(Self { value, id, version })
+    }
+}
+
+impl Manifest {
+    /// Returns which object it is that JSON describes, and the version of its API without the group.
+    ///
+    /// # Errors
+    /// A field is missing, empty or no text, without which it is no object.
+    pub fn identify(value: &Value) -> Result<(ObjectId, String), ManifestError> {
         let text = |at: Option<&Value>, field| {
             let text = at.and_then(Value::as_str).filter(|text| !text.is_empty());
             text.map(str::to_owned).ok_or(ManifestError { field })
@@ -112,8 +123,7 @@ impl TryFrom<Value> for Manifest {
         let namespace = namespace.unwrap_or_default().to_owned();
         let (group, version) = split_api_version(&api_version);
         let id = ObjectId { namespace, name, group: group.to_owned(), kind };
-        let version = version.to_owned();
-        Ok(Self { value, id, version })
+        Ok((id, version.to_owned()))
     }
 }
 

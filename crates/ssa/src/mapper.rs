@@ -40,7 +40,7 @@ pub enum MappingError {
         group: String,
     },
     /// The cluster could not be asked.
-    #[error("failed to get server groups: {}", crate::error::message(source))]
+    #[error("failed to get server groups: {}", crate::error::whole_text(source))]
     Discovery {
         /// Why not.
         #[source]

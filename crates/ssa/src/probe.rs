@@ -5,7 +5,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
 use weir_kstatus::{Assessment, Status, assess, assess_pods};
 
-use crate::error::message;
+use crate::error::shown;
 use crate::ledger::assessable;
 use crate::request::Target;
 use crate::{ObjectId, Session};
@@ -40,7 +40,7 @@ impl Probe {
 pub async fn read(session: &Session, id: &ObjectId) -> Result<Option<Value>, String> {
     let mapping = session.mapper.preferred(&id.group, &id.kind).await.map_err(|error| error.to_string())?;
     let target = Target { client: &session.client, mapping: &mapping, id };
-    let object = target.get().await.map_err(|error| message(&error))?;
+    let object = target.get().await.map_err(|error| shown(id, &error))?;
     object.map(|object| serde_json::to_value(object).map_err(|error| error.to_string())).transpose()
 }
 
@@ -63,9 +63,9 @@ pub async fn probe(session: &Session, id: &ObjectId) -> Probe {
         Ok(None) => Assessment::not_found().into(),
         Ok(Some(object)) => match with_pods(session, id, &object).await {
             Ok(assessment) => assessment.into(),
-            Err(error) => unknown(message(&error)),
+            Err(error) => unknown(shown(id, &error)),
         },
-        Err(error) => unknown(message(&error)),
+        Err(error) => unknown(shown(id, &error)),
     }
 }
 

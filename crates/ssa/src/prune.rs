@@ -1,10 +1,22 @@
 //! Deletion of what is no longer wanted (KS-GC-1..7, KS-GC-24).
 
-use crate::error::{message, status};
+use crate::error::{is_outdated, shown};
 use crate::policy::may_prune;
+use crate::precise::Precise;
 use crate::request::Target;
 use crate::{Action, Change, ChangeSet, Entry, Error, Mapping, MappingError, Owner, Session, order};
 use std::sync::Arc;
+
+/// Times that an object is judged anew because it has changed between the judgement and its deletion. The next run tries
+/// again.
+const MAX_JUDGEMENTS: usize = 5;
+
+enum Judgement {
+    /// Delete it, if it is still in this state.
+    Delete(Precise),
+    /// Leave it, and call that so.
+    Leave(Action),
+}
 
 /// What a prune did.
 #[derive(Debug, Default)]
@@ -42,11 +54,13 @@ impl Session {
         entries.sort_by(|a, b| order::key(&b.id).cmp(&order::key(&a.id)));
         let mut pruned = Pruned::default();
         for entry in entries {
+            (self.step)("before-delete");
             let (action, error) = match self.prune_one(owner, entry).await {
                 Ok(action) => (action, None),
                 Err(error) => (Action::Unknown, Some(error)),
             };
             let change = Change { id: entry.id.clone(), version: entry.version.clone(), action };
+            (self.step)("after-delete");
             pruned.changes.0.push(change);
             pruned.errors.extend(error);
         }
@@ -57,27 +71,41 @@ impl Session {
         let id = &entry.id;
         let Some(mapping) = self.mapping_of(entry).await? else { return Ok(Action::Deleted) };
         let target = Target { client: &self.client, mapping: &mapping, id };
-        if let Some(version) = self.ledger().and_then(|ledger| ledger.prunable(owner, id)) {
-            self.release(entry);
-            match target.delete(Some(&version)).await {
+        let mut judged = self.ledger().and_then(|ledger| ledger.prunable(owner, id));
+        self.ledger().inspect(|ledger| ledger.release(owner, id));
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let state = match judged.take() {
+                Some(state) => state,
+                None => match self.judge(owner, &target).await? {
+                    Judgement::Delete(state) => state,
+                    Judgement::Leave(action) => return Ok(action),
+                },
+            };
+            match target.delete(&state).await {
                 Ok(()) => return Ok(Action::Deleted),
-                // The object has changed since it was seen: look before deleting.
-                Err(error) if status(&error).is_some_and(|status| matches!(status.code, 404 | 409)) => {}
-                Err(error) => return Err(Error::Delete { id: id.clone(), message: message(&error) }),
+                // The object has changed since it was judged, or is gone.
+                Err(error) if attempts < MAX_JUDGEMENTS && is_outdated(&error) => {}
+                Err(error) => return Err(Error::Delete { id: id.clone(), message: shown(id, &error) }),
             }
         }
-        self.release(entry);
-        let live = target.metadata().await;
-        let live = live.map_err(|error| Error::Query { id: id.clone(), message: message(&error) })?;
-        let Some(live) = live else { return Ok(Action::Deleted) };
+    }
+
+    /// Reads an object and decides whether it may be deleted (KS-GC-3).
+    async fn judge(&self, owner: &Owner, target: &Target<'_>) -> Result<Judgement, Error> {
+        let id = target.id;
+        let query = |message| Error::Query { id: id.clone(), message };
+        let live = target.metadata().await.map_err(|error| query(shown(id, &error)))?;
+        let Some(live) = live else { return Ok(Judgement::Leave(Action::Deleted)) };
         if !may_prune(owner, &live.metadata) {
-            return Ok(Action::Skipped);
+            return Ok(Judgement::Leave(Action::Skipped));
         }
-        match target.delete(None).await {
-            Ok(()) => Ok(Action::Deleted),
-            Err(error) if crate::error::is_not_found(&error) => Ok(Action::Deleted),
-            Err(error) => Err(Error::Delete { id: id.clone(), message: message(&error) }),
+        if live.metadata.deletion_timestamp.is_some() {
+            return Ok(Judgement::Leave(Action::Deleted));
         }
+        let state = Precise::of(&live.metadata).ok_or_else(|| query("object has no version".to_owned()))?;
+        Ok(Judgement::Delete(state))
     }
 
     /// Where an object of an inventory lives now; nothing if the cluster no longer has its kind, and so not it either.
@@ -92,12 +120,6 @@ impl Session {
             Ok(mapping) => Ok(Some(mapping)),
             Err(MappingError::NoMatch { .. } | MappingError::NoGroupMatch { .. }) => Ok(None),
             Err(error) => Err(Error::Query { id: id.clone(), message: error.to_string() }),
-        }
-    }
-
-    fn release(&self, entry: &Entry) {
-        if let Some(ledger) = self.ledger() {
-            ledger.release(&entry.id);
         }
     }
 }

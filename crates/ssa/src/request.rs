@@ -9,6 +9,7 @@ use kube::api::DynamicObject;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
+use crate::precise::Precise;
 use crate::{Mapping, ObjectId};
 
 /// Characters of a name that stand in a path as they are.
@@ -82,13 +83,12 @@ impl Target<'_> {
         patched.map(drop)
     }
 
-    /// Deletes with background propagation; the object must be the one that was seen, if a version of it is given.
-    pub(crate) async fn delete(&self, seen: Option<&str>) -> Result<(), kube::Error> {
-        let mut options =
-            json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
-        if let (Some(version), Some(options)) = (seen, options.as_object_mut()) {
-            options.insert("preconditions".into(), json!({"resourceVersion": version}));
-        }
+    /// Deletes with background propagation. The server answers 409 unless the object is still in the state in which it
+    /// was judged.
+    pub(crate) async fn delete(&self, judged: &Precise) -> Result<(), kube::Error> {
+        let preconditions = json!({"uid": judged.uid, "resourceVersion": judged.version});
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
+            "preconditions": preconditions});
         let request = self.request(Method::DELETE, "", "application/json", to_bytes(&options)?)?;
         self.client.request_text(request).await.map(drop)
     }

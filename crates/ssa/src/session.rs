@@ -11,17 +11,24 @@ pub struct Session {
     pub(crate) client: Client,
     pub(crate) mapper: Arc<Mapper>,
     pub(crate) watched: Option<(Arc<Ledger>, Watches)>,
+    pub(crate) step: fn(&'static str),
 }
 
 impl Session {
     /// A session in a cluster whose objects are watched.
     pub fn watched(client: Client, mapper: Arc<Mapper>, ledger: Arc<Ledger>, watches: Watches) -> Self {
-        Self { client, mapper, watched: Some((ledger, watches)) }
+        Self { client, mapper, watched: Some((ledger, watches)), step: |_| {} }
     }
 
     /// A session in a cluster of which nothing is known but by asking.
     pub fn unwatched(client: Client, mapper: Arc<Mapper>) -> Self {
-        Self { client, mapper, watched: None }
+        Self { client, mapper, watched: None, step: |_| {} }
+    }
+
+    /// Calls `step` with the name of each step that leaves something in the cluster; tests end the process there.
+    #[must_use]
+    pub fn stepping(self, step: fn(&'static str)) -> Self {
+        Self { step, ..self }
     }
 
     /// Whether an object lacks the namespace that its kind needs (KS-HC-11). A kind that is not known needs none.

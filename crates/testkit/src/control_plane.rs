@@ -6,14 +6,14 @@ mod launch;
 mod objects;
 mod program;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::{Error, Folder, Process, command};
 
-pub use audit::{AuditCounts, AuditKey};
+pub use audit::{AuditCounts, AuditKey, AuditedRequest};
 pub(crate) use program::Program;
 
 static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
@@ -137,7 +137,18 @@ impl ControlPlane {
     /// # Errors
     /// When it was started without [`ControlPlaneOptions::audit`].
     pub fn audit_counts(&self) -> Result<AuditCounts, Error> {
-        let path = self.audit_log.as_deref().unwrap_or_else(|| Path::new("(no audit log was asked for)"));
-        AuditCounts::read(path)
+        AuditCounts::read(self.audit_log())
+    }
+
+    /// Every distinct request that the API server has answered or refused.
+    ///
+    /// # Errors
+    /// As [`ControlPlane::audit_counts`].
+    pub fn audited_requests(&self) -> Result<BTreeSet<AuditedRequest>, Error> {
+        AuditedRequest::read(self.audit_log())
+    }
+
+    fn audit_log(&self) -> &Path {
+        self.audit_log.as_deref().unwrap_or_else(|| Path::new("(no audit log was asked for)"))
     }
 }

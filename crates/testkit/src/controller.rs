@@ -1,8 +1,7 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::program::skipped;
 use crate::{ControlPlane, Error, Folder, Process, eventually, free_port};
 
 /// A controller is up in a second; the rest is for a machine that compiles on every core meanwhile.
@@ -80,14 +79,4 @@ pub fn storage_flags() -> Result<Vec<String>, Error> {
         format!("--storage-addr=127.0.0.1:{port}"),
         format!("--storage-adv-addr=127.0.0.1:{port}"),
     ])
-}
-
-/// The full path of a program of Flux that a variable of the environment names; without it nothing is tested against it.
-#[must_use]
-pub fn flux_program(variable: &str) -> Option<PathBuf> {
-    let path = std::env::var_os(variable).and_then(|path| Path::new(&path).canonicalize().ok());
-    if path.is_none() {
-        skipped(&format!("{variable} names no program of Flux, nothing is tested against it"));
-    }
-    path
 }

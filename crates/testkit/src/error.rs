@@ -12,6 +12,25 @@ pub enum Error {
         /// How to install it.
         hint: &'static str,
     },
+    /// A test lacks what it needs where no test may be left out.
+    #[error("{what} is not available, and WEIR_TESTS_MUST_NOT_SKIP is set: {reason}")]
+    MustNotSkip {
+        /// What is needed.
+        what: String,
+        /// Why it cannot be had.
+        reason: String,
+    },
+    /// A variable of the environment leads to no file.
+    #[error("{variable} names {}, which is not there", path.display())]
+    NamesNothing {
+        /// The variable.
+        variable: String,
+        /// Its value.
+        path: PathBuf,
+        /// Why it cannot be opened.
+        #[source]
+        source: std::io::Error,
+    },
     /// A child process could not be started.
     #[error("start {program}")]
     Spawn {

@@ -4,16 +4,20 @@ mod http;
 mod spoil;
 mod tcp;
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::net::TcpListener;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_rustls::TlsConnector;
 
-use crate::Error;
+use crate::{ControlPlane, Error};
 
 /// What is done to a connection. Offsets count the bytes of the answer's body (HTTP) or of all the server says (TCP).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,6 +35,8 @@ pub enum Fault {
     CorruptAt(u64),
     /// The server is not asked: it has this status, and `Retry-After` in seconds if given. HTTP only.
     Status(u16, Option<u32>),
+    /// The server is not asked: the answer has this status and this JSON. HTTP only.
+    Answer(u16, &'static str),
     /// The answer's `Content-Length` is so much more (or less) than there is. HTTP only.
     ContentLength(i64),
     /// Connections are closed as soon as they are made, and those that are open are cut: the server is away.
@@ -64,9 +70,11 @@ pub struct FaultProxy {
 
 #[derive(Debug)]
 struct Shared {
-    upstream: String,
+    upstream: Mutex<String>,
+    /// Speaks TLS with the server, where it asks for it.
+    tls: Option<Arc<ClientConfig>>,
     plan: Mutex<Plan>,
-    requests: Mutex<Vec<String>>,
+    requests: watch::Sender<Vec<String>>,
     /// Changes when all connections are to be cut.
     epoch: watch::Sender<u64>,
 }
@@ -77,7 +85,16 @@ impl FaultProxy {
     /// # Errors
     /// When no port can be bound.
     pub async fn http(upstream: &str) -> Result<Self, Error> {
-        Self::start(upstream, true).await
+        Self::start(upstream, true, None).await
+    }
+
+    /// A proxy in front of an API server, which is spoken to without TLS: [`ControlPlane::kubeconfig_with`] leads there.
+    ///
+    /// # Errors
+    /// When no port can be bound.
+    pub async fn api_server(plane: &ControlPlane) -> Result<Self, Error> {
+        let upstream = plane.server().trim_start_matches("https://");
+        Self::start(upstream, true, Some(plane.tls_config()?)).await
     }
 
     /// A proxy for any protocol over TCP.
@@ -85,7 +102,7 @@ impl FaultProxy {
     /// # Errors
     /// When no port can be bound.
     pub async fn tcp(upstream: &str) -> Result<Self, Error> {
-        Self::start(upstream, false).await
+        Self::start(upstream, false, None).await
     }
 
     /// No server at all: connections are taken and counted, and nothing is ever answered.
@@ -98,14 +115,15 @@ impl FaultProxy {
         Ok(proxy)
     }
 
-    async fn start(upstream: &str, is_http: bool) -> Result<Self, Error> {
+    async fn start(upstream: &str, is_http: bool, tls: Option<Arc<ClientConfig>>) -> Result<Self, Error> {
         let failed = |source| Error::Listen { address: "127.0.0.1:0".into(), source };
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared {
-            upstream: upstream.to_owned(),
+            upstream: Mutex::new(upstream.to_owned()),
+            tls,
             plan: Mutex::default(),
-            requests: Mutex::default(),
+            requests: watch::Sender::default(),
             epoch: watch::Sender::new(0),
         });
         let mut task = JoinSet::new();
@@ -122,7 +140,7 @@ impl FaultProxy {
     /// A URL of the server as one that leads through the proxy.
     #[must_use]
     pub fn url(&self, url: &str) -> String {
-        url.replace(&self.shared.upstream, &self.address())
+        url.replace(&*self.shared.upstream.lock(), &self.address())
     }
 
     /// From now on every connection has this fault.
@@ -133,6 +151,12 @@ impl FaultProxy {
     /// The next `times` requests whose request line holds `part` have this fault, everything else passes.
     pub fn set_for(&self, part: &str, times: usize, fault: Fault) {
         self.shared.plan(Plan { fault, part: part.to_owned(), left: Some(times), passed: 0 });
+    }
+
+    /// Another server stands behind the proxy from now on; connections to the former one are cut.
+    pub fn redirect(&self, upstream: &str) {
+        *self.shared.upstream.lock() = upstream.to_owned();
+        self.shared.epoch.send_modify(|epoch| *epoch += 1);
     }
 
     /// Returns how many bytes have passed in both directions since a fault was last set. TCP only.
@@ -150,14 +174,32 @@ impl FaultProxy {
     /// Request lines so far (HTTP), or an empty one for each connection (TCP), those included that met a fault.
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
-        self.shared.requests.lock().clone()
+        self.shared.requests.borrow().clone()
+    }
+
+    /// Waits until so many requests have come whose line holds `part`, those included that met a fault.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`].
+    pub async fn wait_for(&self, part: &str, times: usize, deadline: Duration) -> Result<(), Error> {
+        let mut requests = self.shared.requests.subscribe();
+        let come =
+            requests.wait_for(|lines| lines.iter().filter(|line| line.contains(part)).count() >= times);
+        let come = tokio::time::timeout(deadline, come).await.is_ok_and(|come| come.is_ok());
+        let what = format!("{times} requests with {part}");
+        if come { Ok(()) } else { Err(Error::Deadline { what, deadline, last: self.requests().join("\n") }) }
     }
 
     /// Starts counting anew.
     pub fn forget_requests(&self) {
-        self.shared.requests.lock().clear();
+        self.shared.requests.send_replace(Vec::new());
     }
 }
+
+/// A connection to the server.
+trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}
 
 impl Shared {
     /// Takes up a plan; one without a server cuts what is open.
@@ -180,6 +222,18 @@ impl Shared {
         };
         plan.passed += admitted as u64;
         admitted
+    }
+
+    async fn connect(&self) -> std::io::Result<Box<dyn Connection>> {
+        let upstream = self.upstream.lock().clone();
+        let server = TcpStream::connect(upstream).await?;
+        let Some(tls) = self.tls.clone() else { return Ok(Box::new(server)) };
+        let name = ServerName::IpAddress(Ipv4Addr::LOCALHOST.into());
+        Ok(Box::new(TlsConnector::from(tls).connect(name, server).await?))
+    }
+
+    fn note(&self, line: String) {
+        self.requests.send_modify(|lines| lines.push(line));
     }
 
     /// The fault of a request; uses up one of those that are left.

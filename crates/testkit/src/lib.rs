@@ -24,6 +24,7 @@ mod controller;
 mod echo_server;
 mod error;
 mod fault_proxy;
+mod flux;
 mod folder;
 mod git;
 mod grpc;
@@ -37,17 +38,20 @@ mod proxy;
 mod registry;
 mod server;
 mod sigstore;
+mod skip;
+mod small_disk;
 mod tls;
 mod tls_front;
 mod wait;
 mod webhook_sink;
 
 pub use bucket_server::{AZURITE_ACCOUNT, AZURITE_KEY, BucketProgram, BucketServer};
-pub use control_plane::{AuditCounts, AuditKey, ControlPlane, ControlPlaneOptions};
-pub use controller::{Controller, flux_program, storage_flags};
+pub use control_plane::{AuditCounts, AuditKey, AuditedRequest, ControlPlane, ControlPlaneOptions};
+pub use controller::{Controller, storage_flags};
 pub use echo_server::EchoServer;
 pub use error::Error;
 pub use fault_proxy::{Fault, FaultProxy};
+pub use flux::{FluxCli, flux_program};
 pub use folder::{Folder, repo_path};
 pub use git::{
     Change, CommitInfo, DulwichServer, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshCertificate,
@@ -58,10 +62,13 @@ pub use keeper::watched_processes;
 pub use notation::{NotationAuthority, NotationCertificate, NotationSigner, ocsp_servers};
 pub use port::free_port;
 pub use process::Process;
+pub use program::find_or_skip;
 pub use proxy::{Proxied, Proxy};
 pub use registry::{Artifact, Registry};
 pub use server::Server;
 pub use sigstore::{CosignAlgorithm, CosignKey, CosignSignature, Sigstore};
+pub use skip::found_or_skipped;
+pub use small_disk::SmallDisk;
 pub use tls::Identity;
 pub use tls_front::TlsFront;
 pub use wait::{

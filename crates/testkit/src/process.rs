@@ -128,6 +128,7 @@ impl Process {
                 return Err(Error::Deadline { what, deadline, last: self.log_tail() });
             }
             // There is no portable way to await a child of std; the process ends in milliseconds.
+            #[expect(clippy::disallowed_methods, reason = "a test waits, no run does")]
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -166,6 +166,7 @@ where
             if let Some(found) = look().await {
                 return found;
             }
+            #[expect(clippy::disallowed_methods, reason = "the one place where tests wait")]
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };

@@ -82,6 +82,7 @@ impl<'a> Meter<'a> {
     async fn drained(&self) -> Result<AuditCounts> {
         let mut counts = self.world.plane.audit_counts()?;
         loop {
+            #[expect(clippy::disallowed_methods, reason = "a benchmark is no run")]
             tokio::time::sleep(DRAINED).await;
             let newer = self.world.plane.audit_counts()?;
             if by_verb(&newer) == by_verb(&counts) {

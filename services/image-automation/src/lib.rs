@@ -24,4 +24,4 @@ mod selector;
 mod service;
 mod tree;
 
-pub use service::run;
+pub use service::{program, run};

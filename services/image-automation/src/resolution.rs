@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::RwLock;
-use tonic::{Status, service::interceptor::InterceptedService, transport::Channel};
+use tonic::Status;
 use weir_api::{ImageUpdateAutomation, image::ImageRef};
 use weir_proto::image::v1::{Resolution, WatchResolutionsRequest, reflector_client::ReflectorClient};
-use weir_runtime::{Cache, Environment, ObjectKey, Queue, ServiceError, grpc};
+use weir_runtime::grpc::PeerChannel;
+use weir_runtime::metrics::{Route, RouteMetrics};
+use weir_runtime::{Cache, Environment, ObjectKey, Queue, ServiceError};
 
 /// Pause before a lost stream is opened again; the watch of the API goes on meanwhile.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -19,13 +21,34 @@ const PAUSE: Duration = Duration::from_secs(5);
 const MAX_RESOLUTIONS: usize = 100_000;
 
 /// What the stream has told, by policy; clones share it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Resolutions(Arc<RwLock<HashMap<ObjectKey, ImageRef>>>);
+#[derive(Clone)]
+pub(crate) struct Resolutions {
+    streamed: Arc<RwLock<Streamed>>,
+    routes: RouteMetrics,
+}
+
+#[derive(Default)]
+struct Streamed {
+    is_open: bool,
+    selections: HashMap<ObjectKey, ImageRef>,
+}
 
 impl Resolutions {
+    /// Knows nothing yet, and counts the ways in which selections come.
+    pub(crate) fn new(routes: RouteMetrics) -> Self {
+        Self { streamed: Arc::default(), routes }
+    }
+
     /// The newest selection of a policy that the stream has told, while there is a stream.
     pub(crate) fn get(&self, policy: &ObjectKey) -> Option<ImageRef> {
-        self.0.read().get(policy).cloned()
+        self.streamed.read().selections.get(policy).cloned()
+    }
+
+    /// Counts a selection that the watch of the API has told, unless there is a stream, which tells it as well.
+    pub(crate) fn watched(&self) {
+        if !self.streamed.read().is_open {
+            self.routes.took(Route::Api);
+        }
     }
 
     /// Follows the stream for ever, through losses of the peer.
@@ -38,9 +61,7 @@ impl Resolutions {
         env: &Environment,
         wake: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<impl Future<Output = ()> + Send + 'static, ServiceError> {
-        let refused = |source| ServiceError::PeerAddr { addr: addr.to_owned(), source };
-        let channel = grpc::peer_channel(addr, None).map_err(refused)?;
-        let mut client = ReflectorClient::with_interceptor(channel, grpc::Token(env.peer_token.clone()));
+        let mut client = ReflectorClient::new(env.peers.connect(addr)?);
         let resolutions = self.clone();
         Ok(async move {
             loop {
@@ -48,9 +69,11 @@ impl Resolutions {
                     tracing::debug!(%status, "stream of resolutions lost");
                 }
                 // What the stream has told counts no longer; the API may have moved on meanwhile.
-                let forgotten = std::mem::take(&mut *resolutions.0.write());
-                let namespaces: BTreeSet<String> = forgotten.into_keys().map(|key| key.namespace).collect();
+                let forgotten = std::mem::take(&mut *resolutions.streamed.write());
+                let forgotten = forgotten.selections.into_keys();
+                let namespaces: BTreeSet<String> = forgotten.map(|key| key.namespace).collect();
                 namespaces.iter().for_each(|namespace| wake(namespace));
+                #[expect(clippy::disallowed_methods, reason = "the stream's reader is no run")]
                 tokio::time::sleep(PAUSE).await;
             }
         })
@@ -58,10 +81,11 @@ impl Resolutions {
 
     async fn follow_once(
         &self,
-        client: &mut ReflectorClient<InterceptedService<Channel, grpc::Token>>,
+        client: &mut ReflectorClient<PeerChannel>,
         wake: &impl Fn(&str),
     ) -> Result<(), Status> {
         let mut stream = client.watch_resolutions(WatchResolutionsRequest::default()).await?.into_inner();
+        self.streamed.write().is_open = true;
         while let Some(response) = stream.message().await? {
             if let Some(resolution) = response.resolution
                 && self.take(&resolution)
@@ -75,7 +99,8 @@ impl Resolutions {
     /// Records a resolution; says whether it is new.
     fn take(&self, resolution: &Resolution) -> bool {
         let key = ObjectKey::new(&resolution.namespace, &resolution.policy);
-        let mut known = self.0.write();
+        let mut streamed = self.streamed.write();
+        let known = &mut streamed.selections;
         if resolution.tag.is_empty() {
             return known.remove(&key).is_some();
         }
@@ -87,7 +112,11 @@ impl Resolutions {
         if known.len() >= MAX_RESOLUTIONS && !known.contains_key(&key) {
             return false;
         }
-        known.insert(key, latest.clone()).is_none_or(|old| old != latest)
+        let is_new = known.insert(key, latest.clone()).is_none_or(|old| old != latest);
+        if is_new {
+            self.routes.took(Route::Grpc);
+        }
+        is_new
     }
 }
 

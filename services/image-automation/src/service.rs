@@ -1,12 +1,16 @@
 //! Puts the service together.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
 use weir_git::{Git, GitConfig};
 use weir_proto::image::v1::automation_server::AutomationServer;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
-use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Queue, Service, ServiceError, condition};
+use weir_runtime::metrics::Payload;
+use weir_runtime::{
+    Cache, Cause, Change, Environment, ObjectKey, Program, Queue, Service, ServiceError, condition,
+};
 
 use crate::{
     args::{self, Args},
@@ -15,6 +19,14 @@ use crate::{
     resolution::{self, Resolutions},
     rpc,
 };
+
+/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+///
+/// # Errors
+/// When it is wrong, or asks for help or the version.
+pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
+    Program::parse(arguments, |args: &Args| &args.runtime, run)
+}
 
 /// Runs the service until it is told to stop.
 ///
@@ -28,7 +40,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let policies: Cache<ImagePolicy> = service.cache().await?;
     let repositories: Cache<GitRepository> = service.cache().await?;
     let git = Git::new(GitConfig::default()).map_err(|error| ServiceError::Other(error.to_string()))?;
-    let resolutions = Resolutions::default();
+    let resolutions = Resolutions::new(service.metrics().routes(Payload::Resolution));
     let automation = Arc::new(Automation {
         client: service.client().clone(),
         git,
@@ -46,7 +58,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let concurrent = args.runtime.concurrent(args::CONCURRENT);
     let reconciler = image_update_automation::Controlled(automation.clone());
     let queue = service.controller("imageupdateautomation", automations.clone(), reconciler, concurrent);
-    wake_for_policies(&policies, &automations, &queue);
+    wake_for_policies(&policies, &automations, &queue, resolutions.clone());
     wake_for_repositories(&repositories, &automations, &queue);
     if !args.image_reflector_grpc_addr.is_empty() {
         let wake = resolution::waker(automations.clone(), queue.clone());
@@ -63,6 +75,7 @@ fn wake_for_policies(
     policies: &Cache<ImagePolicy>,
     automations: &Cache<ImageUpdateAutomation>,
     queue: &Queue,
+    resolutions: Resolutions,
 ) {
     let (automations, queue) = (automations.clone(), queue.clone());
     policies.on_change(move |change: &Change<ImagePolicy>| {
@@ -72,6 +85,10 @@ fn wake_for_policies(
         let Some(policy) = change.latest().filter(|_| latest(&change.old) != latest(&change.new)) else {
             return;
         };
+        // The first list tells what is known already.
+        if change.old.is_some() && latest(&change.new).is_some() {
+            resolutions.watched();
+        }
         wake_namespace(&automations, &queue, &ObjectKey::of(&**policy).namespace);
     });
 }

@@ -60,7 +60,13 @@ impl Reconciler for Selector {
         let observed = self.observe(&run).await;
         let plan = decide(&observed);
         let latest = match &plan {
-            Plan::Select(choice) => Some(self.act(&observed, choice).await),
+            Plan::Select(choice) => {
+                let asking = run.cancel.run_until_cancelled(self.act(&observed, choice));
+                let Some(latest) = asking.await else {
+                    return Outcome::superseded(ImagePolicy::clone(&run.object));
+                };
+                Some(latest)
+            }
             Plan::Wait { .. } | Plan::Fail(_) => None,
         };
         report::report(&run.object, &mark, plan, latest)

@@ -11,6 +11,7 @@ use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
 use weir_runtime::{Cache, Cause, Finalized, ObjectKey, Outcome, Queue, Reconciler, Run, condition};
 
+use self::act::ScanError;
 use self::decide::{Plan, decide};
 use crate::{access::Accesses, image_policy, mark::Mark, tag_store::TagStore};
 
@@ -44,10 +45,13 @@ impl Reconciler for Scanner {
         let result = match &plan {
             Plan::Scan(scan) => {
                 run.phase(scan.progress(), scan.progress());
-                Some(self.act(&run.key, scan).await)
+                Some(self.act(&run.key, scan, &run.cancel).await)
             }
             Plan::Keep { .. } | Plan::Fail(_) => None,
         };
+        if matches!(result, Some(Err(ScanError::Superseded))) {
+            return Outcome::superseded(ImageRepository::clone(&run.object));
+        }
         if let (Plan::Scan(scan), Some(Ok(_))) = (&plan, &result)
             && scan.is_of_empty_store()
         {

@@ -24,4 +24,4 @@ mod rpc;
 mod service;
 mod tag_store;
 
-pub use service::run;
+pub use service::{program, run};

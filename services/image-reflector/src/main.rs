@@ -1,9 +1,4 @@
 //! The image-reflector-controller binary.
-
-use std::process::ExitCode;
-
-use weir_image_reflector_controller::args::Args;
-
-fn main() -> ExitCode {
-    weir_runtime::service_main::<Args, _>(|args| args.runtime.clone(), weir_image_reflector_controller::run)
+fn main() -> std::process::ExitCode {
+    weir_runtime::service_main(weir_image_reflector_controller::program)
 }

@@ -1,5 +1,6 @@
 //! Puts the service together.
 
+use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
 use weir_proto::image::v1::reflector_server::ReflectorServer;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
-use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Queue, Service, ServiceError};
+use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Program, Queue, Service, ServiceError};
 
 use crate::{
     access::Accesses,
@@ -21,6 +22,14 @@ use crate::{
 
 /// Bytes in a KiB, the unit of the threshold's flag.
 const KIB: usize = 1024;
+
+/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+///
+/// # Errors
+/// When it is wrong, or asks for help or the version.
+pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
+    Program::parse(arguments, |args: &Args| &args.runtime, run)
+}
 
 /// Runs the service until it is told to stop.
 ///
@@ -107,6 +116,7 @@ fn wake_policies(repositories: &Cache<ImageRepository>, policies: &Cache<ImagePo
 /// Removes tags of repositories that are gone without having been finalized here (IR-29).
 async fn collect_garbage(store: TagStore, repositories: Cache<ImageRepository>, interval: Duration) {
     loop {
+        #[expect(clippy::disallowed_methods, reason = "the garbage collector is no run")]
         tokio::time::sleep(interval).await;
         let (store, repositories) = (store.clone(), repositories.clone());
         let collected = tokio::task::spawn_blocking(move || {

@@ -19,6 +19,10 @@ pub struct Args {
     /// Times that a download is tried again.
     #[arg(long, default_value_t = 9)]
     pub http_retry: u32,
+    /// Bytes of files and manifests that all builds and applies together may hold; a build that needs more fails. Their
+    /// memory is some ten times as much.
+    #[arg(long, default_value_t = 64 << 20)]
+    pub max_build_bytes: u64,
     /// Refuse remote bases in kustomization files.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub no_remote_bases: bool,
@@ -46,6 +50,11 @@ pub struct Args {
     /// Allow kubeconfigs of remote clusters to skip the check of certificates.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub insecure_kubeconfig_tls: bool,
+    /// Refuse to prune more objects of a Kustomization at once than this: a number, a part of an inventory of 10 or more
+    /// objects (`50%`), or both (`20,50%`). With a limit, Namespaces, CustomResourceDefinitions and
+    /// PersistentVolumeClaims are never pruned without a confirmation.
+    #[arg(long, default_value = "none")]
+    pub prune_limit: String,
     /// `host:port` of Weir's source service; artifacts come from it as streams instead of over HTTP.
     #[arg(long, default_value = "")]
     pub source_grpc_addr: String,

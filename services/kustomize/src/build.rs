@@ -5,15 +5,15 @@
 
 mod document;
 mod generate;
+mod objects;
 mod substitute;
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, MemoryFs, Options, ReadSet, RelPath, Remote, build_kustomization};
+use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
 pub use substitute::to_yaml;
@@ -67,7 +67,7 @@ impl Footprint {
     /// Whether a build of the same spec over these files gives the same manifests.
     pub(crate) fn still_holds(
         &self,
-        files: &MemoryFs,
+        files: &dyn FileSystem,
         directory: &RelPath,
         spec: &KustomizationSpec,
     ) -> bool {
@@ -92,6 +92,15 @@ pub enum Error {
         resource: String,
         /// Why.
         source: substitute::Error,
+    },
+    /// The values of variables have left an object without its name or kind. Flux drops such an object, and so deletes it
+    /// from the cluster.
+    #[error("post build failed for '{resource}': the substitution leaves it without {field}")]
+    Lost {
+        /// The object, as it was before.
+        resource: String,
+        /// What it lacks.
+        field: &'static str,
     },
     /// Objects that were not encrypted by anyone whom this service can read (KS-DEC-28).
     #[error("decryption failed for '{resource}': SOPS decryption is not available")]
@@ -126,13 +135,20 @@ pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
             return Err(Error::Encrypted { resource: name });
         }
         let yaml = resource.to_yaml().map_err(|error| Error::Emit(error.to_string()))?;
-        let (object, yaml) = substitute::substitute(object, yaml, variables.as_ref(), &spec, is_strict)
-            .map_err(|source| Error::Substitute { resource: name, source })?;
+        let expected = objects::count(&object);
+        let (object, yaml) = match substitute::substitute(object, yaml, variables.as_ref(), &spec, is_strict)
+        {
+            Ok(substituted) => substituted,
+            Err(source) => return Err(Error::Substitute { resource: name, source }),
+        };
+        if objects::count(&object) < expected {
+            return Err(Error::Lost { resource: name, field: objects::missing(&object) });
+        }
         if index > 0 {
             hasher.update(b"---\n");
         }
         hasher.update(yaml.as_bytes());
-        flatten(object, &mut manifests);
+        objects::collect(object, &mut manifests);
         if manifests.len() > MAX_OBJECTS {
             return Err(Error::TooMany);
         }
@@ -151,7 +167,7 @@ fn options(spec: &KustomizationSpec, remote: Option<Arc<dyn Remote>>) -> Options
 }
 
 /// The directory that `spec.path` names; it cannot lead out of the root (KS-SRC-26).
-pub(crate) fn directory(files: &MemoryFs, path: &str) -> Option<RelPath> {
+pub(crate) fn directory(files: &dyn FileSystem, path: &str) -> Option<RelPath> {
     let mut inside: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
         if part == ".." {
@@ -169,21 +185,6 @@ fn resource_name(api_version: &str, kind: &str, name: &str) -> String {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let group = if group.is_empty() { "[noGrp]" } else { group };
     format!("{kind}.{version}.{group}/{name}")
-}
-
-/// Lists are taken apart; what is no object, or a kustomization file, is left out (KS-BLD-40).
-fn flatten(object: Value, manifests: &mut Vec<Manifest>) {
-    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
-    if text("kind").ends_with("List")
-        && let Some(Value::Array(items)) = object.get("items")
-    {
-        items.iter().for_each(|item| flatten(item.clone(), manifests));
-        return;
-    }
-    if text("apiVersion").starts_with("kustomize.config.k8s.io/") && text("kind") == "Kustomization" {
-        return;
-    }
-    manifests.extend(Manifest::try_from(object).ok());
 }
 
 fn add_common_metadata(manifest: &mut Manifest, spec: &KustomizationSpec) {

@@ -57,7 +57,7 @@ impl Cluster {
             None => self.identities.own(),
         };
         let (mapper, ledger) = (Arc::clone(&self.mapper), Arc::clone(&self.ledger));
-        Session::watched(client, mapper, ledger, self.watches.clone())
+        Session::watched(client, mapper, ledger, self.watches.clone()).stepping(weir_runtime::killpoint::hit)
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {

@@ -1,21 +1,30 @@
-//! The artifact's files: from Weir's source service as a stream, from any other over HTTP (KS-SRC-20..27).
+//! The artifact's files: from Weir's source service as a stream, from any other over HTTP (KS-SRC-20..27). One try; the run
+//! decides about the next.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
-use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Channel;
+use http::StatusCode;
+use tokio::sync::Semaphore;
 use weir_api::Artifact;
-use weir_artifact::fetch::{FetchError, Fetcher, Spool, SpoolError};
-use weir_artifact::{Digest, FileMap, Limits};
+use weir_artifact::fetch::{FetchError, Fetcher, Spool, SpoolError, VerifiedBlob};
+use weir_artifact::{Digest, Limits};
 use weir_proto::source::v1::FetchRequest;
 use weir_proto::source::v1::artifacts_client::ArtifactsClient;
-use weir_runtime::grpc::Token;
+use weir_runtime::grpc::PeerChannel;
+use weir_runtime::metrics::{Route, RouteMetrics};
 
+use crate::files::ArtifactFiles;
 use crate::source::SourceId;
 
 /// The first pause before a download is tried again, and the longest (KS-SRC-20).
 const RETRY_PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
+
+/// Time without a message after which a stream is given up: who asks has others to serve.
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Artifacts that are unpacked at once: more of them only wait for each other.
+const UNPACKED_AT_ONCE: usize = 4;
 
 /// Why there are no files.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +34,7 @@ pub(crate) enum Error {
     NotFound,
     /// The source answered with something else.
     #[error("failed to download archive from {url} (status: {status})")]
-    Status { url: String, status: String },
+    Status { url: String, status: StatusCode },
     /// The source did not answer.
     #[error("failed to download archive: {0}")]
     Transport(String),
@@ -37,6 +46,17 @@ pub(crate) enum Error {
     Extract(String),
 }
 
+impl Error {
+    /// Whether the same download may succeed in a moment.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::Transport(_) => true,
+            Self::Status { status, .. } => status.is_server_error() || status.as_u16() == 429,
+            Self::NotFound | Self::Verify(_) | Self::Extract(_) => false,
+        }
+    }
+}
+
 /// `host:port` that stands in for the host of artifact URLs, for local development (KS-SRC-25).
 #[derive(Debug, Default)]
 pub(crate) struct LocalHosts {
@@ -46,7 +66,7 @@ pub(crate) struct LocalHosts {
     pub(crate) watcher: Option<String>,
 }
 
-type StreamClient = ArtifactsClient<InterceptedService<Channel, Token>>;
+type StreamClient = ArtifactsClient<PeerChannel>;
 
 /// Gets artifacts. Cheap to clone.
 #[derive(Clone)]
@@ -57,37 +77,68 @@ pub(crate) struct Artifacts {
     stream: Option<StreamClient>,
     limits: Limits,
     retries: u32,
+    routes: RouteMetrics,
+    unpacking: Arc<Semaphore>,
 }
 
 impl Artifacts {
     /// `stream` leads to Weir's source service, if there is one; HTTP stands in when it cannot be reached.
     pub(crate) fn new(
-        stream: Option<(Channel, Token)>,
+        stream: Option<PeerChannel>,
         hosts: LocalHosts,
         retries: u32,
+        routes: RouteMetrics,
     ) -> Result<Self, FetchError> {
         let limits = Limits::default();
-        let stream = stream.map(|(channel, token)| ArtifactsClient::with_interceptor(channel, token));
+        let stream = stream.map(ArtifactsClient::new);
         let http = Fetcher::new(limits, hosts.source)?;
         let watcher_http = Fetcher::new(limits, hosts.watcher)?;
-        Ok(Self { http, watcher_http, stream, limits, retries })
+        let unpacking = Arc::new(Semaphore::new(UNPACKED_AT_ONCE));
+        Ok(Self { http, watcher_http, stream, limits, retries, routes, unpacking })
     }
 
-    /// The verified files of an artifact.
-    pub(crate) async fn files(&self, source: &SourceId, artifact: &Artifact) -> Result<FileMap, Error> {
+    /// The verified files of an artifact. Dropping the future ends the download.
+    pub(crate) async fn files(&self, source: &SourceId, artifact: &Artifact) -> Result<ArtifactFiles, Error> {
+        let (blob, route) = self.blob(source, artifact).await?;
+        self.routes.took(route);
+        let gone = |_| Error::Extract("the service stops".to_owned());
+        let turn = Arc::clone(&self.unpacking).acquire_owned().await.map_err(gone)?;
+        let limits = self.limits;
+        let unpacking = tokio::task::spawn_blocking(move || {
+            // Kept here: a thread that nobody waits for any more still takes its turn.
+            let _turn = turn;
+            blob.stack(limits).map(|(spans, stack)| ArtifactFiles::new(spans, stack))
+        });
+        let files = unpacking.await.map_err(|error| Error::Extract(error.to_string()))?;
+        files.map_err(|error| Error::Extract(error.to_string()))
+    }
+
+    /// How long after so many failed downloads the next is due; nothing when they have been enough (KS-SRC-20).
+    pub(crate) fn pause_after(&self, failures: u32) -> Option<Duration> {
+        let doublings = failures.saturating_sub(1);
+        (failures <= self.retries).then(|| {
+            let factor = 2_u32.checked_pow(doublings).unwrap_or(u32::MAX);
+            RETRY_PAUSE.0.saturating_mul(factor).min(RETRY_PAUSE.1)
+        })
+    }
+
+    async fn blob(&self, source: &SourceId, artifact: &Artifact) -> Result<(VerifiedBlob, Route), Error> {
         if artifact.digest.is_empty() {
             return Err(Error::Verify("empty digest".to_owned()));
         }
         if let Some(client) = &self.stream {
-            match self.streamed(client.clone(), source, artifact).await {
+            let streaming = self.streamed(client.clone(), source, artifact);
+            match tokio::time::timeout(self.limits.timeout, streaming).await.unwrap_or_else(|_| stalled()) {
                 // A source that does not know it may stand beside the one that made it: the URL tells which.
                 Err(error @ (Error::Transport(_) | Error::NotFound)) => {
                     tracing::debug!(%error, "artifact is not streamed, falling back to HTTP");
                 }
-                answer => return answer,
+                answer => return answer.map(|blob| (blob, Route::Grpc)),
             }
         }
-        self.downloaded(artifact).await
+        let http = if artifact.url.contains("//source-watcher") { &self.watcher_http } else { &self.http };
+        let downloaded = http.blob(&artifact.url, &artifact.digest).await;
+        downloaded.map(|blob| (blob, Route::Http)).map_err(failure)
     }
 
     async fn streamed(
@@ -95,7 +146,7 @@ impl Artifacts {
         mut client: StreamClient,
         source: &SourceId,
         artifact: &Artifact,
-    ) -> Result<FileMap, Error> {
+    ) -> Result<VerifiedBlob, Error> {
         let digest = Digest::parse(&artifact.digest).map_err(|error| Error::Verify(error.to_string()))?;
         let request = FetchRequest {
             kind: source.kind.clone(),
@@ -103,30 +154,24 @@ impl Artifacts {
             name: source.key.name.clone(),
             digest: artifact.digest.clone(),
         };
-        let mut chunks = client.fetch(request).await.map_err(|status| refusal(&status))?.into_inner();
+        let mut chunks = unless_stalled(client.fetch(request)).await?.into_inner();
         let mut spool = Spool::new(&digest, self.limits.download);
-        while let Some(message) = chunks.message().await.map_err(|status| refusal(&status))? {
+        while let Some(message) = unless_stalled(chunks.message()).await? {
             spool.push(&message.chunk).map_err(|error| verification(&error))?;
         }
-        let blob = spool.finish().map_err(|error| verification(&error))?;
-        let limits = self.limits;
-        let files = tokio::task::spawn_blocking(move || blob.files(limits)).await;
-        let files = files.map_err(|error| Error::Extract(error.to_string()))?;
-        files.map_err(|error| Error::Extract(error.to_string()))
+        spool.finish().map_err(|error| verification(&error))
     }
+}
 
-    async fn downloaded(&self, artifact: &Artifact) -> Result<FileMap, Error> {
-        let http = if artifact.url.contains("//source-watcher") { &self.watcher_http } else { &self.http };
-        let mut pause = RETRY_PAUSE.0;
-        for _ in 0..self.retries {
-            match http.files(&artifact.url, &artifact.digest).await {
-                Err(error) if may_pass(&error) => sleep(pause).await,
-                answer => return answer.map_err(failure),
-            }
-            pause = (pause * 2).min(RETRY_PAUSE.1);
-        }
-        http.files(&artifact.url, &artifact.digest).await.map_err(failure)
+async fn unless_stalled<T>(answer: impl Future<Output = Result<T, tonic::Status>>) -> Result<T, Error> {
+    match tokio::time::timeout(STALL_TIMEOUT, answer).await {
+        Ok(answer) => answer.map_err(|status| refusal(&status)),
+        Err(_) => stalled(),
     }
+}
+
+fn stalled<T>() -> Result<T, Error> {
+    Err(Error::Transport("the source service does not answer in time".to_owned()))
 }
 
 fn refusal(status: &tonic::Status) -> Error {
@@ -137,15 +182,6 @@ fn refusal(status: &tonic::Status) -> Error {
     }
 }
 
-/// Whether the same download may succeed in a moment.
-fn may_pass(error: &FetchError) -> bool {
-    match error {
-        FetchError::Transport { .. } => true,
-        FetchError::Status { status, .. } => status.is_server_error() || status.as_u16() == 429,
-        _ => false,
-    }
-}
-
 fn verification(error: &SpoolError) -> Error {
     Error::Verify(error.to_string())
 }
@@ -153,7 +189,7 @@ fn verification(error: &SpoolError) -> Error {
 fn failure(error: FetchError) -> Error {
     match error {
         FetchError::NotFound { .. } => Error::NotFound,
-        FetchError::Status { url, status } => Error::Status { url, status: status.to_string() },
+        FetchError::Status { url, status } => Error::Status { url, status },
         FetchError::Digest(error) => Error::Verify(format!("failed to parse digest: {error}")),
         FetchError::Spool(error) => verification(&error),
         FetchError::Untar(error) => Error::Extract(error.to_string()),

@@ -20,6 +20,7 @@ mod health;
 mod inventory;
 mod memory;
 mod observe;
+mod prune_limit;
 mod report;
 mod wake;
 
@@ -37,7 +38,8 @@ use crate::source::Sources;
 
 pub(crate) use failure::Failure;
 pub(crate) use memory::Memory;
-pub(crate) use wake::{wake_by_dependency, wake_by_source};
+pub(crate) use prune_limit::PruneLimit;
+pub(crate) use wake::{wake_by_confirmation, wake_by_dependency, wake_by_source};
 
 /// What the flags say about all Kustomizations.
 #[derive(Clone, Debug)]
@@ -53,6 +55,7 @@ pub(crate) struct Settings {
     pub(crate) concurrent_ssa: usize,
     pub(crate) overridden_managers: Vec<String>,
     pub(crate) custom_stage: Vec<GroupKind>,
+    pub(crate) prune_limit: PruneLimit,
 }
 
 /// Brings clusters in line with Kustomizations. Clones share everything.

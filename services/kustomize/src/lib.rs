@@ -11,14 +11,17 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod args;
+mod budget;
 pub mod build;
 mod builds;
 mod cluster;
 mod fetch;
+mod files;
 mod kustomization;
+mod mask;
 mod rpc;
 mod service;
 mod source;
 pub mod variables;
 
-pub use service::run;
+pub use service::{program, run};

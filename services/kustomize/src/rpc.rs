@@ -1,12 +1,14 @@
 //! The service's own gRPC methods: a doorman each, who checks the caller and passes the request on.
 
+mod previews;
+
 use std::pin::Pin;
 use std::sync::Arc;
 
-use futures::{Stream, stream};
+use futures::Stream;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use serde_json::{Value, json};
+use serde_json::json;
 use tonic::{Request, Response, Status};
 use weir_api::{Kustomization, REQUESTED_AT_ANNOTATION};
 use weir_proto::kustomize::v1::{
@@ -15,24 +17,26 @@ use weir_proto::kustomize::v1::{
 };
 use weir_runtime::ObjectKey;
 use weir_runtime::grpc::{Access, Authorizer};
-use weir_ssa::Manifest;
 
 use crate::build::to_yaml;
 use crate::cluster::GROUP;
 use crate::kustomization::{Failure, KustomizationReconciler};
-
-/// What a value of a Secret is shown as.
-const MASK: &str = "***";
+use previews::Previews;
 
 /// The methods.
 pub(crate) struct Rpc {
-    pub(crate) reconciler: KustomizationReconciler,
-    pub(crate) authorizer: Authorizer,
+    reconciler: KustomizationReconciler,
+    authorizer: Authorizer,
+    previews: Previews,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Rpc {
+    pub(crate) fn new(reconciler: KustomizationReconciler, authorizer: Authorizer) -> Self {
+        Self { reconciler, authorizer, previews: Previews::default() }
+    }
+
     /// Lets a caller through to a Kustomization.
     async fn find<T>(
         &self,
@@ -63,23 +67,34 @@ impl kustomizations_server::Kustomizations for Rpc {
     async fn build(&self, request: Request<BuildRequest>) -> Result<Response<Self::BuildStream>, Status> {
         let reference = request.get_ref().kustomization.clone();
         let kustomization = self.find(&request, "get", reference).await?;
-        let manifests = self.reconciler.preview(&kustomization).await.map_err(refusal)?;
-        let answers = manifests.into_iter().map(|manifest| {
-            let yaml = to_yaml(&masked(&manifest));
+        let turn = self.previews.turn().await?;
+        let (manifests, masks) = self.reconciler.preview(&kustomization).await.map_err(refusal)?;
+        let answers = manifests.into_iter().map(move |manifest| {
+            let yaml = to_yaml(&masks.object(&manifest));
             yaml.map(|yaml| BuildResponse { yaml }).map_err(|error| Status::internal(error.to_string()))
         });
-        Ok(Response::new(Box::pin(stream::iter(answers))))
+        Ok(Response::new(Box::pin(self.previews.answer(turn, answers))))
     }
 
     async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<Self::DiffStream>, Status> {
         let reference = request.get_ref().kustomization.clone();
-        let kustomization = self.find(&request, "get", reference).await?;
-        let differences = self.reconciler.preview_changes(&kustomization).await.map_err(refusal)?;
-        let answers = differences.into_iter().map(|difference| {
-            let (object, action) = (difference.id.subject(), difference.action.to_string());
-            Ok(DiffResponse { object, action, fields: difference.fields })
+        let kustomization = self.find(&request, "get", reference.clone()).await?;
+        let turn = self.previews.turn().await?;
+        let compared = self.reconciler.preview_changes(&kustomization).await;
+        let masks = match &compared {
+            Ok((_, masks)) | Err((_, masks)) => masks,
+        };
+        if !masks.are_complete() {
+            // Who may change what is applied may learn the value anyway.
+            self.find(&request, "patch", reference).await?;
+        }
+        let (differences, masks) = compared.map_err(|(failure, _)| refusal(failure))?;
+        let answers = differences.into_iter().map(move |difference| {
+            let (object, action) = (masks.text(&difference.id.subject()), difference.action.to_string());
+            let fields = difference.fields.iter().map(|field| masks.text(field)).collect();
+            Ok(DiffResponse { object, action, fields })
         });
-        Ok(Response::new(Box::pin(stream::iter(answers))))
+        Ok(Response::new(Box::pin(self.previews.answer(turn, answers))))
     }
 
     async fn inventory(
@@ -112,29 +127,4 @@ impl kustomizations_server::Kustomizations for Rpc {
 
 fn refusal(failure: Failure) -> Status {
     Status::failed_precondition(failure.message)
-}
-
-/// The object with the values of a Secret hidden.
-fn masked(manifest: &Manifest) -> Value {
-    let mut value = manifest.value().clone();
-    if manifest.id().group.is_empty() && manifest.id().kind == "Secret" {
-        for field in ["data", "stringData"] {
-            let map = value.get_mut(field).and_then(Value::as_object_mut);
-            map.into_iter().flat_map(|map| map.values_mut()).for_each(|value| *value = MASK.into());
-        }
-    }
-    value
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_secrets_are_hidden() {
-        let secret =
-            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "Yg=="}});
-        let shown = masked(&Manifest::try_from(secret).unwrap());
-        assert_eq!(shown["data"], json!({"a": "***"}));
-    }
 }

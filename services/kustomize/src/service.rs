@@ -1,12 +1,13 @@
 //! Wires the service together.
 
+use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 
 use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
-use weir_runtime::grpc::{Token, peer_channel};
-use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
+use weir_runtime::metrics::Payload;
+use weir_runtime::{Cache, Cause, Environment, ObjectKey, Program, Queue, Service, ServiceError};
 use weir_ssa::{Notice, Owner};
 
 use crate::args::{
@@ -16,13 +17,24 @@ use crate::args::{
 use crate::builds::Builds;
 use crate::cluster::Cluster;
 use crate::fetch::{Artifacts, LocalHosts};
-use crate::kustomization::{KustomizationReconciler, Memory, Settings, wake_by_dependency, wake_by_source};
+use crate::kustomization::{
+    KustomizationReconciler, Memory, PruneLimit, Settings, wake_by_confirmation, wake_by_dependency,
+    wake_by_source,
+};
 use crate::rpc::Rpc;
 use crate::source::Sources;
 
 /// Environment variables that lead artifact downloads elsewhere, for local development (KS-SRC-25).
 const LOCAL_SOURCE: &str = "SOURCE_CONTROLLER_LOCALHOST";
 const LOCAL_WATCHER: &str = "SOURCE_WATCHER_LOCALHOST";
+
+/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+///
+/// # Errors
+/// When it is wrong, or asks for help or the version.
+pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
+    Program::parse(arguments, |args: &Args| &args.runtime, run)
+}
 
 /// Runs the service until its environment is told to stop.
 ///
@@ -37,7 +49,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let memory = Arc::new(Memory::default());
     let cluster = cluster(&args, &service, Arc::clone(&queue), Arc::clone(&memory));
     let reconciler = KustomizationReconciler {
-        settings: settings(&args, &service),
+        settings: settings(&args, &service)?,
         client: service.client().clone(),
         kustomizations: kustomizations.clone(),
         sources: sources.clone(),
@@ -47,7 +59,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         builds: builds(&args)?,
     };
     let concurrent = args.runtime.concurrent(CONCURRENT);
-    let rpc = Rpc { reconciler: reconciler.clone(), authorizer: service.authorizer() };
+    let rpc = Rpc::new(reconciler.clone(), service.authorizer());
     service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
     let own = service.controller("kustomization", kustomizations.clone(), reconciler, concurrent);
     let own = queue.get_or_init(|| own).clone();
@@ -77,11 +89,13 @@ fn cluster(args: &Args, service: &Service, queue: Arc<OnceLock<Queue>>, memory: 
     Cluster::new(service.client().clone(), &args.override_manager, account, service.shutdown(), notify)
 }
 
-fn settings(args: &Args, service: &Service) -> Settings {
+fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
+    let prune_limit = args.prune_limit.parse::<PruneLimit>();
+    let prune_limit = prune_limit.map_err(|error| ServiceError::Other(format!("--prune-limit: {error}")))?;
     let gates = service.gates();
     // A kind parses from any text.
     let stage = args.custom_apply_stage_kinds.iter().filter_map(|kind| kind.parse().ok());
-    Settings {
+    Ok(Settings {
         requeue_dependency: args.runtime.requeue_dependency,
         no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
         has_external_artifacts: gates.enabled(EXTERNAL_ARTIFACT),
@@ -92,27 +106,26 @@ fn settings(args: &Args, service: &Service) -> Settings {
         concurrent_ssa: args.concurrent_ssa,
         overridden_managers: args.override_manager.clone(),
         custom_stage: stage.collect(),
-    }
+        prune_limit,
+    })
 }
 
 fn builds(args: &Args) -> Result<Builds, ServiceError> {
     let remote = (!args.no_remote_bases).then(RemoteBases::new).transpose();
-    Ok(Builds::new(remote.map_err(|error| ServiceError::Other(error.to_string()))?))
+    let remote = remote.map_err(|error| ServiceError::Other(error.to_string()))?;
+    Ok(Builds::new(remote, args.max_build_bytes))
 }
 
 fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> {
-    let other = |error: String| ServiceError::Other(error);
     let stream = match args.source_grpc_addr.as_str() {
         "" => None,
-        addr => {
-            let channel =
-                peer_channel(addr, None).map_err(|error| other(format!("--source-grpc-addr: {error}")))?;
-            Some((channel, Token(service.env().peer_token.clone())))
-        }
+        addr => Some(service.env().peers.connect(addr)?),
     };
     let host = |name| std::env::var(name).ok().filter(|host| !host.is_empty());
     let hosts = LocalHosts { source: host(LOCAL_SOURCE), watcher: host(LOCAL_WATCHER) };
-    Artifacts::new(stream, hosts, args.http_retry).map_err(|error| other(error.to_string()))
+    let routes = service.metrics().routes(Payload::Artifact);
+    Artifacts::new(stream, hosts, args.http_retry, routes)
+        .map_err(|error| ServiceError::Other(error.to_string()))
 }
 
 async fn sources(service: &Service) -> Result<Sources, ServiceError> {
@@ -136,7 +149,10 @@ fn wake(kustomizations: &Cache<Kustomization>, sources: &Sources, queue: &Queue)
         wake_by(external, kustomizations, queue);
     }
     let (all, to) = (kustomizations.clone(), queue.clone());
-    kustomizations.on_change(move |change| wake_by_dependency(change, &all, &to));
+    kustomizations.on_change(move |change| {
+        wake_by_dependency(change, &all, &to);
+        wake_by_confirmation(change, &to);
+    });
 }
 
 fn wake_by<S>(sources: &Cache<S>, kustomizations: &Cache<Kustomization>, queue: &Queue)

@@ -1,6 +1,6 @@
 //! The variables of post-build substitution and where they come from (KS-SUB-2..6).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,13 +13,20 @@ use weir_envsubst::{VARIABLE_NAME, is_variable_name};
 /// Bytes of all values together; ConfigMaps and Secrets hold 1 MiB each at most.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
+/// The kind of source whose values are no secrets.
+const CONFIG_MAP: &str = "ConfigMap";
+
 /// Name and value of every variable. Values may come from Secrets, so that they are not printed.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Variables(BTreeMap<String, String>);
+pub struct Variables {
+    values: BTreeMap<String, String>,
+    /// Names of those that come from Secrets.
+    secret: BTreeSet<String>,
+}
 
 impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.values.keys()).finish()
     }
 }
 
@@ -50,12 +57,27 @@ pub enum Error {
 impl Variables {
     /// The value of a variable.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.values.get(name).map(String::as_str)
     }
 
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.values.is_empty()
+    }
+
+    /// The values that come from Secrets.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.secret.iter().filter_map(|name| self.get(name))
+    }
+
+    /// The same variables, those that come from Secrets with words in place of their values that no YAML takes for anything but
+    /// text: what is built with them cannot show a value, whatever is made of it.
+    pub(crate) fn masked(&self) -> Self {
+        let mut masked = self.clone();
+        for name in &self.secret {
+            masked.values.insert(name.clone(), format!("<secret {name}>"));
+        }
+        masked
     }
 
     /// Reads all sources, later ones over earlier ones and inline values last, as the service itself (KS-IMP-2).
@@ -65,9 +87,10 @@ impl Variables {
     pub async fn load(client: &Client, kustomization: &Kustomization) -> Result<Option<Self>, Error> {
         let Some(post_build) = &kustomization.spec.post_build else { return Ok(None) };
         let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
-        let mut loaded = BTreeMap::new();
+        let mut loaded = Self::default();
         for reference in &post_build.substitute_from {
-            loaded.extend(read(client, namespace, reference).await?);
+            let values = read(client, namespace, reference).await?;
+            loaded.extend(values, reference.kind != CONFIG_MAP);
         }
         Self::merge(loaded, post_build).map(Some)
     }
@@ -77,26 +100,37 @@ impl Variables {
     /// # Errors
     /// A name or the size of all is not allowed.
     pub fn inline(post_build: &PostBuild) -> Result<Self, Error> {
-        Self::merge(BTreeMap::new(), post_build)
+        Self::merge(Self::default(), post_build)
     }
 
-    fn merge(loaded: BTreeMap<String, String>, post_build: &PostBuild) -> Result<Self, Error> {
+    fn extend(&mut self, values: BTreeMap<String, String>, are_secret: bool) {
+        for (name, value) in values {
+            if are_secret {
+                self.secret.insert(name.clone());
+            } else {
+                self.secret.remove(&name);
+            }
+            self.values.insert(name, value);
+        }
+    }
+
+    fn merge(loaded: Self, post_build: &PostBuild) -> Result<Self, Error> {
         let mut variables = loaded;
-        variables.extend(post_build.substitute.clone());
-        if let Some(name) = variables.keys().find(|name| !is_variable_name(name)) {
+        variables.extend(post_build.substitute.clone(), false);
+        if let Some(name) = variables.values.keys().find(|name| !is_variable_name(name)) {
             return Err(Error::Name { name: name.clone() });
         }
-        if variables.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > MAX_BYTES {
+        if variables.values.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > MAX_BYTES {
             return Err(Error::TooLarge);
         }
-        variables.values_mut().for_each(|value| value.retain(|character| character != '\n'));
-        Ok(Self(variables))
+        variables.values.values_mut().for_each(|value| value.retain(|character| character != '\n'));
+        Ok(variables)
     }
 
     /// A number that differs when a name or value does.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.0.hash(&mut hasher);
+        self.values.hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -108,7 +142,7 @@ async fn read(
 ) -> Result<BTreeMap<String, String>, Error> {
     let SubstituteReference { kind, name, optional } = reference;
     let answer = match kind.as_str() {
-        "ConfigMap" => {
+        CONFIG_MAP => {
             let found = Api::<ConfigMap>::namespaced(client.clone(), namespace).get(name).await;
             found.map(|object| object.data.unwrap_or_default())
         }
@@ -137,7 +171,18 @@ fn texts(data: BTreeMap<String, k8s_openapi::ByteString>) -> BTreeMap<String, St
 #[cfg(test)]
 impl<'a> FromIterator<(&'a str, &'a str)> for Variables {
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(entries: I) -> Self {
-        Self(entries.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+        let values = entries.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Self { values: values.collect(), secret: BTreeSet::new() }
+    }
+}
+
+#[cfg(test)]
+impl Variables {
+    /// Variables that all come from Secrets.
+    pub(crate) fn of_secret(entries: &[(&str, &str)]) -> Self {
+        let mut variables: Self = entries.iter().copied().collect();
+        variables.secret = variables.values.keys().cloned().collect();
+        variables
     }
 }
 
@@ -153,8 +198,13 @@ mod tests {
 
     #[test]
     fn inline_values_win_and_line_ends_go() {
-        let loaded = [("a".to_owned(), "cm".to_owned()), ("b".to_owned(), "\naz-1a\n".to_owned())];
-        let variables = Variables::merge(loaded.into(), &inline(&[("a", "spec")])).unwrap();
+        let loaded = Variables::of_secret(&[("a", "cm"), ("b", "\naz-1a\n")]);
+        let variables = Variables::merge(loaded, &inline(&[("a", "spec")])).unwrap();
+        assert_eq!(variables.secrets().collect::<Vec<_>>(), ["az-1a"], "an inline value is no secret");
+        assert_eq!(
+            (variables.masked().get("a"), variables.masked().get("b")),
+            (Some("spec"), Some("<secret b>"))
+        );
         assert_eq!(
             (variables.get("a"), variables.get("b"), variables.get("c")),
             (Some("spec"), Some("az-1a"), None)

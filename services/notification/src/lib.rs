@@ -34,7 +34,7 @@ pub mod rpc;
 mod service;
 pub mod webhook_server;
 
-pub use service::run;
+pub use service::{program, run};
 
 /// Field manager of what this service changes on objects of others.
 pub(crate) const FIELD_MANAGER: &str = "notification-controller";

@@ -1,5 +1,6 @@
 //! Wiring: caches, pipeline, endpoints, reconcilers.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::task::JoinHandle;
 use weir_api::{Alert, Provider, Receiver};
 use weir_proto::notification::v1::events_server::EventsServer;
 use weir_runtime::grpc::MAX_MESSAGE_BYTES;
-use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, Service, ServiceError};
+use weir_runtime::{Cache, Cause, Environment, ObjectKey, Program, Queue, Service, ServiceError};
 
 use crate::alert::legacy::{AlertReconciler, ProviderReconciler};
 use crate::args::{Args, DISABLE_CONFIG_WATCHERS, GATES, OBJECT_LEVEL_WORKLOAD_IDENTITY};
@@ -47,6 +48,14 @@ struct Pipeline {
     dispatcher: Dispatcher,
     found: Found,
     writer: JoinHandle<()>,
+}
+
+/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+///
+/// # Errors
+/// When it is wrong, or asks for help or the version.
+pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
+    Program::parse(arguments, |args: &Args| &args.runtime, run)
 }
 
 /// Runs the service until it is told to stop.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Body;
+use futures::{StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode, Uri, header::LOCATION};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -15,9 +16,12 @@ use crate::http_server::{Call, answer};
 use crate::receiver::filter::{Filters, Known};
 use crate::receiver::index::PathIndex;
 use crate::receiver::oidc::{self, issuer::Issuers};
-use crate::receiver::path::PREFIX;
+use crate::receiver::path::{PREFIX, webhook_path};
 use crate::receiver::target::Marker;
 use crate::receiver::{self, Rules, TYPE_GCR, TYPE_GENERIC_OIDC, gcr};
+
+/// Secrets that are read at once where several Receivers say the same path.
+const LOOKS: usize = 8;
 
 /// What the endpoint needs.
 pub struct Webhooks {
@@ -48,7 +52,7 @@ pub async fn handle(webhooks: Arc<Webhooks>, call: Call) -> Response<Body> {
         return answer(StatusCode::NOT_FOUND, "404 page not found\n");
     }
     let address = call.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-    let Some(receiver) = webhooks.paths.get(&address).and_then(|key| webhooks.receivers.get(&key)) else {
+    let Some((receiver, secret)) = webhooks.owner(&address).await else {
         // The body of a call to an unknown path is never held (NTF-94).
         let status = call.discard().await.err().map_or(StatusCode::NOT_FOUND, |error| error.status());
         return answer(status, "");
@@ -59,7 +63,7 @@ pub async fn handle(webhooks: Arc<Webhooks>, call: Call) -> Response<Body> {
         Err(error) => return answer(error.status(), ""),
     };
     let key = ObjectKey::of(&*receiver);
-    match webhooks.serve(&receiver, receiver::Call { headers: &headers, body: &body }).await {
+    match webhooks.serve(&receiver, secret, receiver::Call { headers: &headers, body: &body }).await {
         Ok(()) => answer(StatusCode::OK, ""),
         Err((status, error)) => {
             tracing::error!(receiver = %key, status = status.as_u16(), error, "unable to handle the webhook request");
@@ -68,32 +72,67 @@ pub async fn handle(webhooks: Arc<Webhooks>, call: Call) -> Response<Body> {
     }
 }
 
+/// The data of a Secret, or why it is not to be had.
+type SecretData = Result<BTreeMap<String, ByteString>, String>;
+
 impl Webhooks {
-    async fn serve(&self, receiver: &Receiver, call: receiver::Call<'_>) -> Result<(), (StatusCode, String)> {
+    /// The Receiver whose path it is, with its Secret: of those whose status names the path, the one whose token makes it.
+    /// Where that is not known, because a Secret cannot be read, the first of these, which is served nothing.
+    async fn owner(&self, path: &str) -> Option<(Arc<Receiver>, SecretData)> {
+        let claimants = self.paths.claimants(path).into_iter().filter_map(|key| self.receivers.get(&key));
+        let looks = claimants.map(|receiver| async move {
+            let secret = self.secret(&receiver).await;
+            (receiver, secret)
+        });
+        let mut looks = std::pin::pin!(stream::iter(looks).buffered(LOOKS));
+        let mut unknown = None;
+        while let Some((receiver, secret)) = looks.next().await {
+            match &secret {
+                Ok(data) if is_path_of(path, &receiver, data) => return Some((receiver, secret)),
+                Ok(_) => {
+                    tracing::info!(receiver = %ObjectKey::of(&*receiver), "status.webhookPath is not the path of this Receiver");
+                }
+                Err(_) => unknown = unknown.or(Some((receiver, secret))),
+            }
+        }
+        unknown
+    }
+
+    async fn serve(
+        &self,
+        receiver: &Receiver,
+        secret: SecretData,
+        call: receiver::Call<'_>,
+    ) -> Result<(), (StatusCode, String)> {
         if !is_serving(receiver) {
             return Err((
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the receiver is suspended or not ready".to_owned(),
             ));
         }
-        let known =
-            self.authenticate(receiver, call).await.map_err(|error| (StatusCode::BAD_REQUEST, error))?;
+        let refused = |error| (StatusCode::BAD_REQUEST, error);
+        let secret = secret.map_err(refused)?;
+        let known = self.authenticate(receiver, &secret, call).await.map_err(refused)?;
         let failed = |error: String| (StatusCode::INTERNAL_SERVER_ERROR, error);
         let filters = Filters::of_call(&receiver.spec, call, known).await.map_err(failed)?;
         self.marker.mark_all(receiver, &filters).await.map_err(failed)
     }
 
     /// Is the call genuine? Returns what became known on the way.
-    async fn authenticate(&self, receiver: &Receiver, call: receiver::Call<'_>) -> Result<Known, String> {
+    async fn authenticate(
+        &self,
+        receiver: &Receiver,
+        secret: &BTreeMap<String, ByteString>,
+        call: receiver::Call<'_>,
+    ) -> Result<Known, String> {
         let spec = &receiver.spec;
         let now = (self.clock)();
         if spec.type_ == TYPE_GENERIC_OIDC {
             let claims = oidc::verify(call, &spec.oidc_providers, &self.issuers, now).await;
             return Ok(Known { claims: Some(claims.map_err(|refusal| refusal.to_string())?), request: None });
         }
-        let secret = self.secret(receiver).await?;
         if spec.type_ == TYPE_GCR {
-            let request = gcr::verify(call, &secret, &self.issuers, now).await;
+            let request = gcr::verify(call, secret, &self.issuers, now).await;
             return Ok(Known {
                 request: Some(request.map_err(|refusal| refusal.to_string())?),
                 claims: None,
@@ -105,8 +144,11 @@ impl Webhooks {
         Ok(Known::default())
     }
 
-    /// The Secret's data; it has a token that is not empty (NTF-124).
-    async fn secret(&self, receiver: &Receiver) -> Result<BTreeMap<String, ByteString>, String> {
+    /// The Secret's data; it has a token that is not empty (NTF-124), but for the type that has no Secret.
+    async fn secret(&self, receiver: &Receiver) -> SecretData {
+        if receiver.spec.type_ == TYPE_GENERIC_OIDC {
+            return Ok(BTreeMap::new());
+        }
         let namespace = receiver.metadata.namespace.clone().unwrap_or_default();
         let Some(reference) = &receiver.spec.secret_ref else {
             return Err("the receiver has no secretRef".to_owned());
@@ -123,6 +165,13 @@ impl Webhooks {
         }
         Ok(data)
     }
+}
+
+/// Is it the path that the Receiver's reconcile would make?
+fn is_path_of(path: &str, receiver: &Receiver, secret: &BTreeMap<String, ByteString>) -> bool {
+    let token = secret.get("token").map(|value| value.0.as_slice()).unwrap_or_default();
+    let ObjectKey { namespace, name } = ObjectKey::of(receiver);
+    webhook_path(token, &name, &namespace) == path
 }
 
 /// Suspended, failing and unfinished Receivers do not serve.

@@ -3,6 +3,7 @@
 use clap::{ArgAction, Parser};
 use std::path::PathBuf;
 use weir_api::Duration;
+use weir_runtime::ServiceError;
 use weir_runtime::args::{EventsArgs, RuntimeArgs};
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 
@@ -124,6 +125,20 @@ impl Args {
         }
     }
 
+    /// Refuses to take tokens in plain text over HTTP where gRPC is TLS.
+    ///
+    /// # Errors
+    /// With the flags that are missing.
+    pub(crate) fn validate(&self) -> Result<(), ServiceError> {
+        let is_plain = self.storage_tls_cert.is_none() && self.runtime.grpc_tls_cert.is_some();
+        if self.storage_authentication && is_plain {
+            let missing = "--storage-authentication with --grpc-tls-cert needs --storage-tls-cert and --storage-tls-key: \
+                           tokens are not taken in plain text";
+            return Err(ServiceError::Other(missing.to_owned()));
+        }
+        Ok(())
+    }
+
     /// The address that artifact URLs start with (SRC-STO-2). `hostname` stands in for an address of all interfaces.
     pub(crate) fn advertised(&self, hostname: &str) -> String {
         let address = self.address(hostname);
@@ -149,6 +164,17 @@ impl Args {
 mod tests {
     use super::*;
     use rstest::rstest;
+
+    #[rstest]
+    #[case(&[], true)]
+    #[case(&["--storage-authentication"], true)]
+    #[case(&["--grpc-tls-cert=c", "--grpc-tls-key=k"], true)]
+    #[case(&["--storage-authentication", "--grpc-tls-cert=c", "--grpc-tls-key=k"], false)]
+    #[case(&["--storage-authentication", "--grpc-tls-cert=c", "--grpc-tls-key=k", "--storage-tls-cert=c", "--storage-tls-key=k"], true)]
+    fn tokens_are_not_taken_in_plain_text_beside_tls(#[case] flags: &[&str], #[case] is_valid: bool) {
+        let args = Args::parse_from(["source-controller"].iter().chain(flags));
+        assert_eq!(args.validate().is_ok(), is_valid);
+    }
 
     #[rstest]
     #[case(&[], "localhost:9090")]

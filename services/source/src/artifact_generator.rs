@@ -105,8 +105,8 @@ impl GeneratorReconciler {
         decide::validate(generator, self.settings.no_cross_namespace_refs)?;
         let inputs = self.sources.find(generator)?;
         let sources_digest = decide::sources_digest(&inputs);
-        let stored = self.stored(generator).await;
         let objects = self.objects(generator);
+        let stored = self.stored(generator, &objects).await;
         let Some(drift) = decide::drift(generator, &sources_digest, &stored, &objects) else {
             return Ok(Done::Unchanged);
         };
@@ -115,12 +115,15 @@ impl GeneratorReconciler {
         Ok(Done::Built { inventory, sources_digest })
     }
 
-    /// Looks for the files of the inventory; those that are broken go, and so do old ones.
-    async fn stored(&self, generator: &ArtifactGenerator) -> Vec<Stored> {
+    /// Looks for the files of the inventory; those that are broken go, and so do old ones. A status may be forged: what is
+    /// not of an object of this generator is not there (SRC-SCK-15).
+    async fn stored(&self, generator: &ArtifactGenerator, objects: &[(ObjectKey, String)]) -> Vec<Stored> {
         let mut all = Vec::new();
         for entry in generator.status.iter().flat_map(|status| &status.inventory) {
             let ExternalArtifactReference { namespace, name, digest, filename } = entry;
-            let Ok(at) = Location::new(ExternalArtifact::KIND, namespace, name) else {
+            let is_own = |(key, _): &(ObjectKey, String)| key.namespace == *namespace && key.name == *name;
+            let at = Location::new(ExternalArtifact::KIND, namespace, name).ok();
+            let Some(at) = at.filter(|_| objects.iter().any(is_own)) else {
                 all.push(Stored::Missing);
                 continue;
             };

@@ -3,6 +3,7 @@
 
 use crate::source::Published;
 use crate::storage::Storage;
+use kube::Api;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tonic::async_trait;
@@ -60,6 +61,8 @@ pub(crate) trait Kind: Send + Sync {
     fn version(&self) -> &'static str;
     fn plural(&self) -> &'static str;
     fn get(&self, key: &ObjectKey) -> Option<Entry>;
+    /// The object as the API server has it now. Our own status may reach a consumer before the answer to its write reaches us.
+    async fn current(&self, client: &kube::Client, key: &ObjectKey) -> Option<Entry>;
     fn list(&self) -> Vec<Entry>;
     /// Calls back with every object that is there, and then with every change. The callback must be quick.
     fn follow(&self, tell: Box<dyn Fn(Entry) + Send + Sync>);
@@ -86,6 +89,14 @@ impl<S: Published> Kind for Cache<S> {
 
     fn get(&self, key: &ObjectKey) -> Option<Entry> {
         Cache::get(self, key).map(|object| Entry::of(&*object, false))
+    }
+
+    async fn current(&self, client: &kube::Client, key: &ObjectKey) -> Option<Entry> {
+        let api: Api<S> = Api::namespaced(client.clone(), &key.namespace);
+        let object = api.get_opt(&key.name).await.ok().flatten()?;
+        let entry = Entry::of(&object, false);
+        self.insert(object);
+        Some(entry)
     }
 
     fn list(&self) -> Vec<Entry> {

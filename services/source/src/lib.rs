@@ -31,4 +31,4 @@ mod standby;
 mod storage;
 mod verification;
 
-pub use service::run;
+pub use service::{program, run};

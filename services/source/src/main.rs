@@ -1,7 +1,4 @@
 //! The source-controller binary.
 fn main() -> std::process::ExitCode {
-    weir_runtime::service_main::<weir_source_controller::args::Args, _>(
-        |args| args.runtime.clone(),
-        weir_source_controller::run,
-    )
+    weir_runtime::service_main(weir_source_controller::program)
 }

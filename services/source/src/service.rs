@@ -1,5 +1,7 @@
 //! Wires the service together.
 
+use std::ffi::OsString;
+
 use crate::args::{Args, GATES};
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
@@ -15,8 +17,8 @@ use weir_artifact::{Algorithm, Limits, PIECE_BYTES, Store, StoreOptions};
 use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
-use weir_runtime::certificate::{Certificate, TlsFiles};
-use weir_runtime::{Environment, Service, ServiceError, hostname};
+use weir_runtime::certificate::{Certificate, Protocol, TlsFiles};
+use weir_runtime::{Environment, Program, Service, ServiceError, hostname};
 
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
 const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
@@ -24,11 +26,20 @@ const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
 /// Name of this client to chart repositories, which keep statistics by it.
 const USER_AGENT: &str = "flux/v2";
 
+/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+///
+/// # Errors
+/// When it is wrong, or asks for help or the version.
+pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
+    Program::parse(arguments, |args: &Args| &args.runtime, run)
+}
+
 /// Runs the service until its environment is told to stop.
 ///
 /// # Errors
 /// When a flag makes no sense, the storage path is no directory, or the service cannot start.
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
+    args.validate()?;
     let service = Service::start("source-controller", &args.runtime, Some(&args.events), env, &GATES).await?;
     let wiring = Wiring {
         service: &service,
@@ -105,11 +116,11 @@ async fn serve_artifacts(
         standby::label(service, pod);
     }
     let (mut leader, stop) = (service.leader(), service.shutdown());
-    let certificate = match args.storage_tls_cert.clone().zip(args.storage_tls_key.clone()) {
-        Some((cert, key)) => Some(Certificate::open(TlsFiles { cert, key }).await),
-        None => None,
-    };
-    let certificate = certificate.transpose().map_err(|error| ServiceError::Other(error.to_string()))?;
+    let files = args.storage_tls_cert.clone().zip(args.storage_tls_key.clone());
+    let certificate = files.map(|(cert, key)| Certificate::new(TlsFiles { cert, key }, Protocol::Http1));
+    if let Some(certificate) = &certificate {
+        certificate.check().await.map_err(|error| ServiceError::Other(error.to_string()))?;
+    }
     let doorman = args.storage_authentication.then(|| Doorman::new(service.authorizer(), catalog.clone()));
     let gate = Gate { store: storage.store().clone(), leader: leader.clone(), doorman };
     let addr = args.storage_addr.clone();

@@ -35,6 +35,7 @@ async fn write(api: &Api<Pod>, pod: &str, role: &str) {
     let patch = Patch::Merge(json!({ "metadata": { "labels": { ROLE: role } } }));
     while let Err(error) = api.patch_metadata(pod, &PatchParams::default(), &patch).await {
         tracing::error!(%error, pod, role, "the Pod cannot be labelled, so that the Service does not know the leader");
+        #[expect(clippy::disallowed_methods, reason = "the labelling of the Pod is no run")]
         tokio::time::sleep(PAUSE).await;
     }
     tracing::info!(pod, role, "labelled the Pod");

@@ -1,11 +1,10 @@
 //! The services that run together, one row each.
 
-use std::ffi::OsString;
-use std::future::Future;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Command, CommandFactory, Parser};
-use weir_runtime::service::Entry;
-use weir_runtime::{Environment, ServiceError};
+use clap::{Arg, ArgMatches, Command, CommandFactory};
+use weir_runtime::Program;
 
 use super::layout::Layout;
 use crate::error::Error;
@@ -24,7 +23,7 @@ pub(super) struct Member {
     /// Flags that are no flags of `weir run`, because they say how services of one process find each other.
     filled_in: &'static [(&'static str, Fill)],
     /// Parses its arguments.
-    pub(super) start: fn(Vec<OsString>) -> Result<Entry, clap::Error>,
+    pub(super) program: fn(Vec<OsString>) -> Result<Program, clap::Error>,
 }
 
 const EVENTS_URL: (&str, Fill) = ("events_addr", |layout| layout.events_url.clone().into());
@@ -37,21 +36,21 @@ pub(super) static MEMBERS: [Member; 5] = [
         command: weir_source_controller::args::Args::command,
         gates: &weir_source_controller::args::GATES,
         filled_in: &[EVENTS_URL, EVENTS_PEER, ("storage_path", |layout| layout.artifacts.clone().into())],
-        start: |arguments| entry(arguments, weir_source_controller::run),
+        program: weir_source_controller::program,
     },
     Member {
         name: "kustomize-controller",
         command: weir_kustomize_controller::args::Args::command,
         gates: &weir_kustomize_controller::args::GATES,
         filled_in: &[EVENTS_URL, EVENTS_PEER, ("source_grpc_addr", |layout| layout.peer.clone().into())],
-        start: |arguments| entry(arguments, weir_kustomize_controller::run),
+        program: weir_kustomize_controller::program,
     },
     Member {
         name: "image-reflector-controller",
         command: weir_image_reflector_controller::args::Args::command,
         gates: &weir_image_reflector_controller::args::GATES,
         filled_in: &[EVENTS_URL, EVENTS_PEER, ("storage_path", |layout| layout.tags.clone().into())],
-        start: |arguments| entry(arguments, weir_image_reflector_controller::run),
+        program: weir_image_reflector_controller::program,
     },
     Member {
         name: "image-automation-controller",
@@ -62,18 +61,24 @@ pub(super) static MEMBERS: [Member; 5] = [
             EVENTS_PEER,
             ("image_reflector_grpc_addr", |layout| layout.peer.clone().into()),
         ],
-        start: |arguments| entry(arguments, weir_image_automation_controller::run),
+        program: weir_image_automation_controller::program,
     },
     Member {
         name: "notification-controller",
         command: weir_notification_controller::args::Args::command,
         gates: weir_notification_controller::args::GATES,
         filled_in: &[("outbox_path", |layout| layout.outbox.clone().into())],
-        start: |arguments| entry(arguments, weir_notification_controller::run),
+        program: weir_notification_controller::program,
     },
 ];
 
 impl Member {
+    /// The service whose name this process was started by, as through a link.
+    pub(super) fn of_this_process() -> Option<&'static Self> {
+        let program = PathBuf::from(std::env::args_os().next()?);
+        MEMBERS.iter().find(|member| program.file_name() == Some(OsStr::new(member.name)))
+    }
+
     /// The flags that `weir run` offers for this service.
     pub(super) fn own_flags(&self) -> Vec<Arg> {
         let command = (self.command)();
@@ -134,14 +139,4 @@ fn argument(long: &str, value: OsString) -> OsString {
     let mut argument = OsString::from(format!("--{long}="));
     argument.push(value);
     argument
-}
-
-fn entry<A, R, F>(arguments: Vec<OsString>, run: R) -> Result<Entry, clap::Error>
-where
-    A: Parser + Send + 'static,
-    R: FnOnce(A, Environment) -> F + Send + 'static,
-    F: Future<Output = Result<(), ServiceError>> + Send + 'static,
-{
-    let args = A::try_parse_from(arguments)?;
-    Ok(Box::new(move |env| Box::pin(run(args, env))))
 }

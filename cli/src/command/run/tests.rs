@@ -48,7 +48,7 @@ fn every_service_takes_its_arguments() {
         "--override-manager=b",
     ]);
     for member in &MEMBERS {
-        (member.start)(member.arguments(&run.matches, &layout(&run))).map(drop).unwrap();
+        (member.program)(member.arguments(&run.matches, &layout(&run))).map(drop).unwrap();
     }
 }
 

@@ -1,5 +1,6 @@
 //! The stream of changes: authenticated, and taken up again where it broke off.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use tonic::{Code, Request, Status, Streaming};
 use weir_proto::status::v1::status_client::StatusClient;
 use weir_proto::status::v1::{WatchRequest, WatchResponse};
 
+use super::mirror::Mirror;
 use crate::error::Error;
 
 /// Changes that are drawn together, so that a burst is one redraw.
@@ -81,7 +83,13 @@ impl Feed {
 
     /// The changes. The first connection must come up within `patience`; later ones are tried until they do.
     pub(super) fn changes(self, patience: Duration) -> impl Stream<Item = Result<WatchResponse, Error>> {
-        let state = State { feed: self, stream: None, since: 0, patience: Some(patience) };
+        let state = State {
+            feed: self,
+            stream: None,
+            mirror: Mirror::default(),
+            ready: VecDeque::new(),
+            patience: Some(patience),
+        };
         stream::unfold(Some(state), |state| async move {
             let mut state = state?;
             match state.next().await {
@@ -92,9 +100,8 @@ impl Feed {
         })
     }
 
-    async fn open(&self, since: u64) -> Result<Streaming<WatchResponse>, Status> {
+    async fn open(&self, resource_version: String) -> Result<Streaming<WatchResponse>, Status> {
         let Selection { kind, namespace, name } = self.selection.clone();
-        let resource_version = if since == 0 { String::new() } else { since.to_string() };
         let request = WatchRequest { kind, namespace, name, resource_version };
         self.client.clone().watch(request).await.map(tonic::Response::into_inner)
     }
@@ -103,8 +110,9 @@ impl Feed {
 struct State {
     feed: Feed,
     stream: Option<Streaming<WatchResponse>>,
-    /// Newest version seen, to take the stream up again from.
-    since: u64,
+    mirror: Mirror,
+    /// Changes that have been taken in and not yet passed on.
+    ready: VecDeque<WatchResponse>,
     /// How long the first answer may take; `None` once there was one.
     patience: Option<Duration>,
 }
@@ -112,6 +120,9 @@ struct State {
 impl State {
     async fn next(&mut self) -> Result<WatchResponse, Error> {
         loop {
+            if let Some(change) = self.ready.pop_front() {
+                return Ok(change);
+            }
             let status = match &mut self.stream {
                 None => match self.open().await {
                     Ok(stream) => {
@@ -122,23 +133,32 @@ impl State {
                 },
                 Some(stream) => match stream.next().await {
                     Some(Ok(change)) => {
-                        self.note(&change);
-                        return Ok(change);
+                        self.ready.extend(self.mirror.take(change));
+                        continue;
                     }
                     Some(Err(status)) => status,
                     None => Status::unavailable("the stream has ended"),
                 },
             };
             self.stream = None;
+            if status.code() == Code::OutOfRange && !self.mirror.version().is_empty() {
+                self.mirror.begin_anew();
+                continue;
+            }
             if self.patience.is_some() || !may_be_tried_again(&status) {
                 return Err(Error::Grpc { address: self.feed.address.clone(), status: Box::new(status) });
             }
+            #[expect(clippy::disallowed_methods, reason = "a command is no run")]
             tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
 
     async fn open(&mut self) -> Result<Streaming<WatchResponse>, Status> {
-        let opening = self.feed.open(self.since);
+        let version = self.mirror.version().to_owned();
+        if version.is_empty() {
+            self.mirror.begin_anew();
+        }
+        let opening = self.feed.open(version);
         let opened = match self.patience {
             Some(patience) => tokio::time::timeout(patience, opening).await,
             None => Ok(opening.await),
@@ -147,14 +167,12 @@ impl State {
         self.patience = None;
         Ok(stream)
     }
-
-    fn note(&mut self, change: &WatchResponse) {
-        let version = change.object.as_ref().and_then(|object| object.resource_version.parse().ok());
-        self.since = self.since.max(version.unwrap_or_default());
-    }
 }
 
-/// The service restarts, or we were too slow for it.
+/// The service restarts, or the connection is gone.
 fn may_be_tried_again(status: &Status) -> bool {
-    matches!(status.code(), Code::Unavailable | Code::ResourceExhausted | Code::Unknown | Code::Internal)
+    matches!(
+        status.code(),
+        Code::Unavailable | Code::ResourceExhausted | Code::OutOfRange | Code::Unknown | Code::Internal
+    )
 }

@@ -9,7 +9,7 @@ use weir_proto::status::v1::{ChangeType, ObjectStatus, WatchResponse};
 
 use super::Form;
 use crate::error::Error;
-use crate::output::{Table, print, rfc3339, shorten};
+use crate::output::{Table, plain, print, rfc3339, shorten};
 
 /// Clears a terminal and goes to its top left corner.
 const CLEAR: &str = "\x1b[2J\x1b[H";
@@ -127,6 +127,7 @@ impl Row {
         let suspended = if self.suspended { " suspended" } else { "" };
         // One line a change, whatever the message is made of.
         let message = message.replace('\n', " ");
-        format!("{subject}{suspended} Ready={ready} {reason} {message}").trim_end().to_owned() + "\n"
+        let line = format!("{subject}{suspended} Ready={ready} {reason} {message}");
+        plain(line.trim_end()) + "\n"
     }
 }

@@ -3,8 +3,17 @@
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
 use kube::Api;
-use weir_testkit::{ControlPlane, repo_path, wait_for};
+use weir_testkit::{ControlPlane, Folder, repo_path, wait_for};
+
+const SERVICES: [&str; 5] = [
+    "source-controller",
+    "kustomize-controller",
+    "image-reflector-controller",
+    "image-automation-controller",
+    "notification-controller",
+];
 
 /// Everything of the overlay is taken, and controllers of the cluster find nothing wrong with it: each Deployment gets
 /// its ReplicaSet and the ReplicaSet its Pod.
@@ -15,17 +24,53 @@ async fn the_default_overlay_installs() {
     plane.kubectl(&["apply", "--server-side", "-k", overlay.to_str().unwrap()]).await.unwrap();
 
     let api: Api<Deployment> = Api::namespaced(plane.client().unwrap(), "flux-system");
-    for service in [
-        "source-controller",
-        "kustomize-controller",
-        "image-reflector-controller",
-        "image-automation-controller",
-        "notification-controller",
-    ] {
+    for service in SERVICES {
         let has_pod = |deployment: Option<&Deployment>| {
             deployment.and_then(|it| it.status.as_ref()?.replicas).is_some_and(|replicas| replicas == 1)
         };
         wait_for(&api, service, "a Pod", Duration::from_secs(30), has_pod).await.unwrap();
+    }
+}
+
+/// Installs the default overlay with a component.
+async fn install_with(plane: &ControlPlane, component: &str) {
+    let folder = Folder::new("overlay").unwrap();
+    // Paths of resources must be relative.
+    let root = "../".repeat(folder.path().components().count() - 1);
+    let path = |path: &str| format!("{root}{}", repo_path("deploy/kustomize").join(path).display());
+    let (base, component) = (path("overlays/default"), path(&format!("components/{component}")));
+    let text = format!("resources: ['{base}']\ncomponents: ['{component}']\n");
+    folder.write("kustomization.yaml", text).unwrap();
+    plane.kubectl(&["apply", "--server-side", "-k", folder.path().to_str().unwrap()]).await.unwrap();
+}
+
+/// Every service has the token that it shows to others, and with the component `tls` the files that its flags name.
+#[tokio::test]
+async fn services_know_and_trust_each_other() {
+    let plane = ControlPlane::start().await.unwrap();
+    install_with(&plane, "tls").await;
+    let deployments: Api<Deployment> = Api::namespaced(plane.client().unwrap(), "flux-system");
+    let services: Api<Service> = Api::namespaced(plane.client().unwrap(), "flux-system");
+    for name in SERVICES {
+        let pod = deployments.get(name).await.unwrap().spec.unwrap().template.spec.unwrap();
+        let (container, volumes) = (&pod.containers[0], pod.volumes.unwrap());
+        let mounted = |path: &str| {
+            let mounts = container.volume_mounts.iter().flatten();
+            let mount = mounts.clone().find(|mount| mount.mount_path == path).unwrap();
+            volumes.iter().find(|volume| volume.name == mount.name).unwrap()
+        };
+        let sources = mounted("/var/run/secrets/weir").projected.as_ref().unwrap().sources.as_ref().unwrap();
+        let token = sources[0].service_account_token.as_ref().unwrap();
+        assert_eq!((token.audience.as_deref(), token.path.as_str()), (Some("weir"), "token"), "{name}");
+        let secret = mounted("/var/run/secrets/weir-tls").secret.as_ref().unwrap();
+        assert_eq!(secret.secret_name.as_deref(), Some("weir-tls"), "{name}");
+        for (flag, file) in [("cert", "tls.crt"), ("key", "tls.key"), ("ca", "ca.crt")] {
+            let expected = format!("--grpc-tls-{flag}=/var/run/secrets/weir-tls/{file}");
+            assert!(container.args.as_ref().unwrap().contains(&expected), "{name}: {expected}");
+        }
+        let ports = services.get(name).await.unwrap().spec.unwrap().ports.unwrap();
+        let grpc = ports.iter().find(|port| port.name.as_deref() == Some("grpc")).unwrap();
+        assert_eq!((grpc.port, grpc.app_protocol.as_deref()), (9393, Some("https")), "{name}");
     }
 }
 

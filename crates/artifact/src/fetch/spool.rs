@@ -3,8 +3,10 @@
 use super::FetchError;
 use crate::digest::{Digest, Hasher};
 use crate::limits::Limits;
+use crate::path::RelPath;
 use crate::room::Room;
-use crate::untar::{FileMap, Untar, UntarError};
+use crate::untar::{FileMap, FileStack, Span, Untar, UntarError};
+use std::collections::BTreeMap;
 use std::io::{self, Seek, Write};
 use tempfile::SpooledTempFile;
 
@@ -20,13 +22,12 @@ pub enum SpoolError {
         /// The cap.
         limit: u64,
     },
-    /// All bytes are there, but they are not what was promised.
-    #[error("computed digest '{actual}' doesn't match advertised '{expected}'")]
+    /// All bytes are there, but they are not what was promised. What came is not told: to know an artifact's digest is to be
+    /// allowed to use it, and whoever can forge a status could ask for anybody's.
+    #[error("computed digest doesn't match advertised '{expected}'")]
     Mismatch {
         /// What was promised.
         expected: Digest,
-        /// What came.
-        actual: Digest,
     },
     /// The temporary file could not be written.
     #[error("failed to keep artifact: {source}")]
@@ -82,9 +83,8 @@ impl Spool {
     /// # Errors
     /// [`SpoolError::Mismatch`] if it is not.
     pub fn finish(mut self) -> Result<VerifiedBlob, SpoolError> {
-        let actual = self.hasher.finish();
-        if actual != self.expected {
-            return Err(SpoolError::Mismatch { expected: self.expected, actual });
+        if self.hasher.finish() != self.expected {
+            return Err(SpoolError::Mismatch { expected: self.expected });
         }
         self.file.rewind().map_err(|source| SpoolError::Io { source })?;
         Ok(VerifiedBlob { file: self.file, size: self.size })
@@ -116,6 +116,15 @@ impl VerifiedBlob {
     /// When the archive is not safe to unpack.
     pub fn files(self, limits: Limits) -> Result<FileMap, UntarError> {
         Untar::new(limits).to_map(self.file)
+    }
+
+    /// Unpacks for those who read a few of the files, without holding more than a little of it in memory; blocks. Symlinks
+    /// are left out.
+    ///
+    /// # Errors
+    /// When the archive is not safe to unpack or cannot be written.
+    pub fn stack(self, limits: Limits) -> Result<(BTreeMap<RelPath, Span>, FileStack), UntarError> {
+        Untar::new(limits).to_stack(self.file)
     }
 
     /// Unpacks into a fresh temporary directory; blocks. Symlinks are left out.

@@ -113,7 +113,7 @@ impl Sink for DirectorySink {
 }
 
 /// Copies all of `content`: what cannot be read is the archive's fault, what cannot be written the disk's.
-fn copy(
+pub(super) fn copy(
     content: &mut dyn Read,
     out: &mut impl Write,
     failed: impl Fn(io::Error) -> UntarError,

@@ -51,11 +51,14 @@ async fn the_host_can_be_overridden() {
 #[tokio::test]
 async fn other_content_is_never_unpacked() {
     let bytes = artifact();
+    let actual = digest(&bytes);
     let address = serve(bytes).await;
     let fetcher = Fetcher::new(Limits::default(), None).unwrap();
     let url = format!("http://{address}/a.tar.gz");
     let error = fetcher.files(&url, &digest(b"other")).await.unwrap_err();
     assert!(matches!(error, FetchError::Spool(SpoolError::Mismatch { .. })), "{error}");
+    // A forged status would else find out the digest of anybody's artifact, and then use it.
+    assert!(!error.to_string().contains(&actual), "{error}");
     for missing in ["", "latest"] {
         assert!(matches!(fetcher.files(&url, missing).await, Err(FetchError::Digest(_))));
     }

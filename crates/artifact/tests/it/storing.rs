@@ -1,7 +1,7 @@
 //! The store: whole files under final names, digests that are checked, garbage that goes.
 
 use std::cell::RefCell;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -9,6 +9,7 @@ use weir_artifact::archive::Sink;
 use weir_artifact::{
     Algorithm, Digest, Location, PIECE_BYTES, RelPath, Store, StoreError, StoreOptions, VerifyError,
 };
+use weir_testkit::SmallDisk;
 
 fn store(root: &Path) -> Store {
     let advertised = "source-controller.flux-system.svc.cluster.local.".to_owned();
@@ -275,30 +276,14 @@ fn a_full_disk_leaves_the_old_file_and_no_partial_one() {
     put(&store, "c.tar.gz", "small");
 }
 
-/// A folder on a small file system, unless that cannot be had.
-pub(crate) fn small_disk(size: &str) -> Option<(tempfile::TempDir, Unmount)> {
-    let root = tempfile::tempdir().unwrap();
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
-        .arg(root.path())
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        // Past the test harness, which shows what a test prints only when it fails.
-        let name = std::thread::current().name().unwrap_or_default().to_owned();
-        let _ = writeln!(std::io::stderr(), "{name}: not run, a small file system cannot be mounted here");
+/// A folder on a small file system; nothing where that cannot be had.
+pub(crate) fn small_disk(size: &str) -> Option<(tempfile::TempDir, SmallDisk)> {
+    if !SmallDisk::is_allowed().unwrap() {
         return None;
     }
-    let mounted = Unmount(root.path().to_owned());
+    let root = tempfile::tempdir().unwrap();
+    let mounted = SmallDisk::mount(root.path(), size).unwrap();
     Some((root, mounted))
-}
-
-pub(crate) struct Unmount(std::path::PathBuf);
-
-impl Drop for Unmount {
-    fn drop(&mut self) {
-        // Lazily: the store still holds its directory.
-        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
-    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(crate) fn config_map(
 ) -> Result<Resource, Error> {
     let mut object = base(args, "ConfigMap")?;
     let (mut data, mut binary) = (Map::new(), Map::new());
-    for (key, value) in sorted(pairs(build, loader, args)?) {
+    for (key, value) in sorted(pairs(build, loader, args, "ConfigMap")?) {
         match String::from_utf8(value) {
             Ok(text) => data.entries.push(entry(key, text)),
             Err(error) => binary.entries.push(entry(key, base64(error.as_bytes()))),
@@ -49,7 +49,7 @@ pub(crate) fn secret(
     let secret_type = if args.secret_type.is_empty() { "Opaque" } else { &args.secret_type };
     object.set("type", Node::string(secret_type));
     let mut data = Map::new();
-    for (key, value) in sorted(pairs(build, loader, &args.common)?) {
+    for (key, value) in sorted(pairs(build, loader, &args.common, "Secret")?) {
         data.entries.push(entry(key, base64(&value)));
     }
     object.set("data", Node::Map(data));

@@ -8,6 +8,7 @@ use crate::error::Context;
 use crate::generate::GenerateError;
 use crate::kustomization::ConfigMapArgs;
 use crate::loader::Loader;
+use crate::quote;
 
 /// Longest line of an env file. The reference stops reading there without a word (QK-08).
 const MAX_ENV_LINE_BYTES: usize = 64 << 10;
@@ -15,26 +16,31 @@ const MAX_ENV_LINE_BYTES: usize = 64 << 10;
 /// A key and the bytes of its value.
 pub(super) type Pair = (String, Vec<u8>);
 
-/// All pairs of a generator: env files, literals, files.
+/// All pairs of a generator of objects of a kind: env files, literals, files.
 ///
 /// # Errors
 /// A source cannot be read or parsed, or a key stands twice.
-pub(super) fn pairs(build: &Build<'_>, loader: &Loader, args: &ConfigMapArgs) -> Result<Vec<Pair>, Error> {
+pub(super) fn pairs(
+    build: &Build<'_>,
+    loader: &Loader,
+    args: &ConfigMapArgs,
+    kind: &str,
+) -> Result<Vec<Pair>, Error> {
     let list = |sources: &[String]| format!("[{}]", sources.join(" "));
     let mut pairs = Vec::new();
     let envs: Vec<String> =
         args.envs.iter().cloned().chain((!args.env.is_empty()).then(|| args.env.clone())).collect();
     for path in &envs {
         pairs.extend(
-            env_file(build, loader, path)
+            env_file(build, loader, path, kind)
                 .context(|| format!("loading KV pairs: env source files: {}", list(&envs)))?,
         );
     }
     for literal in &args.literals {
-        pairs.push(
-            parse_literal(literal)
-                .context(|| format!("loading KV pairs: literal sources {}", list(&args.literals)))?,
-        );
+        pairs.push(parse_literal(literal, kind).context(|| {
+            let shown = args.literals.iter().map(|literal| quote::literal(literal, kind).to_owned());
+            format!("loading KV pairs: literal sources {}", list(&shown.collect::<Vec<_>>()))
+        })?);
     }
     for source in &args.files {
         pairs.push(
@@ -51,10 +57,10 @@ pub(super) fn pairs(build: &Build<'_>, loader: &Loader, args: &ConfigMapArgs) ->
     }
 }
 
-fn parse_literal(literal: &str) -> Result<Pair, GenerateError> {
+fn parse_literal(literal: &str, kind: &str) -> Result<Pair, GenerateError> {
     match literal.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), unquoted(value).into())),
-        _ => Err(GenerateError::Literal(literal.to_owned())),
+        _ => Err(GenerateError::Literal(quote::literal(literal, kind).to_owned())),
     }
 }
 
@@ -81,12 +87,12 @@ fn parse_file_source(source: &str) -> Result<(&str, &str), GenerateError> {
     }
 }
 
-fn env_file(build: &Build<'_>, loader: &Loader, path: &str) -> Result<Vec<Pair>, Error> {
+fn env_file(build: &Build<'_>, loader: &Loader, path: &str, kind: &str) -> Result<Vec<Pair>, Error> {
     let content = loader.read(&build.files, path, build.options.load_restriction)?;
-    Ok(parse_env(&content)?)
+    Ok(parse_env(&content, kind)?)
 }
 
-fn parse_env(content: &[u8]) -> Result<Vec<Pair>, GenerateError> {
+fn parse_env(content: &[u8], kind: &str) -> Result<Vec<Pair>, GenerateError> {
     let mut pairs = Vec::new();
     for (index, line) in content.split(|byte| *byte == b'\n').enumerate() {
         let number = index + 1;
@@ -96,7 +102,7 @@ fn parse_env(content: &[u8]) -> Result<Vec<Pair>, GenerateError> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let text = std::str::from_utf8(line).map_err(|_| GenerateError::EnvEncoding {
             line: number,
-            text: String::from_utf8_lossy(line).into_owned(),
+            text: quote::literal(&String::from_utf8_lossy(line), kind).to_owned(),
         })?;
         let text = if index == 0 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
         let text = text.trim_start();
@@ -127,16 +133,16 @@ mod tests {
         let wanted = [("A", "1"), ("B ", " 2 "), ("C", ""), ("D", "\"q\""), ("E", "a=b"), ("export F", "1")];
         let wanted: Vec<(String, String)> =
             wanted.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        assert_eq!(text(parse_env(content).unwrap()), wanted);
+        assert_eq!(text(parse_env(content, "ConfigMap").unwrap()), wanted);
     }
 
     #[test]
     fn env_files_that_cannot_be_read_say_which_line() {
         assert_eq!(
-            parse_env(b"A=1\nB=\xff").unwrap_err().to_string(),
+            parse_env(b"A=1\nB=\xff", "ConfigMap").unwrap_err().to_string(),
             "line 2 has invalid utf8 bytes : B=\u{fffd}"
         );
-        assert!(parse_env(&vec![b'x'; 70_000]).unwrap_err().to_string().contains("longer than"));
+        assert!(parse_env(&vec![b'x'; 70_000], "ConfigMap").unwrap_err().to_string().contains("longer than"));
     }
 
     #[rstest]
@@ -147,7 +153,10 @@ mod tests {
     #[case("a='", "'")]
     #[case("a=", "")]
     fn literals_lose_one_pair_of_quotes(#[case] literal: &str, #[case] value: &str) {
-        assert_eq!(text(vec![parse_literal(literal).unwrap()]), [("a".to_owned(), value.to_owned())]);
+        assert_eq!(
+            text(vec![parse_literal(literal, "ConfigMap").unwrap()]),
+            [("a".to_owned(), value.to_owned())]
+        );
     }
 
     #[rstest]

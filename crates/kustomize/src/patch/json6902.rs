@@ -9,6 +9,7 @@ use crate::error::Context;
 use crate::jsonpatch::{self, Operation};
 use crate::kustomization::Patch;
 use crate::loader::Loader;
+use crate::quote;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
 use crate::transform::Transformer;
@@ -41,10 +42,11 @@ impl Json6902Transformer {
                 String::from_utf8_lossy(&content).into_owned()
             }
         };
+        let shown = quote::patch(&text, Some(target));
         let operations =
-            jsonpatch::parse(&build.files, &patch.path, &text).context(|| format!("decoding {text}"))?;
+            jsonpatch::parse(&build.files, &patch.path, &text).context(|| format!("decoding {shown}"))?;
         if operations.is_empty() {
-            let problem = format!("patch appears to be empty; file={}, JsonOp={text}", patch.path);
+            let problem = format!("patch appears to be empty; file={}, JsonOp={shown}", patch.path);
             return refuse(&problem);
         }
         Ok(Self { operations, target: CompiledSelector::new(target)? })

@@ -8,6 +8,7 @@ use crate::build::Build;
 use crate::input;
 use crate::kustomization::PatchOptions;
 use crate::loader::Loader;
+use crate::quote;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::transform::Transformer;
@@ -42,15 +43,20 @@ impl StrategicMergeTransformer {
         }
         patches.extend(parse(build, "", inline)?);
         if patches.is_empty() {
-            return Err(PatchError::EmptyStrategicMerge(sources.join(" "), inline.to_owned()).into());
+            let shown: Vec<&str> = sources.iter().map(|source| quote::patch(source, None)).collect();
+            let inline = quote::patch(inline, None).to_owned();
+            return Err(PatchError::EmptyStrategicMerge(shown.join(" "), inline).into());
         }
         Ok(Self { patches })
     }
 }
 
 fn load_one(build: &Build<'_>, loader: &Rc<Loader>, source: &str) -> Result<Vec<Resource>, Error> {
-    if let Ok(patches) = parse(build, "", source) {
-        return Ok(patches);
+    match parse(build, "", source) {
+        Ok(patches) => return Ok(patches),
+        // What is wrong with the path would repeat it.
+        Err(error) if quote::patch(source, None) == quote::HIDDEN => return Err(error),
+        Err(_) => {}
     }
     let path = loader.locate(&build.files, source, build.options.load_restriction)?;
     input::resources(build.files.documents(&path, source)?)

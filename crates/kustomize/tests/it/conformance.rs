@@ -1,21 +1,31 @@
 //! Runs the corpus of cases captured from the reference implementation.
 //!
-//! The corpus is not part of the repository: it is looked for in `WEIR_CONFORMANCE`, else beside the checkout. Cases
-//! that do not pass stand in `conformance-allowed.txt`, each with its reason; a listed case that passes is an error,
+//! The corpus is not part of the repository: it is looked for in `WEIR_CONFORMANCE`, else beside the checkout; without it
+//! the test is left out, which `WEIR_TESTS_MUST_NOT_SKIP` forbids. Cases that do not pass stand in `conformance-allowed.txt`, each with its reason; a listed case that passes is an error,
 //! so the list only shrinks.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 use weir_kustomize::{LoadRestriction, Options, RelPath, Reorder, RootedFs, build};
 
 const ALLOWED: &str = include_str!("conformance-allowed.txt");
 
-fn corpus() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
-    let root = std::env::var_os("WEIR_CONFORMANCE").map_or(beside, PathBuf::from);
-    Some(root.join("kustomize")).filter(|folder| folder.is_dir())
+/// As many cases there were when this was written. A corpus with fewer is not whole.
+const CASES: usize = 353;
+
+/// The folders of the cases, sorted.
+fn corpus() -> Result<Vec<PathBuf>, String> {
+    let root = std::env::var_os("WEIR_CONFORMANCE")
+        .map_or_else(|| weir_testkit::repo_path("../shared/conformance"), PathBuf::from);
+    let folder = root.join("kustomize");
+    let entries = std::fs::read_dir(&folder).map_err(|error| {
+        format!("{}: {error}; WEIR_CONFORMANCE names the folder above it", folder.display())
+    })?;
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    Ok(folders)
 }
 
 /// What a case expects, and the way it is built.
@@ -82,8 +92,7 @@ pub(crate) fn difference(wanted: &str, found: &str) -> String {
 
 #[test]
 fn every_case_of_the_corpus_passes_or_is_listed_with_a_reason() {
-    let Some(corpus) = corpus() else {
-        eprintln!("skipped: no corpus; set WEIR_CONFORMANCE to the folder that holds `kustomize/`");
+    let Some(folders) = weir_testkit::found_or_skipped("the kustomize corpus", corpus()).unwrap() else {
         return;
     };
     let allowed: BTreeMap<&str, &str> = ALLOWED
@@ -91,10 +100,8 @@ fn every_case_of_the_corpus_passes_or_is_listed_with_a_reason() {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| line.split_once(": ").expect("each line is `case: reason`"))
         .collect();
-    let mut folders: Vec<PathBuf> =
-        std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
-    folders.sort();
     let cases: Vec<Case> = folders.into_iter().filter_map(Case::open).collect();
+    assert!(cases.len() >= CASES, "the corpus has {} cases, which are fewer than {CASES}", cases.len());
     let mut problems = Vec::new();
     let mut passed = 0;
     for case in &cases {

@@ -67,7 +67,12 @@ impl Registry {
                 _ => Duration::ZERO,
             };
             tracing::debug!(%error, tries, "registry request is tried again");
-            self.in_time(tokio::time::sleep(wait.max(asked))).await.map_err(|_| error)?;
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "between the few tries of one request, within the time of the object"
+            )]
+            let pause = tokio::time::sleep(wait.max(asked));
+            self.in_time(pause).await.map_err(|_| error)?;
             wait *= WAIT_FACTOR;
             tries += 1;
         }

@@ -28,6 +28,12 @@ pub struct ListRequest {
     /// Namespace; empty for all of them.
     #[prost(string, tag = "2")]
     pub namespace: ::prost::alloc::string::String,
+    /// Most objects of a page; fewer come where they are large. 0 asks for all in one message.
+    #[prost(uint32, tag = "3")]
+    pub page_size: u32,
+    /// next_page_token of the page before; empty for the first page.
+    #[prost(string, tag = "4")]
+    pub page_token: ::prost::alloc::string::String,
 }
 /// Answer to List.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -35,9 +41,13 @@ pub struct ListResponse {
     /// The objects.
     #[prost(message, repeated, tag = "1")]
     pub objects: ::prost::alloc::vec::Vec<ObjectStatus>,
-    /// Newest resource version among them, to resume a watch from.
+    /// Where to watch from, the same on every page: a watch from here tells of all that has changed since the first page,
+    /// what was deleted after its page was read included. It means nothing to Kubernetes.
     #[prost(string, tag = "2")]
     pub resource_version: ::prost::alloc::string::String,
+    /// Asks for the next page; empty on the last one.
+    #[prost(string, tag = "3")]
+    pub next_page_token: ::prost::alloc::string::String,
 }
 /// Selects objects of a kind to watch.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -51,7 +61,8 @@ pub struct WatchRequest {
     /// Name; empty for all of them.
     #[prost(string, tag = "3")]
     pub name: ::prost::alloc::string::String,
-    /// Resource version of the last response that was seen: objects that have not changed since are not sent again.
+    /// resource_version of a ListResponse, or of the last WatchResponse that had one: what has not changed since is not sent
+    /// again, what was deleted since is. Kept for ten minutes. Empty to begin with what is there.
     #[prost(string, tag = "4")]
     pub resource_version: ::prost::alloc::string::String,
 }
@@ -64,6 +75,10 @@ pub struct WatchResponse {
     /// The object; for a deletion, as it was last.
     #[prost(message, optional, tag = "2")]
     pub object: ::core::option::Option<ObjectStatus>,
+    /// Where to resume from once this response is dealt with; empty before SYNCED, when a watch can only begin anew. It is
+    /// not the version of the object and means nothing to Kubernetes.
+    #[prost(string, tag = "3")]
+    pub resource_version: ::prost::alloc::string::String,
 }
 /// Asks for the kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -141,7 +156,7 @@ pub enum ChangeType {
     Applied = 1,
     /// It is gone.
     Deleted = 2,
-    /// What was there at the start has been sent completely; no object.
+    /// What was there at the start (or had changed since resource_version) has been sent completely; no object.
     Synced = 3,
 }
 impl ChangeType {
@@ -282,7 +297,8 @@ pub mod status_client {
             req.extensions_mut().insert(GrpcMethod::new("weir.status.v1.Status", "Get"));
             self.inner.unary(req, path, codec).await
         }
-        /// Returns all objects of a kind, ordered by namespace and name.
+        /// Returns the objects of a kind, ordered by namespace and name, whole or in pages. RESOURCE_EXHAUSTED when they do not fit
+        /// one message and no page_size is given; OUT_OF_RANGE when a page_token is too old: list anew.
         pub async fn list(
             &mut self,
             request: impl tonic::IntoRequest<super::ListRequest>,
@@ -304,8 +320,10 @@ pub mod status_client {
                 .insert(GrpcMethod::new("weir.status.v1.Status", "List"));
             self.inner.unary(req, path, codec).await
         }
-        /// Streams the objects of a kind: what is there, then every change. The stream ends with RESOURCE_EXHAUSTED when the
-        /// caller reads too slowly, and may then be resumed.
+        /// Streams the objects of a kind: what is there, SYNCED, then the changes. A caller that reads slowly gets the newest
+        /// state of each object and misses no deletion. OUT_OF_RANGE when resource_version is too old or of another process
+        /// (every restart is one): watch anew without it, and drop what does not come before SYNCED. PERMISSION_DENIED or
+        /// UNAUTHENTICATED within a minute after the caller has lost its rights.
         pub async fn watch(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchRequest>,
@@ -375,7 +393,8 @@ pub mod status_server {
             &self,
             request: tonic::Request<super::GetRequest>,
         ) -> std::result::Result<tonic::Response<super::GetResponse>, tonic::Status>;
-        /// Returns all objects of a kind, ordered by namespace and name.
+        /// Returns the objects of a kind, ordered by namespace and name, whole or in pages. RESOURCE_EXHAUSTED when they do not fit
+        /// one message and no page_size is given; OUT_OF_RANGE when a page_token is too old: list anew.
         async fn list(
             &self,
             request: tonic::Request<super::ListRequest>,
@@ -386,8 +405,10 @@ pub mod status_server {
             >
             + std::marker::Send
             + 'static;
-        /// Streams the objects of a kind: what is there, then every change. The stream ends with RESOURCE_EXHAUSTED when the
-        /// caller reads too slowly, and may then be resumed.
+        /// Streams the objects of a kind: what is there, SYNCED, then the changes. A caller that reads slowly gets the newest
+        /// state of each object and misses no deletion. OUT_OF_RANGE when resource_version is too old or of another process
+        /// (every restart is one): watch anew without it, and drop what does not come before SYNCED. PERMISSION_DENIED or
+        /// UNAUTHENTICATED within a minute after the caller has lost its rights.
         async fn watch(
             &self,
             request: tonic::Request<super::WatchRequest>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 /// A run shorter than this writes no progress: people hardly see it, and each write costs the API server as much as the
@@ -20,7 +20,7 @@ pub(super) struct Phase<K> {
     pub ready: String,
     /// Message of the Reconciling condition.
     pub reconciling: String,
-    /// The object with a status in which something is no longer claimed: written at once.
+    /// The object with a status in which something is no longer claimed, or recorded: written at once.
     pub retracted: Option<Arc<K>>,
 }
 
@@ -46,7 +46,18 @@ pub(super) struct Phases<K>(Arc<Shared<K>>);
 #[derive(Debug)]
 struct Shared<K> {
     newest: Mutex<Option<(Phase<K>, Instant)>>,
+    record: Mutex<Option<Record<K>>>,
     urgent: Notify,
+}
+
+/// Receives the object as it was written; none when the write failed.
+type Written<K> = oneshot::Sender<Option<Arc<K>>>;
+
+/// A status that a run wants to be written before it goes on.
+#[derive(Debug)]
+struct Record<K> {
+    object: Arc<K>,
+    written: Written<K>,
 }
 
 impl<K> Clone for Phases<K> {
@@ -57,7 +68,7 @@ impl<K> Clone for Phases<K> {
 
 impl<K> Default for Phases<K> {
     fn default() -> Self {
-        Self(Arc::new(Shared { newest: Mutex::new(None), urgent: Notify::new() }))
+        Self(Arc::new(Shared { newest: Mutex::new(None), record: Mutex::new(None), urgent: Notify::new() }))
     }
 }
 
@@ -71,6 +82,22 @@ impl<K> Phases<K> {
             phase.retracted = before.retracted;
         }
         *newest = Some((phase, Instant::now()));
+    }
+
+    /// Has the status of an object written; gives the object as it is then, if that went well.
+    pub(super) async fn record(&self, object: Arc<K>) -> Option<Arc<K>> {
+        let (tell, told) = oneshot::channel();
+        *self.0.record.lock() = Some(Record { object, written: tell });
+        self.0.urgent.notify_one();
+        told.await.ok().flatten()
+    }
+
+    /// What is to be recorded, in the words of the newest phase.
+    fn recording(&self) -> Option<(Phase<K>, Written<K>)> {
+        let Record { object, written } = self.0.record.lock().take()?;
+        let newest = self.0.newest.lock().as_ref().map(|(phase, _)| phase.copy());
+        let phase = newest.unwrap_or_else(|| Phase::of("", ""));
+        Some((Phase { retracted: Some(object), ..phase }, written))
     }
 
     /// The phase if it is to be written: it has lasted for the quiet time or retracts something for the first time.
@@ -87,11 +114,13 @@ impl<K> Phases<K> {
 }
 
 /// Drives `work` to its end; a phase that lasts longer than the quiet time is written beside it, once, and one that
-/// retracts something at once. A write in flight is finished before this returns, so that it cannot overwrite the result.
-pub(super) async fn follow<K, T, W: Future<Output = ()>>(
+/// retracts something at once. What it records is written while it waits. A write in flight is finished before this
+/// returns, so that it cannot overwrite the result.
+pub(super) async fn follow<K, T, W: Future<Output = ()>, R: Future<Output = Option<Arc<K>>>>(
     work: impl Future<Output = T>,
     phases: &Phases<K>,
     write: impl Fn(Phase<K>) -> W,
+    record: impl Fn(Phase<K>) -> R,
 ) -> T {
     let mut work = pin!(work);
     let mut written: Option<Phase<K>> = None;
@@ -102,6 +131,13 @@ pub(super) async fn follow<K, T, W: Future<Output = ()>>(
             result = &mut work => return result,
             () = phases.0.urgent.notified() => {}
             () = tokio::time::sleep_until(look) => {}
+        }
+        if let Some((phase, tell)) = phases.recording() {
+            // A run that no longer waits for it has ended, and so has this.
+            let _ = tell.send(record(phase.copy()).await);
+            written = Some(phase);
+            look = Instant::now() + QUIET;
+            continue;
         }
         let phase = match phases.due(written.as_ref()) {
             Ok(phase) => phase,
@@ -129,6 +165,7 @@ pub(super) async fn follow<K, T, W: Future<Output = ()>>(
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests' clock is paused")]
 mod tests {
     use super::*;
 
@@ -138,11 +175,19 @@ mod tests {
 
     async fn written(work: impl Future<Output = ()>, phases: &Phases<()>) -> Vec<Phase<()>> {
         let log = Arc::new(Mutex::new(Vec::new()));
-        follow(work, phases, |phase| {
+        let write = |phase| {
             let log = log.clone();
             async move { log.lock().push(phase) }
-        })
-        .await;
+        };
+        let record = |phase: Phase<()>| {
+            let log = log.clone();
+            async move {
+                let is_known = phase.reconciling != "nobody listens";
+                log.lock().push(phase);
+                is_known.then(|| Arc::new(()))
+            }
+        };
+        follow(work, phases, write, record).await;
         let log = log.lock();
         log.iter().map(Phase::copy).collect()
     }
@@ -192,5 +237,19 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(3)).await;
         };
         assert_eq!(written(work, &phases).await, [retracted("lost"), retracted("building")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_recorded_is_written_before_the_run_goes_on() {
+        let phases = Phases::default();
+        let work = async {
+            phases.set(phase("applying"));
+            assert!(phases.record(Arc::new(())).await.is_some());
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            phases.set(phase("nobody listens"));
+            assert!(phases.record(Arc::new(())).await.is_none());
+        };
+        let recorded = |text| Phase { retracted: Some(Arc::new(())), ..phase(text) };
+        assert_eq!(written(work, &phases).await, [recorded("applying"), recorded("nobody listens")]);
     }
 }

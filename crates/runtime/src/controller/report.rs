@@ -18,6 +18,7 @@ use super::{Finalized, Next, Outcome, Reconciler, requested_at};
 use crate::cache::{Cache, ObjectKey};
 use crate::condition::{self, Status};
 use crate::event::{EventDraft, EventSink};
+use crate::killpoint;
 use crate::metrics::ControllerMetrics;
 
 /// Pause before a write is tried again that lost against another writer, doubled each time; the watch brings that write
@@ -86,6 +87,7 @@ where
         let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
         finalizers.push(R::FINALIZER_NAME.to_owned());
         let object = self.set_finalizers(&object, finalizers).await?;
+        killpoint::hit("after-finalizer");
         self.cache.insert(object.clone());
         Ok(Arc::new(object))
     }
@@ -109,8 +111,29 @@ where
     /// Writes that a run lasts. Best effort: the result is what counts.
     pub(super) async fn progress(&self, object: Arc<K>, phase: Phase<K>) {
         let object = self.latest(&object);
-        let generation = object.meta().generation.unwrap_or_default();
         let shown = phase.retracted.as_ref().unwrap_or(&object);
+        let mut status = merge_diff(&status_of(&*object), &status_of(&**shown)).unwrap_or_else(|| json!({}));
+        set_field(&mut status, "conditions", json!(self.progressing(shown, &phase)));
+        let _ = self.write_status(&object, status).await;
+    }
+
+    /// Writes what a run records before it goes on; gives the object as it is then, if that went well.
+    pub(super) async fn record(
+        &self,
+        object: Arc<K>,
+        phase: Phase<K>,
+        cancel: &CancellationToken,
+    ) -> Option<Arc<K>> {
+        let shown = phase.retracted.as_ref().unwrap_or(&object);
+        let conditions = self.progressing(shown, &phase);
+        let written = self.write_result(&object, status_of(&**shown), &conditions, cancel).await;
+        killpoint::hit("after-record");
+        written.is_ok().then(|| self.latest(&object))
+    }
+
+    /// The conditions of an object while a run lasts.
+    fn progressing(&self, shown: &K, phase: &Phase<K>) -> Vec<Condition> {
+        let generation = shown.meta().generation.unwrap_or_default();
         let mut conditions = shown.conditions().to_vec();
         let now = self.now();
         condition::remove(&mut conditions, "Stalled");
@@ -119,9 +142,7 @@ where
         {
             condition::set(&mut conditions, type_, status, "Progressing", message, generation, now);
         }
-        let mut status = merge_diff(&status_of(&*object), &status_of(&**shown)).unwrap_or_else(|| json!({}));
-        set_field(&mut status, "conditions", json!(conditions));
-        let _ = self.write_status(&object, status).await;
+        conditions
     }
 
     /// Writes the status if it differs, then tells.
@@ -138,7 +159,7 @@ where
             set_field(&mut desired, "lastHandledReconcileAt", token.into());
         }
         let written = self.write_result(object, desired, outcome.object.conditions(), cancel).await;
-        crate::killpoint::hit("after-status");
+        killpoint::hit("after-status");
         self.tell(&outcome.object, outcome.events);
         let next = written.err().unwrap_or(outcome.next);
         self.settings.metrics.reconciled(K::KIND, &key, took, next);
@@ -161,7 +182,10 @@ where
                 self.tell(object, events);
                 let others = object.meta().finalizers.iter().flatten();
                 let others = others.filter(|finalizer| *finalizer != R::FINALIZER_NAME).cloned().collect();
-                self.set_finalizers(object, others).await.err().unwrap_or(Next::Stop)
+                killpoint::hit("before-finalizer-removal");
+                let removed = self.set_finalizers(object, others).await;
+                killpoint::hit("after-finalizer-removal");
+                removed.err().unwrap_or(Next::Stop)
             }
             Finalized::Retry { object: desired, events } => {
                 let desired = desired.as_ref().map(status_of);
@@ -222,6 +246,10 @@ where
 
     /// Writes what a run came to, over what the status says by now. While no API server is there, the write is tried again
     /// and not the run, unless something newer follows or another replica may lead by then.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what a run has done must not be lost; ended by a cancellation"
+    )]
     async fn write_result(
         &self,
         object: &K,

@@ -36,17 +36,6 @@ impl<K: FluxObject> Run<K> {
         Self { object, key, causes, started: Instant::now(), now, cancel, phases }
     }
 
-    /// A run outside a controller, for tests of reconcilers.
-    pub fn detached(object: Arc<K>, causes: Vec<Cause>, now: Timestamp) -> Self {
-        let ticket = Ticket {
-            key: ObjectKey::of(&*object),
-            causes,
-            cancel: CancellationToken::new(),
-            waited: Duration::ZERO,
-        };
-        Self::new(object, ticket, Phases::default(), now)
-    }
-
     /// Says what the run is doing. It is written to the status (Reconciling=True, Ready=Unknown, both `Progressing`) only
     /// when the run lasts; both messages are complete sentences for people.
     pub fn phase(&self, ready: impl Into<String>, reconciling: impl Into<String>) {
@@ -57,6 +46,13 @@ impl<K: FluxObject> Run<K> {
     /// out to be untrue: nobody is to rely on it while the run makes it true again.
     pub fn retract(&self, object: K, message: &str) {
         self.phases.set(Phase { retracted: Some(Arc::new(object)), ..Phase::of(message, message) });
+    }
+
+    /// Writes the status of `object`, with the phase, and returns when that is done: a run says so what it is about to do
+    /// that the next life of the service could not find out, should this one end meanwhile. Gives the object as it is
+    /// then; a run that gets none must not go on. The outcome starts from this object.
+    pub async fn record(&self, object: K) -> Option<Arc<K>> {
+        self.phases.record(Arc::new(object)).await
     }
 
     /// Whether someone asked for this run by annotation and has not been served yet.

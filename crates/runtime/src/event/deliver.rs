@@ -1,12 +1,14 @@
-//! Delivery to the notification service, in order, with retries.
+//! Delivery to the notification service, in order, with retries, and over HTTP where gRPC leads nowhere.
 
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Event, Peer};
 use crate::grpc::EventsPeer;
+use crate::metrics::{Route, RouteMetrics};
 
 /// One try may take this long (OBS-12).
 const TRY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -17,30 +19,44 @@ const TRIES: u32 = 6;
 /// First pause between two tries, doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
+/// How long gRPC is left alone after it has failed where HTTP stands in: events go out meanwhile, and a notification
+/// service of Weir's that comes back is soon found again.
+const GRPC_PAUSE: Duration = Duration::from_secs(30);
+
 /// Whether a failed try is worth another.
 enum Failure {
-    Final(String),
+    /// Nobody will ever take this event.
+    Refused(String),
+    /// This way leads nowhere, however often it is tried.
+    NoWay(String),
     Again(String),
 }
 
 pub(super) struct Delivery {
-    route: Route,
+    grpc: Option<Grpc>,
+    http: Option<Http>,
+    routes: RouteMetrics,
 }
 
-enum Route {
-    Http { client: reqwest::Client, url: reqwest::Url },
-    Grpc(EventsPeer),
+/// Weir's API, which goes first.
+struct Grpc {
+    peer: EventsPeer,
+    /// Until when it is left alone.
+    away: Option<Instant>,
+}
+
+/// Flux's contract.
+struct Http {
+    client: reqwest::Client,
+    url: reqwest::Url,
 }
 
 impl Delivery {
-    pub(super) fn new(peer: Peer) -> Self {
-        let route = match peer {
-            Peer::Http(url) => {
-                Route::Http { client: weir_http::client_builder().build().unwrap_or_default(), url }
-            }
-            Peer::Grpc(channel, token) => Route::Grpc(EventsPeer::new(channel, token)),
-        };
-        Self { route }
+    pub(super) fn new(peer: Peer, routes: RouteMetrics) -> Self {
+        let Peer { grpc, http } = peer;
+        let grpc = grpc.map(|channel| Grpc { peer: EventsPeer::new(channel), away: None });
+        let client = || weir_http::client_builder().build().unwrap_or_default();
+        Self { grpc, http: http.map(|url| Http { client: client(), url }), routes }
     }
 
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
@@ -55,13 +71,13 @@ impl Delivery {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the outbox waits, no run does")]
     async fn deliver(&mut self, event: &Event, stop: &CancellationToken) {
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=TRIES {
-            let tried = tokio::time::timeout(TRY_TIMEOUT, self.attempt(event)).await;
-            let error = match tried.unwrap_or_else(|_| Err(Failure::Again("timed out".to_owned()))) {
-                Ok(()) => return,
-                Err(Failure::Final(error)) => return undelivered(event, &error),
+            let error = match self.attempt(event).await {
+                Ok(route) => return self.routes.took(route),
+                Err(Failure::Refused(error) | Failure::NoWay(error)) => return undelivered(event, &error),
                 Err(Failure::Again(error)) => error,
             };
             if attempt == TRIES || stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
@@ -71,17 +87,47 @@ impl Delivery {
         }
     }
 
-    async fn attempt(&mut self, event: &Event) -> Result<(), Failure> {
-        match &mut self.route {
-            Route::Http { client, url } => post(client, url, event).await,
-            Route::Grpc(peer) => peer.publish(event).await.map_err(|status| match status.code() {
-                tonic::Code::InvalidArgument | tonic::Code::PermissionDenied | tonic::Code::Unimplemented => {
-                    Failure::Final(status.message().to_owned())
+    /// Tries gRPC, and HTTP where gRPC leads nowhere at the moment: the peer may be Flux's notification-controller.
+    async fn attempt(&mut self, event: &Event) -> Result<Route, Failure> {
+        if let Some(grpc) = &mut self.grpc
+            && grpc.away.is_none_or(|until| until <= Instant::now())
+        {
+            let error = match in_time(publish(&mut grpc.peer, event)).await {
+                Ok(()) => {
+                    grpc.away = None;
+                    return Ok(Route::Grpc);
                 }
-                _ => Failure::Again(status.message().to_owned()),
-            }),
+                Err(refused @ Failure::Refused(_)) => return Err(refused),
+                Err(error) if self.http.is_none() => return Err(error),
+                Err(Failure::NoWay(error) | Failure::Again(error)) => error,
+            };
+            tracing::debug!(error, "event is not taken over gRPC, falling back to HTTP");
+            grpc.away = Some(Instant::now() + GRPC_PAUSE);
         }
+        let Some(http) = &self.http else { return Err(Failure::NoWay("no notification service".to_owned())) };
+        let posted = in_time(post(&http.client, &http.url, event)).await;
+        if let (Err(_), Some(grpc)) = (&posted, &mut self.grpc) {
+            // Neither way is better than the other: the next try begins with gRPC again.
+            grpc.away = None;
+        }
+        posted.map(|()| Route::Http)
     }
+}
+
+async fn in_time(tried: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let tried = tokio::time::timeout(TRY_TIMEOUT, tried).await;
+    tried.unwrap_or_else(|_| Err(Failure::Again("timed out".to_owned())))
+}
+
+async fn publish(peer: &mut EventsPeer, event: &Event) -> Result<(), Failure> {
+    peer.publish(event).await.map_err(|status| {
+        let message = status.message().to_owned();
+        match status.code() {
+            tonic::Code::InvalidArgument => Failure::Refused(message),
+            tonic::Code::PermissionDenied | tonic::Code::Unimplemented => Failure::NoWay(message),
+            _ => Failure::Again(message),
+        }
+    })
 }
 
 async fn post(client: &reqwest::Client, url: &reqwest::Url, event: &Event) -> Result<(), Failure> {
@@ -93,7 +139,7 @@ async fn post(client: &reqwest::Client, url: &reqwest::Url, event: &Event) -> Re
         // The notification service has told this event already.
         http::StatusCode::TOO_MANY_REQUESTS => Ok(()),
         status if status.is_server_error() => Err(Failure::Again(status.to_string())),
-        status => Err(Failure::Final(status.to_string())),
+        status => Err(Failure::NoWay(status.to_string())),
     }
 }
 

@@ -12,6 +12,7 @@ use super::deliver::Delivery;
 use super::kubernetes::Recorder;
 use super::{Event, EventDraft, InvolvedObject, MAX_MESSAGE, METADATA_PREFIX, Severity};
 use crate::environment::hostname;
+use crate::metrics::{Metrics, Payload};
 
 /// Events waiting for one destination. At 1 KiB an event this bounds the memory to some MiB when the destination is away;
 /// what does not fit is dropped and logged, since reconciling matters more than telling.
@@ -30,13 +31,13 @@ struct Source {
     instance: String,
 }
 
-/// Where the notification service is.
+/// Where the notification service is. At least one way is there; with both, HTTP stands in for gRPC.
 #[derive(Debug, Clone)]
-pub enum Peer {
-    /// Flux's contract: a JSON POST to this URL.
-    Http(reqwest::Url),
+pub struct Peer {
     /// Weir's gRPC API.
-    Grpc(tonic::transport::Channel, crate::grpc::PeerToken),
+    pub grpc: Option<crate::grpc::PeerChannel>,
+    /// Flux's contract: a JSON POST to this URL.
+    pub http: Option<reqwest::Url>,
 }
 
 /// The receiving ends, to be run once by the service.
@@ -48,12 +49,17 @@ pub struct Outbox {
 
 impl EventSink {
     /// Makes a sink and its outbox for a controller such as `kustomize-controller`.
-    pub fn new(client: kube::Client, controller: &str, peer: Option<Peer>) -> (Self, Outbox) {
+    pub fn new(
+        client: kube::Client,
+        controller: &str,
+        peer: Option<Peer>,
+        metrics: &Metrics,
+    ) -> (Self, Outbox) {
         let (kubernetes, from_kubernetes) = mpsc::channel(CAPACITY);
         let (to_peer, peer) = match peer {
             Some(peer) => {
                 let (sender, receiver) = mpsc::channel(CAPACITY);
-                (Some(sender), Some((Delivery::new(peer), receiver)))
+                (Some(sender), Some((Delivery::new(peer, metrics.routes(Payload::Event)), receiver)))
             }
             None => (None, None),
         };

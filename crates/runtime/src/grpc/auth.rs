@@ -1,5 +1,6 @@
 //! Who calls, and whether they may: TokenReview and SubjectAccessReview, remembered briefly.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use moka::future::Cache;
 use sha2::{Digest, Sha256};
 use tonic::{Request, Status};
 
-use super::PeerToken;
+use super::Peers;
+use super::token::{AUDIENCE, audiences};
 
 /// How long an answer of the API server is used again: the time by which a revoked right may outlive its revocation.
 const REMEMBERED: Duration = Duration::from_secs(30);
@@ -28,6 +30,10 @@ pub struct Identity {
     pub user: String,
     /// Groups.
     pub groups: Vec<String>,
+    /// Unique identifier of the user, which tells accounts of the same name apart.
+    pub uid: Option<String>,
+    /// What the authenticator adds, such as the Pod of a ServiceAccount; authorizers of the cluster may decide by it.
+    pub extra: BTreeMap<String, Vec<String>>,
     /// One of our own services in this process.
     own: bool,
 }
@@ -53,19 +59,29 @@ pub struct Authorizer {
     inner: Arc<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     client: kube::Client,
-    own: PeerToken,
+    peers: Peers,
     identities: Cache<[u8; 32], Identity>,
     decisions: Cache<(Identity, Access), bool>,
 }
 
 impl Authorizer {
     /// Makes an authorizer that asks the API server.
-    pub fn new(client: kube::Client, own: PeerToken) -> Self {
+    pub fn new(client: kube::Client, peers: Peers) -> Self {
         let identities = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
         let decisions = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
-        Self { inner: Arc::new(Inner { client, own, identities, decisions }) }
+        Self { inner: Arc::new(Inner { client, peers, identities, decisions }) }
+    }
+
+    /// The same authorizer, which asks again after `span` instead of 30 s.
+    #[must_use]
+    pub fn remembering(self, span: Duration) -> Self {
+        let mut inner = Inner::clone(&self.inner);
+        inner.identities = Cache::builder().max_capacity(CAPACITY).time_to_live(span).build();
+        inner.decisions = Cache::builder().max_capacity(CAPACITY).time_to_live(span).build();
+        Self { inner: Arc::new(inner) }
     }
 
     /// Lets the caller through if its token is valid and its RBAC allows the access.
@@ -107,8 +123,9 @@ impl Authorizer {
         let token = token.filter(|token| token.len() <= MAX_TOKEN).ok_or_else(|| {
             Status::unauthenticated("a Kubernetes token is needed: 'authorization: Bearer <token>'")
         })?;
-        if self.inner.own.is_process_secret(token) {
-            return Ok(Identity { user: "weir".to_owned(), groups: Vec::new(), own: true });
+        if self.inner.peers.is_process_secret(token) {
+            let (groups, extra) = (Vec::new(), BTreeMap::new());
+            return Ok(Identity { user: "weir".to_owned(), groups, uid: None, extra, own: true });
         }
         let key: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         let review = self.review(token);
@@ -125,18 +142,27 @@ impl Authorizer {
         decided.map_err(|status| (*status).clone())
     }
 
+    /// Asks the API server whose token it is. One that says to be for services is reviewed as such; any other must be for
+    /// the API server itself, as those of people are, so that tokens for third parties open nothing here.
     async fn review(&self, token: &str) -> Result<Identity, Status> {
+        let is_for_services = audiences(token).iter().any(|audience| audience == AUDIENCE);
+        let asked = is_for_services.then(|| vec![AUDIENCE.to_owned()]);
         let review = TokenReview {
-            spec: TokenReviewSpec { token: Some(token.to_owned()), audiences: None },
+            spec: TokenReviewSpec { token: Some(token.to_owned()), audiences: asked.clone() },
             ..TokenReview::default()
         };
         let api: Api<TokenReview> = Api::all(self.inner.client.clone());
         let review = api.create(&PostParams::default(), &review).await.map_err(unavailable)?;
         let status = review.status.unwrap_or_default();
+        let answered = status.audiences.unwrap_or_default();
+        // An API server that knows no audiences answers with none, and would take any token.
+        let is_for_us = asked.into_iter().flatten().all(|audience| answered.contains(&audience));
         match status.user {
-            Some(user) if status.authenticated == Some(true) => Ok(Identity {
+            Some(user) if status.authenticated == Some(true) && is_for_us => Ok(Identity {
                 user: user.username.unwrap_or_default(),
                 groups: user.groups.unwrap_or_default(),
+                uid: user.uid,
+                extra: user.extra.unwrap_or_default(),
                 own: false,
             }),
             _ => Err(Status::unauthenticated("the token is not valid for this cluster")),
@@ -156,6 +182,8 @@ impl Authorizer {
             spec: SubjectAccessReviewSpec {
                 user: Some(identity.user),
                 groups: Some(identity.groups),
+                uid: identity.uid,
+                extra: Some(identity.extra),
                 resource_attributes: Some(attributes),
                 ..SubjectAccessReviewSpec::default()
             },
@@ -175,3 +203,6 @@ fn unavailable(error: kube::Error) -> Status {
 fn authorization<T>(request: &Request<T>) -> Option<&str> {
     request.metadata().get("authorization").and_then(|value| value.to_str().ok())
 }
+
+#[cfg(test)]
+mod tests;

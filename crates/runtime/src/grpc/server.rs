@@ -1,37 +1,38 @@
 //! The gRPC server of a process: services are added, then it serves until it is told to stop.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::future::ready;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures::{Stream, StreamExt};
 use http::{Request, Response};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
-
-use crate::certificate::TlsFiles;
 use tonic::body::Body;
 use tonic::server::NamedService;
 use tonic::service::RoutesBuilder;
-use tonic::transport::{Identity, Server, ServerTlsConfig};
+use tonic::transport::Server;
 use tower::Service;
 
 use super::MAX_CONCURRENT_STREAMS;
+use crate::certificate::Certificate;
 
 /// How often an idle connection is checked, so that clients that vanished free their streams.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
+/// Time that a client has to agree upon TLS.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Clients that agree upon TLS at once; more wait in the kernel.
+const MAX_GREETINGS: usize = 256;
+
 /// Why the server does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum GrpcError {
-    /// A certificate file is not readable.
-    #[error("gRPC certificate '{path}': {source}")]
-    Certificate {
-        /// File.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
     /// Descriptors for reflection do not decode.
     #[error("gRPC reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -63,15 +64,15 @@ impl GrpcServer {
         self.routes.add_service(service);
     }
 
-    /// Serves, with health and reflection, until `stop`.
+    /// Serves, with health and reflection, until `stop`; with a certificate over TLS only.
     ///
     /// # Errors
     ///
-    /// When the certificate cannot be read, or the transport fails.
+    /// When the transport fails.
     pub async fn serve(
         mut self,
         listener: TcpListener,
-        tls: Option<TlsFiles>,
+        certificate: Option<Certificate>,
         stop: CancellationToken,
     ) -> Result<(), GrpcError> {
         let (health, health_service) = tonic_health::server::health_reporter();
@@ -87,21 +88,44 @@ impl GrpcServer {
         self.routes.add_service(reflection().build_v1()?);
         // grpcurl before 1.8.8 and many generated clients still ask the older version.
         self.routes.add_service(reflection().build_v1alpha()?);
-        let mut server = Server::builder()
+        let router = Server::builder()
             .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
             .http2_keepalive_interval(Some(KEEPALIVE))
-            .tcp_nodelay(true);
-        if let Some(files) = tls {
-            let identity = Identity::from_pem(read(files.cert).await?, read(files.key).await?);
-            server = server.tls_config(ServerTlsConfig::new().identity(identity))?;
+            .add_routes(self.routes.routes());
+        let (connections, stop) = (accepted(listener), stop.cancelled_owned());
+        match certificate {
+            None => router.serve_with_incoming_shutdown(connections, stop).await?,
+            Some(certificate) => {
+                let connections = greeted(connections, Arc::new(certificate));
+                router.serve_with_incoming_shutdown(connections, stop).await?;
+            }
         }
-        let router = server.add_routes(self.routes.routes());
-        Ok(router
-            .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned())
-            .await?)
+        Ok(())
     }
 }
 
-async fn read(path: PathBuf) -> Result<Vec<u8>, GrpcError> {
-    tokio::fs::read(&path).await.map_err(|source| GrpcError::Certificate { path, source })
+/// Returns the connections of clients as they come.
+fn accepted(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
+    TcpListenerStream::new(listener).map(|accepted| {
+        let stream = accepted?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    })
+}
+
+/// Returns the connections of clients that speak TLS. Slow ones hold up nobody, unless there are very many of them.
+fn greeted(
+    connections: impl Stream<Item = io::Result<TcpStream>>,
+    certificate: Arc<Certificate>,
+) -> impl Stream<Item = io::Result<TlsStream<TcpStream>>> {
+    let greeted = connections.map(move |stream| {
+        let certificate = Arc::clone(&certificate);
+        async move {
+            match stream {
+                Ok(stream) => certificate.greet(stream, GREETING_TIMEOUT).await.map(Ok),
+                Err(error) => Some(Err(error)),
+            }
+        }
+    });
+    greeted.buffer_unordered(MAX_GREETINGS).filter_map(ready)
 }

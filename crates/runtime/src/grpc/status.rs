@@ -1,39 +1,44 @@
 //! `weir.status.v1`: get, list and watch over every kind that the process owns, fed from its watch caches.
+//!
+//! ```text
+//!   caches ──change──▶ Journal: the newest change of each object, deletions for ten minutes
+//!                         │ List: pages in the order of names      │ Watch: what is there, SYNCED, then by position
+//! ```
 
 mod convert;
 mod feed;
+mod journal;
+mod rights;
 mod service;
+mod version;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use parking_lot::RwLock;
-use tokio::sync::broadcast;
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_api::FluxObject;
 use weir_proto::status::v1::ObjectStatus;
 use weir_proto::status::v1::status_server::StatusServer;
 
+use self::journal::{Journal, Subject};
+use self::version::Version;
 use super::{Authorizer, MAX_MESSAGE_BYTES};
 use crate::cache::{Cache, Change, ObjectKey};
 
-/// Changes a watcher may lag behind before its stream ends; a burst of a thousand objects fits.
-const LAG: usize = 4096;
-
-/// One change, converted once for all watchers.
-#[derive(Debug, Clone)]
-struct Update {
-    deleted: bool,
-    object: Arc<ObjectStatus>,
-}
+/// How often the rights of a running watch are looked at; with what the authorizer remembers, one that is lost ends the
+/// watch within a minute.
+const RIGHTS_CHECKED: Duration = Duration::from_secs(30);
 
 /// One kind, with its Rust type forgotten.
 trait Source: Send + Sync {
     fn group(&self) -> &'static str;
     fn plural(&self) -> &'static str;
     fn get(&self, key: &ObjectKey) -> Option<ObjectStatus>;
-    /// The objects of one namespace, or of all where it is empty, ordered by namespace and name.
-    fn list(&self, namespace: &str) -> Vec<ObjectStatus>;
+    fn has(&self, key: &ObjectKey) -> bool;
 }
 
 impl<K> Source for Cache<K>
@@ -52,13 +57,8 @@ where
         Cache::get(self, key).map(|object| convert::status(&*object))
     }
 
-    fn list(&self, namespace: &str) -> Vec<ObjectStatus> {
-        let listed = Cache::list(self).into_iter();
-        let listed = listed
-            .filter(|object| namespace.is_empty() || object.meta().namespace.as_deref() == Some(namespace));
-        let mut listed: Vec<_> = listed.map(|object| convert::status(&*object)).collect();
-        listed.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-        listed
+    fn has(&self, key: &ObjectKey) -> bool {
+        Cache::get(self, key).is_some()
     }
 }
 
@@ -66,36 +66,60 @@ where
 #[derive(Clone)]
 pub struct StatusRegistry {
     sources: Arc<RwLock<BTreeMap<&'static str, Arc<dyn Source>>>>,
-    updates: broadcast::Sender<Update>,
+    journal: Arc<Mutex<Journal>>,
+    /// Position of the newest change, for those who wait for it.
+    head: watch::Sender<u64>,
+    /// Tells this process from others, see [`Version`].
+    epoch: u64,
+    rights_checked: Duration,
 }
 
 impl Default for StatusRegistry {
     fn default() -> Self {
-        Self { sources: Arc::default(), updates: broadcast::Sender::new(LAG) }
+        Self {
+            sources: Arc::default(),
+            journal: Arc::default(),
+            head: watch::Sender::new(0),
+            epoch: rand::random(),
+            rights_checked: RIGHTS_CHECKED,
+        }
     }
 }
 
 impl StatusRegistry {
+    /// Looks at the rights of running watches that often instead of every 30 s.
+    #[must_use]
+    pub fn with_rights_checked(self, every: Duration) -> Self {
+        Self { rights_checked: every, ..self }
+    }
+
     /// Adds a kind. Adding it twice (two services of one process show it) keeps the first.
     pub fn add<K>(&self, cache: Cache<K>)
     where
         K: FluxObject + kube::Resource<DynamicType = ()>,
     {
+        let source: Arc<dyn Source> = Arc::new(cache.clone());
         {
             let mut sources = self.sources.write();
             if sources.contains_key(K::KIND) {
                 return;
             }
-            sources.insert(K::KIND, Arc::new(cache.clone()));
+            sources.insert(K::KIND, source.clone());
         }
-        let updates = self.updates.clone();
+        // Weak: the cache holds its listeners, and would otherwise hold itself.
+        let (source, journal, head) = (Arc::downgrade(&source), self.journal.clone(), self.head.clone());
         cache.on_change(move |change: &Change<K>| {
-            // Converting costs; nobody may be watching.
-            if updates.receiver_count() > 0
-                && let Some(object) = change.latest()
-            {
-                let object = Arc::new(convert::status(&**object));
-                let _ = updates.send(Update { deleted: change.new.is_none(), object });
+            if let (Some(source), Some(object)) = (Weak::upgrade(&source), change.latest()) {
+                let key = ObjectKey::of(&**object);
+                let mut journal = journal.lock();
+                let subject = Subject { kind: K::KIND, key };
+                // The watch and writes of our own tell of changes side by side: what the cache has now is what counts.
+                if source.has(&subject.key) {
+                    journal.applied(subject);
+                } else {
+                    journal.deleted(subject, convert::status(&**object), Instant::now());
+                }
+                head.send_replace(journal.head());
             }
         });
     }
@@ -108,7 +132,7 @@ impl StatusRegistry {
     ) -> StatusServer<impl weir_proto::status::v1::status_server::Status> {
         StatusServer::new(service::StatusService { registry: self, authorizer, stop })
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
-            .max_encoding_message_size(usize::MAX)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
     }
 
     fn source(&self, kind: &str) -> Option<Arc<dyn Source>> {
@@ -117,5 +141,9 @@ impl StatusRegistry {
 
     fn kinds(&self) -> Vec<&'static str> {
         self.sources.read().keys().copied().collect()
+    }
+
+    fn version(&self, position: u64) -> Version {
+        Version { epoch: self.epoch, position }
     }
 }

@@ -4,7 +4,7 @@ use tokio_util::task::TaskTracker;
 
 use super::ServiceError;
 use crate::args::{DEFAULT_GRPC_ADDR, RuntimeArgs, listen_addr};
-use crate::certificate::TlsFiles;
+use crate::certificate::{Certificate, Protocol, TlsFiles};
 use crate::grpc::GrpcServer;
 
 /// Opens a listener; `None` when the address switches it off.
@@ -33,9 +33,14 @@ pub(super) async fn serve_grpc(
     };
     let Some(listener) = listener else { return Ok(()) };
     let files = args.grpc_tls_cert.clone().zip(args.grpc_tls_key.clone());
-    let tls = files.map(|(cert, key)| TlsFiles { cert, key });
+    let certificate = files.map(|(cert, key)| Certificate::new(TlsFiles { cert, key }, Protocol::Http2));
+    if let Some(certificate) = &certificate
+        && let Err(error) = certificate.check().await
+    {
+        tracing::error!(logger = "setup", %error, "gRPC serves nobody until the certificate can be used");
+    }
     tasks.spawn(async move {
-        if let Err(error) = server.serve(listener, tls, stop).await {
+        if let Err(error) = server.serve(listener, certificate, stop).await {
             tracing::error!(%error, "gRPC server ended");
         }
     });

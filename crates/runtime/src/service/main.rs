@@ -1,5 +1,6 @@
 //! The body of every service's `main`.
 
+use std::ffi::OsString;
 use std::future::Future;
 use std::process::ExitCode;
 
@@ -7,48 +8,84 @@ use clap::Parser;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::ServiceError;
 use super::error::stopped_is_ok;
+use super::{Entry, ServiceError};
 use crate::args::RuntimeArgs;
 use crate::environment::Environment;
+use crate::grpc::Peers;
 
 /// Stack of a worker thread: CEL parsing and debug builds of deep futures need more than tokio's 2 MiB (DEP-CEL-4). Only
 /// what is touched becomes memory.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
 
-/// Parses flags, sets up logs and TLS, runs the service and stops it at SIGTERM or SIGINT. The exit code is 1 when the
-/// service ends with an error.
-pub fn service_main<A, F>(runtime: impl Fn(&A) -> RuntimeArgs, run: impl Fn(A, Environment) -> F) -> ExitCode
-where
-    A: Parser,
-    F: Future<Output = Result<(), ServiceError>>,
-{
-    let args = parse::<A>();
-    let common = runtime(&args);
-    crate::log::init(common.log_level, common.log_encoding);
-    install_crypto();
-    let tokio = match tokio_runtime() {
-        Ok(tokio) => tokio,
-        Err(error) => {
-            tracing::error!(logger = "setup", %error, "unable to start");
-            return ExitCode::FAILURE;
+/// A service whose command line is parsed.
+pub struct Program {
+    args: RuntimeArgs,
+    entry: Entry,
+}
+
+impl Program {
+    /// Parses a command line, of which the first word is the program's name. The last of repeated flags wins, as with Flux:
+    /// patches append to the arguments of a Deployment.
+    ///
+    /// # Errors
+    /// When the command line is wrong, or asks for help or the version.
+    pub fn parse<A, F>(
+        arguments: Vec<OsString>,
+        runtime: fn(&A) -> &RuntimeArgs,
+        run: fn(A, Environment) -> F,
+    ) -> Result<Self, clap::Error>
+    where
+        A: Parser + Send + 'static,
+        F: Future<Output = Result<(), ServiceError>> + Send + 'static,
+    {
+        let matches = A::command().args_override_self(true).try_get_matches_from(arguments)?;
+        let args = A::from_arg_matches(&matches)?;
+        Ok(Self { args: runtime(&args).clone(), entry: Box::new(move |env| Box::pin(run(args, env))) })
+    }
+
+    /// The service, to be run beside others.
+    #[must_use]
+    pub fn into_entry(self) -> Entry {
+        self.entry
+    }
+
+    /// Sets up logs and TLS, runs the service alone and stops it at SIGTERM or SIGINT.
+    fn run(self) -> ExitCode {
+        crate::log::init(self.args.log_level, self.args.log_encoding);
+        install_crypto();
+        let tokio = match tokio_runtime() {
+            Ok(tokio) => tokio,
+            Err(error) => {
+                tracing::error!(logger = "setup", %error, "unable to start");
+                return ExitCode::FAILURE;
+            }
+        };
+        let outcome = tokio.block_on(async {
+            let env =
+                Environment { peers: Peers::of_service(&self.args), ..Environment::from_process().await? };
+            let stopping = cancel_at_signal(env.shutdown.clone());
+            tokio::select! {
+                outcome = (self.entry)(env.clone()) => stopped_is_ok(outcome),
+                // Never ends before the service: it only cancels, and then waits for a second signal to cut the stop short.
+                () = stopping => Err(ServiceError::Other("stopped by a second signal".to_owned())),
+            }
+        });
+        match outcome {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                tracing::error!(logger = "setup", %error, "problem running manager");
+                ExitCode::FAILURE
+            }
         }
-    };
-    let outcome = tokio.block_on(async {
-        let env = Environment::from_process().await?;
-        let stopping = cancel_at_signal(env.shutdown.clone());
-        tokio::select! {
-            outcome = run(args, env.clone()) => stopped_is_ok(outcome),
-            // Never ends before the service: it only cancels, and then waits for a second signal to cut the stop short.
-            () = stopping => Err(ServiceError::Other("stopped by a second signal".to_owned())),
-        }
-    });
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tracing::error!(logger = "setup", %error, "problem running manager");
-            ExitCode::FAILURE
-        }
+    }
+}
+
+/// Is the `main` of a service, given how its command line is parsed. The exit code is 1 when the service ends with an error.
+pub fn service_main(parse: fn(Vec<OsString>) -> Result<Program, clap::Error>) -> ExitCode {
+    match parse(std::env::args_os().collect()) {
+        Ok(program) => program.run(),
+        Err(refused) => refused.exit(),
     }
 }
 
@@ -58,12 +95,6 @@ where
 /// When the system gives no threads.
 pub fn tokio_runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().thread_stack_size(STACK_BYTES).enable_all().build()
-}
-
-/// The last of repeated flags wins, as with Flux: patches append to the arguments of a Deployment.
-fn parse<A: Parser>() -> A {
-    let matches = A::command().args_override_self(true).get_matches();
-    A::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 /// One crypto provider for the whole process, installed before any TLS is set up (DEP-04).

@@ -80,7 +80,7 @@ pub async fn run_together(
             return Ok(());
         }
         let mut grpc = std::mem::take(&mut *shared.grpc.lock());
-        let authorizer = Authorizer::new(env.client.clone(), env.peer_token.clone());
+        let authorizer = Authorizer::new(env.client.clone(), env.peers.clone());
         grpc.add(shared.status().into_service(authorizer, stop.clone()));
         serve_grpc(grpc, args, &tasks, stop_serving.clone()).await?;
         readiness.declare();

@@ -1,6 +1,6 @@
 use axum::http::StatusCode;
 use weir_runtime::args::EventsArgs;
-use weir_testkit::{WebhookSink, wait_ready};
+use weir_testkit::{WebhookSink, eventually, wait_ready};
 
 use crate::world::{DEADLINE, MarkReady, World, flags};
 
@@ -35,4 +35,27 @@ async fn a_notification_service_that_is_away_holds_nothing_up_and_gets_the_event
     sink.wait_for_requests(2, DEADLINE).await.unwrap();
     world.stop().await;
     assert_eq!(sink.requests().len(), 2, "delivered means told once");
+}
+
+/// The sink answers gRPC with an HTTP error, as Flux's notification-controller does; nobody at all is at the other address.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_go_over_http_where_grpc_leads_nowhere_and_are_counted_so() {
+    let sink = WebhookSink::start().await.unwrap();
+    let deaf = sink.url("/").trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let nobody = format!("127.0.0.1:{}", weir_testkit::free_port().unwrap());
+    for events_grpc_addr in [deaf, nobody] {
+        sink.forget();
+        let events = EventsArgs { events_addr: sink.url("/events"), events_grpc_addr };
+        let world = World::start(flags(&[]), events, MarkReady::default()).await;
+        world.receiver("a", "").await;
+        let posted = |request: &weir_testkit::SinkRequest| request.path == "/events";
+        sink.wait_for("the event", DEADLINE, posted).await.unwrap();
+        let counted = || async {
+            let text = world.env.metrics.encode().unwrap();
+            text.contains(r#"weir_route_total{payload="event",route="http"} 1"#).then_some(text)
+        };
+        let text = eventually("the event to be counted", DEADLINE, counted).await.unwrap();
+        assert!(text.contains(r#"weir_route_total{payload="event",route="grpc"} 0"#), "{text}");
+        world.stop().await;
+    }
 }

@@ -3,6 +3,8 @@
 
 mod election;
 mod events;
+mod peers;
 mod reconcile;
 mod status;
+mod tls;
 mod world;

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use weir_api::Receiver;
 use weir_runtime::args::{EventsArgs, RuntimeArgs};
 use weir_runtime::condition::{self, Status};
+use weir_runtime::grpc::Peers;
 use weir_runtime::{
     Environment, EventDraft, Finalized, Next, Outcome, Reconciler, Run, Service, ServiceError,
 };
@@ -86,12 +87,33 @@ pub(crate) struct World {
 impl World {
     /// Starts a service with that reconciler, on a namespace of its own.
     pub(crate) async fn start(args: RuntimeArgs, events: EventsArgs, reconciler: MarkReady) -> Self {
+        let namespace = Self::namespace().await;
+        let config = ControlPlane::shared().await.unwrap().config().unwrap();
+        Self::start_in(namespace, config, args, events, reconciler).await
+    }
+
+    /// A namespace, and all that a service needs in it.
+    pub(crate) async fn namespace() -> String {
         weir_runtime::service::install_crypto();
         let plane = ControlPlane::shared().await.unwrap();
         plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
-        let namespace = plane.unique_namespace("runtime").await.unwrap();
-        let env = Environment::new(plane.config().unwrap(), namespace.clone()).unwrap();
+        plane.unique_namespace("runtime").await.unwrap()
+    }
+
+    /// As [`World::start`], in a namespace that is there, with the credentials of `config`, as a process of its own.
+    pub(crate) async fn start_in(
+        namespace: String,
+        config: kube::Config,
+        args: RuntimeArgs,
+        events: EventsArgs,
+        reconciler: MarkReady,
+    ) -> Self {
+        let plane = ControlPlane::shared().await.unwrap();
         let args = RuntimeArgs { watch_all_namespaces: false, ..args };
+        let env = Environment {
+            peers: Peers::of_service(&args),
+            ..Environment::new(config, namespace.clone()).unwrap()
+        };
         let service =
             Service::start("test-controller", &args, Some(&events), env.clone(), &[]).await.unwrap();
         let objects = service.cache().await.unwrap();

@@ -71,7 +71,7 @@ fn nothing_is_proved_without_a_watch_or_for_another_owner() {
     assert_eq!(ledger.trust(&owner("other"), &id(), 1), Trust::None);
     ledger.unwatched(&kind());
     assert!(!ledger.proves(&owner("app"), &entries()));
-    assert_eq!(ledger.assessment(&id()), None);
+    assert_eq!(ledger.assessment(&owner("app"), &id()), None);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn event_that_comes_before_the_answer_is_kept() {
     let event = object("6", "a", ready());
     ledger.saw(&id(), &event.metadata, Some(&event));
     ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
-    assert_eq!(ledger.assessment(&id()).map(|found| found.status), Some(Status::Current));
+    assert_eq!(ledger.assessment(&owner("app"), &id()).map(|found| found.status), Some(Status::Current));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
     let (ledger, notices) = ledger();
     ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
     ledger.lost(&id());
-    assert_eq!(ledger.assessment(&id()), Some(Assessment::not_found()));
+    assert_eq!(ledger.assessment(&owner("app"), &id()), Some(Assessment::not_found()));
     ledger.settle(&owner("app"), &id(), 1, &object("8", "a", Value::Null));
     ledger.listed(&kind(), Depth::Whole, &HashSet::new(), Instant::now());
     assert_eq!(notices.lock().len(), 2);
@@ -126,11 +126,24 @@ fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
 fn released_object_tells_nobody() {
     let (ledger, notices) = ledger();
     ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
-    assert_eq!(ledger.prunable(&owner("app"), &id()), Some("5".to_owned()));
-    ledger.release(&id());
+    let judged = Precise { uid: "u".to_owned(), version: "5".to_owned() };
+    assert_eq!(ledger.prunable(&owner("app"), &id()), Some(judged));
+    ledger.release(&owner("app"), &id());
     ledger.lost(&id());
     assert!(notices.lock().is_empty());
     assert_eq!(ledger.prunable(&owner("app"), &id()), None);
+}
+
+#[test]
+fn security_object_of_another_owner_is_neither_shown_nor_released() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", ready()));
+    assert_eq!(ledger.assessment(&owner("thief"), &id()), None);
+    ledger.release(&owner("thief"), &id());
+    assert!(ledger.proves(&owner("app"), &entries()));
+    let drift = object("6", "b", ready());
+    ledger.saw(&id(), &drift.metadata, Some(&drift));
+    assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
 #[test]
@@ -148,7 +161,7 @@ fn progress_is_not_told_from_metadata() {
     let (ledger, _) = ledger();
     ledger.listed(&kind(), Depth::Metadata, &HashSet::new(), Instant::now());
     ledger.settle(&owner("app"), &id(), 1, &object("5", "a", json!({"observedGeneration": 0})));
-    assert_eq!(ledger.assessment(&id()), None);
+    assert_eq!(ledger.assessment(&owner("app"), &id()), None);
     ledger.settle(&owner("app"), &id(), 1, &object("6", "a", ready()));
-    assert_eq!(ledger.assessment(&id()).map(|found| found.status), Some(Status::Current));
+    assert_eq!(ledger.assessment(&owner("app"), &id()).map(|found| found.status), Some(Status::Current));
 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 use weir_ssa::Notice;
 
-use crate::world::{PATIENCE, World, lines};
+use crate::world::{PATIENCE, Recorded, World, lines};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn first_apply_costs_two_requests_an_object_and_an_unchanged_one_none() {
@@ -73,7 +73,7 @@ async fn churn_of_status_is_no_drift() {
     .unwrap();
     world.proved(&changes).await;
     let health = weir_testkit::eventually("health by watch", PATIENCE, async || {
-        let found = world.ledger.assessment(&changes.inventory()[0].id)?;
+        let found = world.ledger.assessment(&world.owner(), &changes.inventory()[0].id)?;
         (found.status == weir_kstatus::Status::Current).then_some(found.message)
     });
     assert_eq!(health.await.unwrap(), "Deployment is available. Replicas: 0");
@@ -118,6 +118,22 @@ async fn one_refused_object_holds_back_its_stage() {
     );
     assert!(failure.to_string().ends_with('\n'));
     assert!(world.config_map("a").await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_apply_has_recorded_its_objects_before_it_made_them() {
+    let world = World::new().await;
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": world.ns}, "rules": []});
+    let mut broken = world.deployment("web", "web");
+    broken["spec"] = json!({});
+    let record = Recorded::default();
+    world.apply_recorded(&[role, broken], &world.settings(), &record).await.unwrap_err();
+    let recorded = record.0.into_inner();
+    let subjects: Vec<String> = recorded.iter().map(|entry| entry.id.subject()).collect();
+    assert_eq!(subjects, [format!("ClusterRole/{}", world.ns)]);
+    let pruned = world.session.prune(&world.owner(), &recorded).await;
+    assert_eq!(lines(&pruned.changes), format!("ClusterRole/{} deleted", world.ns));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,5 +3,6 @@
 
 mod apply;
 mod prune;
+mod secrets;
 mod takeover;
 mod world;

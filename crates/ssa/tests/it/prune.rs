@@ -40,6 +40,42 @@ async fn objects_of_another_owner_and_marked_ones_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn security_object_that_changes_hands_before_its_deletion_stays() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let steal = Patch::Merge(json!({"metadata": {"labels": {"kustomize.toolkit.fluxcd.io/name": "thief"}}}));
+    for is_known in [true, false] {
+        let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+        world.proved(&changes).await;
+        if !is_known {
+            world.ledger.forget(&world.owner());
+        }
+        let (api, patch) = (world.api("v1", "ConfigMap").await, steal.clone());
+        world.before_delete(async move {
+            api.patch("a", &PatchParams::apply("hand"), &patch).await.unwrap();
+        });
+        let pruned = world.session.prune(&world.owner(), &changes.inventory()).await;
+        assert_eq!(lines(&pruned.changes), format!("ConfigMap/{ns}/a skipped"), "known: {is_known}");
+        assert!(world.config_map("a").await.is_some());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn object_that_only_changes_before_its_deletion_goes() {
+    let world = World::new().await;
+    let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+    world.ledger.forget(&world.owner());
+    let api = world.api("v1", "ConfigMap").await;
+    let edit = Patch::Merge(json!({"data": {"other": "1"}}));
+    world.before_delete(async move {
+        api.patch("a", &PatchParams::apply("hand"), &edit).await.unwrap();
+    });
+    let pruned = world.session.prune(&world.owner(), &changes.inventory()).await;
+    assert_eq!(lines(&pruned.changes), format!("ConfigMap/{}/a deleted", world.ns));
+    assert!(world.config_map("a").await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_deletes_only_what_it_may() {
     let world = World::new().await;
     let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();

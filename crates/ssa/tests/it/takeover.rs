@@ -115,3 +115,25 @@ async fn force_does_not_delete_what_it_could_not_make_anew() {
     assert!(failure.contains("dry-run failed (Invalid)"), "{failure}");
     assert_eq!(api.get("web").await.unwrap().metadata.uid, before);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn security_object_that_changes_before_it_is_replaced_is_evaluated_anew() {
+    let world = World::new().await;
+    world.apply(&[world.deployment("web", "one")]).await.unwrap();
+    let api = world.api("apps/v1", "Deployment").await;
+    let before = api.get("web").await.unwrap().metadata.uid;
+    let mut settings = world.settings();
+    settings.force = true;
+    let (hand, deployments) = (
+        Patch::Merge(
+            json!({"metadata": {"annotations": {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}}),
+        ),
+        api.clone(),
+    );
+    world.before_delete(async move {
+        deployments.patch("web", &PatchParams::apply("hand"), &hand).await.unwrap();
+    });
+    let changes = world.apply_with(&[world.deployment("web", "two")], &settings).await.unwrap();
+    assert_eq!(lines(&changes), format!("Deployment/{}/web skipped", world.ns));
+    assert_eq!(api.get("web").await.unwrap().metadata.uid, before);
+}

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use kube::api::DynamicObject;
 use kube::client::Body;
 use kube::{Api, Client};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +27,7 @@ pub(crate) struct World {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) notices: mpsc::Receiver<Notice>,
     requests: Arc<AtomicUsize>,
+    before_delete: Arc<Mutex<Option<BoxFuture<'static, ()>>>>,
 }
 
 impl World {
@@ -40,10 +44,16 @@ impl World {
         let label = "kustomize.toolkit.fluxcd.io/name".to_owned();
         let watches = Watches::new(own.clone(), Arc::clone(&ledger), label, shutdown);
         let requests = Arc::new(AtomicUsize::new(0));
-        let client = counted(plane.client().unwrap(), Arc::clone(&requests));
+        let before_delete = Arc::default();
+        let client = counted(plane.client().unwrap(), Arc::clone(&requests), Arc::clone(&before_delete));
         let mapper = Arc::new(Mapper::new(own));
         let session = Session::watched(client, mapper, Arc::clone(&ledger), watches);
-        Self { plane, ns, session, ledger, notices, requests }
+        Self { plane, ns, session, ledger, notices, requests, before_delete }
+    }
+
+    /// Does something just before the next deletion reaches the server.
+    pub(crate) fn before_delete(&self, action: impl Future<Output = ()> + Send + 'static) {
+        *self.before_delete.lock() = Some(action.boxed());
     }
 
     pub(crate) fn owner(&self) -> Owner {
@@ -74,8 +84,18 @@ impl World {
         manifests: &[Value],
         settings: &Settings,
     ) -> Result<ChangeSet, ApplyFailure> {
+        self.apply_recorded(manifests, settings, &Recorded::default()).await
+    }
+
+    /// Applies with a record of the objects that are about to be written.
+    pub(crate) async fn apply_recorded(
+        &self,
+        manifests: &[Value],
+        settings: &Settings,
+        record: &Recorded,
+    ) -> Result<ChangeSet, ApplyFailure> {
         let manifests = manifests.iter().cloned().map(|value| Manifest::try_from(value).unwrap()).collect();
-        self.session.apply(manifests, settings, &CancellationToken::new()).await
+        self.session.apply(manifests, settings, &CancellationToken::new(), record).await
     }
 
     /// The requests that were made through the session since the last call.
@@ -117,12 +137,34 @@ pub(crate) fn lines(changes: &ChangeSet) -> String {
     changes.lines()
 }
 
-fn counted(base: Client, requests: Arc<AtomicUsize>) -> Client {
+fn counted(
+    base: Client,
+    requests: Arc<AtomicUsize>,
+    before_delete: Arc<Mutex<Option<BoxFuture<'static, ()>>>>,
+) -> Client {
     let namespace = base.default_namespace().to_owned();
     let service = tower::service_fn(move |request: http::Request<Body>| {
         requests.fetch_add(1, Ordering::SeqCst);
         let base = base.clone();
-        async move { base.send(request).await }
+        let is_delete = request.method() == http::Method::DELETE;
+        let before = if is_delete { before_delete.lock().take() } else { None };
+        async move {
+            if let Some(before) = before {
+                before.await;
+            }
+            base.send(request).await
+        }
     });
     Client::new(service, namespace)
+}
+
+/// The objects that an apply was about to write.
+#[derive(Default)]
+pub(crate) struct Recorded(pub(crate) parking_lot::Mutex<Vec<weir_ssa::Entry>>);
+
+impl weir_ssa::Record for Recorded {
+    async fn add(&self, written: Vec<weir_ssa::Entry>) -> bool {
+        self.0.lock().extend(written);
+        true
+    }
 }

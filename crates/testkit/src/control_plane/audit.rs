@@ -1,8 +1,9 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::Error;
 
@@ -19,6 +20,27 @@ pub struct AuditKey {
     pub resource: String,
 }
 
+/// One request that the API server has answered or refused, or one that it was asked about in a SubjectAccessReview.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AuditedRequest {
+    /// Whose rights counted.
+    pub user: String,
+    /// Who asked as someone else, with a right to impersonate.
+    pub impersonator: Option<String>,
+    /// The verb: `get`, `list`, `watch`, `create`, `patch`, …
+    pub verb: String,
+    /// The API group; empty for core and for paths such as `/api`.
+    pub group: String,
+    /// The resource with its subresource; empty for paths such as `/api`.
+    pub resource: String,
+    /// The namespace; empty for all.
+    pub namespace: String,
+    /// The name; empty for all.
+    pub name: String,
+    /// The HTTP status; 0 for one that was only asked about.
+    pub code: u16,
+}
+
 /// Numbers of requests that the API server has answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditCounts(BTreeMap<AuditKey, u64>);
@@ -32,8 +54,19 @@ struct Line {
     user_agent: String,
     #[serde(default)]
     user: User,
+    impersonated_user: Option<User>,
     #[serde(default)]
     object_ref: Reference,
+    #[serde(default)]
+    response_status: ResponseStatus,
+    #[serde(default)]
+    request_object: Value,
+}
+
+#[derive(Deserialize, Default)]
+struct ResponseStatus {
+    #[serde(default)]
+    code: u16,
 }
 
 #[derive(Deserialize, Default)]
@@ -46,35 +79,97 @@ struct User {
 #[serde(rename_all = "camelCase")]
 struct Reference {
     #[serde(default)]
+    api_group: String,
+    #[serde(default)]
     resource: String,
     #[serde(default)]
     subresource: String,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    name: String,
+}
+
+impl Reference {
+    fn resource(&self) -> String {
+        match self.subresource.as_str() {
+            "" => self.resource.clone(),
+            subresource => format!("{}/{subresource}", self.resource),
+        }
+    }
+}
+
+/// The lines of an audit log. The last one may be half written, and is left out then.
+fn lines(path: &Path) -> Result<impl Iterator<Item = Line>, Error> {
+    let file = std::fs::File::open(path).map_err(Error::file(path))?;
+    let lines = BufReader::new(file).lines().map_while(Result::ok);
+    Ok(lines.filter_map(|line| serde_json::from_str(&line).ok()))
+}
+
+impl AuditedRequest {
+    /// All requests of an audit log, each distinct one once.
+    pub(super) fn read(path: &Path) -> Result<BTreeSet<Self>, Error> {
+        let counted = lines(path)?.filter(Line::is_counted);
+        Ok(counted.flat_map(|line| [line.reviewed(), Some(line.asked())]).flatten().collect())
+    }
+}
+
+impl Line {
+    /// A watch is logged when it starts and when it ends; it is counted when it starts, or is refused.
+    fn is_counted(&self) -> bool {
+        let is_refused = self.response_status.code >= 400;
+        let counted =
+            if self.verb == "watch" && !is_refused { "ResponseStarted" } else { "ResponseComplete" };
+        self.stage == counted
+    }
+
+    fn asked(&self) -> AuditedRequest {
+        let (user, impersonator) = match &self.impersonated_user {
+            Some(user) => (user.username.clone(), Some(self.user.username.clone())),
+            None => (self.user.username.clone(), None),
+        };
+        let Reference { api_group, namespace, name, .. } = &self.object_ref;
+        AuditedRequest {
+            user,
+            impersonator,
+            verb: self.verb.clone(),
+            group: api_group.clone(),
+            resource: self.object_ref.resource(),
+            namespace: namespace.clone(),
+            name: name.clone(),
+            code: self.response_status.code,
+        }
+    }
+
+    /// The request that a SubjectAccessReview asks about.
+    fn reviewed(&self) -> Option<AuditedRequest> {
+        let spec = self.request_object.get("spec")?;
+        let attributes = spec.get("resourceAttributes")?;
+        let attribute =
+            |name: &str| attributes.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Some(AuditedRequest {
+            user: spec.get("user")?.as_str()?.to_owned(),
+            impersonator: None,
+            verb: attribute("verb"),
+            group: attribute("group"),
+            resource: attribute("resource"),
+            namespace: attribute("namespace"),
+            name: attribute("name"),
+            code: 0,
+        })
+    }
 }
 
 impl AuditCounts {
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
-        let file = std::fs::File::open(path).map_err(Error::file(path))?;
         let mut counts = Self::default();
-        for line in BufReader::new(file).lines() {
-            // The last line may be half written.
-            if let Ok(line) = serde_json::from_str::<Line>(&line.map_err(Error::file(path))?) {
-                counts.add(line);
-            }
-        }
+        lines(path)?.filter(Line::is_counted).for_each(|line| counts.add(line));
         Ok(counts)
     }
 
     fn add(&mut self, line: Line) {
-        // A watch is logged when it starts and when it ends; it is counted when it starts.
-        let counted = if line.verb == "watch" { "ResponseStarted" } else { "ResponseComplete" };
-        if line.stage != counted {
-            return;
-        }
         let agent = line.user_agent.split(['/', ' ']).next().unwrap_or_default().to_owned();
-        let mut resource = line.object_ref.resource;
-        if !line.object_ref.subresource.is_empty() {
-            resource = format!("{resource}/{}", line.object_ref.subresource);
-        }
+        let resource = line.object_ref.resource();
         *self
             .0
             .entry(AuditKey { user: line.user.username, agent, verb: line.verb, resource })

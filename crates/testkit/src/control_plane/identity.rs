@@ -1,4 +1,5 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,18 +9,25 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
-use serde_json::json;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::{Value, json};
 
 use super::{ControlPlane, Endpoint};
 use crate::Error;
 
 /// The text of a kubeconfig with one context.
 pub(super) fn kubeconfig(endpoint: &Endpoint, token: &str) -> String {
+    kubeconfig_of(endpoint, &json!({"token": token}))
+}
+
+fn kubeconfig_of(endpoint: &Endpoint, user: &Value) -> String {
     json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "weir-test",
         "clusters": [{"name": "weir-test", "cluster": {
             "server": endpoint.server, "certificate-authority-data": STANDARD.encode(&endpoint.ca_pem)}}],
-        "users": [{"name": "user", "user": {"token": token}}],
+        "users": [{"name": "user", "user": user}],
         "contexts": [{"name": "weir-test", "context": {"cluster": "weir-test", "user": "user"}}],
     })
     .to_string()
@@ -70,15 +78,47 @@ impl ControlPlane {
     /// # Errors
     /// When the file cannot be written.
     pub fn kubeconfig_for(&self, token: &str) -> Result<PathBuf, Error> {
-        let mut file = tempfile::Builder::new()
-            .prefix("kubeconfig-")
-            .tempfile_in(self.folder.path())
-            .map_err(Error::file(self.folder.path()))?;
-        let path = file.path().to_owned();
-        std::io::Write::write_all(&mut file, kubeconfig(&self.endpoint, token).as_bytes())
-            .map_err(Error::file(&path))?;
-        file.keep().map_err(|error| Error::File { path: path.clone(), source: error.error })?;
-        Ok(path)
+        self.write_kubeconfig(&kubeconfig(&self.endpoint, token))
+    }
+
+    /// Writes a kubeconfig file that shows the token in a file, as a Pod does, and leads to `server`; returns its path.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn kubeconfig_with(&self, server: &str, token_file: &Path) -> Result<PathBuf, Error> {
+        let endpoint = Endpoint { server: server.to_owned(), ..self.endpoint.clone() };
+        let file = json!({"tokenFile": token_file});
+        self.write_kubeconfig(&kubeconfig_of(&endpoint, &file))
+    }
+
+    fn write_kubeconfig(&self, text: &str) -> Result<PathBuf, Error> {
+        self.keep("kubeconfig-", text.as_bytes())
+    }
+
+    /// Writes a file that stays as long as the control plane.
+    fn keep(&self, prefix: &str, content: &[u8]) -> Result<PathBuf, Error> {
+        let folder = self.folder.path();
+        let file =
+            tempfile::Builder::new().prefix(prefix).tempfile_in(folder).map_err(Error::file(folder))?;
+        std::fs::write(file.path(), content).map_err(Error::file(file.path()))?;
+        let kept = file.keep();
+        kept.map(|(_, path)| path)
+            .map_err(|error| Error::File { path: folder.to_owned(), source: error.error })
+    }
+
+    /// TLS as a client that trusts the API server's CA.
+    pub(crate) fn tls_config(&self) -> Result<Arc<ClientConfig>, Error> {
+        let mut roots = RootCertStore::empty();
+        let authority =
+            CertificateDer::from_pem_slice(self.endpoint.ca_pem.as_bytes()).map_err(Error::tls)?;
+        roots.add(authority).map_err(Error::tls)?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(Error::tls)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Arc::new(config))
     }
 
     /// Makes a ServiceAccount that may do what `rules` say in its namespace.
@@ -110,17 +150,56 @@ impl ControlPlane {
     /// # Errors
     /// When there is no such account.
     pub async fn service_account_token(&self, namespace: &str, name: &str) -> Result<String, Error> {
+        self.token_of_audiences(namespace, name, &[]).await
+    }
+
+    /// A bearer token of a ServiceAccount for these audiences, good for an hour; none means the API server.
+    ///
+    /// # Errors
+    /// When there is no such account.
+    pub async fn token_of_audiences(
+        &self,
+        namespace: &str,
+        name: &str,
+        audiences: &[&str],
+    ) -> Result<String, Error> {
+        let audiences = audiences.iter().map(|audience| (*audience).to_owned()).collect();
+        self.projected_token(namespace, name, TokenRequestSpec { audiences, ..Default::default() }).await
+    }
+
+    /// A bearer token of a ServiceAccount as kubelet makes it: with audiences, or bound to a Pod. Good for an hour.
+    ///
+    /// # Errors
+    /// When there is no such account or Pod.
+    pub async fn projected_token(
+        &self,
+        namespace: &str,
+        name: &str,
+        spec: TokenRequestSpec,
+    ) -> Result<String, Error> {
         let what = format!("make a token for {namespace}/{name}");
         let api: Api<ServiceAccount> = Api::namespaced(self.client()?, namespace);
-        let request = TokenRequest {
-            spec: TokenRequestSpec { expiration_seconds: Some(3600), ..Default::default() },
-            ..Default::default()
-        };
+        let spec = TokenRequestSpec { expiration_seconds: Some(3600), ..spec };
+        let request = TokenRequest { spec, ..Default::default() };
         let answer = api
             .create_token_request(name, &PostParams::default(), &request)
             .await
             .map_err(Error::kube(&what))?;
         answer.status.map(|status| status.token).ok_or(Error::NotAnObject(what))
+    }
+
+    /// A file with a token of a ServiceAccount for these audiences, as kubelet projects it into a Pod.
+    ///
+    /// # Errors
+    /// When there is no such account, or the file cannot be written.
+    pub async fn token_file(
+        &self,
+        namespace: &str,
+        name: &str,
+        audiences: &[&str],
+    ) -> Result<PathBuf, Error> {
+        let token = self.token_of_audiences(namespace, name, audiences).await?;
+        self.keep("token-", token.as_bytes())
     }
 
     /// A bearer token of an account that is made here, and may do `verbs` with `resources` of an API group in its namespace.

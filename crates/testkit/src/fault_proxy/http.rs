@@ -1,6 +1,6 @@
 use std::io;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, split};
 use tokio::net::TcpStream;
 
 use super::spoil::pump;
@@ -15,25 +15,26 @@ pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<
     client.peek(&mut first).await?;
     if !first[0].is_ascii_uppercase() {
         // A client that tries TLS first gets the answer that the server gives to that.
-        let mut server = TcpStream::connect(&shared.upstream).await?;
+        let mut server = shared.connect().await?;
         return tokio::io::copy_bidirectional(&mut client, &mut server).await.map(drop);
     }
     let (head, rest) = read_head(&mut client, Vec::new()).await?;
     let line = head.lines().next().unwrap_or_default().to_owned();
-    shared.requests.lock().push(line.clone());
+    shared.note(line.clone());
     let fault = shared.fault(&line);
     match fault {
         Fault::Away => return Ok(()),
         Fault::Silent => return std::future::pending().await,
         Fault::Status(status, retry_after) => return refuse(client, status, retry_after).await,
+        Fault::Answer(status, body) => return answer(client, status, "", body).await,
+        #[expect(clippy::disallowed_methods, reason = "the fault itself")]
         Fault::Delay(time) => tokio::time::sleep(time).await,
         _ => {}
     }
-    let mut server = TcpStream::connect(&shared.upstream).await?;
-    server.write_all(closing(&head).as_bytes()).await?;
-    server.write_all(&rest).await?;
+    let (mut from_server, mut to_server) = split(shared.connect().await?);
+    to_server.write_all(closing(&head).as_bytes()).await?;
+    to_server.write_all(&rest).await?;
     let (mut from_client, mut to_client) = client.split();
-    let (mut from_server, mut to_server) = server.split();
     let upwards = async {
         tokio::io::copy(&mut from_client, &mut to_server).await?;
         // The client may close its side early and still wait for the answer.
@@ -91,10 +92,16 @@ fn lengthened(head: &str, fault: Fault) -> String {
     head.split("\r\n").map(line).collect::<Vec<_>>().join("\r\n")
 }
 
-async fn refuse(mut client: TcpStream, status: u16, retry_after: Option<u32>) -> io::Result<()> {
+async fn refuse(client: TcpStream, status: u16, retry_after: Option<u32>) -> io::Result<()> {
     let retry = retry_after.map(|seconds| format!("Retry-After: {seconds}\r\n")).unwrap_or_default();
+    answer(client, status, &retry, "").await
+}
+
+async fn answer(mut client: TcpStream, status: u16, headers: &str, body: &str) -> io::Result<()> {
+    let length = body.len();
     let answer = format!(
-        "HTTP/1.1 {status} The test said so\r\n{retry}Content-Length: 0\r\nConnection: close\r\n\r\n"
+        "HTTP/1.1 {status} The test said so\r\n{headers}Content-Type: application/json\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     );
     client.write_all(answer.as_bytes()).await?;
     client.shutdown().await

@@ -1,6 +1,6 @@
 use std::io;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::TcpStream;
 
 use super::spoil::{BUFFER, pump};
@@ -8,17 +8,17 @@ use super::{Fault, Plan, Shared};
 
 /// Serves one connection.
 pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
-    shared.requests.lock().push(String::new());
+    shared.note(String::new());
     let fault = shared.fault("");
     match fault {
         Fault::Away => return Ok(()),
         Fault::Silent => return std::future::pending().await,
+        #[expect(clippy::disallowed_methods, reason = "the fault itself")]
         Fault::Delay(time) => tokio::time::sleep(time).await,
         _ => {}
     }
-    let mut server = TcpStream::connect(&shared.upstream).await?;
+    let (mut from_server, mut to_server) = split(shared.connect().await?);
     let (mut from_client, mut to_client) = client.split();
-    let (mut from_server, mut to_server) = server.split();
     let upwards = forward(&mut from_client, &mut to_server, shared);
     let downwards = async {
         if matches!(fault, Fault::None | Fault::AwayAfter(_)) {

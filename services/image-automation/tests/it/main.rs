@@ -14,4 +14,5 @@ mod durability;
 mod faults;
 mod grpc;
 mod resolutions;
+mod stock;
 mod world;

@@ -15,7 +15,9 @@ use weir_proto::image::v1::{
     WatchResolutionsRequest, WatchResolutionsResponse,
 };
 
-use crate::world::World;
+use weir_testkit::{ControlPlane, eventually};
+
+use crate::world::{DEADLINE, World};
 
 /// Streams one resolution and then nothing, until it is stopped.
 struct OneResolution {
@@ -58,7 +60,13 @@ impl Reflector for OneResolution {
 async fn the_stream_is_ahead_of_the_api_and_the_api_is_there_without_it() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
-    let world = World::start_with(|_| Vec::new(), &[format!("--image-reflector-grpc-addr={addr}")]).await;
+    let plane = ControlPlane::shared().await.unwrap();
+    let token = eventually("the account", DEADLINE, async || {
+        plane.token_file("default", "default", &["weir"]).await.ok()
+    });
+    let token = format!("--peer-token-file={}", token.await.unwrap().display());
+    let reflector = format!("--image-reflector-grpc-addr={addr}");
+    let world = World::start_with(|_| Vec::new(), &[token, reflector]).await;
     let repo = world.git.repo("app").unwrap();
     repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
     world.select("web", "r/web", "1.0.0").await;

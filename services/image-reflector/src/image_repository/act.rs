@@ -1,6 +1,7 @@
 //! Lists the tags and stores them.
 
 use regex::Regex;
+use tokio_util::sync::CancellationToken;
 use weir_policy::go_regex::{self, GoRegexError};
 use weir_runtime::ObjectKey;
 
@@ -34,16 +35,26 @@ pub(super) enum ScanError {
     /// They cannot be stored.
     #[error(transparent)]
     Store(#[from] TagStoreError),
+    /// Something newer is about to run.
+    #[error("scan was superseded")]
+    Superseded,
     /// The work was lost, because the service stops.
     #[error("scan was given up: {0}")]
     Lost(#[from] tokio::task::JoinError),
 }
 
 impl Scanner {
-    pub(super) async fn act(&self, key: &ObjectKey, scan: &Scan) -> Result<Found, ScanError> {
+    /// Scans, unless something newer comes while the registry is asked.
+    pub(super) async fn act(
+        &self,
+        key: &ObjectKey,
+        scan: &Scan,
+        cancel: &CancellationToken,
+    ) -> Result<Found, ScanError> {
         let exclusions = compile(&scan.exclusions)?;
         let mut registry = self.registries.open(&scan.repository, scan.options.clone())?;
-        let tags = registry.tags(MAX_TAGS).await?;
+        let tags = cancel.run_until_cancelled(registry.tags(MAX_TAGS)).await;
+        let tags = tags.ok_or(ScanError::Superseded)??;
         let (store, key) = (self.store.clone(), key.clone());
         let stored = tokio::task::spawn_blocking(move || {
             let tags = kept(tags, &exclusions);

@@ -12,4 +12,5 @@ mod grpc;
 mod pages;
 mod policies;
 mod scans;
+mod stock;
 mod world;

@@ -17,8 +17,8 @@ pub enum Error {
     /// An expression is wrong.
     #[error("envsubst error: variable substitution failed: {0}")]
     Expression(#[from] weir_envsubst::Error),
-    /// The values have made something else of the text than YAML.
-    #[error("envsubst error: YAMLToJSON: {0}")]
+    /// The values have made something else of the text than YAML. They may come from Secrets, and are not shown.
+    #[error("envsubst error: YAMLToJSON: {}", without_value(.0))]
     Yaml(#[from] YamlError),
 }
 
@@ -42,6 +42,17 @@ pub(super) fn substitute(
         return Ok((object, yaml));
     }
     read_again(text)
+}
+
+fn without_value(error: &YamlError) -> String {
+    match error {
+        YamlError::Type { found, wanted, .. } => format!("yaml: cannot decode {found} as a {wanted}"),
+        YamlError::DuplicateKey { line, first, .. } => {
+            format!("yaml: unmarshal errors:\n  line {line}: mapping key already defined at line {first}")
+        }
+        YamlError::Separator(_) => "yaml: invalid document separator".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// Whether the object opts out (KS-SUB-7); the value is compared exactly.

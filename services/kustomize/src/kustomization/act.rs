@@ -3,23 +3,32 @@
 mod check;
 mod manifests;
 mod preview;
+mod record;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{Run, killpoint};
-use weir_ssa::{ChangeSet, Entry, Manifest, Session, Settings as ApplySettings};
+use weir_ssa::{ApplyFailure, ChangeSet, Manifest, Session, Settings as ApplySettings};
 
 use super::attempt::{Attempt, Done};
 use super::decide::{Extent, Plan};
-use super::failure::{Failure, reason};
+use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Waiting};
 use super::observe::Observed;
-use super::{KustomizationReconciler, health, inventory};
+use super::prune_limit::{self, Asked};
+use super::{KustomizationReconciler, health};
 use crate::build::{Built, Footprint};
+use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
-use manifests::refuse_encrypted;
+use manifests::{Made, refuse_encrypted};
+use record::Record;
+
+/// Applies in a row that wait for the same, such as finalizers: for five minutes, as long as Flux gives its wait.
+const APPLY_TRIES: u32 = 30;
+/// The pause between them.
+const APPLY_PAUSE: Duration = Duration::from_secs(5);
 
 impl KustomizationReconciler {
     pub(super) async fn act(&self, run: &Run<Kustomization>, observed: &Observed, plan: Plan) -> Done {
@@ -37,11 +46,15 @@ impl KustomizationReconciler {
             }
             Plan::Apply { artifact, extent } => {
                 let mut attempt = Attempt::new(run, &artifact, extent);
+                // Whatever this run comes to, the status has to say what an earlier one has made.
+                if observed.unit.waiting.is_some() {
+                    attempt.inventory = Some(observed.known_inventory());
+                }
                 match self.bring_about(run, observed, &artifact, extent, &mut attempt).await {
                     Ok(done) => done,
                     // What was fetched or built in vain is no news when something newer is about to run.
                     Err(_) if run.cancel.is_cancelled() && attempt.digest.is_none() => Done::Superseded,
-                    Err(failure) => Done::Failed(attempt, failure),
+                    Err(failure) => Done::Failed(attempt, observed.discreet(failure)),
                 }
             }
         }
@@ -56,29 +69,26 @@ impl KustomizationReconciler {
         extent: Extent,
         attempt: &mut Attempt,
     ) -> Result<Done, Failure> {
-        attempt.enter(run, "Fetching manifests");
-        let (files, directory) = self.fetch(observed, artifact).await?;
-        attempt.is_attempted = true;
-        if let Some(applied) = self.same_build(observed, &files, &directory, extent) {
-            return Ok(self.confirm(run, observed, attempt.clone(), applied.digest).await);
-        }
-        attempt.enter(run, "Building manifests");
+        // The share of memory is held until the manifests are gone.
+        let making = run.cancel.run_until_cancelled(self.make(run, observed, artifact, extent, attempt));
+        let Some(made) = making.await else { return Ok(Done::Superseded) };
+        let Held { made, share: _share } = made?;
+        let built = match made {
+            Made::Built(built) => built,
+            Made::Same(applied) => {
+                let digest = applied.digest.clone();
+                self.memory.change(&run.key, |unit| unit.applied = Some(applied));
+                return Ok(self.confirm(run, observed, attempt.clone(), digest).await);
+            }
+        };
         let kustomization = &*run.object;
-        if kustomization.spec.kube_config.is_some() {
-            let message = "failed to build kube client: spec.kubeConfig is not supported";
-            return Err(Failure::retry(reason::RECONCILIATION_FAILED, message));
-        }
         let session = self.cluster.session(kustomization);
-        let built = self.build(observed, files, directory, run.cancel.clone()).await?;
         attempt.digest = Some(built.digest.clone());
-        if run.cancel.is_cancelled() {
-            return Ok(Done::Superseded);
-        }
         attempt.enter(run, "Detecting drift");
         refuse_encrypted(&built.manifests)?;
         let Built { manifests, digest, footprint } = built;
         let short_jobs = health::short_jobs(&manifests);
-        let Some(changes) = self.apply(run, &session, manifests, extent).await? else {
+        let Some(changes) = self.apply(run, observed, &session, manifests, extent, attempt).await? else {
             return Ok(Done::Superseded);
         };
         killpoint::hit("after-apply");
@@ -88,6 +98,27 @@ impl KustomizationReconciler {
         self.remember_applied(run, observed, digest, footprint);
         let targets = health::targets(kustomization, &changes);
         Ok(self.start_check(run, observed, &session, attempt.clone(), targets, short_jobs).await)
+    }
+
+    /// Fetch and build: nothing is written yet, so that this may be dropped at any time.
+    async fn make(
+        &self,
+        run: &Run<Kustomization>,
+        observed: &Observed,
+        artifact: &Artifact,
+        extent: Extent,
+        attempt: &mut Attempt,
+    ) -> Result<Held<Made>, Failure> {
+        attempt.enter(run, "Fetching manifests");
+        let (files, directory) = self.fetch(observed, artifact).await?;
+        attempt.is_attempted = true;
+        attempt.enter(run, "Building manifests");
+        if run.object.spec.kube_config.is_some() {
+            let message = "failed to build kube client: spec.kubeConfig is not supported";
+            return Err(Failure::retry(reason::RECONCILIATION_FAILED, message));
+        }
+        let last = self.comparable(observed, extent);
+        self.build(observed, files, directory, last, run.cancel.clone()).await
     }
 
     fn apply_settings(&self, kustomization: &Kustomization) -> ApplySettings {
@@ -105,22 +136,31 @@ impl KustomizationReconciler {
     async fn apply(
         &self,
         run: &Run<Kustomization>,
+        observed: &Observed,
         session: &Session,
         manifests: Vec<Manifest>,
         extent: Extent,
+        attempt: &mut Attempt,
     ) -> Result<Option<ChangeSet>, Failure> {
         let settings = self.apply_settings(&run.object);
         if extent == Extent::Full {
             self.cluster.ledger().forget(&settings.owner);
         }
-        match session.apply(manifests, &settings, &run.cancel).await {
+        let record = Record::new(run, observed.known_inventory());
+        let applied = session.apply(manifests, &settings, &run.cancel, &record).await;
+        attempt.recorded = record.status();
+        if attempt.recorded.is_some() {
+            // The record has all that was known, and more.
+            attempt.inventory = None;
+        }
+        match applied {
             Ok(changes) => Ok(Some(changes)),
             Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),
-            Err(failure) => Err(Failure::retry(reason::RECONCILIATION_FAILED, failure.to_string())),
+            Err(failure) => Err(apply_failure(observed, &failure)),
         }
     }
 
-    /// Deletes what is no longer wanted (KS-GC-1, KS-GC-2, KS-GC-5).
+    /// Deletes what is no longer wanted (KS-GC-1, KS-GC-2, KS-GC-5), unless it is more than anybody has allowed.
     async fn prune(
         &self,
         observed: &Observed,
@@ -128,25 +168,22 @@ impl KustomizationReconciler {
         changes: &ChangeSet,
         attempt: &mut Attempt,
     ) -> Result<(), Failure> {
-        let new = changes.inventory();
-        let stale = weir_ssa::stale(&self.known_inventory(observed), &new);
+        let (new, known) = (changes.inventory(), observed.known_inventory());
+        let stale = weir_ssa::stale(&known, &new);
         attempt.inventory = Some(new.clone());
         if stale.is_empty() || !observed.kustomization.spec.prune {
             return Ok(());
+        }
+        let asked = Asked::of(&observed.kustomization, known.len(), &stale);
+        if let Err(message) = prune_limit::decide(&asked, &self.settings.prune_limit) {
+            attempt.inventory = Some(new.into_iter().chain(stale).collect());
+            return Err(Failure::retry(reason::PRUNE_REFUSED, message));
         }
         let pruned = session.prune(&self.owner(&observed.kustomization), &stale).await;
         attempt.pruned = pruned.changes.lines();
         let Some(message) = pruned.failure() else { return Ok(()) };
         attempt.inventory = Some(new.into_iter().chain(pruned.unsettled(&stale)).collect());
         Err(Failure::retry(reason::PRUNE_FAILED, message))
-    }
-
-    /// The inventory of the status, and what a run that waited has applied without having written it yet.
-    fn known_inventory(&self, observed: &Observed) -> Vec<Entry> {
-        let known = inventory::entries(&observed.kustomization);
-        let waiting = observed.unit.waiting.as_ref();
-        let newer = waiting.and_then(|waiting| waiting.attempt.inventory.as_deref()).unwrap_or_default();
-        inventory::union(known, newer)
     }
 
     fn remember_applied(
@@ -165,16 +202,30 @@ impl KustomizationReconciler {
     pub(super) fn remember(&self, run: &Run<Kustomization>, observed: &Observed, done: &Done) {
         let waiting = match done {
             Done::Waiting { waiting, .. } => {
-                let attempt = Attempt { is_told: true, ..waiting.attempt.clone() };
+                let attempt = Attempt { is_told: true, recorded: None, ..waiting.attempt.clone() };
                 Some(Arc::new(Waiting { attempt, ..Waiting::clone(waiting) }))
             }
             // What was applied but not written to the status has to be known to the run that follows.
-            Done::Superseded => observed.unit.waiting.clone(),
+            Done::Superseded | Done::Refused(_) | Done::Left => observed.unit.waiting.clone(),
             _ => None,
         };
         if waiting.is_none() {
             self.cluster.ledger().status_settled(&self.owner(&run.object));
         }
-        self.memory.change(&run.key, |unit| unit.waiting = waiting);
+        let has_failed_again = matches!(done, Done::Failed(_, Failure { class: Class::Again(_), .. }));
+        self.memory.change(&run.key, |unit| {
+            unit.waiting = waiting;
+            unit.tries_in_vain = if has_failed_again { unit.tries_in_vain.saturating_add(1) } else { 0 };
+        });
+    }
+}
+
+/// An apply that the server was too slow for is tried again soon, by a run of its own (KS-SSA-10, KS-SSA-53).
+fn apply_failure(observed: &Observed, failure: &ApplyFailure) -> Failure {
+    let (reason, message) = (reason::RECONCILIATION_FAILED, failure.to_string());
+    if failure.error.may_pass() && observed.unit.tries_in_vain < APPLY_TRIES {
+        Failure::again(reason, message, APPLY_PAUSE)
+    } else {
+        Failure::retry(reason, message)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use weir_api::kustomize::KustomizationStatus;
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::Run;
 use weir_ssa::Entry;
@@ -31,6 +32,8 @@ pub(crate) struct Attempt {
     pub(crate) digest: Option<String>,
     /// What is in the cluster now, once the apply went through.
     pub(crate) inventory: Option<Vec<Entry>>,
+    /// The status as the run has recorded it before it applied (docs/adr/0022).
+    pub(crate) recorded: Option<KustomizationStatus>,
     /// One line an object that the apply has changed.
     pub(crate) changed: String,
     /// One line an object that was no longer wanted.
@@ -56,6 +59,17 @@ pub(crate) enum Done {
     Finished(Attempt, Option<Duration>),
 }
 
+impl Done {
+    /// The status as the run has recorded it, if it has.
+    pub(super) fn recorded(&self) -> Option<&KustomizationStatus> {
+        match self {
+            Self::Failed(attempt, _) | Self::Finished(attempt, _) => attempt.recorded.as_ref(),
+            Self::Waiting { waiting, .. } => waiting.attempt.recorded.as_ref(),
+            Self::Refused(_) | Self::Left | Self::Superseded => None,
+        }
+    }
+}
+
 impl Attempt {
     /// Nothing has happened yet.
     pub(super) fn new(run: &Run<Kustomization>, artifact: &Artifact, extent: Extent) -> Self {
@@ -67,6 +81,7 @@ impl Attempt {
             is_attempted: false,
             digest: None,
             inventory: None,
+            recorded: None,
             changed: String::new(),
             pruned: String::new(),
             is_told: false,

@@ -4,12 +4,15 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use weir_api::Kustomization;
 use weir_api::kustomize::CustomHealthCheck;
 use weir_expression::{Expression, ExpressionError, Numbers, Type};
 use weir_kstatus::Status;
 use weir_ssa::ObjectId;
+
+/// The annotation in which `kubectl apply` keeps a copy of the whole object.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What a `readyExpr` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +25,17 @@ pub(crate) enum Verdict {
     Invalid(String),
 }
 
+/// How much of a dependency an expression sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// All of it.
+    Whole,
+    /// The [`public_part`] of it, if it lies in another namespace (`--no-cross-namespace-refs`).
+    OwnNamespace,
+}
+
 /// Asks `text` whether `dependency` is ready for `own`. Blocks for the time of the evaluation.
-pub(crate) fn is_ready(text: &str, own: &Kustomization, dependency: &Kustomization) -> Verdict {
+pub(crate) fn is_ready(text: &str, own: &Kustomization, dependency: &Kustomization, sight: Sight) -> Verdict {
     let expression = match Expression::compile(text, &["self", "dep"], Type::Bool) {
         Ok(expression) => expression.over(Numbers::Integers),
         Err(error) => return Verdict::Invalid(error.to_string()),
@@ -32,10 +44,30 @@ pub(crate) fn is_ready(text: &str, own: &Kustomization, dependency: &Kustomizati
     let (Ok(own), Ok(dependency)) = (own, dependency) else {
         return Verdict::Unknown("the objects cannot be written as JSON".to_owned());
     };
+    let is_near = own.pointer("/metadata/namespace") == dependency.pointer("/metadata/namespace");
+    let dependency = if is_near || sight == Sight::Whole { dependency } else { public_part(&dependency) };
     match expression.is_true(&[("self", &own), ("dep", &dependency)]) {
         Ok(is_ready) => Verdict::Ready(is_ready),
         Err(error) => Verdict::Unknown(error.to_string()),
     }
+}
+
+/// Returns what an expression may see of an object of somebody else: its metadata, its conditions and the generation that
+/// they speak of. Field managers and kubectl's copy of the object are left out: they repeat the spec.
+pub(crate) fn public_part(object: &Value) -> Value {
+    let field = |name: &str| object.get(name).cloned().unwrap_or_default();
+    let mut metadata = field("metadata");
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.shift_remove("managedFields");
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.shift_remove(LAST_APPLIED);
+        }
+    }
+    let status: Map<String, Value> = ["conditions", "observedGeneration"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), object.get("status")?.get(name)?.clone())))
+        .collect();
+    json!({"apiVersion": field("apiVersion"), "kind": field("kind"), "metadata": metadata, "status": status})
 }
 
 /// The entries of `healthCheckExprs`, by group and kind; the entry without a kind is for all others of its group.

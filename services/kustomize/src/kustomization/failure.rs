@@ -1,5 +1,7 @@
 //! What can keep a Kustomization from being Ready: the words of the condition, and what follows from them.
 
+use std::time::Duration as StdDuration;
+
 use weir_api::Duration;
 use weir_api::reason as common;
 
@@ -12,6 +14,8 @@ pub(crate) mod reason {
     pub(crate) const HEALTH_CHECK_FAILED: &str = "HealthCheckFailed";
     pub(crate) const INVALID_CEL_EXPRESSION: &str = "InvalidCELExpression";
     pub(crate) const PRUNE_FAILED: &str = "PruneFailed";
+    /// Weir's own: the prune limit forbids what the inventory asks for.
+    pub(crate) const PRUNE_REFUSED: &str = "PruneRefused";
     pub(crate) const RECONCILIATION_FAILED: &str = "ReconciliationFailed";
     pub(crate) const RECONCILIATION_SUCCEEDED: &str = "ReconciliationSucceeded";
 }
@@ -31,6 +35,8 @@ pub(crate) enum Class {
     Dependency,
     /// Something failed: tried at the retry interval, an error event.
     Retry,
+    /// Something failed that may pass: tried after this long, no event yet.
+    Again(StdDuration),
 }
 
 /// Why a Kustomization is not Ready.
@@ -44,6 +50,11 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn retry(reason: &'static str, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), class: Class::Retry }
+    }
+
+    /// Something that may pass by itself, so that it is tried again after a pause (KS-SRC-20).
+    pub(crate) fn again(reason: &'static str, message: String, pause: StdDuration) -> Self {
+        Self { reason, message, class: Class::Again(pause) }
     }
 
     /// KS-SRC-2

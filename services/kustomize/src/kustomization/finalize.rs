@@ -21,11 +21,10 @@ impl KustomizationReconciler {
         let kustomization = &*run.object;
         let unit = self.memory.get(&run.key);
         let session = self.cluster.session(kustomization);
+        let entries = unit.known_inventory(inventory::entries(kustomization));
         if let Some(deletion) = unit.deletion {
             return self.await_termination(run, &session, deletion).await;
         }
-        let waited = unit.waiting.as_ref().and_then(|waiting| waiting.attempt.inventory.clone());
-        let entries = inventory::union(inventory::entries(kustomization), &waited.unwrap_or_default());
         if !deletes(kustomization) || entries.is_empty() {
             return Finalized::Done { events: Vec::new() };
         }

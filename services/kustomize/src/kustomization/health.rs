@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::expression::HealthChecks;
+use super::expression::{HealthChecks, public_part};
+use serde_json::Value;
 use weir_api::Kustomization;
 use weir_kstatus::{Assessment, Status};
-use weir_ssa::{Action, ChangeSet, Entry, Manifest, ObjectId, Probe, Session, probe};
+use weir_ssa::{Action, ChangeSet, Entry, Manifest, ObjectId, Owner, Probe, Session, probe};
 
 /// No health check ends before this (KS-REC-40).
 const MIN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,6 +30,10 @@ pub(crate) struct Check {
     pub(crate) timeout: Duration,
     /// `healthCheckExprs`
     pub(crate) custom: Arc<HealthChecks>,
+    /// The Kustomization that waits.
+    pub(crate) owner: Owner,
+    /// Expressions see no more of the objects of others than [`public_part`].
+    pub(crate) hides_others: bool,
 }
 
 /// What a look at the objects says.
@@ -114,7 +119,7 @@ impl Check {
                 found.push((id, self.evaluate(session, id).await));
                 continue;
             }
-            let known = session.ledger().and_then(|ledger| ledger.assessment(id));
+            let known = session.ledger().and_then(|ledger| ledger.assessment(&self.owner, id));
             let known = known.filter(|known| !needs_pods(id, known));
             is_polled |= known.is_none();
             let state = match known {
@@ -134,6 +139,8 @@ impl Check {
             Ok(None) => return Assessment::not_found().into(),
             Err(error) => return Probe::unknown(error),
         };
+        let is_hidden = self.hides_others && self.is_of_others(&object);
+        let object = if is_hidden { public_part(&object) } else { object };
         let (custom, asked) = (Arc::clone(&self.custom), id.clone());
         let verdict = tokio::task::spawn_blocking(move || custom.assess(&asked, &object)).await;
         match verdict {
@@ -141,6 +148,15 @@ impl Check {
             Ok(Some(Err(error))) => Probe::unknown(error.to_string()),
             Ok(None) | Err(_) => Probe::unknown("the evaluator failed".to_owned()),
         }
+    }
+
+    /// Tells that an object neither lies in the namespace of the Kustomization nor was applied by it.
+    fn is_of_others(&self, object: &Value) -> bool {
+        let metadata = object.get("metadata");
+        let text = |field: &str| metadata.and_then(|metadata| metadata.get(field)).and_then(Value::as_str);
+        let label = |key: &str| metadata.and_then(|metadata| metadata.get("labels")?.get(key)?.as_str());
+        let is_applied = self.owner.labels().iter().all(|(key, value)| label(key) == Some(*value));
+        text("namespace") != Some(self.owner.namespace.as_str()) && !is_applied
     }
 
     /// When to look again in any case.

@@ -22,6 +22,11 @@ pub(crate) fn entries(kustomization: &Kustomization) -> Vec<Entry> {
         .collect()
 }
 
+/// The inventory as the last apply has left it: that of a run that waits is newer than that of the status.
+pub(crate) fn current(kustomization: &Kustomization, unwritten: Option<&[Entry]>) -> Vec<Entry> {
+    unwritten.map_or_else(|| entries(kustomization), <[Entry]>::to_vec)
+}
+
 /// The entries as they are written to the status.
 pub(crate) fn to_status(entries: &[Entry]) -> Inventory {
     let entry = |entry: &Entry| InventoryEntry { id: entry.id.to_string(), version: entry.version.clone() };

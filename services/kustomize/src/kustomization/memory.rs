@@ -10,6 +10,7 @@ use weir_ssa::Entry;
 
 use super::attempt::Attempt;
 use super::health::Check;
+use super::inventory;
 use crate::build::Footprint;
 
 /// After this long without a full check one is made although the watches prove that nothing has changed (DESIGN §5).
@@ -73,7 +74,21 @@ pub(crate) struct Unit {
     pub(crate) applied: Option<Applied>,
     pub(crate) waiting: Option<Arc<Waiting>>,
     pub(crate) deletion: Option<Deletion>,
+    /// Runs in a row that failed and may succeed in a moment.
+    pub(crate) tries_in_vain: u32,
     corrections: Option<(Instant, Duration)>,
+}
+
+impl Unit {
+    /// Returns the inventory of a run that waits. The status may not have it yet.
+    pub(crate) fn unwritten(&self) -> Option<&[Entry]> {
+        self.waiting.as_ref().and_then(|waiting| waiting.attempt.inventory.as_deref())
+    }
+
+    /// Returns everything that may be in the cluster: the inventory of the status and what is not yet in it.
+    pub(crate) fn known_inventory(&self, written: Vec<Entry>) -> Vec<Entry> {
+        inventory::union(written, self.unwritten().unwrap_or_default())
+    }
 }
 
 /// One entry a Kustomization, dropped with it.

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use weir_api::Kustomization;
 use weir_runtime::{Cause, ObjectKey};
+use weir_ssa::Entry;
 
-use super::expression::{self, HealthChecks, Verdict};
+use super::expression::{self, HealthChecks, Sight, Verdict};
+use super::failure::Failure;
 use super::memory::{Inputs, Unit};
 use super::{KustomizationReconciler, inventory};
+use crate::mask::Masks;
 use crate::source::{Source, SourceId};
 use crate::variables::{self, Variables};
 
@@ -42,6 +45,25 @@ pub(crate) struct Observed {
     pub(crate) is_proved: bool,
 }
 
+impl Observed {
+    /// Returns everything that may be in the cluster, whether the status has it or not.
+    pub(super) fn known_inventory(&self) -> Vec<Entry> {
+        self.unit.known_inventory(inventory::entries(&self.kustomization))
+    }
+
+    /// Returns a failure whose message does not show the variables that come from Secrets: whatever kind of object they were put
+    /// into, the API server may repeat them.
+    pub(super) fn discreet(&self, failure: Failure) -> Failure {
+        let Some(Ok(variables)) = &self.variables else { return failure };
+        Failure { message: Masks::new(variables, &[]).text(&failure.message), ..failure }
+    }
+
+    /// Returns the inventory as the last apply has left it.
+    pub(super) fn current_inventory(&self) -> Vec<Entry> {
+        inventory::current(&self.kustomization, self.unit.unwritten())
+    }
+}
+
 impl KustomizationReconciler {
     pub(super) async fn observe(&self, kustomization: &Arc<Kustomization>, causes: &[Cause]) -> Observed {
         let kustomization = Arc::clone(kustomization);
@@ -51,7 +73,7 @@ impl KustomizationReconciler {
         let dependencies = dependencies_of(&kustomization)
             .map(|key| Dependency { found: self.kustomizations.get(&key), verdict: None, key })
             .collect();
-        let (dependencies, health_checks) = evaluated(&kustomization, dependencies).await;
+        let (dependencies, health_checks) = evaluated(&kustomization, dependencies, self.sight()).await;
         let circle = circle_of(&key, |key| self.kustomizations.get(key));
         let variables = match &source {
             Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
@@ -59,7 +81,7 @@ impl KustomizationReconciler {
         };
         let inputs = inputs_of(&kustomization, &source, variables.as_ref());
         let unit = self.memory.get(&key);
-        let entries = inventory::entries(&kustomization);
+        let entries = inventory::current(&kustomization, unit.unwritten());
         let is_proved = self.cluster.ledger().proves(&self.owner(&kustomization), &entries);
         let causes = causes.to_vec();
         Observed {
@@ -76,12 +98,17 @@ impl KustomizationReconciler {
             is_proved,
         }
     }
-}
 
+    /// Says how much expressions see of dependencies.
+    fn sight(&self) -> Sight {
+        if self.settings.no_cross_namespace_refs { Sight::OwnNamespace } else { Sight::Whole }
+    }
+}
 /// Evaluates the expressions of the spec, on a thread where that may take its time.
 async fn evaluated(
     kustomization: &Arc<Kustomization>,
     mut dependencies: Vec<Dependency>,
+    sight: Sight,
 ) -> (Vec<Dependency>, Result<Arc<HealthChecks>, String>) {
     let spec = &kustomization.spec;
     if spec.health_check_exprs.is_empty() && spec.depends_on.iter().all(|on| on.ready_expr.is_none()) {
@@ -91,7 +118,7 @@ async fn evaluated(
     let evaluation = tokio::task::spawn_blocking(move || {
         let verdicts = own.spec.depends_on.iter().zip(asked).map(|(reference, dependency)| {
             let text = reference.ready_expr.as_deref().filter(|text| !text.is_empty())?;
-            Some(expression::is_ready(text, &own, &*dependency.found?))
+            Some(expression::is_ready(text, &own, &*dependency.found?, sight))
         });
         (verdicts.collect::<Vec<_>>(), HealthChecks::compile(&own.spec.health_check_exprs))
     });

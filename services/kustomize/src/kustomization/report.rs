@@ -30,7 +30,8 @@ pub(crate) fn report(
     settings: &Settings,
     done: Done,
 ) -> Outcome<Kustomization> {
-    let mut draft = Draft::new(object, now);
+    let status = done.recorded().cloned().unwrap_or_else(|| status_of(object));
+    let mut draft = Draft::new(object, status, now);
     match done {
         Done::Superseded => Outcome::superseded(Kustomization::clone(object)),
         Done::Left => Outcome::new(Kustomization::clone(object), interval(object)),
@@ -63,6 +64,12 @@ pub(crate) fn suspended(object: &Kustomization) -> Option<Kustomization> {
         .filter(|known| known.type_ == READY)
         .for_each(|ready| ready.observed_generation = Some(generation));
     Some(object)
+}
+
+/// The status; that of a new object says that nothing was observed yet, as the API server's default does.
+pub(super) fn status_of(object: &Kustomization) -> KustomizationStatus {
+    let never = || KustomizationStatus { observed_generation: -1, ..KustomizationStatus::default() };
+    object.status.clone().unwrap_or_else(never)
 }
 
 fn interval(object: &Kustomization) -> Next {
@@ -101,6 +108,10 @@ fn refused(mut draft: Draft<'_>, settings: &Settings, failure: &Failure) -> Outc
             }
             draft.outcome(Next::Wait { give_up: soon.to_std() }).info(message)
         }
+        Class::Again(pause) => {
+            draft.not_ready(failure);
+            draft.outcome(Next::After(pause)).info(failure.message.clone())
+        }
         Class::Retry => {
             draft.not_ready(failure);
             draft.events.push(EventDraft::error(failure.reason, failure.message.clone()));
@@ -115,9 +126,12 @@ fn failed(
     attempt: &Attempt,
     failure: &Failure,
 ) -> Outcome<Kustomization> {
-    if failure.class != Class::Retry {
-        return refused(draft, settings, failure);
-    }
+    draft.keep_inventory(attempt);
+    let next = match failure.class {
+        Class::Retry => draft.retry_interval(),
+        Class::Again(pause) => pause,
+        _ => return refused(draft, settings, failure),
+    };
     let message = match failure.reason {
         reason::HEALTH_CHECK_FAILED => {
             draft.set(HEALTHY, Status::False, failure.reason, &failure.message);
@@ -130,15 +144,23 @@ fn failed(
     draft.remove(STALLED);
     draft.set(RECONCILING, Status::True, PROGRESSING_WITH_RETRY, &attempt.phase);
     draft.set(READY, Status::False, failure.reason, &message);
-    let is_recorded = [reason::RECONCILIATION_FAILED, reason::PRUNE_FAILED, reason::HEALTH_CHECK_FAILED];
-    if is_recorded.contains(&failure.reason) {
+    let is_recorded = [
+        reason::RECONCILIATION_FAILED,
+        reason::PRUNE_FAILED,
+        reason::PRUNE_REFUSED,
+        reason::HEALTH_CHECK_FAILED,
+    ];
+    let is_final = failure.class == Class::Retry;
+    if is_final && is_recorded.contains(&failure.reason) {
         draft.record(attempt, failure.reason);
     }
-    draft.tell(EventDraft::error(failure.reason, message), attempt);
-    let retry = weir_api::Duration::from(draft.retry_interval());
+    if is_final {
+        draft.tell(EventDraft::error(failure.reason, message), attempt);
+    }
+    let retry = weir_api::Duration::from(next);
     let took = text(attempt.started.elapsed());
     let line = format!("Reconciliation failed after {took}, next try in {retry}: {}", failure.message);
-    draft.outcome(Next::After(retry.to_std())).error(line)
+    draft.outcome(Next::After(next)).error(line)
 }
 
 fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -> Outcome<Kustomization> {
@@ -186,10 +208,7 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(object: &'a Arc<Kustomization>, now: Timestamp) -> Self {
-        // The API server's default says that nothing was observed yet.
-        let never = || KustomizationStatus { observed_generation: -1, ..KustomizationStatus::default() };
-        let status = object.status.clone().unwrap_or_else(never);
+    fn new(object: &'a Arc<Kustomization>, status: KustomizationStatus, now: Timestamp) -> Self {
         let generation = object.metadata.generation.unwrap_or_default();
         Self { object, status, generation, now, events: Vec::new() }
     }
@@ -251,6 +270,10 @@ impl<'a> Draft<'a> {
         if attempt.is_attempted {
             self.status.last_attempted_revision = Some(attempt.revision.clone());
         }
+        self.keep_inventory(attempt);
+    }
+
+    fn keep_inventory(&mut self, attempt: &Attempt) {
         if let Some(entries) = &attempt.inventory {
             self.status.inventory = Some(to_status(entries));
         }

@@ -7,6 +7,7 @@ use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, condition};
 
 use super::decide::conditions;
 use super::observe::dependencies_of;
+use super::prune_limit;
 use crate::source::{SourceId, is_revision};
 
 /// A source has a new artifact.
@@ -35,6 +36,14 @@ fn has_seen(kustomization: &Kustomization, artifact: &Artifact) -> bool {
     let attempted =
         kustomization.status.as_ref().and_then(|status| status.last_attempted_revision.as_deref());
     is_at_it && is_revision(attempted, &artifact.revision)
+}
+
+/// Somebody has confirmed a prune or changed its limit. No generation counts annotations.
+pub(crate) fn wake_by_confirmation(change: &Change<Kustomization>, queue: &Queue) {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else { return };
+    if prune_limit::marks(old) != prune_limit::marks(new) {
+        queue.enqueue(ObjectKey::of(&**new), Cause::Spec);
+    }
 }
 
 /// A Kustomization has become ready, or ready for another revision: those that wait for it start at once. Those with a

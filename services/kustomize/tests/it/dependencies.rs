@@ -46,3 +46,30 @@ async fn circle_of_dependencies_is_named() {
     let circle = format!("circular dependency detected: {ns}/one -> {ns}/two -> {ns}/one");
     assert_eq!(message, format!("dependency '{ns}/two' is not ready: {circle}"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn security_ready_expr_sees_no_values_of_another_namespace() {
+    let world = World::with_flags(&["--no-cross-namespace-refs"]).await;
+    let other = world.plane().unique_namespace("victim").await.unwrap();
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    let near = json!({"interval": "1h", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "src"},
+        "targetNamespace": world.ns, "suspend": true, "postBuild": {"substitute": {"pin": "271828"}}});
+    for namespace in [&world.ns, &other] {
+        let object = json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+            "metadata": {"name": "victim"}, "spec": near});
+        let api =
+            world.plane().api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", namespace).await.unwrap();
+        let params = kube::api::PatchParams::apply("test").force();
+        api.patch("victim", &params, &kube::api::Patch::Apply(object)).await.unwrap();
+    }
+    let asks = |namespace: &str, expression: &str| json!({"dependsOn": [{"name": "victim", "namespace": namespace, "readyExpr": expression}]});
+    let guess = "dep.spec.postBuild.substitute.pin == '271828'";
+    world.kustomization("near", asks(&world.ns, guess)).await;
+    world.ready("near").await;
+    world.kustomization("public", asks(&other, "dep.metadata.name == 'victim'")).await;
+    world.ready("public").await;
+    world.kustomization("thief", asks(&other, guess)).await;
+    let refused = world.not_ready("thief", "DependencyNotReady").await;
+    let message = weir_testkit::condition(&refused, "Ready").unwrap().message;
+    assert!(message.ends_with("no such key: spec"), "{message}");
+}

@@ -5,7 +5,7 @@ use weir_proto::kustomize::v1::kustomizations_client::KustomizationsClient;
 use weir_proto::kustomize::v1::{
     BuildRequest, DiffRequest, InventoryRequest, KustomizationRef, ReconcileNowRequest,
 };
-use weir_testkit::authorized;
+use weir_testkit::{authorized, eventually};
 
 use crate::world::{PATIENCE, World, cm};
 
@@ -91,4 +91,57 @@ async fn security_without_a_token_or_rights_nothing_is_told() {
     let stranger = token(&world, "stranger", &["list"]).await;
     let refused = client.inventory(authorized(&stranger, request())).await.unwrap_err();
     assert_eq!(refused.code(), Code::PermissionDenied);
+}
+
+/// A value from a Secret of the cluster, and one that a generator made from the artifact, wherever they end up.
+#[tokio::test(flavor = "multi_thread")]
+async fn security_values_of_secrets_are_in_no_preview() {
+    let (world, _process) = World::process(&[]).await;
+    let ns = &world.ns;
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vars"},
+        "stringData": {"password": "hunter2", "pin": "Q7"}});
+    world.plane().apply(ns, secret).await.unwrap();
+    let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "plain"},
+        "data": {"region": "az-1"}});
+    world.plane().apply(ns, plain).await.unwrap();
+    let kustomization = "resources: [a.yaml]\nsecretGenerator:\n- name: made\n  literals: [token=open-sesame]\n\
+        replacements:\n- source: {kind: Secret, name: made, fieldPath: data.token}\n  targets:\n  \
+        - select: {kind: ConfigMap}\n    fieldPaths: [data.copied]\n    options: {create: true}\n";
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app-${password}\ndata:\n  \
+        url: https://me:${password}@host\n  pin: \"${pin}\"\n  part: \"${password:0:4}\"\n  region: ${region}\n";
+    world.source("src", 1, &[("kustomization.yaml", kustomization), ("a.yaml", map)]).await;
+    let from = |kind: &str, name: &str| json!({"kind": kind, "name": name});
+    let post_build = json!({"substituteFrom": [from("Secret", "vars"), from("ConfigMap", "plain")]});
+    world.kustomization("app", json!({"postBuild": post_build, "suspend": true})).await;
+    let reference = || Some(KustomizationRef { namespace: ns.clone(), name: "app".into() });
+    let (reader, mut client) = (token(&world, "reader", &["get"]).await, client(&world));
+
+    let build = || authorized(&reader, BuildRequest { kustomization: reference() });
+    let known = eventually("the Kustomization to be known", PATIENCE, || {
+        let (mut client, request) = (client.clone(), build());
+        async move { client.build(request).await.ok() }
+    });
+    let mut build = known.await.unwrap().into_inner();
+    let mut yaml = String::new();
+    while let Some(found) = build.message().await.unwrap() {
+        yaml += &found.yaml;
+    }
+    for value in ["hunter2", "hunt", "Q7", "open-sesame", "b3Blbi1zZXNhbWU="] {
+        assert!(!yaml.contains(value), "{value} in\n{yaml}");
+    }
+    assert!(yaml.contains("region: az-1") && yaml.contains("copied: '***'"), "{yaml}");
+
+    // A short value cannot be hidden inside of other text: who may change what is applied may see it.
+    let diff = || DiffRequest { kustomization: reference() };
+    let refused = client.diff(authorized(&reader, diff())).await.unwrap_err();
+    assert_eq!(refused.code(), Code::PermissionDenied);
+    let long = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vars"},
+        "stringData": {"password": "hunter2", "pin": "letters"}});
+    world.plane().apply(ns, long).await.unwrap();
+    let mut diff = client.diff(authorized(&reader, diff())).await.unwrap().into_inner();
+    let mut objects = Vec::new();
+    while let Some(found) = diff.message().await.unwrap() {
+        objects.push(found.object);
+    }
+    assert!(objects.contains(&format!("ConfigMap/{ns}/app-***")), "{objects:?}");
 }

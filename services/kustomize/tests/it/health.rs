@@ -81,3 +81,19 @@ async fn new_revision_does_not_wait_for_the_health_of_the_old_one() {
     let gone = world.event("app", "web deleted").await;
     assert_eq!(gone, format!("Progressing: Deployment/{}/web deleted", world.ns));
 }
+
+/// The status did not know yet what the run that waited had applied: the Kustomization became Ready with an empty inventory.
+#[tokio::test(flavor = "multi_thread")]
+async fn regression_14_request_while_health_is_awaited_keeps_the_inventory() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &deployment("web", 1))]).await;
+    world.kustomization("app", json!({"wait": true, "timeout": "1h"})).await;
+    let deployments = world.api("apps/v1", "Deployment").await;
+    weir_testkit::wait_for(&deployments, "web", "it is applied", PATIENCE, |found| found.is_some())
+        .await
+        .unwrap();
+    world.requested("app").await;
+    let api = world.kustomizations().await;
+    let app = weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    assert_eq!(app.data["status"]["inventory"]["entries"].as_array().unwrap().len(), 1);
+}

@@ -10,7 +10,7 @@ use crate::world::{World, cm};
 
 #[tokio::test]
 async fn artifacts_of_flux_are_applied() {
-    let Some(program) = flux_program("FLUX_SOURCE_CONTROLLER") else { return };
+    let Some(program) = flux_program("FLUX_SOURCE_CONTROLLER").unwrap() else { return };
     let (world, git) = (World::new().await, GitServer::start().await.unwrap());
     let registry = Registry::start().await.unwrap();
     let mut flags = storage_flags().unwrap();

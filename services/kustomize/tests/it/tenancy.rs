@@ -120,3 +120,80 @@ async fn bad_input_is_named_and_stops_nothing_else() {
     let list = world.kustomizations().await.list(&kube::api::ListParams::default()).await.unwrap();
     assert_eq!(list.items.len(), 5, "in {ns}");
 }
+
+/// The watches see with the rights of the service.
+#[tokio::test(flavor = "multi_thread")]
+async fn security_health_of_foreign_objects_is_asked_with_the_rights_of_the_tenant() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    world.plane().service_account(ns, "tenant", &[]).await.unwrap();
+    world.source("src", 1, &[("app/a.yaml", &cm("a", "1")), ("nothing/README.md", "x")]).await;
+    world.kustomization("app", json!({"path": "./app"})).await;
+    world.ready("app").await;
+    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": ns});
+    let thief = json!({"path": "./nothing", "serviceAccountName": "tenant", "timeout": "30s", "healthChecks": [check]});
+    world.kustomization("thief", thief).await;
+    let refused = world.not_ready("thief", "HealthCheckFailed").await;
+    let message = weir_testkit::condition(&refused, "Ready").unwrap().message;
+    assert!(message.contains("status: 'Unknown': configmaps \"a\" is forbidden"), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn security_manifest_that_is_ignored_does_not_stop_the_drift_correction_of_others() {
+    let world = World::new().await;
+    let ignored =
+        cm("a", "2").replace("name: a", "name: a\n  annotations: {kustomize.toolkit.fluxcd.io/ssa: Ignore}");
+    world.source("src", 1, &[("app/a.yaml", &cm("a", "1")), ("thief/a.yaml", &ignored)]).await;
+    world.kustomization("app", json!({"path": "./app"})).await;
+    world.ready("app").await;
+    world.kustomization("thief", json!({"path": "./thief"})).await;
+    world.ready("thief").await;
+    let api = world.api("v1", "ConfigMap").await;
+    let edit = kube::api::Patch::Merge(json!({"data": {"k": "hand"}}));
+    api.patch("a", &kube::api::PatchParams::apply("hand"), &edit).await.unwrap();
+    weir_testkit::wait_for(&api, "a", "the edit is reverted", crate::world::PATIENCE, |found| {
+        found.is_some_and(|found| found.data["data"]["k"] == "1")
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn security_values_of_secrets_are_in_no_condition_and_no_event() {
+    let world = World::new().await;
+    let pin = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {pin: 271828}\n";
+    let patch = json!({"target": {"kind": "Secret"}, "patch": "stringData: {pin: \"271828\""});
+    let generator = "secretGenerator:\n- name: s\n  literals: [\"271828\"]\n";
+    world.source("src", 1, &[("pin/s.yaml", pin), ("generator/kustomization.yaml", generator)]).await;
+    for (name, fields, reason, words) in [
+        ("pin", json!({"path": "./pin"}), "ReconciliationFailed", "stringData.pin is not text"),
+        ("generator", json!({"path": "./generator"}), "BuildFailed", "invalid literal source <hidden"),
+        (
+            "patch",
+            json!({"path": "./pin", "patches": [patch]}),
+            "BuildFailed",
+            "unable to parse SM or JSON patch from [patch: \"<hidden",
+        ),
+    ] {
+        world.kustomization(name, fields).await;
+        let failed = world.not_ready(name, reason).await;
+        let status = failed.data["status"].to_string();
+        let event = world.event(name, words).await;
+        assert!(!status.contains("271828") && !event.contains("271828"), "{status}\n{event}");
+        assert!(weir_testkit::condition(&failed, "Ready").unwrap().message.contains(words), "{status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn security_variables_from_secrets_are_in_no_condition() {
+    let world = World::new().await;
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: vars}\nstringData: {PIN: \"271828\"}\n";
+    world.plane().apply_yaml(&world.ns, secret).await.unwrap();
+    let manifest = cm("a", "1").replace("\"1\"", "${PIN}");
+    world.source("src", 1, &[("a.yaml", &manifest)]).await;
+    let from = json!([{"kind": "Secret", "name": "vars"}]);
+    world.kustomization("app", json!({"postBuild": {"substituteFrom": from}})).await;
+    let failed = world.not_ready("app", "ReconciliationFailed").await;
+    let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+    assert!(message.contains("Value:***") && !message.contains("271828"), "{message}");
+}

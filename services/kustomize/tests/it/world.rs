@@ -1,7 +1,9 @@
 //! One control plane, one artifact server and one running service for all tests; each test has a namespace of its own.
+//! Tests that start the service as a process share another control plane, which no service of this one looks at.
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use weir_kustomize_controller::args::Args;
-use weir_testkit::{ControlPlane, SinkAnswer, WebhookSink};
+use weir_testkit::{ControlPlane, Folder, Process, SinkAnswer, WebhookSink};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -27,27 +29,34 @@ struct Shared {
 }
 
 static SHARED: OnceCell<Shared> = OnceCell::const_new();
+static SERVICELESS: OnceCell<Shared> = OnceCell::const_new();
 
 pub(crate) struct World {
     shared: &'static Shared,
     pub(crate) ns: String,
 }
 
-async fn start(flags: &'static [&'static str]) -> Shared {
+/// A control plane, and a server of artifacts.
+async fn surroundings() -> (ControlPlane, WebhookSink, Files) {
+    let plane = ControlPlane::options().audit().start().await.unwrap();
+    plane.apply_crds(&weir_testkit::repo_path("deploy/kustomize/crds")).await.unwrap();
+    let (sink, files) = (WebhookSink::start().await.unwrap(), Files::default());
+    let served = Arc::clone(&files);
+    sink.answer_with(move |request| match served.lock().get(&request.path) {
+        Some(body) => SinkAnswer { body: body.clone().into(), ..SinkAnswer::default() },
+        None => SinkAnswer { status: http::StatusCode::NOT_FOUND, ..SinkAnswer::default() },
+    });
+    (plane, sink, files)
+}
+
+/// Starts everything, and with flags the service too.
+async fn start(flags: Option<&'static [&'static str]>) -> Shared {
     let (tell, started) = tokio::sync::oneshot::channel();
     // The service outlives the runtime of the test that happens to be first.
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         runtime.block_on(async move {
-            let plane = ControlPlane::options().audit().start().await.unwrap();
-            plane.apply_crds(&weir_testkit::repo_path("deploy/kustomize/crds")).await.unwrap();
-            let sink = WebhookSink::start().await.unwrap();
-            let files = Files::default();
-            let served = Arc::clone(&files);
-            sink.answer_with(move |request| match served.lock().get(&request.path) {
-                Some(body) => SinkAnswer { body: body.clone().into(), ..SinkAnswer::default() },
-                None => SinkAnswer { status: http::StatusCode::NOT_FOUND, ..SinkAnswer::default() },
-            });
+            let (plane, sink, files) = surroundings().await;
             let grpc = weir_testkit::free_port().unwrap();
             let grpc_addr = format!("--grpc-addr=127.0.0.1:{grpc}");
             let usual = [
@@ -58,7 +67,7 @@ async fn start(flags: &'static [&'static str]) -> Shared {
                 "--requeue-dependency=2s",
                 "--concurrent=8",
             ];
-            let args = Args::parse_from(usual.iter().chain(flags));
+            let args = flags.map(|flags| Args::parse_from(usual.iter().chain(flags)));
             // A user of its own tells the service's requests from those of the tests.
             let kubeconfig = Kubeconfig::read_from(plane.weir_kubeconfig_path()).unwrap();
             let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
@@ -66,7 +75,10 @@ async fn start(flags: &'static [&'static str]) -> Shared {
                 .unwrap();
             let env = weir_runtime::Environment::new(config, "flux-system".into()).unwrap();
             let _ = tell.send(Shared { plane, sink, files, grpc });
-            weir_kustomize_controller::run(args, env).await.unwrap();
+            match args {
+                Some(args) => weir_kustomize_controller::run(args, env).await.unwrap(),
+                None => std::future::pending().await,
+            }
         });
     });
     started.await.unwrap()
@@ -74,7 +86,7 @@ async fn start(flags: &'static [&'static str]) -> Shared {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::over(SHARED.get_or_init(|| start(&[])).await).await
+        Self::over(SHARED.get_or_init(|| start(Some(&[]))).await).await
     }
 
     /// A world that no other test has a part in, to count requests.
@@ -82,9 +94,30 @@ impl World {
         Self::with_flags(&[]).await
     }
 
+    /// A world without a service.
+    pub(crate) async fn without_service() -> Self {
+        Self::over(SERVICELESS.get_or_init(|| start(None)).await).await
+    }
+
     /// A world whose service has more flags.
     pub(crate) async fn with_flags(flags: &'static [&'static str]) -> Self {
-        Self::over(Box::leak(Box::new(start(flags).await))).await
+        Self::over(Box::leak(Box::new(start(Some(flags)).await))).await
+    }
+
+    /// A world whose service is a process of its own.
+    pub(crate) async fn process(flags: &[&str]) -> (Self, Process) {
+        let (plane, sink, files) = surroundings().await;
+        let grpc = weir_testkit::free_port().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kustomize-controller"));
+        command
+            .env("KUBECONFIG", plane.weir_kubeconfig_path())
+            .args(["--metrics-addr=0", "--health-addr=0", "--log-encoding=console"])
+            .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
+            .args(flags);
+        let folder: &'static Folder = Box::leak(Box::new(Folder::new("kustomize").unwrap()));
+        let process =
+            Process::start("kustomize-controller", &mut command, &folder.path().join("log")).unwrap();
+        (Self::over(Box::leak(Box::new(Shared { plane, sink, files, grpc }))).await, process)
     }
 
     async fn over(shared: &'static Shared) -> Self {
@@ -125,7 +158,19 @@ impl World {
         revision: &str,
         content: &[(&str, &str)],
     ) {
-        let archive = archive(content);
+        let content: Vec<_> = content.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+        self.advertise(kind, name, spec, revision, archive(&content)).await;
+    }
+
+    /// A source of any kind that advertises this archive.
+    pub(crate) async fn advertise(
+        &self,
+        kind: &str,
+        name: &str,
+        spec: Value,
+        revision: &str,
+        archive: Vec<u8>,
+    ) {
         let digest = weir_artifact::Digest::of(weir_artifact::Algorithm::Sha256, &archive);
         let path = format!("/{}/{kind}/{name}/{}.tar.gz", self.ns, digest.hex());
         self.shared.files.lock().insert(path.clone(), archive);
@@ -235,13 +280,13 @@ pub(crate) fn deployment(name: &str, replicas: u32) -> String {
     )
 }
 
-fn archive(content: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn archive(content: &[(&str, &[u8])]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
-    for (path, text) in content {
+    for (path, bytes) in content {
         let mut header = tar::Header::new_gnu();
-        header.set_size(text.len() as u64);
+        header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
-        tar.append_data(&mut header, path, text.as_bytes()).unwrap();
+        tar.append_data(&mut header, path, *bytes).unwrap();
     }
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&tar.into_inner().unwrap()).unwrap();

@@ -15,6 +15,7 @@ mod durability;
 mod events;
 mod fuzz;
 mod grpc;
+mod stock;
 mod tls;
 mod webhooks;
 mod world;

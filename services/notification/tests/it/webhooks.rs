@@ -187,3 +187,47 @@ async fn a_token_of_an_identity_provider_opens_a_receiver_without_a_secret() {
     assert_eq!(marked(&world).await, ["one"]);
     assert_eq!(world.sink.requests().len(), 2, "discovery and keys are read once");
 }
+
+/// A status may be forged: the path in it is believed only of the Receiver whose token makes it.
+#[tokio::test]
+async fn regression_14_a_forged_webhook_path_takes_over_nobody() {
+    let setup = Setup::new().await;
+    for (name, team) in [("mine", "a"), ("theirs", "b")] {
+        setup.apply(&repository(name, team)).await;
+    }
+    setup.apply(TOKEN).await;
+    let other = "{apiVersion: v1, kind: Secret, metadata: {name: other}, stringData: {token: known-to-them}}";
+    setup.apply(other).await;
+    let marking = |name: &str| json!([{"kind": "GitRepository", "name": name}]);
+    setup.apply(&receiver("victim", "generic", json!({"resources": marking("mine")}))).await;
+    let forger = json!({"resources": marking("theirs"), "secretRef": {"name": "other"}});
+    setup.apply(&receiver("forger", "generic", forger.clone())).await;
+    setup.apply(&receiver("another", "generic", forger)).await;
+    let world = setup.start().await;
+    let path = path_of(&world, "victim").await;
+    let own = path_of(&world, "forger").await;
+    path_of(&world, "another").await;
+
+    let api =
+        world.plane.api("notification.toolkit.fluxcd.io/v1", "Receiver", &world.namespace).await.unwrap();
+    for name in ["forger", "another"] {
+        let forged = kube::api::Patch::Merge(json!({"status": {"webhookPath": path}}));
+        api.patch_status(name, &Default::default(), &forged).await.unwrap();
+    }
+    // The service has seen the forgeries once the forger's own path is gone from its status.
+    eventually("the forgery to be seen", DEADLINE, || async {
+        (call(&world, &own, "", &[]).await == 404).then_some(())
+    })
+    .await
+    .unwrap();
+    assert_eq!(call(&world, &path, "", &[]).await, 200);
+    assert_eq!(marked(&world).await, ["mine"]);
+    // Nor do they get the calls when the victim is gone.
+    api.delete("victim", &Default::default()).await.unwrap();
+    eventually("the path to be nobody's", DEADLINE, || async {
+        (call(&world, &path, "", &[]).await == 404).then_some(())
+    })
+    .await
+    .unwrap();
+    assert_eq!(marked(&world).await, ["mine"]);
+}

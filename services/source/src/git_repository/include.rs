@@ -7,7 +7,7 @@ use std::io;
 use weir_api::SourceObject;
 use weir_api::condition_type::{INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED};
 use weir_api::{Artifact, GitRepository};
-use weir_artifact::{Limits, Location, RelPath, Store, Unpacked, Untar};
+use weir_artifact::{Limits, Location, Store, Unpacked, Untar};
 use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue};
 
 /// An include whose artifact is there.
@@ -80,9 +80,8 @@ impl Include {
 
 /// The files of an artifact. Its status may be forged: what is unpacked is a whole file of that object, or nothing.
 fn unpack(store: &Store, at: &Location, artifact: &Artifact, limits: Limits) -> io::Result<Unpacked> {
-    store.verify(at, &artifact.path, &artifact.digest).map_err(io::Error::other)?;
-    let path = RelPath::parse(&artifact.path).map_err(io::Error::other)?;
-    Untar::new(limits).to_tree(store.open_file(&path)?).map_err(io::Error::other)
+    let file = store.open_verified(at, &artifact.path, &artifact.digest).map_err(io::Error::other)?;
+    Untar::new(limits).to_tree(file).map_err(io::Error::other)
 }
 
 /// Lets a new artifact wake the repositories that include it (DEV 10).

@@ -118,8 +118,8 @@ pub(crate) async fn take_over(world: &World, program: &Path) -> Controller {
 /// C6: from Flux to Weir and back over the same disk, nothing is fetched or advertised anew. `FLUX_SOURCE_CONTROLLER` names
 /// Flux's program.
 #[tokio::test]
-async fn storage_goes_from_flux_to_weir_and_back() {
-    let Some(program) = flux_program("FLUX_SOURCE_CONTROLLER") else { return };
+async fn storage_goes_from_the_stock_controller_to_weir_and_back() {
+    let Some(program) = flux_program("FLUX_SOURCE_CONTROLLER").unwrap() else { return };
     let (mut world, charts) = (World::start().await, ChartServer::start().await);
     let (git, registry) = (GitServer::start().await.unwrap(), Registry::start().await.unwrap());
     git.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();

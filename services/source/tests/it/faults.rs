@@ -1,5 +1,6 @@
 //! Servers that are slow, break off, lie or refuse, and an API server that is away.
 
+mod behind;
 mod lengths;
 mod matrix;
 

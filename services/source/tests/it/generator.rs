@@ -1,5 +1,6 @@
 //! `ArtifactGenerator` from sources to `ExternalArtifact` objects, and what becomes of these (SRC 9, SRC 10).
 
+mod forged;
 mod places;
 
 use kube::ResourceExt;

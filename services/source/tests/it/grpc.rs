@@ -87,6 +87,40 @@ async fn artifacts_are_streamed_by_digest_and_watched() {
     assert_eq!(gone.code(), Code::NotFound);
 }
 
+/// C8, SRC-SCK-15: what is streamed is a whole file of the object that is asked for, or nothing.
+#[tokio::test]
+async fn regression_14_a_forged_status_opens_no_file_of_another_object() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    for name in ["app", "victim"] {
+        registry.push_artifact(name, "latest", &[("name.txt", name)]).await.unwrap();
+        world.oci(name, &registry.url(name), json!({})).await;
+    }
+    let own = world.ready("OCIRepository", "app").await["artifact"].clone();
+    let others = world.ready("OCIRepository", "victim").await["artifact"].clone();
+    world.until_served().await;
+    let (token, mut client) = (token(&world, "tenant", &["get", "watch"]).await, client(&world));
+    let digest = |artifact: &serde_json::Value| artifact["digest"].as_str().unwrap().to_owned();
+    client.fetch(authorized(&token, named(&world, &digest(&own)))).await.unwrap();
+    let zeros = format!("sha256:{}", "0".repeat(64));
+    let mut misnamed = own.clone();
+    misnamed["digest"] = json!(zeros);
+    // The file of another object, and a file of its own that is not what is said of it.
+    for forged in [others, misnamed] {
+        let patch = kube::api::Patch::Merge(json!({"status": {"artifact": forged}}));
+        world.api("OCIRepository").await.patch_status("app", &Default::default(), &patch).await.unwrap();
+        let request = WatchRequest { namespace: world.namespace.clone(), ..WatchRequest::default() };
+        let mut news = client.watch(authorized(&token, request)).await.unwrap().into_inner();
+        while let Some(told) = news.next().await {
+            let told = told.unwrap();
+            if told.name == "app" && told.digest == digest(&forged) {
+                break;
+            }
+        }
+        let refused = client.fetch(authorized(&token, named(&world, &digest(&forged)))).await.unwrap_err();
+        assert_eq!(refused.code(), Code::NotFound, "{forged}");
+    }
+}
+
 /// C8, SRC-CNS-5.
 #[tokio::test]
 async fn callers_without_the_right_are_refused() {

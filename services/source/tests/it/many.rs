@@ -19,8 +19,6 @@ const IN_FLIGHT: usize = 32;
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Bytes that the process may ever hold; a debug build took 92 MiB.
 const MAX_RESIDENT: u64 = 160 << 20;
-/// Bytes of a list of all of them.
-const MAX_LIST: usize = 64 << 20;
 const OCI: &str = "OCIRepository";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,9 +60,19 @@ async fn ten_thousand_sources_and_a_live_one() {
 async fn listed(world: &World, token: &str) -> usize {
     let url = format!("http://127.0.0.1:{}", world.grpc);
     let channel = tonic::transport::Channel::from_shared(url).unwrap().connect_lazy();
-    let asked = ListRequest { kind: OCI.to_owned(), namespace: world.namespace.clone() };
-    let mut client = StatusClient::new(channel).max_decoding_message_size(MAX_LIST);
-    client.list(authorized(token, asked)).await.map_or(0, |answer| answer.into_inner().objects.len())
+    let mut client = StatusClient::new(channel);
+    let (mut count, mut page_token) = (0, String::new());
+    loop {
+        let (kind, namespace) = (OCI.to_owned(), world.namespace.clone());
+        let asked = ListRequest { kind, namespace, page_size: 1000, page_token };
+        let Ok(answer) = client.list(authorized(token, asked)).await else { return 0 };
+        let page = answer.into_inner();
+        count += page.objects.len();
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            return count;
+        }
+    }
 }
 
 /// The most memory that the process ever held.

@@ -1,51 +1,35 @@
 //! Flux's own command line against this service (A10, C6, SRC-CLI-1, SRC-CLI-2, SRC-API-9). `FLUX_CLI` names it.
 
-use std::path::PathBuf;
-use std::process::Stdio;
-
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use weir_testkit::object::kustomization;
-use weir_testkit::{ControlPlane, Folder, Registry, flux_program};
+use weir_testkit::{ControlPlane, FluxCli, Folder, Registry, flux_program};
 
 use crate::every_kind::Remotes;
 use crate::world::{Setup, World, paths};
 
 struct Flux {
-    program: PathBuf,
+    cli: FluxCli,
     world: World,
 }
 
 impl Flux {
     /// A world of its own, since some commands go over the whole cluster; `None` without the program.
     async fn start() -> Option<Self> {
-        let program = flux_program("FLUX_CLI")?;
+        flux_program("FLUX_CLI").unwrap()?;
         let plane = Box::leak(Box::new(ControlPlane::start().await.unwrap()));
-        Some(Self { program, world: World::start_on(plane, Setup::default()).await })
+        let world = World::start_on(plane, Setup::default()).await;
+        Some(Self { cli: FluxCli::find(plane, &world.namespace).unwrap()?, world })
     }
 
-    /// Runs a command, written as one would type it; returns whether it succeeded and all that it printed.
     async fn try_run(&self, line: &str) -> (bool, String) {
-        let output = tokio::process::Command::new(&self.program)
-            .args(line.split_whitespace())
-            .args(["--namespace", &self.world.namespace, "--timeout", "30s"])
-            .env("KUBECONFIG", self.world.plane.kubeconfig_path())
-            .stdin(Stdio::null())
-            .output()
-            .await
-            .unwrap();
-        let printed = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8(printed).unwrap())
+        self.cli.try_run(line).await.unwrap()
     }
 
     /// Runs a command that succeeds and prints all these words.
     async fn run(&self, line: &str, words: &[&str]) -> String {
-        let (has_succeeded, printed) = self.try_run(line).await;
-        assert!(has_succeeded, "flux {line}\n{printed}\n{}", self.world.controller.log_tail());
-        for word in words {
-            assert!(printed.contains(word), "flux {line}: no {word} in\n{printed}");
-        }
-        printed
+        let printed = self.cli.run(line, words).await;
+        printed.unwrap_or_else(|error| panic!("{error}\n{}", self.world.controller.log_tail()))
     }
 }
 

@@ -21,7 +21,7 @@ const CHART_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
 /// A world, and a consumer that looks again after a second; `None` without its program.
 async fn world_with(variable: &str) -> Option<(World, Controller)> {
-    let program = flux_program(variable)?;
+    let program = flux_program(variable).unwrap()?;
     let world = World::start().await;
     release_kind(world.plane).await;
     let flags = ["--watch-all-namespaces=false", "--requeue-dependency=1s", "--http-retry=1"];

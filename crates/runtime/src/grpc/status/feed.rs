@@ -1,12 +1,17 @@
-//! A watcher's stream: what is there, a mark, then every change.
+//! One watcher's stream: what is there, a mark, then changes. Every item is looked up when the watcher is ready for it, so
+//! that a slow one gets the newest state of each object and costs nobody anything.
 
-use futures::{Stream, StreamExt, stream};
-use tokio_stream::wrappers::BroadcastStream;
-use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
+use futures::{Stream, stream};
+use tokio::sync::watch;
+use tokio::time::Instant;
 use tonic::Status;
 use weir_proto::status::v1::{ChangeType, ObjectStatus, WatchResponse};
 
-use super::{StatusRegistry, Update};
+use super::StatusRegistry;
+use super::journal::{Bookmark, Happened, Subject};
+use super::rights::Rights;
+use super::version::{Version, out_of_range};
+use crate::cache::ObjectKey;
 
 /// What one watcher asked for.
 #[derive(Debug, Clone)]
@@ -14,65 +19,174 @@ pub(super) struct Selection {
     pub kinds: Vec<&'static str>,
     pub namespace: String,
     pub name: String,
-    /// Resource version up to which the watcher has seen everything.
-    pub since: u64,
 }
 
 impl Selection {
-    fn wants(&self, object: &ObjectStatus) -> bool {
-        self.kinds.contains(&object.kind.as_str())
-            && (self.namespace.is_empty() || self.namespace == object.namespace)
-            && (self.name.is_empty() || self.name == object.name)
+    fn wants(&self, subject: &Subject) -> bool {
+        self.kinds.contains(&subject.kind) && self.wants_key(&subject.key)
+    }
+
+    fn wants_key(&self, key: &ObjectKey) -> bool {
+        (self.namespace.is_empty() || self.namespace == key.namespace)
+            && (self.name.is_empty() || self.name == key.name)
     }
 }
 
-fn version(object: &ObjectStatus) -> u64 {
-    object.resource_version.parse().unwrap_or_default()
-}
-
-/// The newest resource version among objects.
-pub(super) fn newest(objects: &[ObjectStatus]) -> u64 {
-    objects.iter().map(version).max().unwrap_or_default()
-}
-
-fn response(type_: ChangeType, object: Option<ObjectStatus>) -> WatchResponse {
-    WatchResponse { r#type: type_.into(), object }
-}
-
-pub(super) fn stream(
-    registry: &StatusRegistry,
+/// A watcher that is served.
+pub(super) struct Feed {
+    registry: StatusRegistry,
     selection: Selection,
-) -> impl Stream<Item = Result<WatchResponse, Status>> + Send + 'static {
-    // Subscribed before listing, so that a change in between is sent twice rather than never.
-    let updates = BroadcastStream::new(registry.updates.subscribe());
-    let sources = selection.kinds.iter().filter_map(|kind| registry.source(kind));
-    let listed: Vec<_> = sources.flat_map(|source| source.list(&selection.namespace)).collect();
-    let there =
-        listed.into_iter().filter(|object| selection.wants(object) && version(object) > selection.since);
-    let there: Vec<_> = there.map(|object| Ok(response(ChangeType::Applied, Some(object)))).collect();
-    let synced = Ok(response(ChangeType::Synced, None));
-    let changes = updates.filter_map(move |update| {
-        let item = match update {
-            Ok(Update { deleted, object }) => selection.wants(&object).then(|| {
-                let type_ = if deleted { ChangeType::Deleted } else { ChangeType::Applied };
-                Ok(response(type_, Some((*object).clone())))
-            }),
-            Err(BroadcastStreamRecvError::Lagged(missed)) => Some(Err(Status::resource_exhausted(format!(
-                "{missed} changes were missed: watch again from the last resource version"
-            )))),
-        };
-        std::future::ready(item)
-    });
-    stream::iter(there.into_iter().chain([synced])).chain(until_error(changes))
+    bookmark: Bookmark,
+    heads: watch::Receiver<u64>,
+    stage: Stage,
 }
 
-/// Ends a stream after its first error: what follows would have a gap.
-fn until_error<T: Send + 'static>(
-    items: impl Stream<Item = Result<T, Status>> + Send + 'static,
-) -> impl Stream<Item = Result<T, Status>> + Send + 'static {
-    items.scan(false, |ended, item| {
-        let next = (!*ended).then_some(item);
-        *ended |= matches!(next, Some(Err(_)));
-        std::future::ready(next)
-    })
+/// What the watcher is being sent.
+enum Stage {
+    /// What is there: the kinds still to come, the first of them from behind an object on.
+    There { kinds: Vec<&'static str>, after: Option<ObjectKey> },
+    /// What has changed up to the position at which it came.
+    Missed { until: u64 },
+    /// What changes.
+    Live,
 }
+
+impl Feed {
+    /// Begins with what is there, or behind what the watcher has seen.
+    ///
+    /// # Errors
+    ///
+    /// `OUT_OF_RANGE` when it is not known what has been deleted since.
+    pub(super) fn new(
+        registry: StatusRegistry,
+        selection: Selection,
+        since: Option<Version>,
+    ) -> Result<Self, Status> {
+        let heads = registry.head.subscribe();
+        let mut journal = registry.journal.lock();
+        let head = journal.head();
+        let (position, stage) = match since {
+            None => {
+                let kinds = selection.kinds.iter().rev().copied().collect();
+                (head, Stage::There { kinds, after: None })
+            }
+            Some(version) if version.epoch == registry.epoch => {
+                (version.position, Stage::Missed { until: head })
+            }
+            Some(_) => return Err(out_of_range()),
+        };
+        let bookmark = journal.reader(position, Instant::now()).ok_or_else(out_of_range)?;
+        drop(journal);
+        Ok(Self { registry, selection, bookmark, heads, stage })
+    }
+
+    /// The stream; it ends when the rights to it do.
+    pub(super) fn stream(
+        self,
+        rights: Rights,
+    ) -> impl Stream<Item = Result<WatchResponse, Status>> + Send + 'static {
+        stream::unfold(Some((self, rights)), |state| async {
+            let (mut feed, mut rights) = state?;
+            let item = loop {
+                tokio::select! {
+                    biased;
+                    _ = rights.due.tick() => if let Err(status) = rights.check().await {
+                        break Err(status);
+                    },
+                    item = feed.next() => break item,
+                }
+            };
+            // An error is the last item.
+            let state = item.is_ok().then_some((feed, rights));
+            Some((item, state))
+        })
+    }
+
+    async fn next(&mut self) -> Result<WatchResponse, Status> {
+        loop {
+            // Looked at before the journal is, so that no change falls between.
+            self.heads.mark_unchanged();
+            let item = match &self.stage {
+                Stage::There { .. } => self.next_there(),
+                Stage::Missed { .. } | Stage::Live => self.next_change()?,
+            };
+            if let Some(item) = item {
+                return Ok(item);
+            }
+            if self.heads.changed().await.is_err() {
+                return Err(Status::unavailable("the service stops"));
+            }
+        }
+    }
+
+    /// The next object that is there, and at their end the mark.
+    fn next_there(&mut self) -> Option<WatchResponse> {
+        let Stage::There { kinds, after } = &mut self.stage else { return None };
+        while let Some(kind) = kinds.last().copied() {
+            let key = {
+                let journal = self.registry.journal.lock();
+                let mut there = journal.there(kind, &self.selection.namespace, after.as_ref());
+                there.find(|key| self.selection.wants_key(key)).cloned()
+            };
+            let Some(key) = key else {
+                kinds.pop();
+                *after = None;
+                continue;
+            };
+            let object = self.registry.source(kind).and_then(|source| source.get(&key));
+            *after = Some(key);
+            // One that has gone meanwhile was never shown.
+            if let Some(object) = object {
+                return Some(WatchResponse {
+                    r#type: ChangeType::Applied.into(),
+                    object: Some(object),
+                    resource_version: String::new(),
+                });
+            }
+        }
+        self.stage = Stage::Live;
+        Some(self.response(ChangeType::Synced, None))
+    }
+
+    /// The next change; none while there is none.
+    fn next_change(&mut self) -> Result<Option<WatchResponse>, Status> {
+        loop {
+            let (position, happened) = {
+                let journal = self.registry.journal.lock();
+                if !journal.knows(self.bookmark.get()) {
+                    return Err(out_of_range());
+                }
+                journal.next(self.bookmark.get(), |subject| self.selection.wants(subject))
+            };
+            if let Stage::Missed { until } = self.stage
+                && (happened.is_none() || position > until)
+            {
+                self.stage = Stage::Live;
+                return Ok(Some(self.response(ChangeType::Synced, None)));
+            }
+            self.bookmark.move_to(position);
+            match happened {
+                None => return Ok(None),
+                Some(Happened::Deleted(object)) => {
+                    let object = ObjectStatus::clone(&object);
+                    return Ok(Some(self.response(ChangeType::Deleted, Some(object))));
+                }
+                Some(Happened::Applied(Subject { kind, key })) => {
+                    let source = self.registry.source(kind);
+                    // One that has gone meanwhile comes again, as a deletion.
+                    if let Some(object) = source.and_then(|source| source.get(&key)) {
+                        return Ok(Some(self.response(ChangeType::Applied, Some(object))));
+                    }
+                }
+            }
+        }
+    }
+
+    fn response(&self, type_: ChangeType, object: Option<ObjectStatus>) -> WatchResponse {
+        let resource_version = self.registry.version(self.bookmark.get()).to_string();
+        WatchResponse { r#type: type_.into(), object, resource_version }
+    }
+}
+
+#[cfg(test)]
+mod tests;

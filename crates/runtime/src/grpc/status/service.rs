@@ -5,14 +5,24 @@ use std::pin::Pin;
 use futures::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
+use weir_proto::Message;
 use weir_proto::status::v1::{
-    GetRequest, GetResponse, ListKindsRequest, ListKindsResponse, ListRequest, ListResponse, WatchRequest,
-    WatchResponse, status_server,
+    GetRequest, GetResponse, ListKindsRequest, ListKindsResponse, ListRequest, ListResponse, ObjectStatus,
+    WatchRequest, WatchResponse, status_server,
 };
 
-use super::{Source, StatusRegistry, feed};
+use super::feed::{Feed, Selection};
+use super::rights::{self, Rights};
+use super::version::{PageToken, out_of_range};
+use super::{Source, StatusRegistry};
 use crate::cache::ObjectKey;
-use crate::grpc::{Access, Authorizer};
+use crate::grpc::{Access, Authorizer, MAX_MESSAGE_BYTES};
+
+/// Most bytes of the objects of one message, by which it stays below what gRPC clients take by default.
+const MAX_PAGE_BYTES: usize = MAX_MESSAGE_BYTES - 64 * 1024;
+
+/// Bytes that protobuf adds to each object of a list, at most.
+const FRAME: usize = 6;
 
 pub(super) struct StatusService {
     pub registry: StatusRegistry,
@@ -20,7 +30,7 @@ pub(super) struct StatusService {
     pub stop: CancellationToken,
 }
 
-fn access(source: &dyn Source, verb: &'static str, namespace: &str, name: &str) -> Access {
+pub(super) fn access(source: &dyn Source, verb: &'static str, namespace: &str, name: &str) -> Access {
     Access {
         verb,
         group: source.group().to_owned(),
@@ -31,11 +41,79 @@ fn access(source: &dyn Source, verb: &'static str, namespace: &str, name: &str) 
 }
 
 impl StatusService {
-    fn source(&self, kind: &str) -> Result<std::sync::Arc<dyn Source>, Status> {
-        self.registry.source(kind).ok_or_else(|| {
-            let known = self.registry.kinds().join(", ");
+    fn kind(&self, kind: &str) -> Result<&'static str, Status> {
+        let kinds = self.registry.kinds();
+        let found = kinds.iter().find(|known| **known == kind);
+        found.copied().ok_or_else(|| {
+            let known = kinds.join(", ");
             Status::not_found(format!("kind '{kind}' is not served here; served are: {known}"))
         })
+    }
+
+    fn source(&self, kind: &str) -> Result<std::sync::Arc<dyn Source>, Status> {
+        let kind = self.kind(kind)?;
+        self.registry.source(kind).ok_or_else(|| Status::unavailable("the kind is gone"))
+    }
+
+    /// One page, or all.
+    fn page(&self, source: &dyn Source, request: &ListRequest) -> Result<ListResponse, Status> {
+        let kind = self.kind(&request.kind)?;
+        let (version, after) = self.beginning(&request.page_token)?;
+        let size = match request.page_size {
+            0 => usize::MAX,
+            size => size as usize,
+        };
+        let keys: Vec<ObjectKey> = {
+            let journal = self.registry.journal.lock();
+            journal
+                .there(kind, &request.namespace, after.as_ref())
+                .take(size.saturating_add(1))
+                .cloned()
+                .collect()
+        };
+        let (mut objects, mut bytes, mut last) = (Vec::<ObjectStatus>::new(), 0, None);
+        for (at, key) in keys.into_iter().enumerate() {
+            // One that has gone meanwhile is left out; the watch tells those who had seen it.
+            let object = source.get(&key);
+            bytes += object.as_ref().map_or(0, |object| object.encoded_len() + FRAME);
+            if at == size || bytes > MAX_PAGE_BYTES {
+                return self.cut(request, objects, version, last);
+            }
+            objects.extend(object);
+            last = Some(key);
+        }
+        Ok(ListResponse { objects, resource_version: version.to_string(), next_page_token: String::new() })
+    }
+
+    /// Where a page begins: the version of the list, and the last object of the page before.
+    fn beginning(&self, token: &str) -> Result<(super::Version, Option<ObjectKey>), Status> {
+        let journal = self.registry.journal.lock();
+        if token.is_empty() {
+            return Ok((self.registry.version(journal.head()), None));
+        }
+        let PageToken { version, after } = token.parse().map_err(|_| out_of_range())?;
+        // What was deleted since the first page could not be told any more.
+        if version.epoch != self.registry.epoch || !journal.knows(version.position) {
+            return Err(out_of_range());
+        }
+        Ok((version, Some(after)))
+    }
+
+    /// The answer when not all objects fit.
+    fn cut(
+        &self,
+        request: &ListRequest,
+        objects: Vec<ObjectStatus>,
+        version: super::Version,
+        last: Option<ObjectKey>,
+    ) -> Result<ListResponse, Status> {
+        let Some(after) = last.filter(|_| request.page_size > 0) else {
+            return Err(Status::resource_exhausted(format!(
+                "the objects do not fit {MAX_MESSAGE_BYTES} bytes: ask for pages with page_size"
+            )));
+        };
+        let next_page_token = PageToken { version, after }.to_string();
+        Ok(ListResponse { objects, resource_version: version.to_string(), next_page_token })
     }
 }
 
@@ -54,43 +132,44 @@ impl status_server::Status for StatusService {
     }
 
     async fn list(&self, request: Request<ListRequest>) -> Result<Response<ListResponse>, Status> {
-        let ListRequest { kind, namespace } = request.get_ref();
-        let source = self.source(kind)?;
-        self.authorizer.allow(&request, access(&*source, "list", namespace, "")).await?;
-        let objects = source.list(namespace);
-        let resource_version = feed::newest(&objects).to_string();
-        Ok(Response::new(ListResponse { objects, resource_version }))
+        let asked = request.get_ref();
+        let source = self.source(&asked.kind)?;
+        self.authorizer.allow(&request, access(&*source, "list", &asked.namespace, "")).await?;
+        self.page(&*source, asked).map(Response::new)
     }
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
         let identity = self.authorizer.identify(&request).await?;
+        let mut caller = Request::new(());
+        if let Some(token) = request.metadata().get("authorization") {
+            caller.metadata_mut().insert("authorization", token.clone());
+        }
         let WatchRequest { kind, namespace, name, resource_version } = request.into_inner();
-        let mut kinds = Vec::new();
-        if kind.is_empty() {
-            for known in self.registry.kinds() {
-                let source = self.source(known)?;
-                if self.authorizer.may(&identity, access(&*source, "watch", &namespace, &name)).await? {
-                    kinds.push(known);
-                }
-            }
-        } else {
-            let source = self.source(&kind)?;
-            if self.authorizer.may(&identity, access(&*source, "watch", &namespace, &name)).await? {
-                kinds.extend(self.registry.kinds().into_iter().find(|known| *known == kind));
+        let mut rights = Rights {
+            registry: self.registry.clone(),
+            authorizer: self.authorizer.clone(),
+            caller,
+            namespace: namespace.clone(),
+            name: name.clone(),
+            kinds: Vec::new(),
+            due: rights::due(self.registry.rights_checked),
+        };
+        let asked = if kind.is_empty() { self.registry.kinds() } else { vec![self.kind(&kind)?] };
+        for known in asked {
+            if rights.may_watch(&identity, known).await? {
+                rights.kinds.push(known);
             }
         }
-        if kinds.is_empty() {
-            return Err(Status::permission_denied(format!(
-                "user '{}' may not watch {kind} objects",
-                identity.user
-            )));
+        if rights.kinds.is_empty() {
+            return Err(rights::denied(&identity, &kind));
         }
         let since = match resource_version.as_str() {
-            "" => 0,
-            text => text.parse().map_err(|_| Status::invalid_argument("resource_version is not a number"))?,
+            "" => None,
+            text => Some(text.parse().map_err(|_| out_of_range())?),
         };
-        let selection = feed::Selection { kinds, namespace, name, since };
-        let stream = feed::stream(&self.registry, selection).take_until(self.stop.clone().cancelled_owned());
+        let selection = Selection { kinds: rights.kinds.clone(), namespace, name };
+        let feed = Feed::new(self.registry.clone(), selection, since)?;
+        let stream = feed.stream(rights).take_until(self.stop.clone().cancelled_owned());
         Ok(Response::new(Box::pin(stream)))
     }
 

@@ -8,12 +8,12 @@ use weir_api::Kustomization;
 use weir_runtime::Run;
 use weir_ssa::{ObjectId, Session};
 
+use crate::kustomization::KustomizationReconciler;
 use crate::kustomization::attempt::{Attempt, Done};
 use crate::kustomization::failure::{Failure, reason};
 use crate::kustomization::health::{self, Check, Verdict, timeout_of};
 use crate::kustomization::memory::Waiting;
 use crate::kustomization::observe::Observed;
-use crate::kustomization::{KustomizationReconciler, inventory};
 
 impl KustomizationReconciler {
     /// Nothing had to be applied: the inventory stays, health is looked at again.
@@ -26,7 +26,7 @@ impl KustomizationReconciler {
     ) -> Done {
         let session = self.cluster.session(&run.object);
         attempt.digest = Some(digest);
-        let entries = inventory::entries(&run.object);
+        let entries = observed.current_inventory();
         let targets = health::targets_of_inventory(&run.object, &entries);
         attempt.inventory = Some(entries);
         self.start_check(run, observed, &session, attempt, targets, Default::default()).await
@@ -48,7 +48,12 @@ impl KustomizationReconciler {
         attempt.enter(run, "Running health checks");
         let timeout = timeout_of(&run.object);
         let custom = observed.health_checks.clone().unwrap_or_default();
-        let check = Check { targets, short_jobs, started: Instant::now(), timeout, custom };
+        // With an account of its own the rights of that account say what the Kustomization may see.
+        let hides_others =
+            self.settings.no_cross_namespace_refs && self.cluster.account(&run.object).is_none();
+        let owner = self.owner(&run.object);
+        let started = Instant::now();
+        let check = Check { targets, short_jobs, started, timeout, custom, owner, hides_others };
         let waiting = Waiting { inputs: inputs.clone(), attempt, check, is_announced: false };
         // Asked for before the first look, so that no change in between is missed.
         session.ledger().inspect(|ledger| ledger.await_status(&self.owner(&run.object)));

@@ -4,11 +4,13 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_api::Artifact;
 use weir_ignore::Matcher;
-use weir_kustomize::{MemoryFs, RelPath};
+use weir_kustomize::RelPath;
 use weir_ssa::Manifest;
 
 use crate::build::{self, Built};
+use crate::builds::Held;
 use crate::fetch;
+use crate::files::ArtifactFiles;
 use crate::kustomization::KustomizationReconciler;
 use crate::kustomization::decide::Extent;
 use crate::kustomization::failure::{Failure, reason};
@@ -16,71 +18,80 @@ use crate::kustomization::health::timeout_of;
 use crate::kustomization::memory::{Applied, Inputs};
 use crate::kustomization::observe::Observed;
 
+/// What came of a build.
+pub(super) enum Made {
+    /// The manifests of the last apply, which the cluster still has.
+    Same(Applied),
+    /// These.
+    Built(Built),
+}
+
 impl KustomizationReconciler {
     /// The files of an artifact, and the directory in them that is to be built.
     pub(super) async fn fetch(
         &self,
         observed: &Observed,
         artifact: &Artifact,
-    ) -> Result<(MemoryFs, RelPath), Failure> {
+    ) -> Result<(ArtifactFiles, RelPath), Failure> {
         let fetched = self.artifacts.files(&observed.source_id, artifact).await;
-        let files = fetched.map_err(|error| match error {
-            fetch::Error::NotFound => Failure::artifact_gone(self.settings.requeue_dependency),
-            error => Failure::retry(reason::ARTIFACT_FAILED, error.to_string()),
-        })?;
-        let mut memory = MemoryFs::new();
-        for (path, file) in files {
-            let inserted = memory.insert(path.as_str(), file.bytes);
-            inserted.map_err(|error| Failure::retry(reason::ARTIFACT_FAILED, error.to_string()))?;
-        }
+        let files = fetched.map_err(|error| self.fetch_failure(observed, &error))?;
         let path = observed.kustomization.spec.path.as_deref().unwrap_or_default();
-        let directory = build::directory(&memory, path).ok_or_else(|| {
+        let directory = build::directory(&files, path).ok_or_else(|| {
             let message = format!("kustomization path not found: stat {path}: no such file or directory");
             Failure::retry(reason::ARTIFACT_FAILED, message)
         })?;
-        Ok((memory, directory))
+        Ok((files, directory))
     }
 
-    /// The last apply, if a build of these files would give the same manifests and the cluster still has them.
-    pub(super) fn same_build(
-        &self,
-        observed: &Observed,
-        files: &MemoryFs,
-        directory: &RelPath,
-        extent: Extent,
-    ) -> Option<Applied> {
+    /// A download that may succeed in a moment is tried again soon, by a run of its own.
+    fn fetch_failure(&self, observed: &Observed, error: &fetch::Error) -> Failure {
+        if matches!(error, fetch::Error::NotFound) {
+            return Failure::artifact_gone(self.settings.requeue_dependency);
+        }
+        let tries = observed.unit.tries_in_vain.saturating_add(1);
+        let pause = self.artifacts.pause_after(tries).filter(|_| error.may_pass());
+        match pause {
+            Some(pause) => Failure::again(reason::ARTIFACT_FAILED, error.to_string(), pause),
+            None => Failure::retry(reason::ARTIFACT_FAILED, error.to_string()),
+        }
+    }
+
+    /// The last apply, if the cluster still has what it made, and the only question is whether a build of other files would
+    /// make the same.
+    pub(super) fn comparable(&self, observed: &Observed, extent: Extent) -> Option<Applied> {
         let (applied, inputs) = (observed.unit.applied.clone()?, observed.inputs.clone()?);
         let is_same =
             Inputs { artifact: applied.inputs.artifact.clone(), ..inputs.clone() } == applied.inputs;
         let may_skip = extent == Extent::Changed && observed.is_proved && !applied.is_stale();
-        let spec = &observed.kustomization.spec;
-        if !(is_same && may_skip && applied.footprint.still_holds(files, directory, spec)) {
-            return None;
-        }
-        let applied = Applied { inputs, ..applied };
-        self.memory.change(&weir_runtime::ObjectKey::of(&*observed.kustomization), |unit| {
-            unit.applied = Some(applied.clone());
-        });
-        Some(applied)
+        (is_same && may_skip).then_some(Applied { inputs, ..applied })
     }
 
-    /// Builds off the reactor, within the time that the object gives.
+    /// Builds off the reactor, within the time that the object gives, unless the same as last time would come of it.
     pub(super) async fn build(
         &self,
         observed: &Observed,
-        files: MemoryFs,
+        files: ArtifactFiles,
         directory: RelPath,
+        last: Option<Applied>,
         cancel: CancellationToken,
-    ) -> Result<Built, Failure> {
+    ) -> Result<Held<Made>, Failure> {
         let (spec, variables) = (observed.kustomization.spec.clone(), observed.variables.clone());
         let is_strict = self.settings.is_strict;
         let time = timeout_of(&observed.kustomization);
-        let building = self.builds.run(time, cancel, move |remote| {
+        let building = self.builds.run(files, time, cancel, move |files, remote| {
+            if let Some(last) = &last
+                && last.footprint.still_holds(&files, &directory, &spec)
+            {
+                return Ok(Made::Same(last.clone()));
+            }
+            let (directory, spec, variables) = (directory.clone(), spec.clone(), variables.clone());
             let ignored = Matcher::default();
             build::build(build::Input { files, directory, spec, variables, is_strict, ignored, remote })
+                .map(Made::Built)
         });
         let failed = |text: String| Failure::retry(reason::BUILD_FAILED, text);
-        building.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
+        let Held { made, share } = building.await.map_err(|error| failed(error.to_string()))?;
+        Ok(Held { made: made.map_err(|error| failed(error.to_string()))?, share })
     }
 }
 

@@ -6,29 +6,69 @@ use tokio_util::sync::CancellationToken;
 use weir_api::Kustomization;
 use weir_ssa::{Action, Difference, Entry, Manifest};
 
-use super::manifests::refuse_encrypted;
+use super::manifests::{Made, refuse_encrypted};
+use crate::builds::Held;
 use crate::kustomization::decide::artifact;
 use crate::kustomization::failure::{Failure, reason};
+use crate::kustomization::observe::Observed;
 use crate::kustomization::{KustomizationReconciler, inventory};
+use crate::mask::Masks;
+use crate::variables::Variables;
 
 impl KustomizationReconciler {
-    /// The manifests of the current artifact, whatever its dependencies; nothing is applied.
-    pub(crate) async fn preview(&self, kustomization: &Arc<Kustomization>) -> Result<Vec<Manifest>, Failure> {
-        let observed = self.observe(kustomization, &[]).await;
-        let artifact = artifact(&observed, &self.settings)?;
-        let (files, directory) = self.fetch(&observed, &artifact).await?;
-        // Who asked may go away.
-        let cancel = CancellationToken::new();
-        let _guard = cancel.clone().drop_guard();
-        Ok(self.build(&observed, files, directory, cancel).await?.manifests)
+    /// The manifests of the current artifact, whatever its dependencies, and what of them is not to be seen: the variables that
+    /// come from Secrets are not even in them. Nothing is applied.
+    pub(crate) async fn preview(
+        &self,
+        kustomization: &Arc<Kustomization>,
+    ) -> Result<(Vec<Manifest>, Masks), Failure> {
+        let mut observed = self.observe(kustomization, &[]).await;
+        let variables = observed.variables.take();
+        observed.variables = variables.map(|variables| variables.map(|variables| variables.masked()));
+        let manifests = self.manifests(&observed).await?;
+        let masks = masks(&observed, &manifests);
+        Ok((manifests, masks))
     }
 
-    /// What applying the current artifact would change, told with the rights that an apply would have.
+    /// What applying the current artifact would change, told with the rights that an apply would have; and, also of a failure, what
+    /// of it is not to be seen.
     pub(crate) async fn preview_changes(
         &self,
         kustomization: &Arc<Kustomization>,
+    ) -> Result<(Vec<Difference>, Masks), (Failure, Masks)> {
+        let observed = self.observe(kustomization, &[]).await;
+        let hidden = |failure: Failure, masks: Masks| {
+            (Failure { message: masks.text(&failure.message), ..failure }, masks)
+        };
+        let manifests =
+            self.manifests(&observed).await.map_err(|failure| hidden(failure, masks(&observed, &[])))?;
+        let masks = masks(&observed, &manifests);
+        match self.changes(kustomization, manifests).await {
+            Ok(differences) => Ok((differences, masks)),
+            Err(failure) => Err(hidden(failure, masks)),
+        }
+    }
+
+    async fn manifests(&self, observed: &Observed) -> Result<Vec<Manifest>, Failure> {
+        let artifact = artifact(observed, &self.settings)?;
+        let (files, directory) = self.fetch(observed, &artifact).await?;
+        // Who asked may go away.
+        let cancel = CancellationToken::new();
+        let _guard = cancel.clone().drop_guard();
+        // The share of memory goes back at once: there are no more than a few previews, and readers may be slow.
+        let Held { made, .. } = self.build(observed, files, directory, None, cancel).await?;
+        match made {
+            Made::Built(built) => Ok(built.manifests),
+            // Not without a last apply to compare with.
+            Made::Same(_) => Ok(Vec::new()),
+        }
+    }
+
+    async fn changes(
+        &self,
+        kustomization: &Arc<Kustomization>,
+        manifests: Vec<Manifest>,
     ) -> Result<Vec<Difference>, Failure> {
-        let manifests = self.preview(kustomization).await?;
         refuse_encrypted(&manifests)?;
         let session = self.cluster.session(kustomization);
         let differences = session.diff(manifests, &self.apply_settings(kustomization)).await;
@@ -49,4 +89,9 @@ impl KustomizationReconciler {
         }
         Ok(differences)
     }
+}
+
+fn masks(observed: &Observed, manifests: &[Manifest]) -> Masks {
+    let variables = observed.variables.as_ref().and_then(|variables| variables.as_ref().ok());
+    Masks::new(variables.unwrap_or(&Variables::default()), manifests)
 }

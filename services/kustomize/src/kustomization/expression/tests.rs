@@ -62,3 +62,15 @@ fn an_entry_may_not_come_twice() {
     let error = HealthChecks::compile(&[one(), one()]).unwrap_err();
     assert_eq!(error, "duplicate custom health check for GroupKind B.a at healthchecks[1]");
 }
+
+#[test]
+fn security_public_part_has_neither_spec_nor_copies_of_it() {
+    let object = json!({"apiVersion": "a/v1", "kind": "B", "spec": {"pin": 1}, "data": {"pin": "MQ=="},
+        "metadata": {"name": "x", "labels": {"l": "1"}, "managedFields": [{}],
+            "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "note": "n"}},
+        "status": {"conditions": [{"type": "Ready"}], "observedGeneration": 2, "phase": "Up"}});
+    let expected = json!({"apiVersion": "a/v1", "kind": "B",
+        "metadata": {"name": "x", "labels": {"l": "1"}, "annotations": {"note": "n"}},
+        "status": {"conditions": [{"type": "Ready"}], "observedGeneration": 2}});
+    assert_eq!(public_part(&object), expected);
+}

@@ -1,61 +1,32 @@
 //! Full disks (SRC-SCK-10): it is said that storage failed and where, the old artifact is served, and what did not fit comes
 //! as soon as it does.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rstest::rstest;
 use serde_json::json;
-use weir_testkit::{Folder, Registry, condition};
+use weir_testkit::{Folder, Registry, SmallDisk, condition};
 
 use crate::origin::{Kind, NAME, Origin, holds, noise, served};
 use crate::world::{Setup, World, paths};
 
-/// What the volumes of these tests hold at first, in the words of `mount`: a small artifact and what goes with it.
-const SMALL: &str = "size=3m";
-const LARGE: &str = "size=200m";
+/// What the volumes of these tests hold at first, in the words of tmpfs: a small artifact and what goes with it.
+const SMALL: &str = "3m";
+const LARGE: &str = "200m";
 /// More than that, of what does not shrink.
 const BYTES: usize = 6 << 20;
 
 const OCI: &str = "OCIRepository";
 
-/// A volume of its own, until it is dropped. Where that is not allowed, the test cannot be made.
-struct Volume(PathBuf);
-
-impl Volume {
-    /// Mounts it at a folder.
-    fn at(path: &Path, size: &str) -> Self {
-        mount(path, size);
-        Self(path.to_owned())
-    }
-
-    fn resize(&self, size: &str) {
-        let options = format!("remount,{size}");
-        let done = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
-        assert!(done.unwrap().success());
-    }
-
-    fn free(&self) -> u64 {
-        let said = Command::new("df").args(["-B1", "--output=avail"]).arg(&self.0).output().unwrap();
-        String::from_utf8(said.stdout).unwrap().lines().nth(1).unwrap().trim().parse().unwrap()
-    }
-
-    fn entries(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-    }
+/// The bytes that are free on a volume.
+fn free(volume: &SmallDisk) -> u64 {
+    let said = Command::new("df").args(["-B1", "--output=avail"]).arg(volume.path()).output().unwrap();
+    String::from_utf8(said.stdout).unwrap().lines().nth(1).unwrap().trim().parse().unwrap()
 }
 
-fn mount(path: &Path, size: &str) {
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", size, "tmpfs"]).arg(path).status();
-    assert!(mounted.unwrap().success(), "this test mounts a small file system, for which it must be root");
-}
-
-impl Drop for Volume {
-    fn drop(&mut self) {
-        // Lazily: the service may still hold it.
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
+fn entries(volume: &SmallDisk) -> Vec<String> {
+    let entries = std::fs::read_dir(volume.path()).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 /// Which of the service's two places is small.
@@ -67,20 +38,23 @@ enum Place {
     Temporary,
 }
 
-/// A service with a small volume.
-async fn small(place: Place, arguments: &[&str]) -> (World, Volume, Folder) {
+/// A service with a small volume; nothing where that cannot be had.
+async fn small(place: Place, arguments: &[&str]) -> Option<(World, SmallDisk, Folder)> {
+    if !SmallDisk::is_allowed().unwrap() {
+        return None;
+    }
     let temporary = Folder::new("temporary").unwrap();
     let environment = vec![("TMPDIR", temporary.path().display().to_string())];
     let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
     let mut setup = Setup { environment, arguments, ..Setup::default() };
     if place == Place::Temporary {
-        let volume = Volume::at(temporary.path(), SMALL);
-        return (World::start_as(setup).await, volume, temporary);
+        let volume = SmallDisk::mount(temporary.path(), SMALL).unwrap();
+        return Some((World::start_as(setup).await, volume, temporary));
     }
-    setup.prepare = Some(|data| mount(data, SMALL));
+    setup.prepare = Some(|data| std::mem::forget(SmallDisk::mount(data, SMALL).unwrap()));
     let world = World::start_as(setup).await;
-    let volume = Volume(world.folder.path().join("data"));
-    (world, volume, temporary)
+    let volume = SmallDisk::mounted_at(world.folder.path().join("data"));
+    Some((world, volume, temporary))
 }
 
 #[rstest]
@@ -96,8 +70,8 @@ async fn small(place: Place, arguments: &[&str]) -> (World, Volume, Folder) {
 #[case::chart_temporary(Kind::Chart, Place::Temporary)]
 #[tokio::test]
 async fn a_full_disk_is_said_and_the_old_artifact_still_served(#[case] kind: Kind, #[case] place: Place) {
+    let Some((mut world, volume, _temporary)) = small(place, &[]).await else { return };
     let Some(origin) = Origin::start(kind).await else { return };
-    let (mut world, volume, _temporary) = small(place, &[]).await;
     origin.publish(0, 100).await;
     origin.declare(&world).await;
     let old = origin.at(&world, 0).await;
@@ -117,7 +91,7 @@ async fn a_full_disk_is_said_and_the_old_artifact_still_served(#[case] kind: Kin
     assert_eq!(served(&old).await, bytes);
     world.controller.check_running().unwrap();
 
-    volume.resize(LARGE);
+    volume.resize(LARGE).unwrap();
     origin.look(&world).await;
     assert!(holds(&served(&origin.at(&world, 1).await).await, 1));
 }
@@ -125,21 +99,21 @@ async fn a_full_disk_is_said_and_the_old_artifact_still_served(#[case] kind: Kin
 /// SRC 14.6: without a cap of its own, what is unpacked ends before the disk is full, and leaves nothing.
 #[tokio::test]
 async fn a_bomb_ends_while_there_is_room_for_others() {
-    let (world, volume, _temporary) = small(Place::Temporary, &[]).await;
+    let Some((world, volume, _temporary)) = small(Place::Temporary, &[]).await else { return };
     let registry = Registry::start().await.unwrap();
     let files: Vec<_> = (0..64).map(|number| format!("{number}.txt")).collect();
-    let (text, before) = ("0".repeat(1 << 20), volume.free());
+    let (text, before) = ("0".repeat(1 << 20), free(&volume));
     let files: Vec<_> = files.iter().map(|path| (path.as_str(), text.as_str())).collect();
     registry.push_artifact(NAME, "latest", &files).await.unwrap();
     world.oci(NAME, &registry.url(NAME), json!({})).await;
     let (reason, message) = world.failure(OCI, NAME).await;
     assert_eq!(reason, "ArchiveOperationFailed", "{message}");
-    let place = volume.0.display().to_string();
+    let place = volume.path().display().to_string();
     for part in ["failed to extract layer contents", "no space left on device", "in reserve", place.as_str()]
     {
         assert!(message.contains(part), "{part}: {message}");
     }
-    assert_eq!((volume.entries(), volume.free()), (Vec::new(), before), "nothing is left behind");
+    assert_eq!((entries(&volume), free(&volume)), (Vec::new(), before), "nothing is left behind");
 }
 
 /// Generators have a condition of their own for everything; what they made before stays.
@@ -148,7 +122,7 @@ async fn a_bomb_ends_while_there_is_room_for_others() {
 #[case::temporary(Place::Temporary, "SourceFetchFailed")]
 #[tokio::test]
 async fn a_generator_says_that_the_disk_is_full(#[case] place: Place, #[case] expected: &str) {
-    let (world, volume, _temporary) = small(place, &[]).await;
+    let Some((world, volume, _temporary)) = small(place, &[]).await else { return };
     let registry = Registry::start().await.unwrap();
     // A source that is passed on fits into each volume once, and what is made of it beside it does not.
     let copied = json!({"layerSelector": {"operation": "copy"}});
@@ -182,7 +156,7 @@ async fn a_generator_says_that_the_disk_is_full(#[case] place: Place, #[case] ex
     assert_eq!(status["artifact"], made["artifact"]);
     assert_eq!(paths(&made).await, ["a.txt"]);
 
-    volume.resize(LARGE);
+    volume.resize(LARGE).unwrap();
     let grown = |object: &kube::core::DynamicObject| {
         object.data["status"]["artifact"]["digest"] != made["artifact"]["digest"]
     };

@@ -96,8 +96,8 @@ async fn commits_share_what_did_not_change_and_outlive_each_other() {
 
 /// C6: to Flux on the same disk the artifact is missing. `FLUX_SOURCE_CONTROLLER` names its program.
 #[tokio::test]
-async fn flux_writes_a_file_where_pieces_were() {
-    let Some(program) = flux_program("FLUX_SOURCE_CONTROLLER") else { return };
+async fn the_stock_controller_writes_a_file_where_pieces_were() {
+    let Some(program) = flux_program("FLUX_SOURCE_CONTROLLER").unwrap() else { return };
     let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
     let (repository, weirs) = large(&world, &server).await;
     world.controller.kill();

@@ -1,0 +1,123 @@
+//! The files of an archive one behind the other, and where each of them lies: they may be far larger together than what
+//! anyone reads of them.
+
+use super::UntarError;
+use super::sink::{Sink, copy};
+use crate::path::RelPath;
+use crate::room::Room;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileExt;
+use tempfile::{SpooledData, SpooledTempFile};
+
+/// Bytes of all files together that stay in memory. Typical artifacts are smaller and never touch the disk.
+const IN_MEMORY_BYTES: usize = 1 << 20;
+/// Bytes that names may take in memory: an archive of a few megabytes can name a million empty files. The largest Git trees
+/// take half of it.
+const MAX_INDEX_BYTES: u64 = 64 << 20;
+/// Bytes that an entry of the index takes beside its name.
+const ENTRY_BYTES: u64 = 64;
+
+/// Where a file lies among the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    start: u64,
+    /// Bytes of the file.
+    pub length: u64,
+}
+
+/// Unpacked files behind one another: in memory while they are few, else in a temporary file without a name, which goes with
+/// the value or the process.
+#[derive(Debug)]
+pub struct FileStack {
+    content: Content,
+    size: u64,
+}
+
+#[derive(Debug)]
+enum Content {
+    Memory(Vec<u8>),
+    Disk(File),
+}
+
+impl FileStack {
+    /// Bytes of all files.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Reads one file; blocks.
+    ///
+    /// # Errors
+    /// When the disk fails, or the span is of another stack.
+    pub fn read(&self, span: Span) -> io::Result<Vec<u8>> {
+        let to_usize = |bytes: u64| usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory);
+        match &self.content {
+            Content::Memory(bytes) => {
+                let (start, end) = (to_usize(span.start)?, to_usize(span.start.saturating_add(span.length))?);
+                Ok(bytes.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?.to_vec())
+            }
+            Content::Disk(file) => {
+                let mut bytes = vec![0; to_usize(span.length)?];
+                file.read_exact_at(&mut bytes, span.start)?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+/// Fills a [`FileStack`].
+pub(super) struct StackSink {
+    spans: BTreeMap<RelPath, Span>,
+    index_bytes: u64,
+    file: SpooledTempFile,
+    size: u64,
+    room: Room,
+}
+
+impl Default for StackSink {
+    fn default() -> Self {
+        let file = SpooledTempFile::new(IN_MEMORY_BYTES);
+        Self { spans: BTreeMap::new(), index_bytes: 0, file, size: 0, room: Room::for_temporary_files() }
+    }
+}
+
+impl StackSink {
+    pub(super) fn finish(self) -> (BTreeMap<RelPath, Span>, FileStack) {
+        let content = match self.file.into_inner() {
+            SpooledData::InMemory(bytes) => Content::Memory(bytes.into_inner()),
+            SpooledData::OnDisk(file) => Content::Disk(file),
+        };
+        (self.spans, FileStack { content, size: self.size })
+    }
+}
+
+impl Sink for StackSink {
+    fn directory(&mut self, _path: &RelPath) -> Result<(), UntarError> {
+        Ok(())
+    }
+
+    fn file(
+        &mut self,
+        path: &RelPath,
+        _executable: bool,
+        size: u64,
+        content: &mut dyn Read,
+    ) -> Result<(), UntarError> {
+        let failed = |source| UntarError::Write { name: path.to_string(), source };
+        self.index_bytes += ENTRY_BYTES + path.as_str().len() as u64;
+        if self.index_bytes > MAX_INDEX_BYTES {
+            return Err(UntarError::Index { limit: MAX_INDEX_BYTES });
+        }
+        if self.size.saturating_add(size) > IN_MEMORY_BYTES as u64 {
+            self.room.take(size).map_err(failed)?;
+        }
+        copy(content, &mut self.file, failed)?;
+        let end = self.file.stream_position().map_err(failed)?;
+        self.spans.insert(path.clone(), Span { start: self.size, length: end.saturating_sub(self.size) });
+        self.size = end;
+        Ok(())
+    }
+}

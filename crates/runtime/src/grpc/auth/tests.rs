@@ -1,0 +1,100 @@
+use std::convert::Infallible;
+
+use http::{Request as HttpRequest, Response};
+use kube::client::Body;
+use parking_lot::Mutex;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// What the API server was asked: paths, and specs of reviews.
+type Asked = Arc<Mutex<Vec<(String, Value)>>>;
+
+/// A token that says whom it is for.
+fn token(audience: &str) -> String {
+    use base64::Engine;
+    let claims = json!({"aud": [audience]}).to_string();
+    format!("Bearer e30.{}.c2ln", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(claims))
+}
+
+fn access() -> Access {
+    Access {
+        verb: "get",
+        group: "source.toolkit.fluxcd.io".to_owned(),
+        resource: "gitrepositories".to_owned(),
+        namespace: "apps".to_owned(),
+        name: "web".to_owned(),
+    }
+}
+
+/// An authorizer whose API server answers reviews of tokens with `status`, and allows everything.
+fn authorizer(status: Value) -> (Authorizer, Asked) {
+    let asked = Asked::default();
+    let log = Arc::clone(&asked);
+    let server = tower::service_fn(move |request: HttpRequest<Body>| {
+        let (log, status) = (Arc::clone(&log), status.clone());
+        async move {
+            let path = request.uri().path().to_owned();
+            let body = request.into_body().collect_bytes().await.unwrap();
+            let mut review: Value = serde_json::from_slice(&body).unwrap();
+            let is_token = path.ends_with("/tokenreviews");
+            log.lock().push((path, review["spec"].clone()));
+            review["status"] = if is_token { status } else { json!({"allowed": true}) };
+            Ok::<_, Infallible>(Response::new(Body::from(serde_json::to_vec(&review).unwrap())))
+        }
+    });
+    (Authorizer::new(kube::Client::new(server, "default"), Peers::in_process()), asked)
+}
+
+fn user() -> Value {
+    json!({"username": "system:serviceaccount:apps:web", "uid": "u-1", "groups": ["g"],
+        "extra": {"authentication.kubernetes.io/pod-name": ["web-0"]}})
+}
+
+/// An authorizer of the cluster may decide by any of it.
+#[tokio::test]
+async fn the_whole_identity_is_reviewed() {
+    let status = json!({"authenticated": true, "audiences": ["weir"], "user": user()});
+    let (authorizer, asked) = authorizer(status);
+    let header = token("weir");
+    authorizer.allow_bearer(Some(&header), access()).await.unwrap();
+    let shown = header.trim_start_matches("Bearer ");
+    let attributes = json!({"verb": "get", "group": "source.toolkit.fluxcd.io", "resource": "gitrepositories",
+        "namespace": "apps", "name": "web"});
+    assert_eq!(
+        *asked.lock(),
+        [
+            (
+                "/apis/authentication.k8s.io/v1/tokenreviews".to_owned(),
+                json!({"token": shown, "audiences": ["weir"]})
+            ),
+            (
+                "/apis/authorization.k8s.io/v1/subjectaccessreviews".to_owned(),
+                json!({"user": "system:serviceaccount:apps:web", "uid": "u-1", "groups": ["g"],
+                    "extra": {"authentication.kubernetes.io/pod-name": ["web-0"]},
+                    "resourceAttributes": attributes})
+            ),
+        ]
+    );
+}
+
+#[rstest]
+#[case::for_services("weir", json!(["weir"]), json!(["weir"]), true)]
+#[case::for_services_at_a_server_without_audiences("weir", json!(["weir"]), Value::Null, false)]
+#[case::for_services_says_the_token_alone("weir", json!(["weir"]), json!(["vault"]), false)]
+#[case::of_people("https://kubernetes.default.svc", Value::Null, json!(["https://kubernetes.default.svc"]), true)]
+#[case::of_people_at_a_server_without_audiences("kubernetes", Value::Null, Value::Null, true)]
+#[tokio::test]
+async fn the_answered_audiences_count(
+    #[case] claimed: &str,
+    #[case] asked: Value,
+    #[case] answered: Value,
+    #[case] is_known: bool,
+) {
+    let status = json!({"authenticated": true, "audiences": answered, "user": user()});
+    let (authorizer, log) = authorizer(status);
+    let identity = authorizer.identify_bearer(Some(&token(claimed))).await;
+    assert_eq!(log.lock()[0].1["audiences"], asked);
+    assert_eq!(identity.is_ok(), is_known, "{identity:?}");
+}

@@ -1,0 +1,108 @@
+//! `weir_route_total`: how services reached each other. Where one way stands in for another, this tells which was taken.
+
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+/// Something that travels from one service to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Payload {
+    /// The files of a source, whole and verified.
+    Artifact,
+    /// The image that a policy selects.
+    Resolution,
+    /// An event that the notification service has taken.
+    Event,
+}
+
+/// A way between two services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// A call or a stream of Weir's own API.
+    Grpc,
+    /// A request as Flux's controllers make it.
+    Http,
+    /// The watch of the Kubernetes API.
+    Api,
+}
+
+impl Payload {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Artifact => "artifact",
+            Self::Resolution => "resolution",
+            Self::Event => "event",
+        }
+    }
+
+    /// The ways that this can take.
+    fn routes(self) -> [Route; 2] {
+        match self {
+            Self::Artifact | Self::Event => [Route::Grpc, Route::Http],
+            Self::Resolution => [Route::Grpc, Route::Api],
+        }
+    }
+}
+
+impl Route {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Grpc => "grpc",
+            Self::Http => "http",
+            Self::Api => "api",
+        }
+    }
+}
+
+impl EncodeLabelValue for Payload {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> std::fmt::Result {
+        self.name().encode(encoder)
+    }
+}
+
+impl EncodeLabelValue for Route {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> std::fmt::Result {
+        self.name().encode(encoder)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    payload: Payload,
+    route: Route,
+}
+
+/// The counters of all payloads.
+#[derive(Clone, Default)]
+pub(super) struct RouteFamily(Family<Labels, Counter>);
+
+impl RouteFamily {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let help =
+            "Artifacts and resolutions that arrived, and events that were delivered, by the way they took";
+        registry.register("weir_route", help, self.0.clone());
+    }
+
+    pub(super) fn of(&self, payload: Payload) -> RouteMetrics {
+        for route in payload.routes() {
+            // There from the start, so that the first is an increase and not the first point of a series.
+            self.0.get_or_create(&Labels { payload, route }).inc_by(0);
+        }
+        RouteMetrics { family: self.clone(), payload }
+    }
+}
+
+/// What counts the ways of one payload. Clones share the counters.
+#[derive(Clone)]
+pub struct RouteMetrics {
+    family: RouteFamily,
+    payload: Payload,
+}
+
+impl RouteMetrics {
+    /// Counts one that came the whole way.
+    pub fn took(&self, route: Route) {
+        self.family.0.get_or_create(&Labels { payload: self.payload, route }).inc();
+    }
+}

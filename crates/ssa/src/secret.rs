@@ -1,0 +1,137 @@
+//! Messages about Secrets. The API server's messages repeat values that it cannot decode; fixed messages replace them.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::error::{status, whole_text};
+use crate::{Manifest, ObjectId};
+
+/// Stands in place of a text of the API server.
+const WITHHELD: &str = "the API server's message is not shown, because it may repeat values of the Secret";
+
+/// Verbs that the API server names when it denies a request.
+const VERBS: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "impersonate"];
+
+/// Fields named in one message.
+const MAX_FLAWS: usize = 10;
+
+/// Tells the kind whose values are secret.
+pub(crate) fn is_secret(id: &ObjectId) -> bool {
+    id.group.is_empty() && id.kind == "Secret"
+}
+
+/// Returns the message of an error about a Secret. The server's own message is used only when the whole of it is one that
+/// holds nothing but names.
+pub(crate) fn message(id: &ObjectId, error: &kube::Error) -> String {
+    let text = whole_text(error);
+    match status(error) {
+        // The server was not reached, so the message is not the server's.
+        None if !matches!(error, kube::Error::SerdeError(_)) => text,
+        None => WITHHELD.to_owned(),
+        Some(_) if names_only(id).contains(&text) => text,
+        Some(_) if text.contains("field is immutable") => format!("field is immutable; {WITHHELD}"),
+        Some(_) => denial(id, &text).unwrap_or_else(|| WITHHELD.to_owned()),
+    }
+}
+
+/// Returns which fields of a Secret cannot be right, if the manifest is one and shows it: only the server's text would name
+/// them, together with their values.
+pub(crate) fn flaws(manifest: &Manifest) -> Option<String> {
+    if !is_secret(manifest.id()) {
+        return None;
+    }
+    let mut flaws = Vec::new();
+    for field in ["data", "stringData"] {
+        match manifest.value().get(field) {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(entries)) => {
+                let flawed = entries.iter().filter_map(|(key, value)| Some((key, flaw(field, value)?)));
+                flaws.extend(flawed.map(|(key, flaw)| format!("{field}.{key} is {flaw}")));
+            }
+            Some(_) => flaws.push(format!("{field} is no map")),
+        }
+    }
+    flaws.truncate(MAX_FLAWS);
+    if flaws.is_empty() { None } else { Some(flaws.join(", ")) }
+}
+
+fn flaw(field: &str, value: &Value) -> Option<&'static str> {
+    match value {
+        Value::Null => None,
+        Value::String(text) if field == "data" && STANDARD.decode(text).is_err() => Some("not base64"),
+        Value::String(_) => None,
+        _ => Some("not text"),
+    }
+}
+
+/// Texts of the API server that are made of names alone.
+fn names_only(id: &ObjectId) -> [String; 4] {
+    [
+        format!("secrets \"{}\" not found", id.name),
+        format!("namespaces \"{}\" not found", id.namespace),
+        format!("secrets \"{}\" already exists", id.name),
+        "the server could not find the requested resource".to_owned(),
+    ]
+}
+
+/// Returns the message of a request that RBAC denies, rebuilt from its user and verb. Messages of admission plug-ins are free
+/// text, and give nothing.
+fn denial(id: &ObjectId, text: &str) -> Option<String> {
+    let start = format!("secrets \"{}\" is forbidden: User \"", id.name);
+    let (user, rest) = text.strip_prefix(&start)?.split_once("\" cannot ")?;
+    let (verb, rest) = rest.split_once(' ')?;
+    let place = "resource \"secrets\" in API group \"\"";
+    if !rest.starts_with(place) || user.contains('"') || !VERBS.contains(&verb) {
+        return None;
+    }
+    Some(format!("{start}{user}\" cannot {verb} {place} in the namespace \"{}\"", id.namespace))
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(text: &str) -> String {
+        let status = Status { message: text.to_owned(), code: 422, ..Status::default() };
+        message(&"n_s__Secret".parse().unwrap(), &kube::Error::Api(Box::new(status)))
+    }
+
+    const DENIAL: &str = r#"secrets "s" is forbidden: User "u" cannot patch resource "secrets" in API group "" in the namespace "n""#;
+
+    const DENIAL_AND_MORE: &str = r#"secrets "s" is forbidden: User "u" cannot patch resource "secrets" in API group "" in the namespace "n": hunter2"#;
+
+    #[rstest]
+    #[case::names(r#"namespaces "n" not found"#, r#"namespaces "n" not found"#)]
+    #[case::rbac(DENIAL, DENIAL)]
+    #[case::rbac_with_more(DENIAL_AND_MORE, DENIAL)]
+    #[case::admission(r#"secrets "s" is forbidden: policy denied: hunter2"#, WITHHELD)]
+    #[case::other(r#"Secret in version "v1" cannot be handled: hunter2"#, WITHHELD)]
+    #[case::other_name(r#"secrets "hunter2" not found"#, WITHHELD)]
+    fn security_server_texts_about_secrets_are_not_repeated(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(said(text), expected);
+    }
+
+    #[test]
+    fn immutable_fields_are_named_as_such() {
+        assert_eq!(
+            said("data: Forbidden: field is immutable: hunter2"),
+            format!("field is immutable; {WITHHELD}")
+        );
+    }
+
+    #[rstest]
+    #[case(json!({"stringData": {"pin": 123456, "ok": "x"}}), Some("stringData.pin is not text"))]
+    #[case(json!({"data": {"a": "hunter2!", "b": {"c": 1}, "d": "eA=="}}), Some("data.a is not base64, data.b is not text"))]
+    #[case(json!({"data": ["x"]}), Some("data is no map"))]
+    #[case(json!({"data": {"a": null}}), None)]
+    fn flaws_are_named_without_values(#[case] fields: Value, #[case] expected: Option<&str>) {
+        let mut object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}});
+        object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        assert_eq!(flaws(&Manifest::try_from(object).unwrap()).as_deref(), expected);
+    }
+}

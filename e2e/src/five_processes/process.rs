@@ -1,0 +1,158 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use weir_testkit::{ControlPlane, Folder, Process, eventually, free_port};
+
+use super::arguments::{self, Surroundings};
+use crate::installation::NAMESPACE;
+use crate::weir_process::program;
+
+/// A service is up in well under a second; the rest is for a machine that compiles on every core meanwhile.
+const READY_DEADLINE: Duration = Duration::from_secs(90);
+
+/// What the Pods are given to stop, and some more on a busy machine.
+const STOP_DEADLINE: Duration = Duration::from_secs(30);
+
+/// The file of the token for peers, in the folder of the process.
+pub(super) const PEER_TOKEN: &str = "peer-token";
+
+/// Ports of one service; they stay the same over a restart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ports {
+    pub(super) grpc: u16,
+    pub(super) metrics: u16,
+    pub(super) health: u16,
+    pub(super) storage: u16,
+    pub(super) events: u16,
+    pub(super) receiver: u16,
+}
+
+impl Ports {
+    pub(super) fn free() -> Result<Self> {
+        Ok(Self {
+            grpc: free_port()?,
+            metrics: free_port()?,
+            health: free_port()?,
+            storage: free_port()?,
+            events: free_port()?,
+            receiver: free_port()?,
+        })
+    }
+
+    pub(super) fn grpc_address(self) -> String {
+        format!("127.0.0.1:{}", self.grpc)
+    }
+}
+
+/// One service, running or not.
+#[derive(Debug)]
+pub(super) struct ServiceProcess {
+    // Fields drop in order: the process ends before its folder goes.
+    process: Option<Process>,
+    service: &'static str,
+    program: PathBuf,
+    arguments: Vec<String>,
+    /// What it shows its peers instead of its own token.
+    peer_token: Option<String>,
+    pub(super) ports: Ports,
+    folder: Folder,
+}
+
+impl ServiceProcess {
+    /// Prepares a service with the arguments of its Deployment.
+    pub(super) fn new(
+        service: &'static str,
+        ports: Ports,
+        deployed: &[String],
+        surroundings: &Surroundings,
+    ) -> Result<Self> {
+        let folder = Folder::new(service)?;
+        for name in ["data", "tmp"] {
+            std::fs::create_dir_all(folder.join(name))?;
+        }
+        let deployed = deployed.iter().map(|argument| surroundings.argument(argument, folder.path()));
+        let mut arguments = deployed.collect::<Result<Vec<_>>>()?;
+        arguments.extend(arguments::of_host(service, ports, folder.path()));
+        Ok(Self {
+            process: None,
+            service,
+            program: program(service)?,
+            arguments,
+            peer_token: None,
+            ports,
+            folder,
+        })
+    }
+
+    /// Starts it as its ServiceAccount and waits until it is ready.
+    pub(super) async fn start(&mut self, plane: &ControlPlane) -> Result<()> {
+        let token = plane.service_account_token(NAMESPACE, self.service).await?;
+        let token = self.folder.write("token", token)?;
+        let for_peers = match &self.peer_token {
+            Some(other) => other.clone(),
+            None => plane.token_of_audiences(NAMESPACE, self.service, &["weir"]).await?,
+        };
+        self.folder.write(PEER_TOKEN, for_peers)?;
+        let kubeconfig = plane.kubeconfig_with(plane.server(), &token)?;
+        let mut command = Command::new(&self.program);
+        command
+            .current_dir(self.folder.path())
+            .env("KUBECONFIG", kubeconfig)
+            .env("RUNTIME_NAMESPACE", NAMESPACE)
+            .env("TMPDIR", self.folder.join("tmp"))
+            .env("NO_PROXY", "127.0.0.1,localhost")
+            .args(&self.arguments);
+        let process = Process::start(self.service, &mut command, &self.folder.join("log"))?;
+        self.process = Some(process);
+        self.wait_until_ready().await
+    }
+
+    /// Shows its peers another token from the next start on, or its own.
+    pub(super) fn show_peers(&mut self, token: Option<&str>) {
+        self.peer_token = token.map(str::to_owned);
+    }
+
+    /// Asks it to stop and waits for its end.
+    pub(super) async fn stop(&mut self) -> Result<()> {
+        let Some(mut process) = self.process.take() else { return Ok(()) };
+        let status = process.stop(STOP_DEADLINE).await?;
+        if !status.success() {
+            bail!("{} ended with {status}:\n{}", self.service, process.log_tail());
+        }
+        Ok(())
+    }
+
+    async fn wait_until_ready(&mut self) -> Result<()> {
+        let Some(process) = &mut self.process else { bail!("{} does not run", self.service) };
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        let url = format!("http://127.0.0.1:{}/readyz", self.ports.health);
+        eventually(&format!("{} to be ready", self.service), READY_DEADLINE, || {
+            let running = process.check_running();
+            let request = client.get(&url).send();
+            async {
+                if let Err(error) = running {
+                    return Some(Err(error));
+                }
+                let is_ready = request.await.is_ok_and(|answer| answer.status().is_success());
+                is_ready.then_some(Ok(()))
+            }
+        })
+        .await??;
+        Ok(())
+    }
+}
+
+impl Drop for ServiceProcess {
+    /// Keeps the log in the folder that `WEIR_E2E_LOGS` names, to be read after a failure.
+    fn drop(&mut self) {
+        if let Some(folder) = std::env::var_os("WEIR_E2E_LOGS") {
+            let test = std::thread::current().name().unwrap_or("test").replace("::", "-");
+            let name = format!("{test}.{}.log", self.service);
+            // A log that cannot be kept fails no test.
+            let _ = std::fs::create_dir_all(&folder);
+            let _ = std::fs::copy(self.folder.join("log"), Path::new(&folder).join(name));
+        }
+    }
+}

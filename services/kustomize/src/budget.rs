@@ -1,0 +1,73 @@
+//! The memory that builds and what they have built may take, shared by all runs: who comes first is served first.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What is counted in, so that the count of any budget fits a semaphore.
+const UNIT_BYTES: u64 = 1024;
+
+/// Bytes that all runs share. Clones share them too.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    free: Arc<Semaphore>,
+    units: u32,
+}
+
+/// A part of the budget, which goes back with the value. Nobody who has one waits for another, so that none waits for ever.
+#[derive(Debug)]
+pub(crate) struct Share(OwnedSemaphorePermit);
+
+fn units(bytes: u64) -> u32 {
+    u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX)
+}
+
+impl Budget {
+    pub(crate) fn new(bytes: u64) -> Self {
+        let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
+        let units = units(bytes).clamp(1, most);
+        Self { free: Arc::new(Semaphore::new(units as usize)), units }
+    }
+
+    /// All bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.units) * UNIT_BYTES
+    }
+
+    /// Waits for so many bytes, or for all of them where more are asked for. Nothing when the service ends.
+    pub(crate) async fn take(&self, bytes: u64) -> Option<Share> {
+        let units = units(bytes).clamp(1, self.units);
+        Arc::clone(&self.free).acquire_many_owned(units).await.ok().map(Share)
+    }
+}
+
+impl Share {
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.num_permits() as u64 * UNIT_BYTES
+    }
+
+    /// Gives back what is beyond so many bytes.
+    pub(crate) fn shrink_to(&mut self, bytes: u64) {
+        let spare = self.0.num_permits().saturating_sub(units(bytes).max(1) as usize);
+        drop(self.0.split(spare));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    #[test]
+    fn what_is_given_back_is_there_for_the_next() {
+        let budget = Budget::new(10 * UNIT_BYTES);
+        let mut large = budget.take(u64::MAX).now_or_never().unwrap().unwrap();
+        assert_eq!(large.bytes(), budget.bytes());
+        assert!(budget.take(0).now_or_never().is_none(), "nothing is left");
+        large.shrink_to(3 * UNIT_BYTES + 1);
+        assert_eq!(large.bytes(), 4 * UNIT_BYTES);
+        let rest = budget.take(6 * UNIT_BYTES).now_or_never().unwrap().unwrap();
+        assert_eq!(rest.bytes(), 6 * UNIT_BYTES);
+    }
+}

@@ -1,0 +1,203 @@
+//! The files of an artifact as the build engine sees them.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use weir_artifact::{FileStack, Span};
+use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath};
+
+/// Unpacked files. Most of them are on disk; what is read is in memory.
+#[derive(Debug)]
+pub(crate) struct ArtifactFiles {
+    spans: BTreeMap<Path, Span>,
+    stack: FileStack,
+}
+
+/// A path in the order of its components, so that what is below a directory stands together.
+#[derive(Debug, PartialEq, Eq)]
+struct Path(String);
+
+impl Ord for Path {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.split('/').cmp(other.0.split('/'))
+    }
+}
+
+impl PartialOrd for Path {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl ArtifactFiles {
+    pub(crate) fn new(spans: BTreeMap<weir_artifact::RelPath, Span>, stack: FileStack) -> Self {
+        let spans = spans.into_iter().map(|(path, span)| (Path(path.as_str().to_owned()), span));
+        Self { spans: spans.collect(), stack }
+    }
+
+    /// Bytes of all files.
+    pub(crate) fn size(&self) -> u64 {
+        self.stack.size()
+    }
+
+    /// The first path at or behind `from`, without the prefix, if it has it.
+    fn next_below(&self, prefix: &str, from: String) -> Option<&str> {
+        let (next, _) = self.spans.range(Path(from)..).next()?;
+        next.0.strip_prefix(prefix)
+    }
+}
+
+/// With what the paths below a directory begin.
+fn prefix(directory: &RelPath) -> String {
+    if *directory == RelPath::root() { String::new() } else { format!("{}/", directory.as_str()) }
+}
+
+impl FileSystem for ArtifactFiles {
+    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+        let Some(span) = self.spans.get(&Path(path.as_str().to_owned())) else {
+            self.resolve(path)?;
+            return Err(FsError::IsDirectory { path: path.clone() });
+        };
+        if span.length > limit {
+            return Err(FsError::TooLarge { path: path.clone(), limit });
+        }
+        self.stack.read(*span).map_err(|cause| FsError::Io { path: path.clone(), cause })
+    }
+
+    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+        if self.spans.contains_key(&Path(path.as_str().to_owned())) {
+            return Ok((path.clone(), FileKind::File));
+        }
+        if *path == RelPath::root() || self.next_below(&prefix(path), prefix(path)).is_some() {
+            return Ok((path.clone(), FileKind::Directory));
+        }
+        Err(FsError::NotFound { path: path.clone() })
+    }
+
+    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+        if let (_, FileKind::File) = self.resolve(path)? {
+            return Err(FsError::NotADirectory { path: path.clone() });
+        }
+        let prefix = prefix(path);
+        let mut entries = Vec::new();
+        let mut from = prefix.clone();
+        while let Some(below) = self.next_below(&prefix, from) {
+            let (name, kind) = match below.split_once('/') {
+                Some((directory, _)) => (directory, FileKind::Directory),
+                None => (below, FileKind::File),
+            };
+            // No name holds this character, so that this stands behind all that is below the name.
+            from = format!("{prefix}{name}\0");
+            entries.push(DirEntry { name: name.to_owned(), kind });
+        }
+        Ok(entries)
+    }
+}
+
+/// Files of which one build reads so many bytes and no more.
+#[derive(Debug, Clone)]
+pub(crate) struct Metered {
+    files: Arc<ArtifactFiles>,
+    meter: Arc<Mutex<Meter>>,
+}
+
+#[derive(Debug)]
+struct Meter {
+    limit: u64,
+    used: u64,
+    is_exceeded: bool,
+}
+
+impl Metered {
+    pub(crate) fn new(files: Arc<ArtifactFiles>, limit: u64) -> Self {
+        Self { files, meter: Arc::new(Mutex::new(Meter { limit, used: 0, is_exceeded: false })) }
+    }
+
+    /// Bytes that were read.
+    pub(crate) fn used(&self) -> u64 {
+        self.meter.lock().used
+    }
+
+    /// Whether the build wanted more than it may.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.meter.lock().is_exceeded
+    }
+}
+
+impl FileSystem for Metered {
+    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+        let mut meter = self.meter.lock();
+        let left = meter.limit.saturating_sub(meter.used);
+        let read = self.files.read(path, limit.min(left));
+        match &read {
+            Ok(content) => meter.used = meter.used.saturating_add(content.len() as u64),
+            Err(FsError::TooLarge { .. }) if left < limit => {
+                meter.is_exceeded = true;
+                let cause = io::Error::other("the build reads too much");
+                return Err(FsError::Io { path: path.clone(), cause });
+            }
+            Err(_) => {}
+        }
+        read
+    }
+
+    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+        self.files.resolve(path)
+    }
+
+    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+        self.files.list(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_artifact::{Limits, Untar};
+
+    fn files(paths: &[&str]) -> ArtifactFiles {
+        let mut tar =
+            tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+        for path in paths {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(path.len() as u64);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, path, path.as_bytes()).unwrap();
+        }
+        let archive = tar.into_inner().unwrap().finish().unwrap();
+        let (spans, stack) = Untar::new(Limits::default()).to_stack(archive.as_slice()).unwrap();
+        ArtifactFiles::new(spans, stack)
+    }
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text).unwrap()
+    }
+
+    #[test]
+    fn they_look_like_those_in_memory() {
+        let paths = ["a-b/x.yaml", "a/b/c.yaml", "a/b.yaml", "a/b-c/d", "z", "a.yaml"];
+        let memory = weir_kustomize::MemoryFs::from_files(paths.map(|path| (path, path))).unwrap();
+        let files = files(&paths);
+        for directory in ["", "a", "a/b", "a-b", "a/b-c"].map(path) {
+            assert_eq!(files.list(&directory).unwrap(), memory.list(&directory).unwrap(), "{directory}");
+        }
+        for place in ["", "a", "a/b", "a/b.yaml", "a/", "b", "a/b/c.yaml/d", "z", "a/b-"].map(path) {
+            assert_eq!(files.resolve(&place).ok(), memory.resolve(&place).ok(), "{place}");
+            assert_eq!(files.read(&place, 100).ok(), memory.read(&place, 100).ok(), "{place}");
+        }
+    }
+
+    #[test]
+    fn a_build_reads_no_more_than_it_may() {
+        let metered = Metered::new(Arc::new(files(&["1234", "12345678"])), 10);
+        assert_eq!(metered.read(&path("1234"), 100).unwrap(), b"1234");
+        assert!(matches!(metered.read(&path("12345678"), 5), Err(FsError::TooLarge { limit: 5, .. })));
+        assert!(!metered.is_exceeded(), "a file beyond its own cap is no excess of the build");
+        metered.read(&path("12345678"), 100).unwrap_err();
+        assert!(metered.is_exceeded());
+        assert_eq!(metered.used(), 4);
+    }
+}
