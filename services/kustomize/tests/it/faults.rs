@@ -129,8 +129,8 @@ fn meet(proxy: &FaultProxy, part: &str, fault: Fault) {
 
 /// Waits until the fault was met and the request has passed after it, and checks that the process lives on.
 async fn met(service: &mut Service, proxy: &FaultProxy, part: &str, fault: Fault) {
-    // What was done although nobody heard of it need not be asked for again.
-    let least = if fault == UNANSWERED { 1 } else { TIMES + 1 };
+    // What is late, or was done although nobody heard of it, need not be asked for again.
+    let least = if [UNANSWERED, SLOW].contains(&fault) { 1 } else { TIMES + 1 };
     let met = proxy.wait_for(part, least, PATIENCE).await;
     met.unwrap_or_else(|error| panic!("{fault:?}: {error}"));
     service.process().check_running().unwrap();
