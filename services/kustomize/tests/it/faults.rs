@@ -8,6 +8,7 @@ use rstest::rstest;
 use weir_testkit::{Fault, FaultProxy};
 
 use crate::process::Service;
+use crate::world::PATIENCE;
 
 const DROPPED: Fault = Fault::Away;
 /// The server does what it was asked for, and nobody hears of it.
@@ -38,9 +39,6 @@ const FINALIZER: &str = "/kustomizations/app?";
 const DELETE: &str = "DELETE ";
 const LIST: &str = "/gitrepositories?&labelSelector=&limit=";
 const WATCH: &str = "/gitrepositories?&watch=true";
-
-/// Longest wait for a request that is made again.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a request meets its fault, before one passes.
 const TIMES: usize = 2;
