@@ -104,6 +104,9 @@ async fn the_rights_of_the_deployment_are_enough() {
     let kubeconfig = Some(plane.kubeconfig_for(&token).unwrap());
     let arguments = vec!["--enable-leader-election".to_owned()];
     let world = World::start_on(plane, Setup { kubeconfig, arguments, ..Setup::default() }).await;
+    // The right to write Leases holds in the namespace of the service only.
+    let lease = repo_path("deploy/kustomize/base/rbac/leader-election.yaml").display().to_string();
+    plane.kubectl(&["apply", "--server-side", "-n", &world.namespace, "-f", &lease]).await.unwrap();
 
     let remotes = Remotes::start().await;
     remotes.applied(&world).await;
