@@ -92,6 +92,10 @@ pub(crate) fn difference(wanted: &str, found: &str) -> String {
 
 #[test]
 fn every_case_of_the_corpus_passes_or_is_listed_with_a_reason() {
+    // Only `.ci/run` sets it, on a machine that cannot have the corpus, and lists the test as left out.
+    if std::env::var_os("WEIR_CONFORMANCE_ABSENT").is_some() {
+        return;
+    }
     let Some(folders) = weir_testkit::found_or_skipped("the kustomize corpus", corpus()).unwrap() else {
         return;
     };
