@@ -46,8 +46,10 @@ compare: control-plane ## Compare all services with the transcripts of Flux's, w
 	cargo build --bins
 	@e2e/compare $(MODULES)
 
-lint: ## Check format, lints and licences.
+lint: ## Check format, comments, lints and licences.
 	cargo fmt --all --check
+	@! grep -rnE --include='*.rs' --include='*.proto' '^\s*//.*([/!]|[.:]) +(What|Whether|Why) ' cli crates e2e proto services || \
+	{ echo "Comments begin with a verb or a noun, not with What, Whether or Why (CONTRIBUTING.md)."; exit 1; }
 	cargo clippy --workspace --all-targets -- -D warnings
 	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check licenses bans sources; \
 	else echo "cargo-deny is not installed: licences and bans not checked (cargo install cargo-deny)"; fi

@@ -92,7 +92,8 @@ struct BuildAlone {
 }
 
 impl BuildAlone {
-    /// The build that this process is asked for, if it is one. What does not parse is for [`Cli`] to explain.
+    /// Returns the build that this process was started for, if any. Arguments that do not parse are left to [`Cli`]
+    /// to explain.
     fn requested() -> Option<Directory> {
         let mut arguments = std::env::args_os().skip(1);
         let verb = arguments.next().filter(|verb| verb == "build")?;

@@ -14,11 +14,11 @@ use crate::error::Error;
 use crate::kind::Kind;
 use crate::readiness::Wait;
 
-/// Who changed what this command changes; the name that Flux's command has in managedFields, so that an object's history
-/// stays readable when both are in use.
+/// Field manager of this command's changes; the name that Flux's command has in managedFields, so that an object's
+/// history stays readable when both are in use.
 const FIELD_MANAGER: &str = "flux";
 
-/// Objects asked for at once; the rest follows page by page (CLI-GET07).
+/// Objects requested at once; the rest follows page by page (CLI-GET07).
 const PAGE: u32 = 500;
 
 /// Objects that a listing shows at most: a thousand pages, so that a server that never ends its list is noticed.
@@ -35,7 +35,7 @@ pub(crate) struct Cluster {
     pub(crate) deadline: Instant,
 }
 
-/// What to list.
+/// The objects to list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     /// All namespaces instead of the one of the request.
@@ -140,7 +140,7 @@ impl Cluster {
             .boxed()
     }
 
-    /// Waits by watch until `done` says that the wait is over, and returns the object as it was then.
+    /// Waits by watch until `done` is true, and returns the object as it was then.
     pub(crate) async fn wait(
         &self,
         kind: &'static Kind,

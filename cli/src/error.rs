@@ -1,10 +1,10 @@
-//! What goes wrong, in the words that users of Flux know.
+//! Errors of the command, with the messages that users of Flux know.
 
 use std::error::Error as StdError;
 
 use crate::kind::Kind;
 
-/// Why a command fails; printed after `✗`.
+/// The errors of a command; printed after `✗`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// The namespace cannot be one (CLI-G03).
@@ -18,10 +18,10 @@ pub(crate) enum Error {
     File {
         /// The file.
         path: String,
-        /// Why.
+        /// Cause.
         cause: std::io::Error,
     },
-    /// What the API server answered, or why it did not.
+    /// Answer of the API server, or the reason for which there is none.
     #[error("{0}")]
     Api(String),
     /// The kind's CRD is not installed.
@@ -62,10 +62,10 @@ pub(crate) enum Error {
     /// A suspended object is not reconciled (CLI-REC01).
     #[error("resource is suspended")]
     Suspended,
-    /// kstatus says that the object will not get there by itself (CLI-G21).
+    /// By kstatus the object will not get there by itself (CLI-G21).
     #[error("{0}")]
     Stalled(String),
-    /// The object says nothing of itself (CLI-REC02).
+    /// The object has no status (CLI-REC02).
     #[error("status can't be determined")]
     NoStatus,
     /// The reconciliation was done and failed (CLI-REC02).
@@ -121,23 +121,23 @@ pub(crate) enum Error {
     GrpcAddress {
         /// The flag's value.
         address: String,
-        /// Why.
+        /// Cause.
         cause: tonic::transport::Error,
     },
     /// The services answered with an error.
     #[error("{address}: {}", grpc_text(status))]
     Grpc {
-        /// Who answered.
+        /// Address of the server.
         address: String,
-        /// What.
+        /// Status.
         status: Box<tonic::Status>,
     },
     /// A kind that Weir does not have.
     #[error("'{word}' is not a kind; kinds are: {known}")]
     UnknownKind {
-        /// What the user wrote.
+        /// Word that the user wrote.
         word: String,
-        /// What they could have written.
+        /// Words that the user could have written.
         known: String,
     },
     /// The services do not start, or end with an error.

@@ -15,7 +15,7 @@ pub(crate) use table::KINDS;
 pub(crate) struct Kind {
     /// Kind, such as `GitRepository`.
     pub(crate) name: &'static str,
-    /// What people call it, such as `source git`.
+    /// Name for people, such as `source git`.
     pub(crate) human: &'static str,
     /// API group.
     pub(crate) group: &'static str,
@@ -25,21 +25,21 @@ pub(crate) struct Kind {
     pub(crate) plural: &'static str,
     /// How it is named on the command line.
     pub(crate) words: Words,
-    /// What `get` shows, after the namespace.
+    /// Columns that `get` shows, after the namespace.
     pub(crate) columns: &'static [Column],
-    /// Whether revisions and messages show hashes, which are cut (CLI-G14).
+    /// True when revisions and messages show hashes, which are cut (CLI-G14).
     pub(crate) shortens: bool,
-    /// What `get` says of an object that nothing reconciles: it is ready as soon as it is there (CLI-G23).
+    /// Message that `get` shows for an object that nothing reconciles: it is ready as soon as it exists (CLI-G23).
     pub(crate) static_message: fn(&DynamicObject) -> Option<&'static str>,
     /// The verbs that there are for the kind.
     pub(crate) verbs: Verbs,
     /// The kinds that `reconcile --with-source` reconciles first; empty for kinds without that flag (CLI-REC03).
     pub(crate) sources: &'static [&'static str],
-    /// What is said of a reconciliation that went well (CLI-REC02).
+    /// Message after a successful reconciliation (CLI-REC02).
     pub(crate) success: fn(&DynamicObject) -> String,
 }
 
-/// What can be done with a kind.
+/// The verbs that apply to a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verbs {
     /// All there is.
@@ -87,7 +87,7 @@ impl Group {
         }
     }
 
-    /// What the kinds of the group are, for help texts.
+    /// Returns the description of the group's kinds, for help texts.
     pub(crate) fn about(self) -> &'static str {
         match self {
             Self::Source => "sources",
@@ -96,7 +96,7 @@ impl Group {
         }
     }
 
-    /// Whether `get <group> all` and `get all` show the kinds of the group (CLI-GET06).
+    /// Returns true when `get <group> all` and `get all` show the kinds of the group (CLI-GET06).
     pub(crate) fn has_all(self) -> bool {
         self != Self::Artifact
     }

@@ -1,4 +1,4 @@
-//! What people and programs read: tables and documents on stdout, progress on stderr (CLI-G10).
+//! The output for people and programs: tables and documents on stdout, progress on stderr (CLI-G10).
 
 pub(crate) mod progress;
 mod revision;

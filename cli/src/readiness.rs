@@ -18,7 +18,7 @@ pub(crate) enum Wait {
     Failed(String),
 }
 
-/// Whether an object is ready (CLI-G21 to CLI-G23). An object that fails and tries again is waited for.
+/// Returns true when an object is ready (CLI-G21 to CLI-G23). An object that fails and tries again is waited for.
 pub(crate) fn is_ready(kind: &Kind, object: &DynamicObject, now: Timestamp) -> Wait {
     if (kind.static_message)(object).is_none() && !speaks_of_its_generation(object) {
         return Wait::GoesOn;
@@ -26,7 +26,7 @@ pub(crate) fn is_ready(kind: &Kind, object: &DynamicObject, now: Timestamp) -> W
     judge(assessment(object, now))
 }
 
-/// Whether a request made after `before` was the last handled one has been handled (CLI-REC01).
+/// Returns true when a request made after `before` was the last handled one has been handled (CLI-REC01).
 pub(crate) fn is_handled(object: &DynamicObject, before: Option<&str>, now: Timestamp) -> Wait {
     if last_handled(object) == before {
         return Wait::GoesOn;
@@ -49,7 +49,7 @@ fn judge(assessment: Assessment) -> Wait {
     }
 }
 
-/// Whether the Ready condition is there and about the spec as it is now.
+/// Returns true when the Ready condition is there and about the spec as it is now.
 fn speaks_of_its_generation(object: &DynamicObject) -> bool {
     let generation = object.metadata.generation.unwrap_or_default();
     let number = |value: Option<&Value>| value.and_then(Value::as_i64).unwrap_or_default();

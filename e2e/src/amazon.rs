@@ -30,7 +30,7 @@ impl Amazon {
         Ok(Some(Self { proxy, _moto: moto }))
     }
 
-    /// What a process needs to find it.
+    /// Returns the environment that lets a process find it.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
         let proxy = format!("http://{}", self.proxy.address());
         let api = format!("http://{API}");

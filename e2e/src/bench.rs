@@ -15,16 +15,16 @@ pub(crate) use fleet::{create, is_ready, patch, wait_for_all};
 pub use measure::Phase;
 pub(crate) use report::{append, commit, machine};
 
-/// What is measured.
+/// The measurement to make.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// How many OCIRepositories and Kustomizations, one run each.
     pub sizes: Vec<usize>,
     /// How many objects of a kind Weir works on at once.
     pub concurrent: usize,
-    /// Whether every kind of request is printed.
+    /// True when every kind of request is printed.
     pub detail: bool,
-    /// Whether docs/benchmarks.md gets the tables.
+    /// True when docs/benchmarks.md gets the tables.
     pub write: bool,
 }
 

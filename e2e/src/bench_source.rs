@@ -27,7 +27,7 @@ const DEADLINE: Duration = Duration::from_secs(30 * 60);
 /// The user of [`ControlPlane::weir_kubeconfig_path`].
 const USER: &str = "weir";
 
-/// What is measured, and how large.
+/// The measurement to make, with its sizes.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Weir's source controller.
@@ -46,11 +46,11 @@ pub struct Options {
     pub memory: Option<usize>,
     /// Scenarios to run; empty for all.
     pub only: Vec<String>,
-    /// Whether docs/benchmarks.md gets the table.
+    /// True when docs/benchmarks.md gets the table.
     pub write: bool,
 }
 
-/// What one scenario took with one program.
+/// The cost of one scenario with one program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
     /// From the first request of the user until the last object is as wanted.

@@ -38,7 +38,7 @@ pub async fn play() -> Result<()> {
     Ok(())
 }
 
-/// Tells a step, plays it, and tells how long it took.
+/// Prints a step, plays it, and prints its time.
 async fn step<T, E: Into<anyhow::Error>>(what: &str, play: impl Future<Output = Result<T, E>>) -> Result<T> {
     println!("▶ {what}");
     let start = Instant::now();

@@ -53,7 +53,7 @@ pub struct FiveProcesses {
     pub registry: Registry,
     /// The sink of notifications.
     pub sink: WebhookSink,
-    /// What is installed in the cluster.
+    /// The installation in the cluster.
     pub installation: Installation,
     /// The cluster; its API server counts requests.
     pub plane: ControlPlane,

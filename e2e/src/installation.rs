@@ -1,4 +1,4 @@
-//! What `deploy/kustomize` installs, as Weir's own engine builds it.
+//! The objects that `deploy/kustomize` installs, built by Weir's own engine.
 
 use std::collections::BTreeSet;
 use std::path::Path;

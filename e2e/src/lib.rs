@@ -1,7 +1,7 @@
 //! Weir as its users meet it: `weir run` beside a real control plane, a registry, Git servers and a webhook sink.
 //!
-//! [`World`] starts all of that, and [`FiveProcesses`] the five services as processes of their own; the scenarios in `tests/it`, the demo and the benchmark play in it. What a unit test
-//! can show does not belong here.
+//! [`World`] starts all of that, and [`FiveProcesses`] the five services as processes of their own; the scenarios in
+//! `tests/it`, the demo and the benchmark play in it. A case that a unit test can show does not belong here.
 
 mod amazon;
 pub mod bench;

@@ -3,7 +3,7 @@ use anyhow::{Context, Result};
 /// Clock ticks per second in `/proc/<pid>/stat`; Linux shows 100 on every architecture it runs on.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// What a process has used so far, as the kernel counts it.
+/// The resources that a process has used so far, as the kernel counts them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usage {
     /// CPU time in user and kernel mode, in seconds.

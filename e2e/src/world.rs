@@ -18,7 +18,7 @@ pub struct World {
     pub registry: Registry,
     /// The sink of notifications.
     pub sink: WebhookSink,
-    /// Amazon, if it was asked for and this machine has moto.
+    /// Amazon, if the scenario needs it and this machine has moto.
     pub amazon: Option<Amazon>,
     /// The cluster.
     pub plane: ControlPlane,
@@ -27,7 +27,7 @@ pub struct World {
 /// How a world is started.
 #[derive(Debug, Clone, Default)]
 pub struct WorldOptions {
-    /// Whether the API server counts its requests.
+    /// True when the API server counts its requests.
     pub audit: bool,
     /// Host name of Amazon by which the registry is known too.
     pub amazon: Option<&'static str>,

@@ -3,13 +3,13 @@
 use crate::error::Error;
 use crate::output::progress;
 
-/// Where Flux is installed unless someone says otherwise.
+/// Default namespace of an installation.
 const DEFAULT: &str = "flux-system";
 
 /// Longest DNS label (RFC 1123).
 const MAX_LABEL: usize = 63;
 
-/// What has been said about the namespace, and by whom.
+/// The namespaces named by flag, context and environment.
 #[derive(Debug, Default)]
 pub(super) struct Wishes {
     /// `--namespace`.
@@ -20,8 +20,8 @@ pub(super) struct Wishes {
     pub(super) of_environment: Option<String>,
 }
 
-/// The flag goes before the context, that before the environment. What cannot be a namespace is refused, in the environment
-/// it is ignored with a warning.
+/// Chooses the namespace: the flag goes before the context, that before the environment. A name that cannot be a
+/// namespace is refused; in the environment it is ignored with a warning.
 pub(super) fn choose(wishes: Wishes) -> Result<String, Error> {
     let of_environment = wishes.of_environment.filter(|name| !name.is_empty());
     if let Some(name) = of_environment.as_deref().filter(|name| !is_dns_label(name)) {

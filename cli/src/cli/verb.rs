@@ -4,7 +4,7 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
 use crate::kind::{Group, KINDS, Kind};
 
-/// What a verb is applied to.
+/// The target of a verb.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target {
     /// Objects of one kind.
@@ -27,14 +27,14 @@ impl Target {
     }
 }
 
-/// A verb, and what it was told.
+/// A verb with its arguments.
 pub(crate) trait Verb: Sized {
     /// Its word.
     const WORD: &'static str;
-    /// Whether it goes with the plural of kinds, and with `all`.
+    /// True when it goes with the plural of kinds, and with `all`.
     const PLURAL: bool = false;
 
-    /// Whether the verb can be applied to a kind.
+    /// Returns true when the verb can be applied to a kind.
     fn applies_to(_kind: &Kind) -> bool {
         true
     }

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 pub(crate) use directory::Directory;
 pub(crate) use kustomization::Kustomization;
 
-/// What to build.
+/// The build to run.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
@@ -42,7 +42,7 @@ enum Object {
     Kustomization(Kustomization),
 }
 
-/// What a build needs to start.
+/// The inputs of a build.
 pub(crate) enum Start {
     /// Nothing but files.
     Directory(Directory),

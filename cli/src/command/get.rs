@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::kind::{Column, Kind};
 use crate::output::{Table, print, progress};
 
-/// What to show.
+/// The objects to show.
 #[derive(Debug)]
 pub(crate) struct Get {
     target: Target,
@@ -104,7 +104,7 @@ impl Verb for Get {
 }
 
 impl Get {
-    /// Prints what is asked for.
+    /// Prints the wanted objects.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         let selector = self.flags.status_selector.as_deref().map(StatusSelector::parse).transpose()?;
         if self.flags.watch && !matches!(self.target, Target::Kind(_)) {

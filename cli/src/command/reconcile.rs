@@ -13,7 +13,7 @@ use crate::kind::{Kind, Verbs, is_suspended, last_handled, ready, text};
 use crate::output::progress;
 use crate::readiness::is_handled;
 
-/// What to reconcile.
+/// The object to reconcile.
 #[derive(Debug)]
 pub(crate) struct Reconcile {
     target: Target,
@@ -76,7 +76,7 @@ impl Verb for Reconcile {
 }
 
 impl Reconcile {
-    /// Asks, waits, and says how it went.
+    /// Requests a reconciliation, waits, and prints the result.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         for kind in self.target.kinds() {
             let name = self.name.as_deref().ok_or(Error::NameRequired(kind.name))?;

@@ -12,7 +12,7 @@ use crate::kind::{Kind, Verbs};
 use crate::output::progress;
 use crate::readiness::is_ready;
 
-/// What to resume.
+/// The object to resume.
 #[derive(Debug)]
 pub(crate) struct Resume {
     target: Target,

@@ -1,7 +1,8 @@
 //! `weir run`: all services in one process, for a laptop or an edge box.
 //!
-//! Takes the flags of every service and hands each service its own as an argument list, so that Flux's flag names stay the
-//! only interface. What services say to each other inside the process is filled in ([`Layout`]).
+//! Takes the flags of every service and hands each service its own as an argument list, so that Flux's flag names
+//! stay the only interface. The addresses by which the services of the process reach each other are filled in
+//! ([`Layout`]).
 
 mod layout;
 mod member;

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::kind::{Kind, Verbs};
 use crate::output::progress;
 
-/// What to suspend.
+/// The object to suspend.
 #[derive(Debug)]
 pub(crate) struct Suspend {
     target: Target,
@@ -83,7 +83,7 @@ impl Objects {
         if self.names.is_empty() && !self.all { Err(Error::NameRequired(kind.human)) } else { Ok(()) }
     }
 
-    /// The names of the objects that are there, each once and in the order given. Those that are not there are told and
+    /// Returns the names of the objects that exist, each once and in the order given. Missing ones are printed and
     /// left out.
     pub(super) async fn find(
         &self,

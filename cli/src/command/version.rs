@@ -14,7 +14,7 @@ use crate::output::print;
 /// Label with the version of an installation.
 const VERSION_LABEL: &str = "app.kubernetes.io/version";
 
-/// What to print, and how.
+/// The versions to print, and their format.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   weir version
@@ -63,7 +63,7 @@ impl Version {
     }
 }
 
-/// What is installed, as the labels of the CRDs say.
+/// Returns the installed version, from the labels of the CRDs.
 async fn distribution(cluster: &Cluster) -> Result<Option<String>, Error> {
     let api: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
     let name = format!("{}.{}", GitRepository::PLURAL, GitRepository::GROUP);

@@ -15,7 +15,7 @@ use crate::kind::{KINDS, Kind};
 use feed::Feed;
 use view::View;
 
-/// What to follow.
+/// The objects to follow.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   # All objects of all namespaces, through a service or `weir run` on this machine

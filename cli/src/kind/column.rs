@@ -13,9 +13,9 @@ use crate::output::{rfc3339, shorten};
 pub(crate) enum Column {
     /// Name of the object.
     Name,
-    /// What it is made of, shown with `--show-source`.
+    /// Source of the object, shown with `--show-source`.
     Source,
-    /// What it is made of, if it says so; always shown.
+    /// Source of the object, if it names one; always shown.
     MadeOf,
     /// A revision, its hash cut.
     Revision(&'static str),
@@ -23,7 +23,7 @@ pub(crate) enum Column {
     Text(&'static str, &'static str),
     /// A time: header and JSON pointer.
     Time(&'static str, &'static str),
-    /// Whether it is suspended.
+    /// True when it is suspended.
     Suspended,
     /// Status of the Ready condition.
     Ready,
@@ -32,7 +32,7 @@ pub(crate) enum Column {
 }
 
 impl Column {
-    /// What stands above the column.
+    /// Returns the header of the column.
     pub(crate) fn header(self) -> &'static str {
         match self {
             Self::Name => "Name",
@@ -45,7 +45,7 @@ impl Column {
         }
     }
 
-    /// What an object shows in the column (CLI-GET01).
+    /// Returns the value of an object in the column (CLI-GET01).
     pub(crate) fn cell(self, kind: &Kind, object: &DynamicObject) -> String {
         match self {
             Self::Name => object.name_any(),

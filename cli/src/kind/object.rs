@@ -27,7 +27,7 @@ pub(crate) fn ready(object: &DynamicObject) -> Option<(&str, &str)> {
     condition(object, "Ready")
 }
 
-/// Whether the user suspended the object; an ArtifactGenerator by its annotation.
+/// Returns true when the user suspended the object; an ArtifactGenerator by its annotation.
 pub(crate) fn is_suspended(object: &DynamicObject) -> bool {
     let reconcile = object.annotations().get(ARTIFACT_GENERATOR_RECONCILE_KEY);
     object.data.pointer("/spec/suspend").and_then(Value::as_bool).unwrap_or_default()

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// RFC 3339 in a time zone, whole seconds, `Z` where the offset is zero (CLI-G13). What is not a time is shown as it is.
+/// Returns a time as RFC 3339 in a time zone, whole seconds, `Z` where the offset is zero (CLI-G13). Text that is not
+/// a time is returned as it is.
 pub(crate) fn rfc3339(text: &str, zone: &TimeZone) -> String {
     let Ok(time) = text.parse::<Timestamp>() else { return text.to_owned() };
     let zoned = time.to_zoned(zone.clone());

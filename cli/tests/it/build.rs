@@ -102,7 +102,7 @@ async fn resources_are_written_into_files() {
     assert_eq!(all, weir.stdout("build prod").await);
 }
 
-/// Off by default, as nobody expects a build to open connections; the refusal tells the flag.
+/// Off by default, as nobody expects a build to open connections; the refusal names the flag.
 #[tokio::test]
 async fn remote_bases_are_fetched_when_a_flag_allows_it() {
     let server = GitServer::start().await.unwrap();

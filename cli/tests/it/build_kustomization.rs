@@ -244,7 +244,7 @@ async fn the_object_of_the_cluster_counts_unless_there_is_a_file() {
         nested,
     ];
     insta::assert_snapshot!(weir.transcript(&commands).await);
-    // What is in the cluster counts for a nested one, too.
+    // The value in the cluster counts for a nested one, too.
     let child = json!({
         "interval": "10m",
         "prune": true,

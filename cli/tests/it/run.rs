@@ -1,4 +1,5 @@
-//! `weir run` starts, is ready, answers `weir watch`, and stops when it is asked to. What the services do is tested in e2e/.
+//! `weir run` starts, is ready, answers `weir watch`, and stops when it is asked to. The work of the services is
+//! tested in e2e/.
 
 use std::process::Command;
 

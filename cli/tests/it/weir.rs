@@ -62,7 +62,7 @@ impl Weir {
         transcript
     }
 
-    /// What a command printed on stdout, as it is.
+    /// Returns the stdout of a command as it is.
     pub(crate) async fn stdout(&self, arguments: &str) -> String {
         let output = self.start(arguments).output().await;
         String::from_utf8(output.stdout).unwrap()

@@ -66,7 +66,7 @@ impl World {
     }
 }
 
-/// A status that says Ready.
+/// Returns a status that is Ready.
 pub(crate) fn ready(generation: i64, status: &str, reason: &str, message: &str) -> Value {
     json!({ "observedGeneration": generation, "conditions": [condition("Ready", generation, status, reason, message)] })
 }

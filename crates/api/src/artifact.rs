@@ -1,4 +1,4 @@
-//! What a source advertises.
+//! The artifact that a source advertises.
 
 use std::collections::BTreeMap;
 

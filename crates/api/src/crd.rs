@@ -5,9 +5,9 @@
 //!                                     |--edits--> schema of each older version
 //! ```
 //!
-//! The types of this crate are the stored version. What an older version had more, less or otherwise stands beside it as
-//! a list of edits, row by row as the specification lists the differences. Conversion between versions is `None`: only
-//! the `apiVersion` changes (SRC-API-6, KS-API-6, GEN-2, NTF-136).
+//! The types of this crate are the stored version. The differences of each older version stand beside it as a list of
+//! edits, row by row as the specification lists them. Conversion between versions is `None`: only the `apiVersion`
+//! changes (SRC-API-6, KS-API-6, GEN-2, NTF-136).
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceConversion;
 use kube::CustomResourceExt;
@@ -26,7 +26,7 @@ mod tests;
 
 use edit::Edit;
 
-/// Why the definitions cannot be made; any of these is a mistake in this crate, which its tests find.
+/// Errors of making the definitions; any of these is a mistake in this crate, which its tests find.
 #[derive(Debug, thiserror::Error)]
 pub enum CrdError {
     /// A type does not serialise.
@@ -34,7 +34,7 @@ pub enum CrdError {
     Serialize {
         /// The kind.
         kind: String,
-        /// What serde says.
+        /// The error of serde.
         source: serde_json::Error,
     },
     /// A definition is no YAML.
@@ -42,7 +42,7 @@ pub enum CrdError {
     Yaml {
         /// The definition.
         name: String,
-        /// What the writer says.
+        /// The writer's message.
         message: String,
     },
     /// A definition lacks a part that every definition has.

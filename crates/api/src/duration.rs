@@ -25,7 +25,7 @@ const MAX_NANOS: u128 = i64::MAX as u128;
 /// Nanoseconds in a second.
 const SECOND: u128 = 1_000_000_000;
 
-/// Why a text is not a duration.
+/// Errors in the text of a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseDurationError {
     /// Empty, a number missing, or negative.
@@ -63,7 +63,7 @@ impl Duration {
         self.0
     }
 
-    /// Whether it is zero.
+    /// Returns true when it is zero.
     pub const fn is_zero(self) -> bool {
         self.0.is_zero()
     }

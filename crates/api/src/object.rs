@@ -1,4 +1,4 @@
-//! What all kinds have in common, for the machinery that treats them alike.
+//! The common part of all kinds, for the machinery that treats them alike.
 
 use std::fmt::Debug;
 
@@ -35,11 +35,11 @@ pub trait FluxObject:
     fn last_handled_reconcile_at(&self) -> Option<&str>;
     /// Records the token of a request as handled; no effect for kinds without a status.
     fn set_last_handled_reconcile_at(&mut self, token: &str);
-    /// Whether the user suspended the object.
+    /// Returns true when the user suspended the object.
     fn is_suspended(&self) -> bool;
     /// How often the object is reconciled, if it says so.
     fn interval(&self) -> Option<Duration>;
-    /// What the object stands at, for people: the revision of an artifact, the applied revision, the selected tag.
+    /// Returns the revision of the object, for people: that of an artifact, the applied one, the selected tag.
     fn revision(&self) -> Option<&str>;
 }
 
@@ -51,7 +51,7 @@ macro_rules! flux_object {
         const KIND: &'static str = $kind;
         const PLURAL: &'static str = $plural;
     };
-    // What a kind says in the usual fields of its spec and status.
+    // The usual fields of a kind's spec and status.
     (@conditions) => {
         fn conditions(&self) -> &[Condition] {
             self.status.as_ref().map_or(&[], |status| &status.conditions)

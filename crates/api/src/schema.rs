@@ -6,19 +6,19 @@ pub(crate) mod pattern {
     pub(crate) const DURATION: &str = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$";
     /// Timeouts of sources, scans and deliveries: no hours (SRC-TYP-2, GEN-4).
     pub(crate) const TIMEOUT: &str = r"^([0-9]+(\.[0-9]+)?(ms|s|m))+$";
-    /// What Go reads: the durations of versions that had no pattern. Flux's controller stopped at objects with any other
-    /// text; here the API server refuses them (KS-API-8).
+    /// Pattern of the durations that Go reads, for versions that had no pattern. Flux's controller stopped at objects
+    /// with any other text; here the API server refuses them (KS-API-8).
     pub(crate) const GO_DURATION: &str = r"^[+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
     /// `<algorithm>:<value>` of an artifact.
     pub(crate) const DIGEST: &str = r"^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$";
 }
 
-/// Whether a flag is off, and so left out when an object is written.
+/// Returns true when a flag is off, and so left out when an object is written.
 pub(crate) fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Whether a number is zero, and so left out when an object is written.
+/// Returns true when a number is zero, and so left out when an object is written.
 pub(crate) fn is_zero(number: &i64) -> bool {
     *number == 0
 }

@@ -21,7 +21,7 @@ use std::io::{self, Read, Write};
 /// Directories that may lie inside each other: far beyond any real tree, and it ends a tree that refers to itself.
 const MAX_DEPTH: usize = 128;
 
-/// What an entry of a tree is.
+/// The kind of a tree's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeKind {
     /// A directory.
@@ -40,7 +40,7 @@ pub enum TreeKind {
 pub struct TreeEntry {
     /// Its name, one component.
     pub name: String,
-    /// What it is.
+    /// Name of the thing.
     pub kind: TreeKind,
 }
 
@@ -119,8 +119,8 @@ fn children(tree: &dyn Tree, directory: Option<&RelPath>) -> io::Result<Vec<(Rel
         .collect()
 }
 
-/// Writes the entries of `tree` that `keep` wants (path, whether it is a directory) as gzipped tarball. A directory
-/// that is not kept has no entry of its own; what is below it is asked for nevertheless (SRC-IGN-3).
+/// Writes the entries of `tree` that `keep` wants (path, and true for a directory) as gzipped tarball. A directory
+/// that is not kept has no entry of its own; `keep` decides about everything below it nevertheless (SRC-IGN-3).
 ///
 /// # Errors
 /// When the tree cannot be read or `out` does not take the bytes.
@@ -128,8 +128,9 @@ pub fn write(tree: &dyn Tree, keep: &dyn Fn(&RelPath, bool) -> bool, out: impl W
     write_after(tree, keep, None, sink::Plain(out)).map(drop)
 }
 
-/// Like [`write`], with the same bytes: what `previous` has too is copied from it. Returns what the next archive can
-/// copy from this one, and tells `out` what is copied, and where it may lie in pieces (docs/adr/0014).
+/// Like [`write`], with the same bytes: parts that `previous` has too are copied from it. Returns the parts that the
+/// next archive can copy from this one, and passes to `out` the copied parts, and the pieces in which they may lie
+/// (docs/adr/0014).
 ///
 /// # Errors
 /// As [`write`], and when the file of `previous` is not what it was when it was written.

@@ -54,7 +54,7 @@ impl FromStr for Algorithm {
     }
 }
 
-/// Why a text is not a digest.
+/// Errors in a text that is no digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
     /// No colon.
@@ -74,7 +74,7 @@ pub enum DigestError {
     Hex {
         /// The algorithm's name.
         algorithm: &'static str,
-        /// What stands behind the colon.
+        /// Text behind the colon.
         hex: String,
     },
 }

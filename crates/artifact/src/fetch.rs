@@ -19,26 +19,26 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Redirects of one download. Artifact servers do not redirect; storage behind them may once or twice.
 const MAX_REDIRECTS: usize = 5;
 
-/// Why an artifact could not be had.
+/// Errors of getting an artifact.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The client could not be made.
     #[error("failed to create HTTP client: {source}")]
     Client {
-        /// What the library said.
+        /// The library's error.
         #[source]
         source: reqwest::Error,
     },
     /// The artifact is gone or not served yet: a newer one will be advertised, or it comes back.
     #[error("artifact not found at {url}")]
     NotFound {
-        /// Where it was asked for.
+        /// URL of the request.
         url: String,
     },
     /// Any other answer.
     #[error("failed to download artifact from {url}, status: {status}")]
     Status {
-        /// Where it was asked for.
+        /// URL of the request.
         url: String,
         /// The answer.
         status: StatusCode,
@@ -46,16 +46,16 @@ pub enum FetchError {
     /// No answer, or it broke off.
     #[error("failed to download artifact from {url}: {source}")]
     Transport {
-        /// Where it was asked for.
+        /// URL of the request.
         url: String,
-        /// What the library said.
+        /// The library's error.
         #[source]
         source: reqwest::Error,
     },
     /// The status has no usable digest; content that cannot be verified is not used.
     #[error(transparent)]
     Digest(#[from] DigestError),
-    /// The content is too large or not what the digest says.
+    /// The content is too large or does not have its digest.
     #[error(transparent)]
     Spool(#[from] SpoolError),
     /// The content is no archive that is safe to unpack.
@@ -99,7 +99,7 @@ impl Fetcher {
     /// Downloads and verifies; what comes back is the archive itself.
     ///
     /// # Errors
-    /// When the artifact cannot be had, is too large, or is not what `digest` says.
+    /// Fails when the artifact cannot be had, is too large, or does not have the `digest`.
     pub async fn blob(&self, url: &str, digest: &str) -> Result<VerifiedBlob, FetchError> {
         let digest = Digest::parse(digest)?;
         let url = self.redirected(url);

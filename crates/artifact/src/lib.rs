@@ -4,7 +4,7 @@
 //!   it is parsed.
 //! - [`archive`] writes a [`Tree`] as a tarball whose bytes depend on the tree alone.
 //! - [`ignore_rules`] reads the ignore files of a tree.
-//! - [`Store`] keeps the files: written beside their final name, synced, renamed, and only then advertised. What is large
+//! - [`Store`] keeps the files: written beside their final name, synced, renamed, and only then advertised. A large file
 //!   lies in pieces that successive artifacts share; [`Opened`] reads both.
 //! - [`fetch`] is the consumer's side: download, verify, and only then unpack.
 //! - [`Untar`] unpacks what may be hostile: rooted paths, no links, caps on bytes, entries and depth ([`Limits`]).

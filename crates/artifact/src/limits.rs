@@ -7,8 +7,8 @@ use std::time::Duration;
 const DOWNLOAD: u64 = 512 << 20;
 /// Bytes of all files after unpacking: what fits on the temporary volumes of the stock Deployments.
 const UNPACKED: u64 = 1 << 30;
-/// Entries of an archive: the files of the largest Git tree that is taken (500 000), each with a directory. What is listed
-/// of them takes some 200 MiB of memory.
+/// Entries of an archive: the files of the largest Git tree that is taken (500 000), each with a directory. Their
+/// list takes some 200 MiB of memory.
 const ENTRIES: usize = 1_000_000;
 /// Bytes of one file.
 const FILE: u64 = 256 << 20;

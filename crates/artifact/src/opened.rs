@@ -41,12 +41,12 @@ impl FileState {
         Ok(FileState::of(&Metadata::from_file(file)?))
     }
 
-    /// Whether it is the same file, whatever its content.
+    /// Returns true when it is the same file, whatever its content.
     pub(crate) fn is_same_file(&self, other: &FileState) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// Whether the file is the same but for what a link that comes or goes changes.
+    /// Returns true when the file is the same but for what a link that comes or goes changes.
     pub(crate) fn differs_by_links(&self, other: &FileState) -> bool {
         FileState { changed: other.changed, ..*self } == *other
     }
@@ -60,7 +60,7 @@ pub(crate) struct Piece {
     pub(crate) start: u64,
     /// When it was opened.
     pub(crate) state: FileState,
-    /// What it can be linked from: directory and name. Nothing for the only file of an artifact.
+    /// Place that it can be linked from: directory and name. None for the only file of an artifact.
     pub(crate) place: Option<(Arc<Dir>, String)>,
 }
 

@@ -11,7 +11,7 @@ pub struct RelPath {
     text: String,
 }
 
-/// Why a text is not a path inside the root.
+/// Errors in a text that is no path inside the root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RelPathError {
     /// Empty, or nothing but `.` and `/`.
@@ -101,7 +101,7 @@ impl RelPath {
         self.text.split('/').count()
     }
 
-    /// Whether the path is `other` or lies below it.
+    /// Returns true when the path is `other` or lies below it.
     #[must_use]
     pub fn is_below(&self, other: &RelPath) -> bool {
         self.text.strip_prefix(&other.text).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

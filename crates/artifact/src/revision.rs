@@ -61,7 +61,7 @@ impl Revision {
     }
 }
 
-/// The algorithm of a hash, told by its length: 40 hex digits or 64 (SRC-TYP-6).
+/// Returns the algorithm of a hash by its length: 40 hex digits or 64 (SRC-TYP-6).
 fn algorithm_of(hash: &str) -> Option<&'static str> {
     if !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

@@ -1,6 +1,6 @@
-//! What is left of a file system (SRC 14.6). Whatever an archive or a server decides the size of stops before the disk is
-//! full, so that everything else that lives there goes on. Other processes write too: a disk that is full nevertheless
-//! says so with the same [`io::ErrorKind::StorageFull`].
+//! The free space of a file system (SRC 14.6). Anything whose size an archive or a server decides stops before the
+//! disk is full, so that everything else that lives there goes on. Other processes write too: a disk that is full
+//! nevertheless gives the same [`io::ErrorKind::StorageFull`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,8 @@ impl Room {
     }
 }
 
-/// Whether it is the disk that failed, and not names that cannot be or do not go together, as of a file and of a folder.
+/// Returns true when it is the disk that failed, and not names that cannot be or do not go together, as of a file and
+/// of a folder.
 #[must_use]
 pub fn is_of_disk(error: &io::Error) -> bool {
     use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory};

@@ -98,7 +98,7 @@ pub enum StoreError {
     /// A part of the path comes from outside and is not usable.
     #[error("{source}")]
     Path {
-        /// What is wrong with it.
+        /// The fault in it.
         #[source]
         source: RelPathError,
     },
@@ -112,7 +112,7 @@ pub enum StoreError {
     /// Reading or removing failed.
     #[error("{action}: {source}")]
     Access {
-        /// What was being done.
+        /// Name of the action.
         action: &'static str,
         /// The file system's words.
         #[source]
@@ -120,7 +120,7 @@ pub enum StoreError {
     },
 }
 
-/// Why a stored artifact must not be advertised any more (SRC-REC-14).
+/// Errors for which a stored artifact must not be advertised any more (SRC-REC-14).
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// The status has no digest.

@@ -1,8 +1,8 @@
 //! Unpacking archives that nobody vouches for (SRC-STO-18, DEP-FS-1).
 //!
 //! Names are [`RelPath`]s, links and devices never reach the disk, and every quantity that the archive decides has a
-//! cap that is checked before it is used. What remains after the last entry is read too, so that a cut off or
-//! continued gzip stream is an error and not a shorter artifact.
+//! cap that is checked before it is used. The rest behind the last entry is read too, so that a cut off or continued
+//! gzip stream is an error and not a shorter artifact.
 
 mod meter;
 mod sink;
@@ -33,7 +33,7 @@ const MAX_PADDING_BYTES: u64 = 1 << 20;
 /// Size of one tar block; content is padded to it.
 const BLOCK: u64 = 512;
 
-/// What happens to symbolic links in an archive.
+/// The treatment of symbolic links in an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symlinks {
     /// They are left out, as consumers of artifacts do.
@@ -42,19 +42,19 @@ pub enum Symlinks {
     Reject,
 }
 
-/// Why an archive was not unpacked.
+/// Errors of unpacking an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum UntarError {
     /// Not gzip at all.
     #[error("requires gzip-compressed body: {reason}")]
     NotGzip {
-        /// What was found instead.
+        /// Error for what was found instead.
         reason: &'static str,
     },
     /// The stream is cut off, continued or damaged.
     #[error("tar error: {source}")]
     Corrupt {
-        /// What the reader said.
+        /// The reader's error.
         #[source]
         source: io::Error,
     },
@@ -63,7 +63,7 @@ pub enum UntarError {
     Name {
         /// The name as it stands in the archive.
         name: String,
-        /// What is wrong with it.
+        /// The fault in it.
         #[source]
         source: RelPathError,
     },
@@ -109,7 +109,7 @@ pub enum UntarError {
         /// The cap.
         limit: usize,
     },
-    /// What was unpacked could not be written down.
+    /// An unpacked file could not be written.
     #[error("failed to write {name}: {source}")]
     Write {
         /// The entry's name.
@@ -121,7 +121,7 @@ pub enum UntarError {
 }
 
 impl UntarError {
-    /// Whether it is the disk that failed, and not an archive whose entries do not go together.
+    /// Returns true when it is the disk that failed, and not an archive whose entries do not go together.
     #[must_use]
     pub fn is_of_disk(&self) -> bool {
         matches!(self, UntarError::Write { source, .. } if is_of_disk(source))
@@ -225,8 +225,8 @@ impl Untar {
         drain(tar.into_inner(), &allowance)
     }
 
-    /// Whether an entry is unpacked: its path, and for files whether it is executable. Links and headers that carry
-    /// no content of ours are `None`.
+    /// Returns true when an entry is unpacked: its path, and for files whether it is executable. Links and headers
+    /// that carry no content of ours are `None`.
     fn admit<R: Read>(
         &self,
         entry: &tar::Entry<'_, R>,
@@ -263,7 +263,7 @@ impl Untar {
     }
 }
 
-/// What has been taken of the limits.
+/// The part of the limits that is used up.
 struct Progress {
     limits: Limits,
     entries: usize,

@@ -137,7 +137,7 @@ async fn assume(
     ))
 }
 
-/// What the API says, or why it says nothing.
+/// Returns the API's message, or the reason for which there is none.
 fn api_words<E, R>(error: &SdkError<E, R>) -> String
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,
@@ -149,7 +149,7 @@ where
     }
 }
 
-/// Whether a text is the ARN of a role.
+/// Returns true when a text is the ARN of a role.
 fn is_role(arn: &str) -> bool {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let ["arn", partition, "iam", "", account, role] = parts.as_slice() else { return false };
@@ -173,7 +173,7 @@ pub(crate) fn check_sts_endpoint(endpoint: &str) -> Result<(), LoginError> {
 
 fn is_sts(endpoint: &str) -> bool {
     let Some(host) = endpoint.strip_prefix("https://") else { return false };
-    // What is no host name must not hide in the pattern's `.+`.
+    // Text that is no host name must not hide in the pattern's `.+`.
     if !host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-')) {
         return false;
     }

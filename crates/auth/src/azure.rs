@@ -83,7 +83,7 @@ impl Registry {
         REGISTRY_SUFFIXES.iter().any(|suffix| below(suffix)).then(|| found(REGISTRY_SCOPE.to_owned()))
     }
 
-    /// What its refresh tokens are good for.
+    /// Returns the key of its refresh tokens, which names everything that they depend on.
     pub(crate) fn key(&self) -> String {
         format!("registry/{}/{}", self.host, self.scope)
     }
@@ -198,7 +198,7 @@ impl ClientAssertion for Assertion {
     }
 }
 
-/// Until when a JWT says that it is good. It is the registry's to check; we only want to know when to come again.
+/// Returns the end of a JWT's life. The registry checks it; we only need the time of the next login.
 fn expiry(token: &str) -> SystemTime {
     #[derive(Deserialize)]
     struct Claims {

@@ -1,5 +1,5 @@
-//! How a bucket is logged in to with what its Secret holds (SRC-BKT-11). What is issued is kept, under a key that names all
-//! of the Secret that it depends on: whoever has not that Secret is not given it (SRC-CLD-7).
+//! The login to a bucket with the content of its Secret (SRC-BKT-11). Credentials are kept under a key that names
+//! everything in the Secret that they depend on: nobody gets them without that Secret (SRC-CLD-7).
 
 use crate::azure::{Application, Proof, machine};
 use crate::cache::fingerprint;
@@ -31,7 +31,7 @@ enum Holder {
     Machine(String),
 }
 
-/// Why a Secret holds no key of a Google service account.
+/// Errors in the key of a Google service account in a Secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BucketLoginError {
     /// It is not there.

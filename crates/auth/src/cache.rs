@@ -18,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Share of its life after which a login is renewed, in percent.
 const USABLE_PERCENT: u32 = 80;
-/// Longest time that a login is kept, whatever its issuer says.
+/// Longest time that a login is kept, whatever life its issuer gives it.
 const HARD_MAXIMUM: Duration = Duration::from_secs(60 * 60);
 
 /// A login in the making. Boxed, because cloud SDKs' futures are large and would be copied into every caller's.
@@ -84,7 +84,7 @@ impl TokenCache {
     /// The login under `key`, made if it is not there. Several callers at once make one login.
     ///
     /// # Errors
-    /// That of `making`; a failure is not kept.
+    /// Returns the kept login, or that of `making`; a failure is not kept.
     pub(crate) async fn get_or_login(
         &self,
         caller: &Caller<'_>,

@@ -1,4 +1,4 @@
-//! What identifies us.
+//! The credentials that identify us.
 
 use secrecy::SecretString;
 use std::time::SystemTime;

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 /// Bytes of a configuration: the largest Secret that Kubernetes stores.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Why a configuration cannot be used.
+/// Errors that make a configuration unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum DockerConfigError {
     /// More bytes than a Secret has.
     #[error("docker configuration is larger than {MAX_BYTES} bytes")]
     TooLarge,
-    /// No JSON, or JSON of another form. What it holds is not repeated.
+    /// No JSON, or JSON of another form. The content is not repeated.
     #[error("docker configuration is not valid JSON at line {line}, column {column}")]
     Json {
         /// Where.

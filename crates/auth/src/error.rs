@@ -1,10 +1,10 @@
-//! Why there is no login, in the words that conditions carry. Credentials are never among them.
+//! The errors of a login, with the messages that conditions carry. Credentials are never among them.
 
 use crate::azure::CertificateError;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why an object has no login.
+/// Errors that leave an object without a login.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LoginError {
     /// The object names a ServiceAccount, and identities of objects are not enabled. A person has to change that.
@@ -38,7 +38,7 @@ pub enum LoginError {
         provider: &'static str,
         /// The host.
         host: String,
-        /// What it must match.
+        /// Pattern that it must match.
         pattern: &'static str,
     },
     /// The provider has no Git servers of this name.
@@ -58,13 +58,13 @@ pub enum LoginError {
     StsEndpoint {
         /// The place.
         endpoint: String,
-        /// What it must match.
+        /// Pattern that it must match.
         pattern: &'static str,
     },
     /// Certificates or proxy cannot be used.
     #[error(transparent)]
     Client(#[from] Arc<weir_http::ClientError>),
-    /// The provider said no.
+    /// The provider refused.
     #[error("{0}")]
     Provider(Arc<ProviderError>),
     /// The object's time is over.
@@ -75,7 +75,7 @@ pub enum LoginError {
     },
 }
 
-/// Why a provider issues nothing.
+/// Errors of a provider.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
     /// For the pod's identity.
@@ -86,7 +86,7 @@ pub enum ProviderError {
     Account {
         /// `namespace/name`.
         place: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: Box<ProviderError>,
     },
@@ -108,7 +108,7 @@ pub enum ProviderError {
         key: &'static str,
         /// Its value.
         value: String,
-        /// What it must match.
+        /// Pattern that it must match.
         pattern: &'static str,
     },
     /// The role's annotation is missing or no role.
@@ -116,13 +116,13 @@ pub enum ProviderError {
     Role {
         /// Its value.
         arn: String,
-        /// What it must match.
+        /// Pattern that it must match.
         pattern: &'static str,
     },
     /// An annotation that must be there.
     #[error("{what} is not set in the service account annotation {key}")]
     NoAnnotation {
-        /// What it says.
+        /// Its message.
         what: &'static str,
         /// The annotation.
         key: &'static str,
@@ -142,7 +142,7 @@ pub enum ProviderError {
     /// A library of the provider failed; causes included.
     #[error("{what}: {reason}")]
     Library {
-        /// What was asked for.
+        /// Name of the thing requested.
         what: &'static str,
         /// Its words.
         reason: String,
@@ -152,27 +152,27 @@ pub enum ProviderError {
     Transport {
         /// Method of the request, capitalised as Go does.
         method: &'static str,
-        /// What was asked for, without its query.
+        /// URL of the request, without its query.
         url: String,
-        /// Why there is no answer.
+        /// Cause.
         reason: String,
     },
-    /// An answer that says no.
+    /// A refusal.
     #[error("received non 2xx response status \"{status}\" when fetching {url}{words}")]
     Refused {
-        /// What was asked for, without its query.
+        /// URL of the request, without its query.
         url: String,
         /// The status.
         status: reqwest::StatusCode,
-        /// What the answer says about it.
+        /// Message in the answer.
         words: String,
     },
-    /// An answer without what was asked for.
+    /// An answer without the requested value.
     #[error("{what} answered without a usable {missing}")]
     Answer {
-        /// Who.
+        /// Name of the provider.
         what: &'static str,
-        /// What is missing.
+        /// Name of the missing thing.
         missing: &'static str,
     },
     /// An application cannot prove itself with its certificate.
@@ -181,9 +181,9 @@ pub enum ProviderError {
     /// A key or configuration file that cannot be used; its content is not repeated.
     #[error("{what} cannot be used: {reason}")]
     Unusable {
-        /// What it is.
+        /// Name of the thing.
         what: &'static str,
-        /// Why.
+        /// Cause.
         reason: String,
     },
 }

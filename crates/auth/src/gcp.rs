@@ -16,7 +16,7 @@ use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
-/// What the tokens are for.
+/// Scopes of the tokens.
 const SCOPES: [&str; 2] =
     ["https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/userinfo.email"];
 const REGISTRY_PATTERN: &str = r"^(((.+\.)?gcr\.io)|(.+-docker\.pkg\.dev)|(docker\.s3nsregistry\.fr))$";
@@ -24,7 +24,7 @@ const REGISTRY_PATTERN: &str = r"^(((.+\.)?gcr\.io)|(.+-docker\.pkg\.dev)|(docke
 const REGISTRY_USER: &str = "oauth2accesstoken";
 const STS: &str = "https://sts.googleapis.com/v1/token";
 const IMPERSONATION: &str = "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts";
-/// Life that is asked for impersonated tokens.
+/// Life requested for impersonated tokens.
 const LIFETIME: &str = "3600s";
 const EMAIL_PATTERN: &str = r"^[a-zA-Z0-9-]{1,100}@[a-zA-Z0-9-]{1,100}\.iam\.gserviceaccount\.com$";
 const EMAIL_SUFFIX: &str = ".iam.gserviceaccount.com";
@@ -44,7 +44,7 @@ pub(crate) fn check_registry(host: &str) -> Result<(), LoginError> {
 }
 
 fn is_registry(host: &str) -> bool {
-    // What is no host name must not hide in the pattern's `.+`.
+    // Text that is no host name must not hide in the pattern's `.+`.
     let is_host = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'));
     let below = |suffix: &str| host.strip_suffix(suffix).is_some_and(|name| !name.is_empty());
     is_host

@@ -12,7 +12,7 @@ use weir_http::SecretData;
 
 const GITHUB: &str = "github";
 
-/// Who gives the credentials of a Git server.
+/// The provider of a Git server's credentials.
 #[derive(Debug, Clone)]
 pub enum GitLogin {
     /// The Secret holds them, or there are none.
@@ -23,7 +23,7 @@ pub enum GitLogin {
     Cloud(Provider),
 }
 
-/// Why provider and Secret do not go together.
+/// Errors for which provider and Secret do not go together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitLoginError {
     /// GitHub without an app.

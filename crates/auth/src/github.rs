@@ -45,7 +45,7 @@ enum Installation {
     Owner(String),
 }
 
-/// Why a Secret describes no app.
+/// Errors in a Secret that should describe an app.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppError {
     /// A key that must be there.
@@ -69,13 +69,13 @@ pub enum AppError {
         place: String,
         /// The key.
         key: &'static str,
-        /// What it should be.
+        /// Kind that it should be.
         kind: &'static str,
     },
 }
 
 impl App {
-    /// Whether a Secret is meant to hold an app.
+    /// Returns true when a Secret is meant to hold an app.
     #[must_use]
     pub fn is_in(data: &SecretData) -> bool {
         [APP_ID, PRIVATE_KEY, INSTALLATION_ID, INSTALLATION_OWNER].iter().any(|key| data.contains_key(*key))
@@ -113,7 +113,8 @@ impl App {
         }
     }
 
-    /// What its tokens depend on; the private key too, so that who only knows the ids is given none (IU-28).
+    /// Returns the key of its tokens, which names everything that they depend on; the private key too, so that nobody
+    /// gets one who only knows the ids (IU-28).
     pub(crate) fn key(&self) -> String {
         let installation = format!("{:?}", self.installation);
         let parts = [self.id.as_str(), &installation, self.base.as_str(), self.key.expose_secret()];
@@ -164,7 +165,7 @@ impl App {
         client.request(method, url).header("accept", ACCEPT).bearer_auth(own.expose_secret())
     }
 
-    /// The token by which the app says that it is the app.
+    /// Returns the token with which the app proves its identity.
     fn own_token(&self) -> Result<SecretString, ProviderError> {
         #[derive(Serialize)]
         struct Claims<'a> {

@@ -1,4 +1,4 @@
-//! On whose behalf a login is asked for: the pod's, or a ServiceAccount's of the object's own namespace (SRC-CLD-2).
+//! The identity of a login: the Pod's, or a ServiceAccount's of the object's own namespace (SRC-CLD-2).
 
 use crate::error::{LoginError, ProviderError};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use weir_http::Profile;
 
-/// Life that is asked for Kubernetes tokens, in seconds: the least that the API server gives. They are used at once.
+/// Life requested for Kubernetes tokens, in seconds: the least that the API server gives. They are used at once.
 const TOKEN_SECONDS: i64 = 600;
 
 /// The object that needs a login.
@@ -30,7 +30,7 @@ pub struct Caller<'a> {
     pub timeout: Duration,
 }
 
-/// Who a login is for.
+/// The identity that a login is for.
 #[derive(Clone)]
 pub(crate) enum Identity {
     /// This process.
@@ -53,14 +53,14 @@ pub(crate) struct Account {
 #[derive(Clone)]
 pub(crate) struct Identities {
     pub(crate) client: kube::Client,
-    /// Whether objects have identities of their own.
+    /// True when objects have identities of their own.
     pub(crate) workload_identity: bool,
-    /// Who objects are that name no ServiceAccount; empty is the pod.
+    /// Account of objects that name no ServiceAccount; empty is the Pod's.
     pub(crate) default_account: String,
 }
 
 impl Identities {
-    /// Whose login the object gets. Nothing is asked of a provider yet.
+    /// Returns the identity whose login the object gets. No provider is asked yet.
     pub(crate) async fn of(&self, caller: &Caller<'_>) -> Result<Identity, LoginError> {
         let named = caller.account.filter(|name| !name.is_empty());
         if named.is_some() && !self.workload_identity {
@@ -88,8 +88,8 @@ impl Identities {
 }
 
 impl Identity {
-    /// What distinguishes it in the cache: another ServiceAccount of the same name, or one that became someone else in the
-    /// cloud, is another identity.
+    /// Returns the key of the identity in the cache: another ServiceAccount of the same name, or one that has got
+    /// another identity in the cloud, has another key.
     pub(crate) fn key(&self) -> String {
         match self {
             Identity::Pod => "pod".to_owned(),
@@ -133,7 +133,7 @@ impl Account {
         self.annotations.get(key).map_or("", String::as_str)
     }
 
-    /// A token of Kubernetes that says to `audience` who this is (DEP-CLD-3).
+    /// Returns a token of Kubernetes that proves the identity to `audience` (DEP-CLD-3).
     pub(crate) async fn token(&self, audience: &str) -> Result<SecretString, ProviderError> {
         let failed = |reason: String| ProviderError::KubernetesToken { place: self.place(), reason };
         let api: Api<ServiceAccount> = Api::namespaced(self.client.clone(), &self.namespace);

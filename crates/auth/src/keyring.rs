@@ -29,7 +29,7 @@ impl Keyring {
         self.entries.sort_by_key(|(key, _)| std::cmp::Reverse(key.path.len()));
     }
 
-    /// Whether there is nothing in it.
+    /// Returns true when there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -1,10 +1,10 @@
-//! Who we are to registries, Git servers and buckets.
+//! Our identity at registries, Git servers and buckets.
 //!
-//! [`DockerConfig`] and [`Keyring`] find credentials in pull Secrets by the rules of the kubelet. [`Logins`] trades an
-//! identity for credentials: that of the pod, or of a ServiceAccount of the object's own namespace (SRC-CLD-2), to AWS,
-//! Azure and Google; and keys that Secrets hold (of GitHub Apps, service accounts, applications) for tokens. Each provider's network code is in its own file.
-//! What is issued is kept for most of its life, each under a key that names everything it depends on, so that no tenant is
-//! given another's (SRC-CLD-7, SRC-SCK-12).
+//! [`DockerConfig`] and [`Keyring`] find credentials in pull Secrets by the rules of the kubelet. [`Logins`] trades
+//! an identity for credentials: that of the Pod, or of a ServiceAccount of the object's own namespace (SRC-CLD-2), at
+//! AWS, Azure and Google; and keys in Secrets (of GitHub Apps, service accounts, applications) for tokens. Each
+//! provider's network code is in its own file. Credentials are kept for most of their life, each under a key that
+//! names everything they depend on, so that no tenant gets another's (SRC-CLD-7, SRC-SCK-12).
 
 mod aws;
 mod azure;

@@ -1,4 +1,4 @@
-//! Logins of a process: asked for by objects, issued by providers, kept for a while.
+//! Logins of a process: requested by objects, issued by providers, kept for a while.
 
 use crate::bucket::AZURE_STORAGE;
 use crate::cache::{Making, TokenCache};
@@ -68,7 +68,7 @@ impl Logins {
         self.cache.register(registry);
     }
 
-    /// Drops what metrics tell of an object that is gone.
+    /// Removes the metrics of an object that is gone.
     pub fn forget(&self, kind: &'static str, namespace: &str, name: &str) {
         self.cache.forget(kind, namespace, name);
     }
@@ -132,7 +132,7 @@ impl Logins {
     /// Keys of AWS for buckets. Without a region it is the pod's.
     ///
     /// # Errors
-    /// When STS is asked for at a place that is not Amazon's, or as [`Logins::registry`].
+    /// Fails when STS is requested at a host that is not Amazon's, or as [`Logins::registry`].
     pub async fn aws(
         &self,
         caller: &Caller<'_>,
@@ -173,7 +173,7 @@ impl Logins {
         self.kept(caller, key, making).await
     }
 
-    /// What is kept under `key`, else made now; in the caller's time.
+    /// Returns the value kept under `key`, else makes it, in the caller's time.
     pub(crate) async fn kept(
         &self,
         caller: &Caller<'_>,

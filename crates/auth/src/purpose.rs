@@ -1,4 +1,4 @@
-//! What a login is for, and who issues it.
+//! The purpose of a login, and its issuer.
 
 use crate::credentials::Login;
 use crate::error::ProviderError;
@@ -35,7 +35,8 @@ impl Purpose<'_> {
         }
     }
 
-    /// What its logins depend on beside the identity and the way to the provider.
+    /// Returns the part of the key that names everything that its logins depend on beside the identity and the way to
+    /// the provider.
     pub(crate) fn key(&self) -> String {
         let rest = match self {
             Purpose::Ecr(registry) => registry.key(),

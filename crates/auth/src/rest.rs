@@ -62,7 +62,8 @@ async fn send(request: RequestBuilder, secrets: &[SecretString]) -> Result<bytes
     })
 }
 
-/// Whether a Secret that names this place may have its credentials sent there: over TLS, or on this machine.
+/// Returns true when a Secret that names this place may have its credentials sent there: over TLS, or on this
+/// machine.
 pub(crate) fn may_be_told_secrets(url: &url::Url) -> bool {
     url.scheme() == "https" || matches!(url.host_str(), Some("127.0.0.1" | "localhost"))
 }
@@ -83,7 +84,7 @@ pub(crate) fn moment(text: &str) -> SystemTime {
     text.parse::<jiff::Timestamp>().map_or_else(|_| SystemTime::now(), SystemTime::from)
 }
 
-/// What a refusal says, if it is JSON that says something.
+/// Returns the reason given in a refusal, if it is JSON that has one.
 fn reason(body: &[u8], secrets: &[SecretString]) -> String {
     let Ok(serde_json::Value::Object(body)) = serde_json::from_slice(body) else { return String::new() };
     // Google puts the message one level deeper.

@@ -15,7 +15,7 @@ use url::Url;
 
 /// Version of the interface that is spoken.
 const VERSION: &str = "2021-12-02";
-/// What is escaped in names of blobs.
+/// Characters that are escaped in names of blobs.
 const IN_PATH: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 
 /// An account of Azure Blob Storage.
@@ -23,7 +23,7 @@ const IN_PATH: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 pub struct AzureService {
     /// The account's URL, `https://<account>.blob.core.windows.net`; its query goes along with every request.
     pub endpoint: String,
-    /// Who asks.
+    /// Identity of the requests.
     pub access: AzureAccess,
 }
 
@@ -145,7 +145,7 @@ impl Azure {
 
 fn endpoint(text: &str) -> Result<Url, Error> {
     let refuse = |reason: String| {
-        // What stands before a query or user info is no secret.
+        // Text in front of a query or user info is no secret.
         let plain = Url::parse(text).map(|url| shown(&url));
         let endpoint = plain.unwrap_or_else(|_| text.split(['?', '@']).next().unwrap_or_default().to_owned());
         Error::Endpoint { endpoint, reason }

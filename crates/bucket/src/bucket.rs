@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use url::Url;
 use weir_http::{Clients, Profile};
 
-/// What servers see; some keep statistics by it.
+/// User agent in requests; some servers keep statistics by it.
 const USER_AGENT: &str = "flux/v2";
 
 /// Opens buckets. Cheap to clone; share one per process, as connections are kept.
@@ -64,7 +64,7 @@ impl Buckets {
     /// Keys of the MinIO server that `endpoint` names, for a user of its directory (SRC-BKT-10).
     ///
     /// # Errors
-    /// When the server cannot be asked or says no.
+    /// Fails when the server does not answer or refuses.
     pub async fn directory_keys(
         &self,
         endpoint: &Url,
@@ -84,7 +84,7 @@ impl Buckets {
 }
 
 impl Bucket {
-    /// Whether the bucket is there.
+    /// Returns true when the bucket is there.
     ///
     /// # Errors
     /// When the server cannot be asked or does not say.
@@ -104,7 +104,7 @@ impl Bucket {
     /// All objects whose keys start with `prefix`, at most `limit`, in the server's order.
     ///
     /// # Errors
-    /// When the server cannot be asked, says no, or there are more.
+    /// Fails when the server does not answer, refuses, or there are more.
     pub async fn list(&self, prefix: &str, limit: usize) -> Result<Vec<Object>, Error> {
         let (mut objects, mut next) = (Vec::new(), None);
         loop {
@@ -129,7 +129,7 @@ impl Bucket {
     /// together: what has changed since the listing comes with its new etag.
     ///
     /// # Errors
-    /// When the server cannot be asked or says no.
+    /// Fails when the server does not answer or refuses.
     pub async fn get(&self, object: &Object, limit: u64) -> Result<Option<Download>, Error> {
         let answer = match self.fetch(object).await {
             Err(error) if error.is_changed() && !object.pin.is_empty() => {
@@ -156,11 +156,11 @@ impl Bucket {
 /// A page of a listing.
 pub(crate) struct Page {
     pub(crate) objects: Vec<Object>,
-    /// What names the next page.
+    /// Name of the next page.
     pub(crate) next: Option<String>,
 }
 
-/// Objects asked for at a time: what all services allow.
+/// Objects requested at a time: the number that all services allow.
 pub(crate) const PAGE_SIZE: &str = "1000";
 /// Bytes of one page: its keys may have 1024 bytes each, three times as many when they are escaped.
 pub(crate) const MAX_PAGE_BYTES: usize = 16 << 20;

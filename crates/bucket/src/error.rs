@@ -1,5 +1,5 @@
-//! What goes wrong between us and a bucket, in the words that conditions carry. None of them holds a credential: URLs are
-//! shown without query and user info, and what a server says is shown without the secrets that it was told.
+//! The errors between us and a bucket, with the messages that conditions carry. None of them holds a credential: URLs
+//! are shown without query and user info, and a server's text is shown without the secrets that the server got.
 
 use reqwest::{Method, StatusCode};
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub enum Error {
     /// A name that no bucket has.
     #[error("{reason}")]
     Name {
-        /// What is wrong with it.
+        /// The fault in it.
         reason: &'static str,
     },
     /// An endpoint that is no address.
@@ -19,13 +19,13 @@ pub enum Error {
     Endpoint {
         /// The endpoint, without its query.
         endpoint: String,
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
     /// The HTTP client could not be made.
     #[error(transparent)]
     Client(#[from] weir_http::ClientError),
-    /// The server said no.
+    /// The server refused.
     #[error("{}", refusal(code, message))]
     Refused {
         /// The status of its answer.
@@ -42,11 +42,11 @@ pub enum Error {
     Transport {
         /// Method of the request, capitalised as Go does.
         method: &'static str,
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
-        /// Why there is no answer.
+        /// Cause.
         reason: String,
-        /// Whether another try may help.
+        /// True when another try may help.
         is_transient: bool,
     },
     /// Fewer bytes than the server promised.
@@ -62,7 +62,7 @@ pub enum Error {
     /// More bytes than the cap.
     #[error("{what} is larger than {limit} bytes")]
     TooLarge {
-        /// What it is.
+        /// Name of the thing.
         what: String,
         /// The cap.
         limit: u64,
@@ -76,23 +76,23 @@ pub enum Error {
     /// An answer that is not what it should be.
     #[error("{what} is malformed: {reason}")]
     Malformed {
-        /// What it should be.
+        /// Kind that it should be.
         what: &'static str,
-        /// What is wrong.
+        /// The fault found.
         reason: String,
     },
     /// A request could not be signed.
     #[error("failed to sign request: {reason}")]
     Signature {
-        /// Why.
+        /// Cause.
         reason: String,
     },
     /// A Secret holds something that is no credential.
     #[error("{what}: {reason}")]
     Credential {
-        /// What it should be.
+        /// Kind that it should be.
         what: &'static str,
-        /// What is wrong, without the value.
+        /// Fault, without the value.
         reason: String,
     },
 }
@@ -118,24 +118,24 @@ impl Error {
         Error::Malformed { what, reason: error.to_string() }
     }
 
-    /// Whether the server says that there is no such bucket or object.
+    /// Returns true when the server says that there is no such bucket or object.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::Refused { status: StatusCode::NOT_FOUND, .. })
     }
 
-    /// Whether the object is no longer what was asked for.
+    /// Returns true when the object is no longer what was asked for.
     pub(crate) fn is_changed(&self) -> bool {
         matches!(self, Error::Refused { status: StatusCode::PRECONDITION_FAILED, .. })
     }
 
-    /// Whether content broke off on its way.
+    /// Returns true when content broke off on its way.
     #[must_use]
     pub fn is_broken_off(&self) -> bool {
         matches!(self, Error::Truncated { .. } | Error::Transport { is_transient: true, .. })
     }
 
-    /// Whether another try may help.
+    /// Returns true when another try may help.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Error::Refused { status, .. } => {

@@ -13,7 +13,7 @@ use url::Url;
 
 /// Google's own server.
 const ENDPOINT: &str = "https://storage.googleapis.com";
-/// What is escaped in names, which are one component each.
+/// Characters that are escaped in names, which are one component each.
 const IN_NAME: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// Google Cloud Storage.
@@ -21,7 +21,7 @@ const IN_NAME: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 pub struct GcsService {
     /// An emulator's URL; none is Google.
     pub emulator: Option<Url>,
-    /// Who asks; nobody in particular when there is none.
+    /// Token of the requests; without one they are anonymous.
     pub token: Option<SecretString>,
 }
 

@@ -1,4 +1,4 @@
-//! Objects of a bucket: what a listing says of them, and their content on its way.
+//! Objects of a bucket: their entries in a listing, and their content on its way.
 
 use crate::error::Error;
 use bytes::Bytes;
@@ -9,11 +9,11 @@ use reqwest::{Method, Response, header};
 pub struct Object {
     /// Its name, exactly as the server has it.
     pub key: String,
-    /// What changes with its content, without quotes; size and time of change where a server has none.
+    /// Tag that changes with its content, without quotes; size and time of change where a server has none.
     pub etag: String,
     /// Its bytes.
     pub size: u64,
-    /// What pins the content when it is asked for: the etag, or the generation (Google). Empty when there is nothing.
+    /// Value that pins the content in a request: the etag, or the generation (Google). Empty when there is none.
     pub(crate) pin: String,
 }
 
@@ -67,7 +67,7 @@ impl Download {
     /// The next bytes; nothing after the last ones, and then all that was promised has come.
     ///
     /// # Errors
-    /// When the connection breaks, or there are more bytes than the cap. What was read before must not be used then.
+    /// Fails when the connection breaks, or there are more bytes than the cap. Nothing read before may be used then.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let url = self.response.url().clone();
         if self.promised.is_some_and(|promised| promised > self.limit) {

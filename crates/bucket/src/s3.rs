@@ -28,9 +28,9 @@ pub struct S3Service {
     pub endpoint: String,
     /// The bucket's region; asked of the server when there is none.
     pub region: Option<String>,
-    /// Whether plain HTTP is spoken.
+    /// True when plain HTTP is spoken.
     pub insecure: bool,
-    /// Who asks; nobody in particular when there are none.
+    /// Keys of the requests; without them they are anonymous.
     pub keys: Option<AccessKeys>,
 }
 
@@ -41,7 +41,7 @@ pub struct AccessKeys {
     pub id: String,
     /// The key.
     pub secret: SecretString,
-    /// What comes with keys that expire.
+    /// Session token that comes with keys that expire.
     pub session_token: Option<SecretString>,
 }
 
@@ -76,7 +76,8 @@ impl S3 {
         self.sender.send(|| self.request(Method::HEAD, None, &[], None)).await.map(drop)
     }
 
-    /// The region that the server names. Who may not ask goes on with the default one and is told by the next request.
+    /// Returns the region that the server names. An account that may not ask goes on with the default one, and the
+    /// next request shows if that is right.
     async fn location(&self) -> Result<String, Error> {
         #[derive(Deserialize)]
         struct Location {

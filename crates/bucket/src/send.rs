@@ -23,7 +23,7 @@ const MAX_WORDS: usize = 512;
 #[derive(Clone)]
 pub(crate) struct Sender {
     client: Client,
-    /// What no message may repeat.
+    /// Secrets that no message may repeat.
     secrets: Vec<SecretString>,
 }
 
@@ -91,7 +91,7 @@ impl Sender {
     }
 }
 
-/// What a server says is wrong.
+/// The error text of a server.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 struct Words {
     #[serde(rename = "Code", default)]
@@ -100,7 +100,7 @@ struct Words {
     message: String,
 }
 
-/// S3 and Azure say it in XML, Google in JSON; the answer to a HEAD says nothing but its status.
+/// S3 and Azure send it as XML, Google as JSON; the answer to a HEAD has nothing but its status.
 fn words(status: StatusCode, body: &[u8]) -> Words {
     #[derive(Deserialize)]
     struct Google {

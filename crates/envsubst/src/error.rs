@@ -1,4 +1,4 @@
-/// Why a text could not be substituted; the words are those of Flux (KS-SUB-8 puts its own in front).
+/// Errors of substituting a text; the messages are those of Flux (KS-SUB-8 puts its own in front).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// After `${` stands no variable name (KS-ENV-7).
@@ -27,7 +27,7 @@ pub enum Error {
     NegativeLength {
         /// The variable.
         name: String,
-        /// The length asked for.
+        /// Length in the expression.
         length: i64,
     },
     /// The text is larger than [`crate::MAX_TEMPLATE`].

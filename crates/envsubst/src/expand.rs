@@ -10,7 +10,7 @@ pub const MAX_OUTPUT: usize = 4 * crate::MAX_TEMPLATE;
 /// for patterns that take value times pattern steps.
 pub const MAX_STEPS: usize = 256 * 1024 * 1024;
 
-/// What a variable that is not set becomes.
+/// The replacement of a variable that is not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unset {
     /// An error, unless the expression has a default (strict mode, KS-ENV-20).

@@ -1,4 +1,4 @@
-//! What the operators do with a value (KS-ENV-1..14).
+//! The effects of the operators on a value (KS-ENV-1..14).
 
 use crate::glob::{Pattern, Reach};
 
@@ -41,7 +41,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    /// Whether an unset variable is fine because the expression says what to put instead (KS-ENV-20).
+    /// Returns true when an unset variable is fine because the expression says what to put instead (KS-ENV-20).
     pub(crate) fn has_default(self) -> bool {
         self == Self::Default
     }

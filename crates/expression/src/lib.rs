@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 pub use types::Type;
 pub use value::Numbers;
 
-/// Why an expression is refused, in the words that Flux shows.
+/// Errors in an expression, with Flux's messages.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum ExpressionError {
     /// Not CEL, or it names what does not exist.
@@ -33,9 +33,9 @@ pub enum ExpressionError {
     /// It yields something else than what is needed.
     #[error("CEL expression output type mismatch: expected {expected}, got {got}")]
     Output {
-        /// What is needed.
+        /// Type needed.
         expected: Type,
-        /// What it yields.
+        /// Type of its result.
         got: Type,
     },
     /// It cannot be evaluated for these values.
@@ -140,7 +140,7 @@ impl Expression {
     }
 }
 
-/// What Flux's users know from Flux's messages (KS-CEL-5).
+/// Returns the message that Flux shows for the error (KS-CEL-5).
 fn in_words_of_go(error: &ExecutionError, text: &str) -> String {
     match error {
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),

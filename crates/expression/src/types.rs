@@ -1,11 +1,11 @@
-//! The type an expression yields, as far as its syntax tree tells, and errors with the place they are at.
+//! The type of an expression, as far as its syntax tree shows it, and errors with their place.
 
 use std::fmt;
 
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
 use cel::{ParseErrors, Program};
 
-/// Type of a result; what the tree does not tell is `dyn`.
+/// The type of a result; `dyn` where the tree does not show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     /// `bool`
@@ -51,7 +51,7 @@ impl fmt::Display for Type {
 const TYPE_NAMES: [&str; 10] =
     ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
 
-/// What functions yield whatever they are given; `Dyn` where it depends.
+/// Functions by the type of their result, whatever their arguments; `Dyn` where it depends.
 const FUNCTIONS: &[(Type, &[&str])] = &[
     (
         Type::Bool,

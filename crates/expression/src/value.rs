@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 /// Values in one variable. A large push event has some thousand; loops take time by their number.
 const MAX_VALUES: usize = 50_000;
 
-/// What the numbers of JSON are to an expression.
+/// The type that the numbers of JSON have in an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
     /// All of them are doubles, as in a protobuf Struct (NTF-109).

@@ -31,7 +31,7 @@ impl Default for Limits {
     }
 }
 
-/// What a commit says about itself.
+/// The metadata of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitInfo {
     /// Its id.
@@ -75,14 +75,14 @@ impl CommitInfo {
     }
 }
 
-/// What an entry of a tree is.
+/// The kind of a tree's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeKind {
     /// A directory.
     Directory,
     /// A file.
     File {
-        /// Whether its mode is 0755.
+        /// True when its mode is 0755.
         executable: bool,
     },
     /// A symbolic link.
@@ -96,7 +96,7 @@ pub enum TreeKind {
 pub struct TreeNode {
     /// Its name, one path component.
     pub name: String,
-    /// What it is.
+    /// Name of the thing.
     pub kind: TreeKind,
     /// The object.
     pub id: ObjectId,
@@ -117,7 +117,7 @@ pub struct GitFile {
 #[derive(Debug, Clone)]
 pub struct Checkout {
     directory: Directory,
-    /// What the reference stood for: the commit, or an annotated tag.
+    /// Object that the reference pointed to: the commit, or an annotated tag.
     object: ObjectId,
     commit: CommitInfo,
     revision: String,
@@ -210,7 +210,7 @@ pub struct Reader {
     objects: Objects,
     packs: PathBuf,
     limits: Limits,
-    /// Whether a blob may be missing because nobody wanted it.
+    /// True when a blob may be missing because nobody wanted it.
     is_partial: bool,
 }
 

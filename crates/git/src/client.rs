@@ -21,7 +21,7 @@ const USER_AGENT: &str = "flux/v2";
 pub struct GitConfig {
     /// Operations at a time.
     pub concurrency: usize,
-    /// What is offered to SSH servers.
+    /// Algorithms offered to SSH servers.
     pub ssh: SshAlgorithms,
     /// Called with the name of each step of a download that is done; tests end the process there.
     pub step: fn(&'static str),
@@ -66,7 +66,7 @@ impl Git {
     }
 
     /// Resolves `reference` and fetches it, in one session. When it resolves to the revision `known`, nothing is
-    /// fetched; a pinned commit is not even asked for then.
+    /// fetched; a pinned commit costs no request at all then.
     ///
     /// # Errors
     /// When the remote cannot be reached, does not let us, or has no such reference.

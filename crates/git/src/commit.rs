@@ -11,7 +11,7 @@ use std::fmt;
 /// Files that one commit may change.
 const MAX_EDITS: usize = 10_000;
 
-/// Who wrote or committed, and when.
+/// The name of an author or committer, with the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     /// Name; may be empty.
@@ -24,7 +24,7 @@ pub struct Signature {
     pub offset_minutes: i32,
 }
 
-/// Signs the bytes of a commit and returns an armoured signature, or says why not.
+/// A signer of commits: takes the bytes, returns an armoured signature or the reason of a failure.
 pub type Signer<'a> = dyn Fn(&[u8]) -> Result<String, String> + 'a;
 
 /// A commit to be made.
@@ -35,9 +35,9 @@ pub struct CommitRequest<'a> {
     pub edits: Vec<(String, Vec<u8>)>,
     /// The message, used as it is.
     pub message: String,
-    /// Who wrote it.
+    /// Author.
     pub author: Signature,
-    /// Who committed it.
+    /// Committer.
     pub committer: Signature,
     /// Signs it, if it is to be signed.
     pub sign: Option<&'a Signer<'a>>,

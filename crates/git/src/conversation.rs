@@ -1,5 +1,5 @@
-//! What is said to a server to list and to download (docs/adr/0010): Git's protocol in its first version, which all
-//! servers speak. A download is one request: what is wanted, what is there, `done`.
+//! The conversation with a server to list and to download (docs/adr/0010): Git's protocol in its first version, which
+//! all servers speak. A download is one request: the wanted objects, the present ones, `done`.
 
 mod advertisement;
 mod answer;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// Bytes of one download: several times the largest public monorepos, and less than a volume.
 const MAX_PACK_BYTES: usize = 16 << 30;
-/// What is sent in place of a request when nothing is wanted.
+/// Bytes sent in place of a request when nothing is wanted.
 const NOTHING: &[u8] = b"0000";
 
 type Stream = Box<dyn SmartSubtransportStream>;
@@ -48,7 +48,7 @@ impl Conversation {
         Ok(Conversation { operation: Arc::clone(operation), transport, stream, offered })
     }
 
-    /// What the server has and can.
+    /// Returns the references and capabilities of the server.
     pub(crate) fn offered(&self) -> &Advertisement {
         &self.offered
     }

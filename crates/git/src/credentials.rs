@@ -1,4 +1,4 @@
-//! Who we are to a Git server, from the Secrets that Flux documents (SRC-GIT-27, SRC-GIT-29).
+//! Our identity at a Git server, from the Secrets that Flux documents (SRC-GIT-27, SRC-GIT-29).
 
 use secrecy::SecretString;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub struct SshAuth {
     pub known_hosts: String,
 }
 
-/// Why a Secret holds no usable credentials. The texts are those of conditions.
+/// Errors that leave a Secret without usable credentials. The texts are those of conditions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthOptionError {
     /// A key of the Secret is missing.

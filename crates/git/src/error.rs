@@ -1,4 +1,4 @@
-//! What goes wrong between us and a Git server, in the words that conditions carry (SRC-GIT-7).
+//! The errors between us and a Git server, with the messages that conditions carry (SRC-GIT-7).
 
 use crate::conversation::ConversationError;
 use crate::known_hosts::KnownHostsError;
@@ -13,28 +13,28 @@ pub enum Error {
     /// The server wants credentials, or better ones.
     #[error("authentication required: {detail}")]
     AuthenticationRequired {
-        /// What the server said.
+        /// The server's message.
         detail: String,
     },
-    /// The server knows us and says no.
+    /// The server knows us and refuses.
     #[error("authorization failed: {detail}")]
     AuthorizationFailed {
-        /// What the server said.
+        /// The server's message.
         detail: String,
     },
-    /// No such repository, said over HTTP.
+    /// No such repository, over HTTP.
     #[error("repository not found: {detail}")]
     RepositoryNotFound {
-        /// What the server said.
+        /// The server's message.
         detail: String,
     },
-    /// No such repository, said over SSH.
+    /// No such repository, over SSH.
     #[error("repository not found")]
     SshRepositoryNotFound,
     /// Any other answer of an HTTP server.
     #[error("unexpected requesting \"{url}\" status code: {status}")]
     UnexpectedStatus {
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
         /// The answer.
         status: u16,
@@ -42,7 +42,7 @@ pub enum Error {
     /// The answer is not that of a smart HTTP server.
     #[error("\"{url}\" is no smart Git server: content type '{content_type}'")]
     NotSmart {
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
         /// Type of the answer.
         content_type: String,
@@ -52,9 +52,9 @@ pub enum Error {
     Request {
         /// `Get` or `Post`.
         method: &'static str,
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
-        /// Why there is no answer.
+        /// Cause.
         reason: String,
     },
     /// The HTTP client could not be made from the given certificate authority or proxy.
@@ -116,7 +116,7 @@ pub enum Error {
     CommitNotFound {
         /// The commit as written.
         id: String,
-        /// Why it cannot be found.
+        /// Cause.
         reason: String,
     },
     /// The range cannot be read.
@@ -151,7 +151,7 @@ pub enum Error {
         /// Its id.
         id: String,
     },
-    /// An object is not what its name says.
+    /// An object does not have the hash in its name.
     #[error("object {id} is damaged in the repository")]
     Damaged {
         /// Its id.
@@ -171,14 +171,14 @@ pub enum Error {
     Submodule {
         /// Where it is in the tree.
         path: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: Box<Error>,
     },
     /// A quantity in the repository is beyond its cap.
     #[error("{what} exceeds {limit}")]
     Limit {
-        /// What is too large.
+        /// Name of the thing that is too large.
         what: String,
         /// The cap.
         limit: u64,
@@ -223,14 +223,14 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// What was downloaded could not be put down.
+    /// The download could not be stored.
     #[error("failed to keep fetched Git objects: {source}")]
     Keep {
         /// The file system's words, or the library's about it.
         #[source]
         source: io::Error,
     },
-    /// Anything that libgit2 says without us knowing better.
+    /// Any other error of libgit2.
     #[error("{}", source.message())]
     Library {
         /// The library's error.
@@ -239,13 +239,13 @@ pub enum Error {
     },
 }
 
-/// What goes wrong on the way to an SSH server.
+/// Errors on the way to an SSH server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SshError {
     /// No connection.
     #[error("{reason}")]
     Connect {
-        /// Why.
+        /// Cause.
         reason: String,
     },
     /// The host is known with other keys.
@@ -271,13 +271,13 @@ pub enum SshError {
     /// The server ended the session before it sent anything.
     #[error("unexpected end of session: {stderr}")]
     Ended {
-        /// What it wrote to its error stream.
+        /// Text on its error stream.
         stderr: String,
     },
 }
 
 impl Error {
-    /// The same without what the server was told and has repeated in its own words (SRC-SCK-11).
+    /// Returns the same without the secrets that the server got and repeated (SRC-SCK-11).
     pub(crate) fn without(self, secrets: &[SecretString]) -> Error {
         let clean = |words: String| weir_http::without_secrets(words, secrets);
         match self {
@@ -304,7 +304,7 @@ impl Error {
         }
     }
 
-    /// Whether what was fetched cannot be read: a kept repository is of no more use then.
+    /// Returns true when what was fetched cannot be read: a kept repository is of no more use then.
     #[must_use]
     pub fn is_of_store(&self) -> bool {
         matches!(
@@ -313,7 +313,7 @@ impl Error {
         )
     }
 
-    /// Whether it is the disk that failed, and not the remote.
+    /// Returns true when it is the disk that failed, and not the remote.
     #[must_use]
     pub fn is_of_disk(&self) -> bool {
         match self {
@@ -361,7 +361,7 @@ impl Error {
     }
 }
 
-/// What Git's protocol asks for in a query.
+/// Queries of Git's protocol.
 const PROTOCOL_QUERIES: [&str; 2] = ["service=git-upload-pack", "service=git-receive-pack"];
 
 /// A URL as it may be shown: without user info, query and fragment, except for the user of an SSH URL without password.
@@ -390,7 +390,7 @@ mod tests {
 
     const SAID: &str = "you sent hunter2";
 
-    /// What servers say to a push and over SSH, and the rest that no server of the tests repeats.
+    /// Answers of servers to a push and over SSH, and the rest that no server of the tests repeats.
     #[rstest]
     #[case(Error::PushRejected { refname: "r".into(), reason: SAID.into() })]
     #[case(Error::LeaseLost { refname: "r".into(), expected: "e".into(), found: SAID.into() })]

@@ -11,15 +11,15 @@ use crate::store::{Directory, Place};
 use gix_hash::ObjectId;
 use std::sync::Arc;
 
-/// Commits that a server is told of: where history was rewritten, one of them is likely to be common.
+/// Commits that are sent to a server: where history was rewritten, one of them is likely to be common.
 const MAX_HAVES: usize = 256;
 
-/// What a fetch came to.
+/// The result of a fetch.
 #[expect(clippy::large_enum_variant, reason = "one value per fetch, taken apart at once")]
 pub enum Fetched {
     /// The reference still stands for the revision that is known.
     Unchanged {
-        /// That revision.
+        /// Revision found.
         revision: String,
     },
     /// A commit that can be read.
@@ -56,7 +56,7 @@ pub(crate) fn fetch(
     resolve_and_download(operation, &directory, reference, known, None)
 }
 
-/// Whether a failure was not the remote's.
+/// Returns true when a failure was not the remote's.
 fn may_go_on(operation: &Operation) -> bool {
     operation.is_live() && !operation.has_failed()
 }
@@ -78,7 +78,8 @@ fn resolve_and_download(
     }
     let (part, format) =
         (part.filter(|_| conversation.offered().gives_parts()), conversation.offered().format());
-    // What is there is of another repository, or of a part: the server would not send again what it believes to be there.
+    // The objects on disk are of another repository, or of a part of it. The server would not send again those it believes to
+    // be here.
     if directory.format() != format || (part.is_none() && directory.is_partial()) {
         directory.clear(format)?;
     }
@@ -134,7 +135,7 @@ fn download_plan(
     Err(Error::CommitNotFound { id, reason: "object not found".to_owned() })
 }
 
-/// Whether everything that the plan may choose is there.
+/// Returns true when everything that the plan may choose is there.
 fn has_all(directory: &Directory, plan: &Plan) -> Result<bool, Error> {
     let objects = directory.open()?;
     let present = objects.presence()?;

@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 1 << 20;
 /// The port that names without a port mean.
 const DEFAULT_PORT: u16 = 22;
 
-/// Why the text is no `known_hosts` file.
+/// Errors in a text that should be a `known_hosts` file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KnownHostsError {
     /// A line with fewer than its two or three fields.
@@ -39,14 +39,14 @@ pub enum KnownHostsError {
     },
 }
 
-/// What the file says about a host's key.
+/// The verdict of the file about a host's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostVerdict {
     /// It is this host's key.
     Known,
     /// The host has other keys.
     Mismatch,
-    /// Nothing is said about the host.
+    /// The file does not mention the host.
     Unknown,
     /// The key must not be used any more.
     Revoked,
@@ -94,7 +94,7 @@ impl KnownHosts {
         })
     }
 
-    /// What is known about `key` as the key of `host`.
+    /// Returns the verdict about `key` as the key of `host`.
     #[must_use]
     pub fn check(&self, host: &str, port: u16, key: &PublicKey) -> HostVerdict {
         let matching = || self.lines.iter().filter(|line| line.names.contain(host, port));
@@ -110,7 +110,8 @@ impl KnownHosts {
         }
     }
 
-    /// What is known about a host certificate: signed by an authority for this host, valid now, naming the host.
+    /// Returns the verdict about a host certificate: signed by an authority for this host, valid now, naming the
+    /// host.
     #[must_use]
     pub fn check_certificate(&self, host: &str, port: u16, certificate: &Certificate) -> HostVerdict {
         let matching = || self.lines.iter().filter(|line| line.names.contain(host, port));
@@ -139,8 +140,8 @@ impl KnownHosts {
         }
     }
 
-    /// Key algorithms to ask `host` for, so that it presents a key that we can judge: those of its own lines, else
-    /// those of any line. RSA keys are asked for with SHA-2; SHA-1 only when nothing but RSA is known.
+    /// Returns the key algorithms to request of `host`, so that it presents a key that we can judge: those of its own
+    /// lines, else those of any line. RSA keys are requested with SHA-2; SHA-1 only when nothing but RSA is known.
     #[must_use]
     pub fn algorithms(&self, host: &str, port: u16) -> Vec<Algorithm> {
         let plain = || self.lines.iter().filter(|line| line.marker == Marker::Plain);
@@ -170,7 +171,7 @@ impl KnownHosts {
         unique
     }
 
-    /// Whether an authority signs for this host, so that certificates are worth asking for.
+    /// Returns true when an authority signs for this host, so that certificates are worth asking for.
     #[must_use]
     pub fn has_authority(&self, host: &str, port: u16) -> bool {
         self.lines.iter().any(|line| line.marker == Marker::CertAuthority && line.names.contain(host, port))

@@ -1,11 +1,11 @@
 //! Git for sources and for automation: resolve a reference, fetch it shallow, read its tree without a checkout, commit,
 //! and push by compare-and-swap.
 //!
-//! libgit2 does the object work; where SHA-256 names the objects, gitoxide reads them (docs/adr/0009). Everything that
-//! touches the network is ours (DEP-GIT-2): two transports, HTTP(S) over reqwest and SSH over russh, that know one
-//! operation's credentials, certificate authority, proxy, deadline and cancellation; and what is said over them to list and
-//! to download. No configuration of the machine is read, no child process is started, no file of a commit is written to
-//! disk.
+//! libgit2 does the object work; where SHA-256 names the objects, gitoxide reads them (docs/adr/0009). Everything
+//! that touches the network is ours (DEP-GIT-2): two transports, HTTP(S) over reqwest and SSH over russh, that know
+//! one operation's credentials, certificate authority, proxy, deadline and cancellation; and the conversation over
+//! them to list and to download. No configuration of the machine is read, no child process is started, no file of a
+//! commit is written to disk.
 //!
 //! ```text
 //! let git = Git::new(GitConfig::default())?;

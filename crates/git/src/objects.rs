@@ -37,7 +37,7 @@ impl Objects {
         Ok(Objects::Sha256(Box::new(handle.into())))
     }
 
-    /// What names the objects.
+    /// Returns the hash that names the objects.
     pub(crate) fn format(&self) -> gix_hash::Kind {
         match self {
             Objects::Sha1(_) => gix_hash::Kind::Sha1,
@@ -45,7 +45,7 @@ impl Objects {
         }
     }
 
-    /// What an object is and its bytes; nothing when it is not there.
+    /// Returns the kind of an object and its size; none when the object is absent.
     pub(crate) fn header(&self, id: ObjectId) -> Result<Option<(Kind, u64)>, Error> {
         match self {
             Objects::Sha1(repository) => match repository.odb()?.read_header(library_id(id)?) {
@@ -57,7 +57,7 @@ impl Objects {
         }
     }
 
-    /// Whether objects are there.
+    /// Returns true when objects are there.
     pub(crate) fn presence(&self) -> Result<Presence<'_>, Error> {
         Ok(match self {
             Objects::Sha1(repository) => Presence::Sha1(repository.odb()?),
@@ -153,7 +153,7 @@ pub(crate) enum Presence<'a> {
 }
 
 impl Presence<'_> {
-    /// Whether an object is there, in the packs that were listed when the repository was opened.
+    /// Returns true when an object is there, in the packs that were listed when the repository was opened.
     pub(crate) fn has(&self, id: ObjectId) -> bool {
         match self {
             Presence::Sha1(objects) => {

@@ -24,7 +24,7 @@ pub(crate) const SSH_SCHEME: &str = "weir+ssh";
 static RUNNING: LazyLock<Mutex<HashMap<u64, Arc<Operation>>>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// What the transports know of an operation.
+/// The transports' view of an operation.
 pub(crate) struct Operation {
     pub(crate) remote: Remote,
     pub(crate) http: Option<reqwest::Client>,
@@ -93,7 +93,7 @@ pub(crate) fn find(url: &str) -> Option<Arc<Operation>> {
 }
 
 impl Operation {
-    /// Whether the remote is spoken to over HTTP(S), where each request is on its own.
+    /// Returns true when the remote is spoken to over HTTP(S), where each request is on its own.
     pub(crate) fn is_http(&self) -> bool {
         self.http.is_some()
     }
@@ -109,7 +109,7 @@ impl Operation {
         })
     }
 
-    /// Whether the operation may go on.
+    /// Returns true when the operation may go on.
     pub(crate) fn is_live(&self) -> bool {
         !self.cancel.is_cancelled() && Instant::now() < self.deadline
     }
@@ -119,17 +119,17 @@ impl Operation {
         if self.is_live() { Ok(()) } else { Err(io::Error::other("the operation is over")) }
     }
 
-    /// Whether a transport has said why the operation failed.
+    /// Returns true when a transport has said why the operation failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.lock().is_some()
     }
 
-    /// An error without what the server was told and may have repeated (SRC-SCK-11).
+    /// Returns an error without the secrets that the server got and may have repeated (SRC-SCK-11).
     pub(crate) fn discreet(&self, error: Error) -> Error {
         error.without(&self.remote.told())
     }
 
-    /// Remembers why the operation failed; libgit2 is told something shorter. The first reason stays.
+    /// Remembers the reason of a failure; libgit2 gets a shorter one. The first reason stays.
     pub(crate) fn fail(&self, error: Error) -> io::Error {
         let error = self.discreet(error);
         let shown = io::Error::other(error.to_string());

@@ -77,7 +77,7 @@ fn by_library(
     Ok(answer)
 }
 
-/// What the library says of the file system is no word about the pack.
+/// Maps an error of the library; a file-system error does not condemn the pack.
 fn of_library(error: git2::Error) -> Error {
     match error.class() {
         git2::ErrorClass::Os => Error::Keep { source: io::Error::other(error) },
@@ -133,7 +133,7 @@ fn of_gitoxide(error: gix_error::Error) -> Error {
     }
 }
 
-/// The number of objects that a pack says it has.
+/// Returns the number of objects in a pack's header.
 fn count(file: &mut NamedTempFile) -> io::Result<usize> {
     let mut head = [0; HEAD_BYTES];
     file.seek(SeekFrom::Start(0))?;

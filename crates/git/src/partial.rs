@@ -1,6 +1,6 @@
 //! A part of a commit's tree: all of its directories, and of its files only those that are wanted. Where the server
-//! offers it (`filter` among its capabilities) the commit comes without blobs, and those that are wanted are asked for
-//! by their ids.
+//! offers it (`filter` among its capabilities) the commit comes without blobs, and the wanted ones are requested by
+//! their ids.
 
 use crate::checkout::{Limits, Reader, TreeKind};
 use crate::conversation::{Conversation, Reach, Request};
@@ -23,14 +23,14 @@ type Wants = dyn Fn(&str, bool) -> bool + Send + Sync;
 pub struct Part(Arc<Wants>);
 
 impl Part {
-    /// A part by a function of the path and whether it is that of a directory; what is below a directory that is not
-    /// wanted is not asked for.
+    /// Makes a part by a function of the path and a flag for directories; everything below an unwanted directory is
+    /// left out.
     #[must_use]
     pub fn new(wants: impl Fn(&str, bool) -> bool + Send + Sync + 'static) -> Part {
         Part(Arc::new(wants))
     }
 
-    /// Whether a file is wanted, or anything below a directory.
+    /// Returns true when a file is wanted, or anything below a directory.
     #[must_use]
     pub fn wants(&self, path: &str, is_directory: bool) -> bool {
         (self.0)(path, is_directory)

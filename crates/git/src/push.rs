@@ -13,7 +13,7 @@ const LOCAL: &str = "refs/weir/pushed";
 /// How a branch that is not there is written in messages.
 const NOTHING: &str = "nothing";
 
-/// What the branch must be for a push to happen.
+/// The state that the branch must have for a push to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lease {
     /// At this commit.
@@ -31,7 +31,7 @@ pub struct PushRequest {
     pub commit: ObjectId,
     /// Full name of the reference on the remote.
     pub refname: String,
-    /// What the reference must be.
+    /// State that the reference must have.
     pub lease: Lease,
     /// Options for the server (`git push -o`).
     pub options: Vec<String>,
@@ -70,7 +70,7 @@ pub(crate) fn push(
     if !extra.is_empty() {
         options.remote_push_options(&extra);
     }
-    // The lease decides what may be overwritten, not whether the update is a fast-forward: a shallow clone cannot tell.
+    // The lease decides about overwriting, and not the fast-forward rule, which a shallow clone cannot check.
     let refspec = format!("+{LOCAL}:{}", request.refname);
     let pushed = remote.push(&[refspec.as_str()], Some(&mut options));
     drop(options);
@@ -91,7 +91,7 @@ fn lease_lost(request: &PushRequest, found: Oid) -> Option<Error> {
     (!holds).then(|| Error::LeaseLost { refname: request.refname.clone(), expected, found })
 }
 
-/// What the server's refusal means: that the reference moved between its list and our push, or something else.
+/// Returns the meaning of a server's refusal: the reference moved between its list and our push, or something else.
 fn refused(request: &PushRequest, reason: &str) -> Error {
     let moved = [
         "failed to update ref",

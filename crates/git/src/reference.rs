@@ -14,7 +14,7 @@ const PLACES: [(&str, &str); 6] =
 /// Tags of equal precedence (build metadata) that are fetched to compare their dates.
 const MAX_TIES: usize = 16;
 
-/// What to fetch, one of `spec.ref`'s forms.
+/// The reference to fetch, one of `spec.ref`'s forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
     /// The tip of a branch.
@@ -25,8 +25,8 @@ pub enum Reference {
     Semver(String),
     /// Any full reference, for example `refs/pull/1/head`.
     Name(String),
-    /// Whatever `git fetch` understands: a branch, tag or other reference by the part of its name that tells, or a commit
-    /// by its full hash.
+    /// Any name that `git fetch` understands: the unique part of the name of a branch, tag or other reference, or a
+    /// commit by its full hash.
     Short(String),
     /// A commit by its full hash, searched on `branch` if given, else everywhere.
     Commit {
@@ -48,7 +48,7 @@ pub struct RemoteRef {
     pub id: ObjectId,
 }
 
-/// What to download and what it is called then.
+/// The object to download, and its local name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// Remote references to fetch; more than one only for tags of equal precedence.
@@ -64,9 +64,9 @@ pub(crate) struct Candidate {
     pub(crate) name: String,
     /// The object that the name stands for: a commit or an annotated tag.
     pub(crate) object: ObjectId,
-    /// The commit, as far as the list tells.
+    /// Commit, as far as the list shows it.
     pub(crate) commit: ObjectId,
-    /// What stands before the `@` of the revision.
+    /// Part of the revision before the `@`.
     pub(crate) pointer: Option<String>,
 }
 

@@ -26,7 +26,8 @@ pub struct Remote {
     pub http: Profile,
     /// Where fetched objects are kept for the next fetch; nothing for a folder that goes with the checkout.
     pub store: Option<Store>,
-    /// What of a commit's files is needed; nothing for all of them. Servers that do not offer parts give everything.
+    /// Part of a commit's files that is needed; none for all of them. Servers that do not offer parts give
+    /// everything.
     pub part: Option<Part>,
     /// Bytes that are downloaded at most, submodules included; nothing for this crate's own cap on each download.
     pub allowance: Option<Allowance>,
@@ -75,7 +76,8 @@ impl Remote {
         }
     }
 
-    /// What server and proxy are told and no error may repeat (SRC-SCK-11). A key never leaves this process.
+    /// Returns the secrets that server and proxy get and no error may repeat (SRC-SCK-11). A key never leaves this
+    /// process.
     pub(crate) fn told(&self) -> Vec<SecretString> {
         let mut told = match &self.credentials {
             Credentials::None | Credentials::Ssh(_) => Vec::new(),

@@ -30,7 +30,7 @@ impl SshAlgorithms {
     pub fn parse(kex: &[String], host_keys: &[String]) -> Result<SshAlgorithms, AlgorithmsError> {
         let mut kex = known("ssh-kex-algos", kex, |name| Name::try_from(name).ok())?;
         if !kex.is_empty() {
-            // Not algorithms, but told in the same list: that RSA keys may sign with SHA-2, and no truncated handshakes.
+            // No algorithms, but sent in the same list: RSA keys may sign with SHA-2, and no handshake is truncated.
             kex.extend([kex::EXTENSION_SUPPORT_AS_CLIENT, kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT]);
         }
         let named = |name: &str| name.parse().ok().filter(|found| !matches!(found, Algorithm::Other(_)));

@@ -7,7 +7,7 @@ use secrecy::ExposeSecret;
 /// Bytes of a private key. RSA keys of 16384 bits have 13 KiB.
 const MAX_IDENTITY_BYTES: usize = 64 * 1024;
 
-/// Why a private key cannot be used. The texts are those of Go's libraries, which users search for.
+/// Errors that make a private key unusable. The texts are those of Go's libraries, which users search for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdentityError {
     /// No key in the text.
@@ -22,12 +22,12 @@ pub enum IdentityError {
     /// A key, but none that we can use.
     #[error("ssh: cannot decode private key: {reason}")]
     Unusable {
-        /// What the library said.
+        /// The library's error.
         reason: String,
     },
 }
 
-/// Whether the key needs a passphrase. Text that is no key does not.
+/// Returns true when the key needs a passphrase. Text that is no key does not.
 #[must_use]
 pub fn identity_is_encrypted(identity: &str) -> bool {
     matches!(parse(identity, None), Err(IdentityError::Encrypted))
@@ -60,14 +60,15 @@ fn parse(identity: &str, passphrase: Option<&str>) -> Result<PrivateKey, Identit
     })
 }
 
-/// Whether the key is encrypted in the old way of PEM, which the library knows of RSA keys with one cipher only.
+/// Returns true when the key is encrypted in the old way of PEM, which the library knows of RSA keys with one cipher
+/// only.
 fn has_other_lock(identity: &str) -> bool {
     let is_known = identity.contains("BEGIN RSA PRIVATE KEY") && identity.contains("DEK-Info: AES-128-CBC,");
     identity.contains("DEK-Info:") && !is_known
 }
 
-/// Whether the format says that the key is encrypted: the library's errors for a missing and a wrong passphrase differ
-/// from format to format and do not always say so.
+/// Returns true when the format says that the key is encrypted: the library's errors for a missing and a wrong
+/// passphrase differ from format to format and do not always say so.
 fn looks_encrypted(identity: &str) -> bool {
     identity.contains("ENCRYPTED")
         || PrivateKey::from_openssh(identity).is_ok_and(|key: PrivateKey| key.is_encrypted())

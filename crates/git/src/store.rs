@@ -122,7 +122,7 @@ pub(crate) enum Place {
 /// Names of repositories are as good as random, so that nothing of a URL is seen on disk.
 fn folder_name(role: &str, url: &Url) -> String {
     let mut plain = url.clone();
-    // Who fetched makes no difference to what was fetched for the same owner.
+    // The credentials of a fetch make no difference to its content for the same owner.
     let _ = plain.set_password(None);
     let _ = plain.set_username("");
     let mut hash = Sha1::new();

@@ -29,8 +29,8 @@ const MAPPED_BYTES: usize = 16 << 20;
 /// Bytes of commits and trees that are kept unpacked.
 const CACHE_BYTES: isize = 8 << 20;
 
-/// The only `unsafe` of this workspace. These functions change process globals of libgit2 without a lock; the `OnceLock` around this function is the lock, and no repository or remote is
-/// opened by this crate before it has returned.
+/// The only `unsafe` of this workspace. These functions change process globals of libgit2 without a lock; the `OnceLock` around
+/// this function is the lock, and no repository or remote is opened by this crate before it has returned.
 #[allow(unsafe_code)]
 fn register() -> Result<(), git2::Error> {
     unsafe {

@@ -27,7 +27,7 @@ const CHARTS: &str = "charts";
 const MAX_NESTING: usize = 8;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Why something is no chart. The texts are Helm's.
+/// Errors in a chart. The texts are Helm's.
 #[derive(Debug, thiserror::Error)]
 pub enum ChartError {
     /// The description is missing or wrong.
@@ -89,7 +89,7 @@ pub enum ChartError {
     /// The package is damaged or hostile.
     #[error("failed to load chart archive: {source}")]
     Archive {
-        /// What is wrong.
+        /// The fault found.
         #[source]
         source: UntarError,
     },
@@ -103,7 +103,7 @@ pub enum ChartError {
         subchart: String,
         /// The chart around it.
         chart: String,
-        /// What is wrong with it.
+        /// The fault in it.
         #[source]
         source: Box<ChartError>,
     },
@@ -113,14 +113,14 @@ pub enum ChartError {
     /// `values.yaml` is no mapping.
     #[error("cannot load {VALUES_FILE}: {source}")]
     Values {
-        /// What is wrong with it.
+        /// The fault in it.
         #[source]
         source: ValuesError,
     },
     /// The file system failed.
     #[error("failed to read {path}: {source}")]
     Read {
-        /// What was read.
+        /// Everything that was read.
         path: String,
         /// The file system's words.
         #[source]
@@ -134,13 +134,13 @@ type Files = BTreeMap<RelPath, Bytes>;
 /// A chart with the charts that it brings along.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// What it says of itself, with the dependencies of `requirements.yaml` in the old format.
+    /// Metadata of the chart, with the dependencies of `requirements.yaml` in the old format.
     pub metadata: Metadata,
     /// Everything but `Chart.yaml` and what lies in `charts/`.
     files: Files,
     /// The charts in `charts/`.
     subcharts: Vec<Chart>,
-    /// What the lock file pins.
+    /// Dependencies that the lock file pins.
     locked: Option<Vec<Dependency>>,
 }
 
@@ -197,7 +197,7 @@ impl Chart {
         }
     }
 
-    /// What the chart needs: as pinned by its lock file, otherwise as it says itself (SRC-CHT-13).
+    /// Returns the chart's dependencies: as pinned by its lock file, otherwise as it declares them (SRC-CHT-13).
     #[must_use]
     pub fn required(&self) -> Vec<&Dependency> {
         match &self.locked {

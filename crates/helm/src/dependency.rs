@@ -1,4 +1,4 @@
-//! What a chart still needs, and where it comes from (SRC-CHT-13).
+//! The dependencies that a chart still needs, and where they come from (SRC-CHT-13).
 
 use crate::Chart;
 use crate::metadata::Dependency;
@@ -9,27 +9,27 @@ use weir_policy::semver::SemverError;
 
 const CHARTS: &str = "charts";
 
-/// Why a dependency cannot be had. The texts are Flux's.
+/// Errors of getting a dependency. The texts are Flux's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DependencyError {
     /// A repository by its name in someone's Helm configuration.
     #[error("aliased repository dependency is not supported: {repository}")]
     Alias {
-        /// What stands in the chart.
+        /// Repository named in the chart.
         repository: String,
     },
     /// Not a repository.
     #[error("invalid dependency repository URL: {repository}")]
     Repository {
-        /// What stands in the chart.
+        /// Repository named in the chart.
         repository: String,
     },
     /// The range is none.
     #[error("invalid version/constraint format '{range}': {source}")]
     Range {
-        /// What stands in the chart.
+        /// Repository named in the chart.
         range: String,
-        /// What is wrong with it.
+        /// The fault in it.
         #[source]
         source: SemverError,
     },
@@ -38,7 +38,7 @@ pub enum DependencyError {
     NotFound {
         /// The path from the source's root.
         path: String,
-        /// What stands in the chart.
+        /// Repository named in the chart.
         repository: String,
     },
     /// The chart that was found has another version.
@@ -98,8 +98,8 @@ pub fn origin(dependency: &Dependency, directory: Option<&RelPath>) -> Result<Or
     }
 }
 
-/// A path below a root, however it is written: `..` does not lead out of the root, as if it were `/`. The outer `None` says
-/// that it is no path at all, the inner one that it is the root.
+/// Returns a path below a root, however it is written: `..` does not lead out of the root, as if it were `/`. The
+/// outer `None` means that it is no path at all, the inner one that it is the root.
 #[must_use]
 pub fn confined(path: &str) -> Option<Option<RelPath>> {
     let mut parts = Vec::new();
@@ -113,7 +113,7 @@ pub fn confined(path: &str) -> Option<Option<RelPath>> {
     if parts.is_empty() { Some(None) } else { RelPath::parse(&parts.join("/")).ok().map(Some) }
 }
 
-/// Checks that a chart of the same source is the version that is asked for.
+/// Checks that a chart of the same source has the wanted version.
 ///
 /// # Errors
 /// When it is not, or the range is none.

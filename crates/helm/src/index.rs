@@ -1,6 +1,6 @@
 //! Indexes of chart repositories, read as a stream: one version of one chart is in memory at a time (SRC-HRP-5, DEV 20).
 //!
-//! What a repository serves is YAML or JSON of up to 50 MiB. [`convert`] turns it into the JSON that is stored, sorted and
+//! A repository serves YAML or JSON of up to 50 MiB. [`convert`] turns it into the JSON that is stored, sorted and
 //! without the entries that Helm would drop; [`releases`] reads one chart out of that JSON.
 
 mod convert;
@@ -36,7 +36,7 @@ pub struct Release {
     pub created: String,
 }
 
-/// Why an index cannot be used. The texts are Helm's where it has one.
+/// Errors that make an index unusable. The texts are Helm's where it has one.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     /// No bytes at all.
@@ -58,13 +58,13 @@ pub enum IndexError {
     /// Not YAML, or YAML of another shape.
     #[error("error converting YAML to JSON: yaml: {problem}")]
     Yaml {
-        /// What the parser found.
+        /// The parser's message.
         problem: String,
     },
     /// JSON of another shape.
     #[error("error unmarshaling JSON: {problem}")]
     Json {
-        /// What the parser found.
+        /// The parser's message.
         problem: String,
     },
     /// More of something than an index may have.

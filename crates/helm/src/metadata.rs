@@ -1,4 +1,4 @@
-//! What a chart says of itself: `Chart.yaml`, and the same fields of each version in an index.
+//! The metadata of a chart: `Chart.yaml`, and the same fields of each version in an index.
 
 use crate::version;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,7 +11,7 @@ pub const V2: &str = "v2";
 /// Dependencies of one chart; far more than any real one has.
 const MAX_DEPENDENCIES: usize = 1000;
 
-/// Why a chart's description is refused. The texts are Helm's.
+/// Errors in a chart's metadata. The texts are Helm's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// It is not YAML of the right shape.
@@ -19,7 +19,7 @@ pub enum MetadataError {
     Syntax {
         /// The file.
         file: &'static str,
-        /// What the parser found.
+        /// The parser's message.
         problem: String,
     },
     /// A field that every chart needs.
@@ -33,7 +33,7 @@ pub enum MetadataError {
     Invalid {
         /// The field.
         field: &'static str,
-        /// What stands there.
+        /// Text in place of the length.
         value: String,
     },
     /// Neither an application nor a library.
@@ -42,7 +42,7 @@ pub enum MetadataError {
     /// Neither `v1` nor `v2`.
     #[error("validation: chart.metadata.apiVersion {value:?} is not supported: it must be \"v1\" or \"v2\"")]
     ApiVersion {
-        /// What stands there.
+        /// Text in place of the length.
         value: String,
     },
     /// A dependency or maintainer that is null.
@@ -117,7 +117,7 @@ pub struct Metadata {
     pub digest: String,
 }
 
-/// Who keeps a chart.
+/// A maintainer of a chart.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(missing_docs, reason = "the fields are those of Helm's chart format")]
@@ -170,7 +170,7 @@ impl Metadata {
     /// Reads a `Chart.yaml`. A chart that names no format is one of `v1`.
     ///
     /// # Errors
-    /// When it is not YAML of that shape; what it says is not checked yet.
+    /// Fails when it is not YAML of that shape; its values are not checked yet.
     pub fn parse(bytes: &[u8]) -> Result<Metadata, MetadataError> {
         let mut metadata: Metadata = parse("Chart.yaml", bytes)?;
         if metadata.api_version.is_empty() {
@@ -226,7 +226,7 @@ impl Metadata {
         bad.map_or(Ok(()), |bad| Err(MetadataError::Alias { name: bad.name.clone() }))
     }
 
-    /// What the chart needs.
+    /// Returns the chart's dependencies.
     pub fn dependencies(&self) -> impl Iterator<Item = &Dependency> {
         self.dependencies.iter().flatten()
     }

@@ -13,21 +13,21 @@ pub use download::Fetched;
 /// Name of the index below a repository's URL.
 const INDEX_FILE: &str = "index.yaml";
 
-/// Why something of a repository was not fetched. No text holds user info or a query.
+/// Errors of fetching something of a repository. No text holds user info or a query.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The server could not be asked.
     #[error("Get \"{url}\": {reason}")]
     Transport {
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
-        /// Why not, in Go's words.
+        /// Cause, in Go's text.
         reason: String,
     },
     /// The server refused.
     #[error("failed to fetch {url} : {status}")]
     Status {
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
         /// Code and phrase.
         status: reqwest::StatusCode,
@@ -43,17 +43,17 @@ pub enum FetchError {
     /// The package is not the one that the index speaks of.
     #[error("digest of {url} is sha256:{actual}, the index has {expected}")]
     Digest {
-        /// What was fetched.
+        /// URL of the request.
         url: String,
         /// The index's word.
         expected: String,
-        /// What came.
+        /// Digest received.
         actual: String,
     },
     /// The package's address is none.
     #[error("invalid chart URL format: {url}")]
     Url {
-        /// What stands in the index.
+        /// URL in the index.
         url: String,
     },
     /// The version has no address at all.
@@ -62,7 +62,7 @@ pub enum FetchError {
         /// The chart.
         chart: String,
     },
-    /// What came could not be put down.
+    /// A download could not be stored.
     #[error("failed to write download: {source}")]
     Write {
         /// The file system's words.
@@ -72,7 +72,7 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// Whether it is the disk that failed, and not the server.
+    /// Returns true when it is the disk that failed, and not the server.
     #[must_use]
     pub fn is_of_disk(&self) -> bool {
         matches!(self, FetchError::Write { .. })
@@ -86,7 +86,7 @@ pub struct BasicAuth {
     pub username: String,
     /// The password.
     pub password: SecretString,
-    /// Whether they are sent to other hosts that the index names, too.
+    /// True when they are sent to other hosts that the index names, too.
     pub pass_on: bool,
 }
 
@@ -186,7 +186,7 @@ impl Repository {
         }
     }
 
-    /// Whether a URL is on the repository's own server: credentials go nowhere else unasked (SRC-SCK-7).
+    /// Returns true when a URL is on the repository's own server: credentials go nowhere else unasked (SRC-SCK-7).
     fn is_own(&self, url: &Url) -> bool {
         url.scheme() == self.url.scheme()
             && url.host_str() == self.url.host_str()

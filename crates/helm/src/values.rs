@@ -2,7 +2,7 @@
 
 use weir_yaml::{Limits, Map, Node, Source, YamlError, emit, parse_documents, parse_first_document};
 
-/// Why a values file cannot be used.
+/// Errors that make a values file unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValuesError {
     /// It is not YAML.
@@ -10,7 +10,7 @@ pub enum ValuesError {
     Syntax {
         /// The file, as it is referred to.
         file: String,
-        /// What the parser found.
+        /// The parser's message.
         #[source]
         source: YamlError,
     },
@@ -19,7 +19,7 @@ pub enum ValuesError {
     Shape {
         /// The file, as it is referred to.
         file: String,
-        /// What stands there.
+        /// Text in place of the length.
         kind: &'static str,
     },
     /// There is no such file.

@@ -8,7 +8,7 @@ use weir_policy::semver::{Constraint, SemverError, Version};
 /// The range of everything stable.
 const ANY: &str = "*";
 
-/// Why no version was chosen. The texts are Helm's and Flux's.
+/// Errors that leave a chart without a version. The texts are Helm's and Flux's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// The repository has no such chart.
@@ -17,7 +17,7 @@ pub enum SelectError {
     /// The chart is there, without any version.
     #[error("no chart version found")]
     NoVersion,
-    /// What is asked for is neither a version nor a range.
+    /// The wanted version is neither a version nor a range.
     #[error(transparent)]
     Range(#[from] SemverError),
     /// No version of an index is in the range.
@@ -36,25 +36,25 @@ pub enum SelectError {
     },
 }
 
-/// Why a version cannot carry metadata.
+/// Errors for which a version cannot carry metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VersionMetadataError {
     /// The chart's version is none.
     #[error("failed to parse version from chart metadata as SemVer: {source}")]
     Version {
-        /// Why not.
+        /// Cause.
         #[source]
         source: SemverError,
     },
     /// Build metadata are letters, digits, hyphens and dots.
     #[error("failed to set SemVer metadata on chart version: invalid metadata '{metadata}'")]
     Metadata {
-        /// What was to be set.
+        /// Metadata to set.
         metadata: String,
     },
 }
 
-/// Whether a chart's name is one (SRC-CHT-4).
+/// Returns true when a chart's name is one (SRC-CHT-4).
 #[must_use]
 pub fn is_chart_name(name: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '/' | '.');
@@ -64,7 +64,7 @@ pub fn is_chart_name(name: &str) -> bool {
     starts_well && name.chars().all(is_allowed) && !bad_pairs.iter().any(|pair| name.contains(pair))
 }
 
-/// Whether Helm takes a text for a version.
+/// Returns true when Helm takes a text for a version.
 pub(crate) fn is_valid(version: &str) -> bool {
     Version::parse(version).is_ok()
 }
@@ -96,7 +96,7 @@ fn created(release: &Release) -> Option<Timestamp> {
     release.created.parse().ok()
 }
 
-/// Whether `wanted` is one version, which a registry need not be asked for (SRC-CHT-6).
+/// Returns true when `wanted` is one version, which a registry need not be asked for (SRC-CHT-6).
 #[must_use]
 pub fn is_exact(wanted: &str) -> bool {
     Version::parse_tag(wanted).is_ok()
@@ -144,7 +144,7 @@ pub fn with_metadata(version: &str, metadata: &str) -> Result<String, VersionMet
     Ok(format!("{major}.{minor}.{patch}{hyphen}{pre}+{metadata}"))
 }
 
-/// Whether a chart's version is in the range that a dependency asks for.
+/// Returns true when a chart's version is in the range that a dependency asks for.
 ///
 /// # Errors
 /// When range or version are none.

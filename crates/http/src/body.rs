@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-/// Why a body was not read to its end.
+/// Errors that end the reading of a body early.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
     /// More bytes than the cap.

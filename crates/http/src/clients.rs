@@ -19,7 +19,7 @@ const POOL_IDLE: Duration = Duration::from_secs(60);
 /// Redirects that are followed.
 const MAX_REDIRECTS: usize = 10;
 
-/// Why no client could be made. The texts are those of conditions.
+/// Errors of making a client. The texts are those of conditions.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The certificate authorities are no PEM certificates.
@@ -28,27 +28,27 @@ pub enum ClientError {
     /// Certificate and key cannot be used.
     #[error("failed to parse TLS certificate and key: {reason}")]
     Identity {
-        /// What is wrong with them.
+        /// Fault in them.
         reason: String,
     },
     /// TLS could not be set up.
     #[error("failed to set up TLS: {source}")]
     Tls {
-        /// What the library said.
+        /// The library's error.
         #[source]
         source: rustls::Error,
     },
     /// The proxy cannot be used.
     #[error("invalid proxy address: {source}")]
     Proxy {
-        /// What the library said.
+        /// The library's error.
         #[source]
         source: reqwest::Error,
     },
     /// The client could not be put together.
     #[error("failed to create HTTP client: {source}")]
     Build {
-        /// What the library said.
+        /// The library's error.
         #[source]
         source: reqwest::Error,
     },

@@ -1,8 +1,8 @@
 //! HTTP clients for what the protocol crates have in common (DEP-HTTP-1…3).
 //!
-//! Certificate authorities, client certificates and proxies belong to objects of tenants, so there is no global client:
-//! [`Clients`] keeps a bounded number of them, one per [`Profile`]. What does not differ is shared: the system's
-//! certificate authorities are read once per process, when the first server must be checked.
+//! Certificate authorities, client certificates and proxies belong to objects of tenants, so there is no global
+//! client: [`Clients`] keeps a bounded number of them, one per [`Profile`]. Parts that do not differ are shared: the
+//! system's certificate authorities are read once per process, when the first server must be checked.
 
 mod body;
 mod clients;

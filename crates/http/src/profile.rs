@@ -1,4 +1,4 @@
-//! What makes two HTTP clients different from each other.
+//! The settings that make two HTTP clients different from each other.
 
 use crate::told_by_basic;
 use secrecy::{ExposeSecret, SecretString};
@@ -14,12 +14,12 @@ pub struct Profile {
     pub identity: Option<SecretString>,
     /// The way to the server.
     pub proxy: Option<Proxy>,
-    /// Whether any certificate is accepted: only an `OCIRepository` with `insecure` may ask for it (SRC-OCI-20).
+    /// True when any certificate is accepted: only an `OCIRepository` with `insecure` may ask for it (SRC-OCI-20).
     pub accept_invalid_certificates: bool,
-    /// Whether bodies that say that they are compressed are left as they are: content of buckets is.
+    /// True when bodies that say that they are compressed are left as they are: content of buckets is.
     pub keep_encoding: bool,
-    /// Whether bodies of requests are secrets, as those for tokens: a redirect to another server, which would have them
-    /// repeated there, is refused (SRC-SCK-7).
+    /// True when bodies of requests are secrets, as those for tokens: a redirect to another server, which would have
+    /// them repeated there, is refused (SRC-SCK-7).
     pub secret_bodies: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// What the proxy is told and may repeat (SRC-SCK-11).
+    /// Returns the secrets that the proxy gets and may repeat (SRC-SCK-11).
     #[must_use]
     pub fn told(&self) -> Vec<SecretString> {
         let told = self.credentials.as_ref().map(|(user, password)| told_by_basic(user, password));

@@ -11,8 +11,8 @@ pub fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?, Timestamp::now())
 }
 
-/// What the header `Retry-After` asks for: seconds, or a date (RFC 9110, 10.2.3). A date in the past is no wait; what is
-/// neither asks for nothing.
+/// Returns the wait that the header `Retry-After` asks for: seconds, or a date (RFC 9110, 10.2.3). A date in the past
+/// is no wait; a value of neither form counts as absent.
 #[must_use]
 pub fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();

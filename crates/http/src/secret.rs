@@ -12,7 +12,7 @@ const PROXY_SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 /// The data of a Secret.
 pub type SecretData = BTreeMap<String, Vec<u8>>;
 
-/// Why a Secret cannot be used. `place` is its `namespace/name`; nothing that it holds is repeated.
+/// Errors in a Secret. `place` is its `namespace/name`; nothing of its content is repeated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
     /// A TLS Secret without any certificate.
@@ -56,7 +56,7 @@ pub enum SecretError {
     ProxyAddress {
         /// The Secret.
         place: String,
-        /// What is wrong with it.
+        /// The fault in it.
         #[source]
         source: url::ParseError,
     },

@@ -1,5 +1,5 @@
-//! Who is believed over TLS: the system's certificate authorities, which the process reads once and only when a server
-//! must be checked, and beside them those of an object (SRC-TLS-1).
+//! The authorities trusted over TLS: the system's certificate authorities, which the process reads once and only when
+//! a server must be checked, and beside them those of an object (SRC-TLS-1).
 
 use crate::clients::ClientError;
 use crate::profile::Profile;
@@ -104,7 +104,7 @@ impl ServerCertVerifier for Trust {
         };
         let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
         let own = self.own.as_ref().map_or_else(|| Err(unknown.clone()), by);
-        // Of two refusals the one that says more is told.
+        // Of two refusals the one with more detail is reported.
         own.or_else(|refusal| match SYSTEM.as_ref().map_or_else(|| Err(unknown.clone()), by) {
             Err(_) if refusal != unknown => Err(refusal),
             decided => decided,

@@ -10,13 +10,13 @@ use std::error::Error;
 use std::io::ErrorKind;
 use url::Url;
 
-/// What stands in a message where a secret was.
+/// Text that replaces a secret in a message.
 const REDACTED: &str = "<redacted>";
 /// Bytes of a secret that is looked for: shorter ones stand in any text, and to leave them out would show which they are.
 const MIN_SECRET: usize = 4;
 
-/// What a server said, without the secrets that it was told and may repeat: as they are, as they stand in a query or a form,
-/// in JSON, and cut off where the words end (SRC-SCK-11).
+/// Returns a server's text without the secrets that the server got and may repeat: as they are, as they stand in a
+/// query or a form, in JSON, and cut off at the end of the text (SRC-SCK-11).
 #[must_use]
 pub fn without_secrets(mut words: String, secrets: &[SecretString]) -> String {
     let secrets = secrets.iter().map(ExposeSecret::expose_secret);
@@ -36,8 +36,8 @@ pub fn without_secrets(mut words: String, secrets: &[SecretString]) -> String {
     words
 }
 
-/// What a server is told by basic authentication: the password, the header with it, and the user where it stands in for a
-/// token, as with GitHub.
+/// Returns the secrets that basic authentication sends to a server: the password, the header with it, and the user
+/// where it stands for a token, as with GitHub.
 #[must_use]
 pub fn told_by_basic(user: &str, password: &SecretString) -> Vec<SecretString> {
     let header = STANDARD.encode(format!("{user}:{}", password.expose_secret()));
@@ -78,7 +78,7 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
         _ if error.is_connect() && causes().any(|cause| cause.to_string().starts_with("dns error")) => {
             format!("dial tcp: lookup {}: no such host", url.host_str().unwrap_or_default())
         }
-        // The last cause is the one that says something; those above it only say that something failed.
+        // The last cause has the detail; those above it only report that something failed.
         _ => causes().last().map_or_else(|| alone(error), ToString::to_string),
     }
 }
@@ -95,7 +95,7 @@ fn tls_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> 
     cause.downcast_ref::<rustls::Error>().or_else(hidden)
 }
 
-/// Why a TLS handshake failed.
+/// Returns the reason of a failed TLS handshake.
 fn tls_reason(error: &rustls::Error, host: &str) -> Option<String> {
     let unverified = |why: String| Some(format!("tls: failed to verify certificate: x509: {why}"));
     let alert = |what: &str| Some(format!("remote error: tls: {what}"));

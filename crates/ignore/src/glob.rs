@@ -26,7 +26,8 @@ impl Glob {
         Glob { tokens: tokens(pattern) }
     }
 
-    /// Whether the whole `name` matches. Linear in `name` for each star: on a mismatch only the last star is widened.
+    /// Returns true when the whole `name` matches. Linear in `name` for each star: on a mismatch only the last star
+    /// is widened.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let Some(tokens) = &self.tokens else { return false };

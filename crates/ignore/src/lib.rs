@@ -74,8 +74,8 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Whether `path` (relative to the root, `/` between components) is left out. The last pattern that says anything
-    /// decides; a path that no pattern names stays in. The root itself is never left out.
+    /// Returns true when `path` (relative to the root, `/` between components) is left out. The last pattern that
+    /// says anything decides; a path that no pattern names stays in. The root itself is never left out.
     #[must_use]
     pub fn excludes(&self, path: &str, is_directory: bool) -> bool {
         let components: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();

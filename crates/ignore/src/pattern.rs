@@ -1,11 +1,11 @@
-//! One line of an ignore file and what it says about a path (SRC-IGN-3, SRC-IGN-4).
+//! One line of an ignore file and its verdict about a path (SRC-IGN-3, SRC-IGN-4).
 
 use crate::glob::Glob;
 
 /// Matches any number of directories.
 const ANY_DEPTH: &str = "**";
 
-/// What a pattern says about a path that it names.
+/// The verdict of a pattern about a path that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Left out.
@@ -60,7 +60,7 @@ impl Pattern {
         }
     }
 
-    /// What this pattern says about `path`, or nothing when it does not name it.
+    /// Returns the verdict of this pattern about `path`, or none when it does not name it.
     pub(crate) fn verdict(&self, path: &[&str], is_directory: bool) -> Option<Verdict> {
         let (domain, inner) = path.split_at_checked(self.domain.len())?;
         if inner.is_empty() || domain.iter().zip(&self.domain).any(|(part, own)| part != own) {

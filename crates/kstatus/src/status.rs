@@ -13,7 +13,7 @@ pub enum Status {
     Terminating,
     /// There is no such object.
     NotFound,
-    /// The status cannot be told.
+    /// The status cannot be determined.
     Unknown,
 }
 
@@ -50,7 +50,7 @@ impl Assessment {
         Self::new(Status::NotFound, "Resource not found")
     }
 
-    /// The status cannot be told, for this reason (KS-KST-9).
+    /// Returns the status Unknown with this reason (KS-KST-9).
     pub fn unknown(reason: impl Into<String>) -> Self {
         Self::new(Status::Unknown, reason)
     }

@@ -26,7 +26,7 @@ use crate::{Error, config, generate, input, plugin, transform};
 /// Large files that wait to be added while they are parsed. More threads than these would be taken from other builds.
 const PARSED_AT_ONCE: usize = 4;
 
-/// What has been gathered so far: resources, configuration and vars.
+/// The resources, configuration and vars gathered so far.
 #[derive(Debug, Default)]
 pub(crate) struct Accumulator {
     pub(crate) resources: ResMap,

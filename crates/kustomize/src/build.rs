@@ -15,18 +15,18 @@ use crate::resource::Resource;
 use crate::schema::Schema;
 use crate::{CustomSchema, Error, Options, Output, Reorder, Warning, finish, hash, order, reference, vars};
 
-/// What all steps of one build share.
+/// The state that all steps of one build share.
 pub(crate) struct Build<'b> {
     pub(crate) files: Files<'b>,
     pub(crate) options: &'b Options,
-    /// The directory of the build; origins are told relative to it.
+    /// Directory of the build; origins are relative to it.
     pub(crate) root: RelPath,
     /// The configuration every kustomization starts from.
     pub(crate) defaults: Arc<Config>,
-    /// Whether origins and transformations are recorded (KZ-1313).
+    /// True when origins and transformations are recorded (KZ-1313).
     pub(crate) is_tracking: bool,
     custom_schema: OnceCell<Schema>,
-    /// Whether the built-in schema has decided something already.
+    /// True when the built-in schema has decided something already.
     has_used_schema: Cell<bool>,
     warnings: RefCell<Vec<Warning>>,
 }
@@ -34,7 +34,8 @@ pub(crate) struct Build<'b> {
 /// Builds the kustomization in `directory`.
 ///
 /// # Errors
-/// Anything from a missing file to a patch without target; the message tells the steps and files that led there.
+/// Fails for anything from a missing file to a patch without target; the message names the steps and files that led
+/// there.
 pub fn build(fs: &dyn FileSystem, directory: &RelPath, options: &Options) -> Result<Output, Error> {
     discreet(guarded(|| run(fs, directory, None, options)))
 }

@@ -1,4 +1,4 @@
-//! What can go wrong in a build. Every message reads `what was done: …: the cause`, outermost step first.
+//! The errors of a build. Every message reads `step: …: the cause`, outermost step first.
 
 use weir_yaml::{Node, Position, YamlError, emit};
 
@@ -23,9 +23,9 @@ pub enum Error {
     /// A step of the build, and why it failed.
     #[error("{step}: {cause}")]
     Step {
-        /// What was being done, with the file or object it was done to.
+        /// Step that failed, with its file or object.
         step: String,
-        /// Why it failed.
+        /// Cause.
         cause: Box<Error>,
     },
     /// A file could not be reached.
@@ -57,7 +57,7 @@ pub enum Error {
     AmbiguousPath {
         /// The reference.
         path: String,
-        /// What it would mean.
+        /// Path that it leads to.
         resolved: RelPath,
     },
     /// A base that contains a kustomization that refers to it (KZ-304).
@@ -101,13 +101,13 @@ pub enum Error {
     MalformedYaml {
         /// The file, or the reference that led to it.
         file: String,
-        /// What is wrong.
+        /// The fault found.
         cause: YamlError,
     },
     /// A document that is no resource (KZ-607).
     #[error("{problem}{}", at(.position))]
     InvalidResource {
-        /// What is missing.
+        /// Name of the missing thing.
         problem: String,
         /// Where the document stands.
         position: Option<Position>,
@@ -122,13 +122,13 @@ pub enum Error {
         id: String,
         /// The file it was read from; empty when it was made.
         file: String,
-        /// What is wrong with it.
+        /// The fault in it.
         cause: YamlError,
     },
     /// A field path that cannot be followed in a resource (KZ-701).
     #[error("{problem}{}", at(.position))]
     FieldPath {
-        /// What stands in the way.
+        /// Obstacle.
         problem: String,
         /// Where the resource was read.
         position: Option<Position>,
@@ -152,7 +152,7 @@ pub enum Error {
     /// A component where a kustomization is wanted, or the other way round (KZ-405).
     #[error("{0}")]
     WrongKind(String),
-    /// Sorting was asked for in a way that makes no sense (KZ-1301).
+    /// The sort options make no sense (KZ-1301).
     #[error("{0}")]
     SortOptions(String),
     /// A namespace that makes two resources one (KZ-714).
@@ -161,7 +161,7 @@ pub enum Error {
     /// A replica count for a workload that is not there (KZ-760).
     #[error("resource with name {name} does not match a config with the following GVK [{kinds}]")]
     NoReplicaTarget {
-        /// The name that was asked for.
+        /// Wanted name.
         name: String,
         /// The kinds that were looked at.
         kinds: String,
@@ -230,7 +230,7 @@ boxed!(
     Replacement(ReplacementError),
 );
 
-/// Why a base is no directory.
+/// Errors for which a base is no directory.
 #[derive(Debug, thiserror::Error)]
 pub enum NotADirectory {
     /// Nothing is there, or it cannot be reached.
@@ -251,7 +251,7 @@ impl Error {
         Self::Step { step: step.into(), cause: Box::new(self) }
     }
 
-    /// Whether the root of the failure is text that is not YAML (KZ-411).
+    /// Returns true when the root of the failure is text that is not YAML (KZ-411).
     pub(crate) fn is_malformed_yaml(&self) -> bool {
         match self {
             Self::Step { cause, .. } => cause.is_malformed_yaml(),
@@ -260,12 +260,12 @@ impl Error {
         }
     }
 
-    /// Whether a remote did not answer in time.
+    /// Returns true when a remote did not answer in time.
     pub(crate) fn is_timeout(&self) -> bool {
         self.remote().is_some_and(RemoteError::is_timeout)
     }
 
-    /// What is wrong with a remote reference, if that is the root of the failure.
+    /// Returns the fault in a remote reference, if that is the root of the failure.
     pub fn remote(&self) -> Option<&RemoteError> {
         match self {
             Self::Step { cause, .. } => cause.remote(),

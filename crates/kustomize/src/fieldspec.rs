@@ -17,7 +17,7 @@ pub struct FieldSpec {
     pub version: String,
     /// Kind; empty matches every kind.
     pub kind: String,
-    /// Slash path of the field; `[]` behind a part says that it must be a list, `\/` is a slash.
+    /// Slash path of the field; `[]` behind a part means that it must be a list, `\/` is a slash.
     pub path: String,
     /// Missing fields are made.
     pub create: bool,

@@ -75,7 +75,7 @@ impl<'f> Files<'f> {
         &self.limits
     }
 
-    /// What the build has looked at.
+    /// Returns everything that the build has read.
     pub(crate) fn into_read_set(self) -> ReadSet {
         ReadSet::new(self.seen.into_inner(), self.fetched.is_used())
     }
@@ -94,7 +94,7 @@ impl<'f> Files<'f> {
         resolved
     }
 
-    /// Whether a file is there.
+    /// Returns true when a file is there.
     pub(crate) fn is_file(&self, path: &RelPath) -> bool {
         matches!(self.resolve(path), Ok((_, FileKind::File)))
     }

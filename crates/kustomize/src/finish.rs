@@ -56,7 +56,7 @@ pub(crate) fn drop_local(resources: &mut ResMap) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds the metadata that was asked for and strips what was for the build.
+/// Adds the wanted metadata and strips the notes of the build.
 pub(crate) fn clean(resources: &mut [Resource], build_metadata: &[String], managed_by: bool) {
     let wants = |name: &str| build_metadata.iter().any(|wanted| wanted == name);
     let managed_by = managed_by || wants("managedByLabel");

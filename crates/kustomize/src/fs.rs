@@ -8,7 +8,7 @@ pub use memory::MemoryFs;
 pub use path::RelPath;
 pub use rooted::RootedFs;
 
-/// What a path leads to once symlinks are followed.
+/// The kind of file at a path, once symlinks are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -22,7 +22,7 @@ pub enum FileKind {
 pub struct DirEntry {
     /// The name, without directories.
     pub name: String,
-    /// What it is; entries that lead out of the root are left out of listings.
+    /// Kind of the entry; entries that lead out of the root are left out of listings.
     pub kind: FileKind,
 }
 
@@ -34,7 +34,7 @@ pub trait FileSystem: Send + Sync {
     /// The file is missing, a directory, outside the root, or larger than `limit` bytes.
     fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError>;
 
-    /// Follows symlinks and tells where `path` leads and what is there.
+    /// Follows symlinks and returns the path where `path` leads, with the entry there.
     ///
     /// # Errors
     /// Nothing is there, or it is outside the root.
@@ -46,12 +46,12 @@ pub trait FileSystem: Send + Sync {
     /// The directory is missing, a file, or outside the root.
     fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError>;
 
-    /// Whether `path` leads to a directory inside the root.
+    /// Returns true when `path` leads to a directory inside the root.
     fn is_dir(&self, path: &RelPath) -> bool {
         matches!(self.resolve(path), Ok((_, FileKind::Directory)))
     }
 
-    /// Whether `path` leads to a file inside the root.
+    /// Returns true when `path` leads to a file inside the root.
     fn is_file(&self, path: &RelPath) -> bool {
         matches!(self.resolve(path), Ok((_, FileKind::File)))
     }
@@ -63,9 +63,9 @@ pub enum FsError {
     /// The path, or the symlink it leads through, leaves the root (KZ-320).
     #[error("fs-security-constraint {operation} {path}: path '{path}' is not in or below '{root}'")]
     Escapes {
-        /// What was attempted: `read`, `abs` or `walk`.
+        /// Operation: `read`, `abs` or `walk`.
         operation: &'static str,
-        /// The path as it was asked for.
+        /// Path in the request.
         path: String,
         /// The root that confines it.
         root: String,
@@ -101,7 +101,7 @@ pub enum FsError {
     Io {
         /// The path.
         path: RelPath,
-        /// Why.
+        /// Cause.
         cause: std::io::Error,
     },
 }

@@ -58,7 +58,7 @@ pub enum GenerateError {
     EnvEncoding {
         /// Line, counted from 1.
         line: usize,
-        /// What can be read of it.
+        /// Readable part of it.
         text: String,
     },
     /// A line of an env file that the reference would silently stop at (QK-08).
@@ -77,7 +77,7 @@ pub enum GenerateError {
     Exists {
         /// The id.
         id: String,
-        /// The behaviour that was asked for.
+        /// Wanted behaviour.
         behavior: &'static str,
     },
     /// Several objects that could be merged with (KZ-923).

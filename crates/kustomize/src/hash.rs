@@ -1,4 +1,4 @@
-//! Name suffixes that tell generated objects apart by content (§9.5).
+//! Name suffixes that distinguish generated objects by content (§9.5).
 
 use sha2::{Digest, Sha256};
 use weir_yaml::{Map, Node, YamlError};

@@ -1,4 +1,4 @@
-//! What a resource is known by (KZ-501, KZ-502, KZ-508).
+//! The identity of a resource (KZ-501, KZ-502, KZ-508).
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -30,7 +30,7 @@ impl<'a> Gvk<'a> {
         }
     }
 
-    /// Whether every part that `selector` names is equal here.
+    /// Returns true when every part that `selector` names is equal here.
     pub(crate) fn is_selected_by(&self, selector: Gvk<'_>) -> bool {
         let selects = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
         selects(selector.group, self.group)
@@ -76,7 +76,7 @@ impl<'a> ResId<'a> {
         if self.namespace.is_empty() { DEFAULT_NAMESPACE } else { self.namespace }
     }
 
-    /// Whether both name the same object.
+    /// Returns true when both name the same object.
     pub(crate) fn is_same(&self, other: &ResId<'_>, schema: &Schema) -> bool {
         self.gvk == other.gvk
             && self.name == other.name

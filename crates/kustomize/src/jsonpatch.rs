@@ -208,7 +208,7 @@ impl Operation {
         }
         let slot: Slot<'_> = Pointer::new(path).slot(document).ok_or_else(|| missing("test", path))?;
         let found = slot.get().map_err(|problem| failed("test", path, problem))?;
-        // What is absent equals null.
+        // An absent value equals null.
         let holds = match found {
             Some(found) => is_equal(found, &wanted),
             None => wanted.is_null(),

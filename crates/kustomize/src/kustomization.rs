@@ -59,7 +59,7 @@ pub struct Kustomization {
     pub transformers: Vec<String>,
     pub validators: Vec<String>,
     pub build_metadata: Vec<String>,
-    /// Whether a list or mapping stands in the file without entries; such a file is not empty (KZ-205).
+    /// True when a list or mapping stands in the file without entries; such a file is not empty (KZ-205).
     pub has_empty_collections: bool,
 }
 
@@ -95,9 +95,9 @@ pub struct Patch {
     pub path: String,
     /// The patch itself; empty when it is in a file.
     pub patch: String,
-    /// What to patch; `None` lets a strategic merge patch name its object itself.
+    /// Target of the patch; `None` lets a strategic merge patch name its object itself.
     pub target: Option<Selector>,
-    /// What the patch may change beside content.
+    /// Fields that the patch may change beside content.
     pub options: PatchOptions,
 }
 
@@ -200,7 +200,7 @@ pub struct HelmGlobals {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opaque(pub(crate) Node);
 
-/// What to do with fields the engine does not know.
+/// The treatment of fields that the engine does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownFields {
     /// Fail, as the reference does (KZ-203).
@@ -248,7 +248,7 @@ impl Kustomization {
         Self::parse_file("kustomization.yaml", content.to_vec(), unknown)
     }
 
-    /// Whether the document is a component.
+    /// Returns true when the document is a component.
     pub(crate) fn is_component(&self) -> bool {
         self.kind == "Component"
     }

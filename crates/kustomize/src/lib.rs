@@ -3,8 +3,8 @@
 //!
 //! [`build`] reads the kustomization file of a directory; [`build_kustomization`] takes a [`Kustomization`] that the
 //! caller has made or changed. A build is a pure function of its files and [`Options`]: no processes, no network, no
-//! state shared between builds; what lies elsewhere is fetched by the [`Remote`] of the options, or refused.
-//! [`Output::read_set`] tells which files decided the result.
+//! state shared between builds; files elsewhere are fetched by the [`Remote`] of the options, or refused.
+//! [`Output::read_set`] names the files that decided the result.
 //!
 //! How a build runs: [`accumulate`](mod@accumulate) walks the tree of kustomizations; at each level resources are
 //! loaded (`input`), generated (`generate`) and transformed (`transform`). At the root, names get their hashes,

@@ -155,7 +155,7 @@ impl Loader {
         if kind == FileKind::Directory {
             return Err(FsError::IsDirectory { path }.into());
         }
-        // In repositories whatever the option says (KZ-314).
+        // In repositories whatever the option is (KZ-314).
         let is_restricted = restriction == LoadRestriction::RootOnly || self.repository.is_some();
         if is_restricted && !real.is_in_or_below(&self.root) {
             return Err(outside(real));

@@ -13,7 +13,7 @@ use crate::id::Gvk;
 use crate::schema::{Field, Schema, TypeId};
 use directive::Directive;
 
-/// What a node is merged with.
+/// The patch that a node is merged with.
 #[derive(Debug, Clone, Copy)]
 enum Patch<'p> {
     /// The patch does not mention it.

@@ -1,4 +1,4 @@
-//! How a build is asked for, and what it gives back.
+//! The options of a build, and its result.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub enum LoadRestriction {
     None,
 }
 
-/// What a custom OpenAPI schema does to the built-in one.
+/// The effect of a custom OpenAPI schema on the built-in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CustomSchema {
     /// It takes its place (KZ-1212).
@@ -46,19 +46,20 @@ pub struct Options {
     pub load_restriction: LoadRestriction,
     /// Adds `app.kubernetes.io/managed-by` to every resource.
     pub managed_by_label: bool,
-    /// Whether the namespace of the root's kustomization becomes the name of Namespace objects, as in the reference. A
-    /// caller that sets that namespace for its user switches it off: the user did not ask for another Namespace.
+    /// True when the namespace of the root's kustomization becomes the name of Namespace objects, as in the
+    /// reference. A caller that sets that namespace for its user switches it off: the user did not ask for another
+    /// Namespace.
     pub renames_namespaces: bool,
-    /// What a custom OpenAPI schema does to the built-in one.
+    /// The effect of a custom OpenAPI schema on the built-in one.
     pub custom_schema: CustomSchema,
     /// Caps on each YAML file.
     pub limits: Limits,
-    /// What fetches remote bases and files. Without it they are refused (KZ-316).
+    /// Fetcher of remote bases and files. Without it they are refused (KZ-316).
     pub remote: Option<Arc<dyn Remote>>,
 }
 
 impl Options {
-    /// What Flux builds with (KZ-103).
+    /// Returns the options of Flux's builds (KZ-103).
     pub fn gitops() -> Self {
         Self {
             reorder: Reorder::None,
@@ -71,7 +72,7 @@ impl Options {
         }
     }
 
-    /// What `kustomize build` builds with (KZ-104).
+    /// Returns the options of `kustomize build` (KZ-104).
     pub fn cli() -> Self {
         Self {
             reorder: Reorder::Unspecified,
@@ -85,14 +86,14 @@ impl Options {
     }
 }
 
-/// What a build gives.
+/// The result of a build.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// The resources, in their final order.
     pub resources: Vec<Resource>,
     /// Remarks that are no errors, in the order they came up.
     pub warnings: Vec<Warning>,
-    /// What was read.
+    /// Everything that was read.
     pub read_set: ReadSet,
 }
 

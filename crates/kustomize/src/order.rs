@@ -45,7 +45,7 @@ fn default_rank(kind: &str) -> isize {
     LAST.iter().position(|last| *last == kind).map_or(0, |at| at as isize + 1)
 }
 
-/// What field specs and name references are ordered by (KZ-704).
+/// Returns the key that orders field specs and name references (KZ-704).
 pub(crate) fn gvk_key(gvk: Gvk<'_>) -> (isize, String) {
     (default_rank(gvk.kind), gvk_text(gvk))
 }
@@ -59,7 +59,7 @@ fn gvk_text(gvk: Gvk<'_>) -> String {
     )
 }
 
-/// Sorts the final resources as the root's `sortOptions` or the option says.
+/// Sorts the final resources by the root's `sortOptions` or the option.
 pub(crate) fn sort(
     resources: &mut [Resource],
     options: Option<&SortOptions>,

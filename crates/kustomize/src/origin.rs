@@ -17,7 +17,7 @@ pub(crate) struct Home<'h> {
 }
 
 impl Home<'_> {
-    /// An origin that says no more than the repository.
+    /// Returns an origin that names no more than the repository.
     fn origin(self) -> Origin {
         let Some(url) = self.repository else { return Origin::default() };
         let reference = url.reference.clone().unwrap_or_default();
@@ -52,8 +52,8 @@ impl Origin {
         Arc::new(Self { path: path.relative_to(home.root), ..home.origin() })
     }
 
-    /// Loaded from what a reference leads to. URLs of files are told as if they were those of repositories, as the
-    /// reference does.
+    /// Returns the origin of a reference's target. URLs of files are shown as if they were those of repositories, as
+    /// the reference does.
     pub(crate) fn resource(reference: &str, path: &RelPath, home: Home<'_>) -> Arc<Self> {
         if !is_url(reference) {
             return Self::file(path, home);

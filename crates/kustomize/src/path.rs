@@ -41,7 +41,7 @@ pub(crate) fn split_source(path: &str) -> Vec<Part> {
     parts(&split_text(path))
 }
 
-/// What pieces of a path mean.
+/// Returns the parts that the pieces of a path stand for.
 pub(crate) fn parts(pieces: &[String]) -> Vec<Part> {
     pieces.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).map(part).collect()
 }

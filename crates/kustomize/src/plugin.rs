@@ -43,7 +43,7 @@ pub enum PluginError {
     Config(String),
 }
 
-/// What a builtin does.
+/// The role of a builtin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Generator,
@@ -178,7 +178,7 @@ fn check_role(config: &Resource, wanted: Role) -> Result<(), PluginError> {
     }
 }
 
-/// What is recorded about the work of a configuration.
+/// Returns the origin recorded for the objects of a configuration.
 fn origin_of(config: &Resource) -> Option<Arc<Origin>> {
     let origin = config.origin.as_ref()?;
     Some(Arc::new(Origin {

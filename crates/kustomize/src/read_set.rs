@@ -1,4 +1,4 @@
-//! What a build has looked at: the reason to build again, or not to.
+//! The files that a build has read: they decide if it must be done again.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fs::{FileKind, FileSystem, RelPath};
 
-/// What stood at a path.
+/// The entry found at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// A file with this content.
@@ -20,10 +20,10 @@ pub enum Seen {
     Missing,
 }
 
-/// Every path a build asked for, with what it found.
+/// The paths that a build has read, with the entries found.
 ///
-/// A build is a function of its options and these answers: while they hold, its result holds. What was fetched from
-/// elsewhere is not among them, because nobody knows whether it is still the same.
+/// A build is a function of its options and these answers: while they hold, its result holds. Files fetched from
+/// elsewhere are not among them, because nobody knows if they are still the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadSet {
     entries: BTreeMap<RelPath, Seen>,
@@ -45,18 +45,18 @@ impl ReadSet {
         self.entries.len()
     }
 
-    /// Whether nothing was looked at.
+    /// Returns true when nothing was looked at.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whether the build has fetched anything from elsewhere.
+    /// Returns true when the build has fetched anything from elsewhere.
     pub fn has_fetched(&self) -> bool {
         self.has_fetched
     }
 
-    /// Whether a build from `fs` would surely find the same everywhere: never, if it has fetched anything. Reads every file
-    /// of the set.
+    /// Returns true when a build from `fs` would surely find the same everywhere: never, if it has fetched anything.
+    /// Reads every file of the set.
     pub fn still_holds(&self, fs: &dyn FileSystem) -> bool {
         let limit = weir_yaml::Limits::default().bytes as u64;
         !self.has_fetched

@@ -25,7 +25,7 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// The repository or the commit cannot be had, or not within its caps.
     fn repository(&self, url: &GitUrl) -> Result<Box<dyn FileSystem>, FetchError>;
 
-    /// What a server answers to `GET url`, after redirects.
+    /// Returns the server's answer to `GET url`, after redirects.
     ///
     /// # Errors
     /// There is no answer, or its body has more than `limit` bytes.
@@ -46,13 +46,13 @@ pub enum Answer {
     },
 }
 
-/// Why something was not fetched.
+/// Errors of a fetch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// It took too long.
     #[error("hit {limit:?} timeout fetching '{url}'")]
     Timeout {
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
         /// The time that it had.
         limit: Duration,
@@ -60,12 +60,12 @@ pub enum FetchError {
     /// It is larger than the cap.
     #[error("'{url}' is larger than the {limit} bytes that are fetched")]
     TooLarge {
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
         /// The cap in bytes.
         limit: u64,
     },
-    /// Anything else, with what was asked for and why it failed.
+    /// Anything else, with the request and the reason of its failure.
     #[error("{0}")]
     Failed(String),
 }
@@ -140,23 +140,23 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
-    /// Whether the time was over: then the place may be right after all.
+    /// Returns true when the time was over: then the place may be right after all.
     pub(crate) fn is_timeout(&self) -> bool {
         matches!(self, Self::Fetch(FetchError::Timeout { .. }))
     }
 
-    /// Whether a reference need not be tried as anything else.
+    /// Returns true when a reference need not be tried as anything else.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self, Self::Disabled(_) | Self::Status { .. } | Self::TooMany(_) | Self::TooManyBytes(_))
     }
 }
 
-/// Whether a file reference is an HTTP URL (KZ-310).
+/// Returns true when a file reference is an HTTP URL (KZ-310).
 pub(crate) fn is_url(reference: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| after(reference, scheme).is_some())
 }
 
-/// What follows a prefix whose case does not matter.
+/// Returns the text behind a prefix whose case does not matter.
 fn after<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     let (start, rest) = text.split_at_checked(prefix.len())?;
     start.eq_ignore_ascii_case(prefix).then_some(rest)

@@ -73,9 +73,9 @@ pub enum ReplacementError {
     NoTargetField {
         /// The field.
         path: String,
-        /// Whether it was to be made.
+        /// True when it was to be made.
         is_creating: bool,
-        /// What stood in the way.
+        /// Cause.
         cause: Option<Box<Error>>,
     },
 }
@@ -228,7 +228,7 @@ fn selector_id(selector: &ReplacementSource) -> ResId<'_> {
     ResId { gvk, name: &selector.name, namespace: &selector.namespace }
 }
 
-/// Whether any id of the resource has the parts that the selector names.
+/// Returns true when any id of the resource has the parts that the selector names.
 fn is_selected(resource: &Resource, selector: &ReplacementSource) -> bool {
     let wanted = selector_id(selector);
     resource.any_ids().any(|id| {

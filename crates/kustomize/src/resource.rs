@@ -41,7 +41,7 @@ pub(crate) struct PreviousId {
     pub(crate) kind: Arc<str>,
 }
 
-/// What a generated object does to one that is there already (KZ-920).
+/// The effect of a generated object on one that exists already (KZ-920).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Behavior {
     #[default]
@@ -72,8 +72,8 @@ impl Behavior {
 }
 
 impl Resource {
-    /// Takes over a node that has passed validation. What internal annotations say counts, since the reference keeps
-    /// its notes there (KZ-507).
+    /// Takes over a node that has passed validation. Internal annotations are obeyed, since the reference keeps its
+    /// notes there (KZ-507).
     pub(crate) fn new(node: Node) -> Self {
         let annotation = |key: &str| {
             node.text_at(&["metadata", "annotations", &format!("internal.config.kubernetes.io/{key}")])
@@ -225,7 +225,7 @@ impl Resource {
         }
     }
 
-    /// Whether a patch has removed everything.
+    /// Returns true when a patch has removed everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.node.is_null() || self.node.is_empty_collection()
     }

@@ -1,4 +1,4 @@
-//! What the engine knows of types: how lists merge, and which kinds are cluster-scoped (§5.1, §8.4).
+//! The engine's knowledge of types: how lists merge, and which kinds are cluster-scoped (§5.1, §8.4).
 
 mod custom;
 mod table;
@@ -41,7 +41,7 @@ pub(crate) struct Type {
 pub(crate) struct Field {
     /// Type of the value, or of the elements of a list.
     pub(crate) target: Option<TypeId>,
-    /// For lists that merge: the keys that tell elements apart; none for lists of scalars.
+    /// Keys by which elements of merging lists are matched; none for lists of scalars.
     pub(crate) merge_keys: Option<Vec<String>>,
 }
 
@@ -82,13 +82,13 @@ impl Schema {
         custom::read(document, base)
     }
 
-    /// Whether the kind certainly has no namespace (KZ-503).
+    /// Returns true when the kind certainly has no namespace (KZ-503).
     pub(crate) fn is_cluster_scoped(&self, gvk: Gvk<'_>) -> bool {
         // Most resources are of namespaced kinds that no cluster-scoped kind is named like.
         self.cluster_scoped.contains(&kind_key(gvk))
     }
 
-    /// Whether the kind is one of those that the built-in schema covers.
+    /// Returns true when the kind is one of those that the built-in schema covers.
     pub(crate) fn knows(&self, gvk: Gvk<'_>) -> bool {
         let key = kind_key(gvk);
         self.kinds.contains_key(&key) || self.cluster_scoped.contains(&key)
@@ -99,7 +99,7 @@ impl Schema {
         self.kinds.get(&kind_key(gvk)).copied()
     }
 
-    /// What is known of a field of a type.
+    /// Returns the description of a type's field.
     pub(crate) fn field(&self, parent: TypeId, name: &str) -> Option<&Field> {
         let parent = self.types.get(parent)?;
         parent.fields.get(name).or(parent.additional.as_ref())

@@ -19,7 +19,7 @@ pub enum SelectorError {
     Pattern {
         /// The field of the selector.
         field: &'static str,
-        /// What the parser says.
+        /// The parser's error.
         cause: regex::Error,
     },
     /// Not a label selector.
@@ -27,7 +27,7 @@ pub enum SelectorError {
     Labels {
         /// The whole selector.
         text: String,
-        /// What is wrong with it.
+        /// The fault in it.
         problem: String,
     },
 }
@@ -42,9 +42,9 @@ pub(crate) struct CompiledSelector {
     namespace: Pattern,
     labels: LabelSelector,
     annotations: LabelSelector,
-    /// Whether any part of an id is given.
+    /// True when any part of an id is given.
     pub(crate) names_an_id: bool,
-    /// Whether labels or annotations are given.
+    /// True when labels or annotations are given.
     pub(crate) names_metadata: bool,
 }
 
@@ -107,13 +107,13 @@ impl CompiledSelector {
         self.namespace.matches(namespace)
     }
 
-    /// Whether labels and annotations fit.
+    /// Returns true when labels and annotations fit.
     pub(crate) fn matches_metadata(&self, resource: &Resource) -> bool {
         self.labels.matches(|key| resource.metadata_entry("labels", key))
             && self.annotations.matches(|key| resource.metadata_entry("annotations", key))
     }
 
-    /// Whether a patch with this target applies: by original or current name and namespace, current type.
+    /// Returns true when a patch with this target applies: by original or current name and namespace, current type.
     pub(crate) fn matches_target(&self, resource: &Resource, schema: &Schema) -> bool {
         let (current, original) = (resource.id(), resource.original_id());
         self.matches_gvk(current.gvk)

@@ -153,7 +153,7 @@ fn value_of(var: &Var, resources: &ResMap) -> Result<Option<Scalar>, Error> {
     }
 }
 
-/// A var's value keeps the type that its tag says; text without tag is a string.
+/// Returns a var's value with the type of its tag; text without tag is a string.
 fn typed(scalar: &Scalar) -> Scalar {
     let text = scalar.text.clone();
     match (scalar.tag, scalar.value()) {

@@ -24,12 +24,12 @@ pub enum Challenge {
     Bearer {
         /// The token server, as the registry names it.
         realm: String,
-        /// What the token server calls the registry.
+        /// The token server's name for the registry.
         service: Option<String>,
     },
 }
 
-/// What goes into the `Authorization` header of a handle's requests.
+/// The content of the `Authorization` header of a handle's requests.
 #[derive(Clone)]
 pub(crate) enum Pass {
     Nothing,
@@ -37,7 +37,7 @@ pub(crate) enum Pass {
     Bearer(SecretString),
 }
 
-/// What a registry or its token server is told with these credentials and may repeat (SRC-SCK-11).
+/// Returns the secrets that a registry or its token server gets with these credentials and may repeat (SRC-SCK-11).
 pub(crate) fn told(credentials: &RegistryCredentials) -> Vec<SecretString> {
     match credentials {
         RegistryCredentials::Anonymous => Vec::new(),
@@ -82,8 +82,8 @@ impl Challenge {
         }
     }
 
-    /// Answers the challenge for pulls from `repository`. `may_be_plain` says whether passwords may travel over HTTP, `told`
-    /// is what no error may repeat.
+    /// Answers the challenge for pulls from `repository`. `may_be_plain` allows passwords over HTTP, `told` holds the
+    /// secrets that no error may repeat.
     pub(crate) async fn answer(
         &self,
         client: &Client,

@@ -1,6 +1,6 @@
-//! What goes wrong between us and a registry, in the words that conditions carry. None of them holds a credential: URLs are
-//! those that were asked for, not those that redirects led to, and what a server says is shown without the secrets that it
-//! was told (SRC-SCK-11).
+//! The errors between us and a registry, with the messages that conditions carry. None of them holds a credential:
+//! URLs are those of our own requests, not those that redirects led to, and a server's text is shown without the
+//! secrets that the server knows (SRC-SCK-11).
 
 use reqwest::{Method, Response, StatusCode};
 use secrecy::SecretString;
@@ -13,20 +13,20 @@ use url::Url;
 const MAX_PAGE: usize = 512;
 /// Bytes of an error that are read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
-/// How the first page of tags is asked for.
+/// Query of the first page of tags.
 pub(crate) const FIRST_PAGE: &str = "n=1000";
-/// What proxies before a registry say when they gave up on it.
+/// Status of proxies before a registry when they gave up on it.
 const CLIENT_CLOSED: u16 = 499;
 
 /// A failed request to a registry.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The registry said no and why.
+    /// The registry refused, with a reason.
     #[error("{method} {url}: {words}")]
     Refused {
         /// Method of the request.
         method: Method,
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
         /// The registry's words.
         words: String,
@@ -40,17 +40,17 @@ pub enum Error {
     Transport {
         /// Method of the request, capitalised as Go does.
         method: &'static str,
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
-        /// Why there is no answer.
+        /// Cause.
         reason: String,
-        /// Whether another try may help.
+        /// True when another try may help.
         is_transient: bool,
     },
     /// No answer on any of the ways to try.
     #[error("{}", causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unreachable {
-        /// What happened on each.
+        /// Error of each.
         causes: Vec<Error>,
     },
     /// The client could not be made.
@@ -73,9 +73,9 @@ pub enum Error {
     /// A body beyond its cap.
     #[error("{what} of '{url}' is larger than {limit} bytes")]
     TooLarge {
-        /// What it would be.
+        /// Expected form.
         what: &'static str,
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
         /// The cap.
         limit: u64,
@@ -105,19 +105,19 @@ pub enum Error {
     /// An answer that is not what it should be.
     #[error("{what} of '{url}' is malformed: {reason}")]
     Malformed {
-        /// What it should be.
+        /// Kind that it should be.
         what: &'static str,
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
-        /// What is wrong.
+        /// The fault found.
         reason: String,
     },
-    /// Content that is not what its digest says (SRC-SCK-5).
+    /// Content that does not have its digest (SRC-SCK-5).
     #[error("content of '{url}' has digest '{actual}', expected '{expected}'")]
     DigestMismatch {
-        /// What was asked for.
+        /// Name of the thing requested.
         url: String,
-        /// The digest by which it was asked for.
+        /// Digest in the request.
         expected: String,
         /// Its digest.
         actual: String,
@@ -137,13 +137,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the registry says that there is no such thing.
+    /// Returns true when the registry says that there is no such thing.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::Refused { status: StatusCode::NOT_FOUND, .. })
     }
 
-    /// Whether another try may help (SRC-OCI-15).
+    /// Returns true when another try may help (SRC-OCI-15).
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Error::Refused { status, .. } => {
@@ -156,7 +156,7 @@ impl Error {
         }
     }
 
-    /// The refusal in an answer, without the `secrets` that the server was told and may repeat (SRC-SCK-11).
+    /// Returns the refusal in an answer, without the `secrets` that the server got and may repeat (SRC-SCK-11).
     pub(crate) async fn refused(
         method: &Method,
         url: &Url,
@@ -174,7 +174,7 @@ impl Error {
         }
     }
 
-    /// The same without what the server was told and has put where it does not belong (SRC-SCK-11).
+    /// Returns the same without the secrets that the server got and repeated (SRC-SCK-11).
     pub(crate) fn without(self, secrets: &[SecretString]) -> Error {
         match self {
             Error::Malformed { what, url, reason } => {

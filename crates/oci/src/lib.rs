@@ -1,9 +1,9 @@
 //! OCI registries, as sources and image policies need them: list tags, resolve a tag to a digest, read a manifest and
 //! stream its layers, everything after the resolution by digest and verified (SRC-OCI-5).
 //!
-//! Manifests are `oci-client`'s types. The requests are ours (DEP-OCI-1…5): credentials belong to one handle and cannot
-//! reach another tenant's, a token server must be trustworthy before it is told a password, tag lists follow `Link`
-//! headers of the same registry only, every body has a cap and every handle a deadline.
+//! Manifests are `oci-client`'s types. The requests are ours (DEP-OCI-1…5): credentials belong to one handle and
+//! cannot reach another tenant's, a token server must be trustworthy before it gets a password, tag lists follow
+//! `Link` headers of the same registry only, every body has a cap and every handle a deadline.
 
 mod access;
 mod error;

@@ -19,7 +19,7 @@ pub struct Descriptor {
     pub size: u64,
 }
 
-/// A manifest whose content is what its digest says.
+/// A manifest whose content has its digest.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     /// Its digest.
@@ -28,7 +28,7 @@ pub struct Manifest {
     pub layers: Vec<Descriptor>,
     /// Its annotations.
     pub annotations: BTreeMap<String, String>,
-    /// What the manifest is.
+    /// Form of the manifest.
     pub(crate) form: Form,
 }
 

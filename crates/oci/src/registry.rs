@@ -45,7 +45,7 @@ const DIGEST_HEADER: &str = "docker-content-digest";
 pub struct RegistryOptions {
     /// Plain HTTP is allowed, where HTTPS gets no answer. Certificates are checked all the same.
     pub insecure: bool,
-    /// Who we are.
+    /// Our credentials.
     pub credentials: RegistryCredentials,
     /// Certificates and proxy.
     pub http: Profile,
@@ -64,8 +64,8 @@ impl Default for RegistryOptions {
     }
 }
 
-/// What handles share: connections, how each registry lets callers in, and small layers for a moment. Cheap to clone; one
-/// per process.
+/// The parts that handles share: connections, the way in to each registry, and small layers for a moment. Cheap to
+/// clone; one per process.
 #[derive(Clone)]
 pub struct Registries {
     clients: Clients,
@@ -139,13 +139,13 @@ impl Registry {
         &self.options.http
     }
 
-    /// What is left of the time for everything that is done with the handle.
+    /// Returns the time left for everything that is done with the handle.
     #[must_use]
     pub fn time_left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// The digest that a tag stands for. HEAD, and GET where HEAD does not tell (SRC-OCI-4).
+    /// Returns the digest that a tag stands for. HEAD, and GET where HEAD does not have it (SRC-OCI-4).
     ///
     /// # Errors
     /// When there is no such tag or the registry does not let us.
@@ -182,7 +182,7 @@ impl Registry {
     /// The manifest with a digest; an index is resolved to the image for our platform.
     ///
     /// # Errors
-    /// When it is not there, too large, malformed, or not what the digest says.
+    /// Fails when it is not there, too large, malformed, or does not have the digest.
     pub async fn manifest(&mut self, digest: &Digest) -> Result<Manifest, Error> {
         let manifest = self.one_manifest(digest).await?;
         match &manifest.form {
@@ -198,7 +198,7 @@ impl Registry {
         manifest.map_err(|error| error.without(&self.told()))
     }
 
-    /// The bytes of a manifest, which are what the digest says.
+    /// Returns the bytes of a manifest, which have the digest.
     async fn manifest_bytes(&mut self, digest: &Digest) -> Result<(Url, bytes::Bytes), Error> {
         if let Some((_, url, body)) = self.last_read.take_if(|(read, ..)| read == digest) {
             return Ok((url, body));
@@ -216,7 +216,7 @@ impl Registry {
         self.body("manifest", MAX_MANIFEST_BYTES, answer).await
     }
 
-    /// The body of an answer, with what was asked for.
+    /// Returns the body of an answer; errors name the request.
     async fn body(
         &self,
         what: &'static str,
@@ -231,7 +231,7 @@ impl Registry {
         }
     }
 
-    /// What registry, token server and proxy are told and no error may repeat (SRC-SCK-11).
+    /// Returns the secrets that registry, token server and proxy know and no error may repeat (SRC-SCK-11).
     fn told(&self) -> Vec<SecretString> {
         let mut told = crate::access::told(&self.options.credentials);
         if let Some((_, Pass::Bearer(token))) = &self.way {
@@ -241,8 +241,9 @@ impl Registry {
         told
     }
 
-    /// Opens a layer. Its length and digest are checked while it is read; where the connection breaks, the rest is asked
-    /// for anew. A small one that was pulled from this repository with the same credentials a moment ago is at hand.
+    /// Opens a layer. Its length and digest are checked while it is read; where the connection breaks, the rest is
+    /// requested anew. A small one that was pulled from this repository with the same credentials a moment ago is at
+    /// hand.
     ///
     /// # Errors
     /// When it is not there or the registry does not let us.

@@ -17,10 +17,10 @@ pub struct Repository {
     path: String,
 }
 
-/// Why a text names no repository.
+/// Errors in a text that should name a repository.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RepositoryError {
-    /// Not `oci://…` where that is asked for.
+    /// Not `oci://…` where that is required.
     #[error("URL must be in format 'oci://<domain>/<org>/<repo>'")]
     Format,
     /// A path that is too short or too long.
@@ -89,7 +89,7 @@ impl Repository {
         self.path.trim_end_matches('/')
     }
 
-    /// Whether the registry is on this machine, where plain HTTP gives nothing away.
+    /// Returns true when the registry is on this machine, where plain HTTP gives nothing away.
     pub(crate) fn is_loopback(&self) -> bool {
         let host = self.host.rsplit_once(':').map_or(self.host.as_str(), |(host, _)| host);
         let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();

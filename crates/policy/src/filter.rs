@@ -9,7 +9,7 @@ use crate::go_regex::{self, GoRegexError};
 /// Longest extract template read, in bytes; a template is a handful of group names.
 pub const MAX_EXTRACT_LEN: usize = 1024;
 
-/// Why a filter could not be made; the text appears in the policy's conditions.
+/// Errors of making a filter; the text appears in the policy's conditions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// The pattern does not compile.
@@ -17,7 +17,7 @@ pub enum FilterError {
     Pattern {
         /// The pattern as written.
         pattern: String,
-        /// What is wrong with it, in Go's words.
+        /// Fault in it, in Go's text.
         source: GoRegexError,
     },
     /// The extract template is longer than [`MAX_EXTRACT_LEN`].

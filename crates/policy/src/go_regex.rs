@@ -25,7 +25,7 @@ pub const MAX_NESTING: u32 = 100;
 /// Largest count in `{n,m}`; Go has the same bound.
 const MAX_REPEAT: u32 = 1000;
 
-/// What is wrong with a pattern. The texts are Go's and appear in conditions.
+/// Faults of a pattern. The texts are Go's and appear in conditions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GoRegexError {
     /// The pattern does not follow Go's syntax.

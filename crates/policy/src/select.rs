@@ -34,7 +34,7 @@ pub enum Policy {
     Numerical(Order),
 }
 
-/// Why there is no choice, or no policy. The texts are Flux's and appear in conditions.
+/// Errors that leave a policy without a choice. The texts are Flux's and appear in conditions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// The range does not parse.

@@ -10,7 +10,7 @@ mod version;
 pub use constraint::{Constraint, MAX_CONSTRAINT_GROUPS, MAX_CONSTRAINT_LEN};
 pub use version::{MAX_VERSION_LEN, Prerelease, Version};
 
-/// Why a version or a range could not be read. The texts are Masterminds' and appear in conditions.
+/// Errors in reading a version or a range. The texts are Masterminds' and appear in conditions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SemverError {
     /// The text is not a version, not even a sloppy one.

@@ -6,7 +6,7 @@
 /// Descriptors of all files, for gRPC reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!("gen/descriptor.bin");
 
-/// What all messages can do, such as telling their size.
+/// The trait of all messages; it encodes them and returns their size.
 pub use prost::Message;
 /// The time type of all messages.
 pub use prost_types::Timestamp;

@@ -27,7 +27,7 @@ const MAX_REPOSITORY_BYTES: usize = 1 << 30;
 const FILE_TIMEOUT: Duration = Duration::from_secs(27);
 const USER_AGENT: &str = "weir";
 
-/// What all builds of a process share. Cheap to clone.
+/// The parts that all builds of a process share. Cheap to clone.
 #[derive(Clone)]
 pub struct RemoteBases {
     git: Git,
@@ -36,7 +36,7 @@ pub struct RemoteBases {
 }
 
 impl RemoteBases {
-    /// Clients that nobody has asked for anything yet. Without [`RemoteBases::with_ssh_folder`] SSH is refused.
+    /// Makes clients that have no request yet. Without [`RemoteBases::with_ssh_folder`] SSH is refused.
     ///
     /// # Errors
     /// When libgit2 cannot be prepared.
@@ -111,7 +111,7 @@ impl Remote for Fetcher {
         let place = Url::parse(url).map_err(|error| failed(error.to_string()))?;
         let client = self.shared.http.get(&Profile::default()).map_err(|error| failed(error.to_string()))?;
         let broken = |error: &reqwest::Error| failed(weir_http::reason(error, &place));
-        // What may be a repository says how long it is waited for.
+        // The URL of a repository names its own timeout.
         let time = GitUrl::parse(url).map_or(FILE_TIMEOUT, |url| url.timeout);
         self.within(url, time.min(self.left()), async {
             let response = client.get(place.clone()).send().await.map_err(|error| broken(&error))?;
@@ -154,7 +154,7 @@ impl Fetcher {
         Ok(remote)
     }
 
-    /// What is left of the build's time.
+    /// Returns the time left for the build.
     fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }

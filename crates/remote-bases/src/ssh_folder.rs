@@ -16,7 +16,7 @@ const KNOWN_HOSTS: &str = "known_hosts";
 #[derive(Clone)]
 pub(crate) struct SshFolder(pub(crate) PathBuf);
 
-/// Why the folder is of no use.
+/// Errors that make the folder unusable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SshFolderError {
     #[error("SSH needs a key: there is none of {} in '{}'", IDENTITIES.join(", "), .folder.display())]

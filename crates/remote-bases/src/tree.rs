@@ -23,7 +23,7 @@ struct Part {
     reader: Mutex<Reader>,
 }
 
-/// What stands at a path.
+/// The entry at a path.
 #[derive(Clone, Copy)]
 enum Entry {
     Directory,
@@ -58,7 +58,7 @@ impl CommitTree {
         }
         let found = part.reader.lock().find(part.tree(), &below).map_err(|error| broken(path, error))?;
         Ok(found.map(|node| match node.kind {
-            // A submodule that was not asked for is an empty directory, as in a work tree.
+            // A submodule that was not fetched is an empty directory, as in a work tree.
             TreeKind::Directory | TreeKind::Submodule => Entry::Directory,
             TreeKind::File { .. } => Entry::File(node.id),
             TreeKind::Symlink => Entry::Link(node.id),

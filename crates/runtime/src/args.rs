@@ -9,7 +9,7 @@ use weir_api::Duration;
 
 use crate::log::{Encoding, Level};
 
-/// Why a flag's value is refused; printed before the process exits with 1.
+/// Errors in the value of a flag; printed before the process exits with 1.
 #[derive(Debug, thiserror::Error)]
 pub enum ArgsError {
     /// A listen address is neither `host:port`, `:port`, `0` nor empty.
@@ -37,7 +37,7 @@ pub enum ArgsError {
     FeatureGateSyntax(String),
 }
 
-/// Address of the gRPC server where no flag says otherwise.
+/// Default address of the gRPC server.
 pub const DEFAULT_GRPC_ADDR: &str = ":9393";
 
 /// Where the Deployments mount the token for other services.

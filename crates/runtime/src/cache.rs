@@ -42,7 +42,7 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// What a cache can hold.
+/// A kind that a cache can hold.
 pub trait Cached:
     kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + fmt::Debug + Send + Sync + 'static
 {
@@ -117,7 +117,7 @@ impl<K: Cached> Cache<K> {
         self.inner.objects.read().len()
     }
 
-    /// Whether nothing is held.
+    /// Returns true when nothing is held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -126,7 +126,7 @@ impl<K: Cached> Cache<K> {
     /// The callback runs in the watch's task: it must be quick and must not block.
     pub fn on_change(&self, listener: impl Fn(&Change<K>) + Send + Sync + 'static) {
         let listener: Listener<K> = Arc::new(listener);
-        // Registered before the replay: a change in between is told twice rather than never.
+        // Registered before the replay: a change in between is sent twice rather than never.
         self.inner.listeners.write().push(listener.clone());
         for object in self.list() {
             listener(&Change { old: None, new: Some(object) });
@@ -148,7 +148,7 @@ impl<K: Cached> Cache<K> {
         let _ = self.inner.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
-    /// Whether the first list is complete.
+    /// Returns true when the first list is complete.
     pub fn is_synced(&self) -> bool {
         *self.inner.synced.borrow()
     }

@@ -22,7 +22,7 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Why a certificate cannot be used.
+/// Errors that make a certificate unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// A file is not readable.
@@ -30,7 +30,7 @@ pub enum CertificateError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
@@ -39,7 +39,7 @@ pub enum CertificateError {
     Pem {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault found.
         #[source]
         source: rustls::pki_types::pem::Error,
     },
@@ -48,7 +48,7 @@ pub enum CertificateError {
     Pair {
         /// The certificate's file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault found.
         #[source]
         source: rustls::Error,
     },

@@ -13,7 +13,7 @@ use tower::{Layer, Service};
 use crate::metrics::RequestMetrics;
 use confined::Confining;
 
-/// What the API server's audit log shows of us.
+/// Name in the API server's audit log.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("weir/", env!("CARGO_PKG_VERSION")));
 
 /// Builds a client whose requests carry Weir's name and are counted.

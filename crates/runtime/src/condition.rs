@@ -28,7 +28,7 @@ impl Status {
 
 /// Longest message the API takes (maxLength of `metav1.Condition`), in bytes to be on the safe side, as Flux has it.
 const MAX_MESSAGE: usize = 32_768;
-/// What a message that was cut ends in.
+/// End of a message that was cut.
 const CUT: &str = "...";
 
 /// Sets a condition; `lastTransitionTime` moves when status, reason or message change (SRC-TYP-8). The list stays in the
@@ -100,12 +100,12 @@ pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Conditio
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-/// Whether the condition is there with status `True`.
+/// Returns true when the condition is there with status `True`.
 pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
     find(conditions, type_).is_some_and(|condition| condition.status == "True")
 }
 
-/// Whether the object is Ready.
+/// Returns true when the object is Ready.
 pub fn is_ready(conditions: &[Condition]) -> bool {
     is_true(conditions, "Ready")
 }

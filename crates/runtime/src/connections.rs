@@ -23,7 +23,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Time that what is in flight at a stop has (NTF-118).
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What one server lets its callers have.
+/// The limits for the callers of one server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections at once; more wait in the kernel.
@@ -74,7 +74,7 @@ pub async fn serve<H, F>(
                 None => converse(http.serve_connection(TokioIo::new(stream), service), &stop).await,
                 Some(certificate) => {
                     let greeted = certificate.greet(stream, limits.head_timeout);
-                    // Who speaks no TLS, or slowly, is not answered.
+                    // A caller that speaks no TLS, or speaks it slowly, gets no answer.
                     if let Some(Some(stream)) = stop.run_until_cancelled(greeted).await {
                         converse(http.serve_connection(TokioIo::new(stream), service), &stop).await;
                     }
@@ -127,7 +127,7 @@ mod tests {
             let mut answer = String::new();
             other.read_to_string(&mut answer).await.unwrap();
             assert!(answer.ends_with("here"), "{answer}");
-            // The end of the connection, whatever is said before.
+            // The connection ends, whatever was sent before.
             let mut answer = Vec::new();
             slow.read_to_end(&mut answer).await.unwrap();
             assert!(!String::from_utf8_lossy(&answer).contains("here"));

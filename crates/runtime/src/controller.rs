@@ -36,38 +36,38 @@ use report::Reporter;
 /// How long runs in flight may take to end once the service stops; Pods are killed 60 s after the signal.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
 
-/// What a service does for one kind. A reconciler reads as four calls: it observes, decides, acts, and returns what is to
-/// be reported; it writes no status, sends no events and never sleeps.
+/// The reconciler of one kind. It reads as four calls: it observes, decides, acts, and returns the result to report;
+/// it writes no status, sends no events and never sleeps.
 pub trait Reconciler: Send + Sync + 'static {
     /// The kind.
     type Object: FluxObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>;
 
-    /// Whether objects carry a finalizer, so that [`Reconciler::finalize`] runs before they go.
+    /// True when objects carry a finalizer, so that [`Reconciler::finalize`] runs before they go.
     const FINALIZER: bool = true;
 
-    /// That finalizer.
+    /// Name of the finalizer.
     const FINALIZER_NAME: &'static str = weir_api::FINALIZER;
 
     /// Field manager of status and finalizers, where it is not the name of the service (SRC-REC-11, GEN-11).
     const FIELD_MANAGER: Option<&'static str> = None;
 
-    /// Whether the status has `lastHandledReconcileAt`.
+    /// True when the status has `lastHandledReconcileAt`.
     const RECORDS_REQUESTS: bool = true;
 
-    /// Whether the object is only read by others (SRC-HRP-10). It is never reconciled and has neither finalizer nor status;
-    /// one that has them from another life is finalized once, and they are taken off.
+    /// Returns true when the object is only read by others (SRC-HRP-10). It is never reconciled and has neither
+    /// finalizer nor status; one that has them from another life is finalized once, and they are taken off.
     fn is_static(object: &Self::Object) -> bool {
         let _ = object;
         false
     }
 
-    /// What a suspended object's status should say; by default it stays as it is.
+    /// Returns the status of a suspended object; by default it stays as it is.
     fn suspended(&self, object: &Self::Object) -> impl Future<Output = Option<Self::Object>> + Send {
         let _ = object;
         async { None }
     }
 
-    /// What is told each time a suspended object is looked at; by default nothing.
+    /// Returns the event of each visit to a suspended object; by default none.
     fn suspended_event() -> Option<EventDraft> {
         None
     }
@@ -223,8 +223,8 @@ impl<R: Reconciler> Controller<R> {
     }
 }
 
-/// What a change of the object itself asks for: new objects, new generations, new requests and deletions count; changes
-/// of status, labels and other annotations do not (KS-REC-1).
+/// Returns the cause of a run that a change of the object itself gives: new objects, new generations, new requests
+/// and deletions count; changes of status, labels and other annotations do not (KS-REC-1).
 fn cause_of<K: FluxObject>(change: &Change<K>) -> Option<(ObjectKey, Cause)> {
     let key = ObjectKey::of(&**change.latest()?);
     let Some(new) = &change.new else { return Some((key, Cause::Deleted)) };
@@ -248,7 +248,8 @@ fn cause_of<K: FluxObject>(change: &Change<K>) -> Option<(ObjectKey, Cause)> {
     Some((key, cause))
 }
 
-/// Whether someone asks for a run that was not asked for before. Who takes the request away asks for nothing.
+/// Returns true when someone asks for a run that was not asked for before. Who takes the request away asks for
+/// nothing.
 fn is_requested_anew<K: kube::Resource>(old: &K, new: &K) -> bool {
     let request = request(new);
     request.is_some() && request != self::request(old)

@@ -1,5 +1,5 @@
-//! What a service finds around it: the cluster, its namespace, the signal to stop, and what it shares with other services
-//! of the same process.
+//! The surroundings of a service: the cluster, its namespace, the signal to stop, and the parts shared with other
+//! services of the same process.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(300);
 const FORBIDDEN: [&str; 3] =
     ["KUBE_RS_DEBUG_IMPERSONATE_USER", "KUBE_RS_DEBUG_IMPERSONATE_GROUP", "KUBE_RS_DEBUG_OVERRIDE_URL"];
 
-/// Why the surroundings are not usable.
+/// Errors that make the surroundings unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// No kubeconfig and not in a Pod.
@@ -34,7 +34,7 @@ pub enum EnvironmentError {
     Impersonation(&'static str),
 }
 
-/// The name of this host: what `HOSTNAME` says, as in a Pod, else what the kernel does.
+/// Returns the name of this host: `HOSTNAME`, as in a Pod, else the kernel's name.
 pub fn hostname() -> String {
     let from_env = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
     let from_kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();

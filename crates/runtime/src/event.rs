@@ -1,4 +1,4 @@
-//! Events: what a run tells, and the outbox that carries it to Kubernetes and to the notification service.
+//! Events: the messages of a run, and the outbox that carries them to Kubernetes and to the notification service.
 
 mod deliver;
 mod kubernetes;
@@ -29,7 +29,7 @@ pub enum Severity {
     Error,
 }
 
-/// What a reconciler has to tell; the runtime adds who and when.
+/// An event of a reconciler; the runtime adds object and time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventDraft {
     /// How much it matters.
@@ -94,7 +94,7 @@ pub struct InvolvedObject {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
-    /// What it is about.
+    /// Object that the event is about.
     pub involved_object: InvolvedObject,
     /// How much it matters.
     pub severity: Severity,
@@ -107,7 +107,7 @@ pub struct Event {
     /// Further facts, full keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-    /// Controller that tells it.
+    /// Controller that reports it.
     #[serde(default)]
     pub reporting_controller: String,
     /// Host it runs on.

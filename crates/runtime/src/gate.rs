@@ -25,7 +25,7 @@ impl Gates {
         Ok(Self(gates))
     }
 
-    /// Whether the gate is on; a gate the service does not have is off.
+    /// Returns true when the gate is on; a gate the service does not have is off.
     pub fn enabled(&self, name: &str) -> bool {
         self.0.get(name).copied().unwrap_or(false)
     }

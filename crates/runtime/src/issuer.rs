@@ -31,7 +31,7 @@ const PRIVATE_KEY: &str = "tls.key";
 const AUTHORITY_KEY: &str = "ca.crt";
 const AUTHORITY_PRIVATE_KEY: &str = "ca.key";
 
-/// Why there is no new certificate.
+/// Failures to make a certificate.
 #[derive(Debug, thiserror::Error)]
 enum IssueError {
     #[error("the Secret cannot be read or written: {0}")]

@@ -19,7 +19,7 @@ pub struct Election {
     pub lease: String,
     /// Namespace of the Lease.
     pub namespace: String,
-    /// Who we are; unique among replicas.
+    /// Identity of this process, unique among replicas.
     pub identity: String,
     /// How long a Lease is valid without renewal.
     pub duration: Duration,
@@ -27,7 +27,7 @@ pub struct Election {
     pub renew_deadline: Duration,
     /// Pause between two tries.
     pub retry_period: Duration,
-    /// Whether the Lease is given back on a clean stop.
+    /// True when the Lease is given back on a clean stop.
     pub release: bool,
 }
 

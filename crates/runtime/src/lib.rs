@@ -1,5 +1,5 @@
-//! What every Weir service has, once: flags, logs, metrics, probes, leader election, watch caches, the work queue, the
-//! reconcile loop with its single report, events, and the gRPC server with its authentication.
+//! The parts that every Weir service has: flags, logs, metrics, probes, leader election, watch caches, the work
+//! queue, the reconcile loop with its single report, events, and the gRPC server with its authentication.
 //!
 //! ```text
 //!  Kubernetes watch ──► Cache ──► Queue ──► Controller ──► Reconciler (a service: observe, decide, act)

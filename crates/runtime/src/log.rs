@@ -21,7 +21,7 @@ pub enum Level {
     Debug,
     /// State changes, once per reconcile.
     Info,
-    /// What someone has to act on.
+    /// An entry on which someone has to act.
     Error,
 }
 
@@ -53,7 +53,8 @@ pub fn init(level: Level, encoding: Encoding) {
     let _ = tracing_subscriber::registry().with(filter).with(layer).try_init();
 }
 
-/// What every entry of one run of a reconciler carries: the object, and an id that no other run has (OBS-01, SRC-LOG-1).
+/// Returns the span of one run of a reconciler, which puts into every entry the object, and an id that no other run
+/// has (OBS-01, SRC-LOG-1).
 pub(crate) fn run_span<K: Resource<DynamicType = ()>>(key: &ObjectKey) -> tracing::Span {
     let reconcile_id = uuid::Uuid::new_v4();
     tracing::error_span!(

@@ -32,7 +32,7 @@ const SUCCESS: &str = "success";
 const ERROR: &str = "error";
 const REQUEUE: &str = "requeue";
 const REQUEUE_AFTER: &str = "requeue_after";
-/// What a run comes to, in controller-runtime's words.
+/// Results of a run, under controller-runtime's names.
 const RESULTS: [&str; 4] = [SUCCESS, ERROR, REQUEUE, REQUEUE_AFTER];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -188,7 +188,7 @@ impl Metrics {
     }
 }
 
-/// What a Kubernetes client counts.
+/// The metrics of a Kubernetes client.
 #[derive(Clone)]
 pub struct RequestMetrics {
     requests: Family<RequestLabels, Counter>,
@@ -201,7 +201,7 @@ impl RequestMetrics {
     }
 }
 
-/// What the reconcile loop of one kind counts.
+/// The metrics of one kind's reconcile loop.
 #[derive(Clone)]
 pub struct ControllerMetrics {
     families: Arc<Families>,

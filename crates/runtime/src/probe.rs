@@ -15,8 +15,8 @@ use crate::metrics::Metrics;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Whether a process can serve: false until its caches are complete and its ports are open. A standby is ready as well,
-/// so that a rollout does not wait for the Lease.
+/// True when a process can serve: false until its caches are complete and its ports are open. A standby is ready as
+/// well, so that a rollout does not wait for the Lease.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Readiness(Arc<AtomicBool>);
 

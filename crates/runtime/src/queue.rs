@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::ObjectKey;
 
-/// Why an object is to be looked at; later ones are more urgent.
+/// The cause of a run; later ones are more urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The process started.
@@ -29,18 +29,18 @@ pub enum Cause {
     Config,
     /// A dependency became ready.
     Dependency,
-    /// What a waiting run waits for changed.
+    /// Something that a waiting run waits for has changed.
     Health,
     /// A source has a new revision.
     Revision,
-    /// A person or a webhook asked for it.
+    /// A person or a webhook requested it.
     Requested,
     /// The object is being deleted, or is gone.
     Deleted,
 }
 
 impl Cause {
-    /// Whether a run in flight is obsolete with this cause and is to be cancelled.
+    /// Returns true when a run in flight is obsolete with this cause and is to be cancelled.
     fn supersedes(self) -> bool {
         matches!(self, Cause::Spec | Cause::Revision | Cause::Requested | Cause::Deleted)
     }
@@ -85,7 +85,7 @@ struct Running {
 pub struct Ticket {
     /// Object to run.
     pub key: ObjectKey,
-    /// Why, most urgent first.
+    /// Causes, most urgent first.
     pub causes: Vec<Cause>,
     /// Cancelled when the run is superseded.
     pub cancel: CancellationToken,

@@ -7,7 +7,7 @@ use crate::{
     scan::{self, Shape, Target},
 };
 
-/// Why a file was left as it is. None of these stops a run: such a file is skipped and named (ST-4).
+/// Errors for which a file is left as it is. None of these stops a run: such a file is skipped and named (ST-4).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetterError {
     /// The file is larger than [`crate::MAX_FILE_SIZE`].
@@ -22,7 +22,7 @@ pub enum SetterError {
     /// The file is no valid YAML, a Helm template for instance.
     #[error("{message}")]
     Yaml {
-        /// What the parser says, with line and column.
+        /// The parser's message, with line and column.
         message: String,
     },
     /// The edited text would differ in more than the marked values.
@@ -38,11 +38,11 @@ pub enum SetterError {
 pub struct Edited {
     /// The whole new text.
     pub text: String,
-    /// What changed, in the order of position.
+    /// Changes made, in the order of position.
     pub changes: Vec<(ObjectId, Change)>,
 }
 
-/// Writes the setters' values into the marked scalars of a file; `None` says that nothing changes.
+/// Writes the setters' values into the marked scalars of a file; `None` means that nothing changes.
 ///
 /// # Errors
 /// [`SetterError`]; the file is to be left as it is.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// The member that names the setter.
 const MEMBER: &str = "$imagepolicy";
 
-/// What a file must contain, byte for byte, to be parsed at all (ST-2).
+/// Text that a file must contain, byte for byte, to be parsed at all (ST-2).
 pub(crate) const SCREEN: &str = "\"$imagepolicy\"";
 
 /// Returns the setter named by a comment, whose text may still begin with `#` signs.

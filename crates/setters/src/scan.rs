@@ -33,7 +33,7 @@ pub(crate) struct Target {
     pub(crate) style: ScalarStyle,
     /// Bytes of an explicit tag that is not `!!str`, to be removed.
     pub(crate) foreign_tag: Option<Range<usize>>,
-    /// Whether the tag says that any plain text is a string.
+    /// True when the tag says that any plain text is a string.
     pub(crate) is_tagged_string: bool,
     /// The index of its event, to find it again in the edited text.
     pub(crate) event: usize,
@@ -75,7 +75,7 @@ impl Shape {
     }
 }
 
-/// What a file holds: its marked scalars and the shape of its events.
+/// The content of a file: its marked scalars and the shape of its events.
 pub(crate) struct Scan {
     pub(crate) targets: Vec<Target>,
     pub(crate) shapes: Vec<Shape>,

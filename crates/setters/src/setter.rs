@@ -1,4 +1,4 @@
-//! What a marker stands for: the latest image of a policy, whole or a part of it (ST-8, ST-9).
+//! The value that a marker stands for: the latest image of a policy, whole or a part of it (ST-8, ST-9).
 
 use std::{collections::BTreeMap, fmt};
 

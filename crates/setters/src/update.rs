@@ -1,4 +1,4 @@
-//! What a run over a tree changed (ST-19, ST-20).
+//! The changes of a run over a tree (ST-19, ST-20).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ pub struct Entry {
     pub file: String,
     /// The enclosing object.
     pub object: ObjectId,
-    /// What changed.
+    /// Changes made.
     pub change: Change,
 }
 

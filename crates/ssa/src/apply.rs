@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How long an apply waits for the server to make something of what it was sent: definitions become ready, kinds show up in
-/// discovery, replaced objects go (KS-SSA-10, KS-SSA-18). All of that takes well under a second as a rule. What takes longer
+/// discovery, replaced objects go (KS-SSA-10, KS-SSA-18). All of that takes well under a second as a rule. Anything slower
 /// is not waited for, since others wait for their apply: it fails with an error that [may pass](Error::may_pass).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// The first pause between two looks; it doubles up to the second.
@@ -34,7 +34,7 @@ const MAX_EVALUATIONS: usize = 5;
 pub struct Settings {
     /// Field manager (KS-SSA-1).
     pub field_manager: String,
-    /// Whose objects they become.
+    /// Owner of the objects applied.
     pub owner: Owner,
     /// Managers whose fields are taken over, beside `kubectl`'s (KS-SSA-61).
     pub overridden_managers: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Settings {
     pub custom_stage: Vec<GroupKind>,
     /// Dry-runs in flight at once (KS-SSA-15).
     pub concurrency: usize,
-    /// Whether objects with changed immutable fields are replaced (KS-SSA-51).
+    /// True when objects with changed immutable fields are replaced (KS-SSA-51).
     pub force: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Settings {
 #[derive(Debug, thiserror::Error)]
 #[error("{error}\n{}", lines(done))]
 pub struct ApplyFailure {
-    /// What stopped it.
+    /// Error that stopped the apply.
     #[source]
     pub error: Error,
     /// Stages that were completed.
@@ -273,7 +273,7 @@ impl<'a> Applier<'a> {
         self.cancel.run_until_cancelled(pause).await.map(|()| true).ok_or(Error::Cancelled)
     }
 
-    /// Whether a CRD among the manifests defines the object's kind.
+    /// Returns true when a CRD among the manifests defines the object's kind.
     pub(crate) fn defines(&self, id: &ObjectId) -> bool {
         self.defined.contains(&(id.group.clone(), id.kind.clone()))
     }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::{Entry, ObjectId};
 
-/// What happened to one object (KS-SSA-90).
+/// The change of one object (KS-SSA-90).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// It was not there.
@@ -15,7 +15,7 @@ pub enum Action {
     Deleted,
     /// It was left alone on purpose.
     Skipped,
-    /// It could not be told or done.
+    /// The change could not be found or made.
     Unknown,
 }
 
@@ -39,7 +39,7 @@ pub struct Change {
     pub id: ObjectId,
     /// Version of its API without the group.
     pub version: String,
-    /// What happened.
+    /// Cause.
     pub action: Action,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// What an apply or a prune did, in its order.
+/// The changes of an apply or a prune, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSet(pub Vec<Change>);
 
@@ -70,7 +70,7 @@ impl ChangeSet {
         self.lines_of(|_| true)
     }
 
-    /// Whether the apply has written anything.
+    /// Returns true when the apply has written anything.
     pub fn has_changes(&self) -> bool {
         !self.changed_lines().is_empty()
     }

@@ -1,5 +1,5 @@
-//! What an apply would change, without writing anything (KS-SSA-93). Fields are named, their values are not: a Secret's
-//! stay secret.
+//! The changes that an apply would make, found without writing anything (KS-SSA-93). Fields are named, their values
+//! are not: a Secret's stay secret.
 
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::evaluate::Step;
 use crate::request::{Mode, Target};
 use crate::{Action, Error, Manifest, MappingError, ObjectId, Session, Settings};
 
-/// Fields named for one object; more of them tell nobody anything.
+/// Fields named for one object; more of them help nobody.
 const MAX_FIELDS: usize = 200;
 
 /// One object and what an apply would do to it.
@@ -19,7 +19,7 @@ const MAX_FIELDS: usize = 200;
 pub struct Difference {
     /// Which object.
     pub id: ObjectId,
-    /// What would happen.
+    /// Change that the apply would make.
     pub action: Action,
     /// JSON pointers of the fields that would change in an object that is there.
     pub fields: Vec<String>,
@@ -35,7 +35,7 @@ impl Session {
         manifests: Vec<Manifest>,
         settings: &Settings,
     ) -> Result<Vec<Difference>, Error> {
-        // Everything is looked at, whatever the ledger says.
+        // Everything is looked at, whatever is in the ledger.
         let session = Self { watched: None, ..self.clone() };
         let cancel = CancellationToken::new();
         let (applier, manifests) = Applier::prepare(&session, settings, manifests, &cancel);
@@ -94,7 +94,7 @@ fn space(id: ObjectId) -> Option<String> {
     (id.group.is_empty() && id.kind == "Namespace").then_some(id.name)
 }
 
-/// What people see of an object: all but status and the server's part of the metadata.
+/// Returns the part of an object that people see: all but the status and the server's part of the metadata.
 fn shown(object: &DynamicObject) -> Value {
     let mut value = object.data.clone();
     if let Some(fields) = value.as_object_mut() {

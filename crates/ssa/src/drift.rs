@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use kube::api::DynamicObject;
 use serde_json::Value;
 
-/// Whether an apply would change what people see of an object: labels, annotations, or anything outside `metadata` and
-/// `status` (KS-SSA-40). Both objects come from the server, so its defaults are on both sides.
+/// Returns true when an apply would change what people see of an object: labels, annotations, or anything outside
+/// `metadata` and `status` (KS-SSA-40). Both objects come from the server, so its defaults are on both sides.
 pub(crate) fn has_drifted(live: &DynamicObject, tried: &DynamicObject) -> bool {
     let maps = |object: &DynamicObject| {
         [&object.metadata.labels, &object.metadata.annotations].map(|map| map.clone().unwrap_or_default())

@@ -5,7 +5,7 @@ use crate::{Manifest, MappingError, ObjectId, secret};
 /// Characters of a reason; the longest of the API's own has 21.
 const MAX_REASON: usize = 32;
 
-/// Why an object could not be read, tried, applied or deleted; the texts are Flux's (KS-SSA-80..84).
+/// Errors of reading, trying, applying or deleting an object; the texts are Flux's (KS-SSA-80..84).
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The server refuses the object (KS-SSA-80).
@@ -39,7 +39,7 @@ pub enum Error {
     Apply {
         /// The object.
         id: ObjectId,
-        /// What went wrong.
+        /// Message.
         message: String,
     },
     /// Foreign field managers could not be taken out (KS-SSA-62).
@@ -47,7 +47,7 @@ pub enum Error {
     Cleanup {
         /// The object.
         id: ObjectId,
-        /// What went wrong.
+        /// Message.
         message: String,
     },
     /// A read failed.
@@ -55,7 +55,7 @@ pub enum Error {
     Query {
         /// The object.
         id: ObjectId,
-        /// What went wrong.
+        /// Message.
         message: String,
     },
     /// A deletion failed (KS-GC-4).
@@ -63,7 +63,7 @@ pub enum Error {
     Delete {
         /// The object.
         id: ObjectId,
-        /// What went wrong.
+        /// Message.
         message: String,
     },
     /// An object with an immutable field has changed between the decision to replace it and its deletion.
@@ -72,7 +72,7 @@ pub enum Error {
         /// The object.
         id: ObjectId,
     },
-    /// What was about to be written could not be recorded, and so nothing was.
+    /// The objects to write could not be recorded first, and so none was written.
     #[error("failed to record the objects that are about to be applied")]
     NotRecorded,
     /// An object with an immutable field could not be deleted (KS-SSA-53).
@@ -80,7 +80,7 @@ pub enum Error {
     ReplaceDelete {
         /// The object.
         id: ObjectId,
-        /// What went wrong.
+        /// Message.
         message: String,
     },
     /// An object with an immutable field was deleted but stays (KS-SSA-53).
@@ -88,7 +88,7 @@ pub enum Error {
     ReplaceWait {
         /// The object.
         id: ObjectId,
-        /// What went wrong.
+        /// Message.
         message: String,
     },
     /// Definitions or classes did not become ready, so that later stages were not tried.
@@ -103,7 +103,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the server was still at it, so that another apply may soon succeed.
+    /// Returns true when the server was still at it, so that another apply may soon succeed.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::StageTimeout { .. } | Self::ReplaceWait { .. })
     }
@@ -144,7 +144,7 @@ fn parenthesis(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(" ({reason})") }
 }
 
-/// What the API server said, if it was reached.
+/// Returns the API server's status, if it was reached.
 pub(crate) fn status(error: &kube::Error) -> Option<&Status> {
     match error {
         kube::Error::Api(status) => Some(status),

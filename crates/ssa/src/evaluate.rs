@@ -1,4 +1,4 @@
-//! What is to be done about one object (KS-SSA-20..33): found out without writing anything.
+//! The step that one object needs (KS-SSA-20..33), found without writing anything.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Applier<'_> {
     ) -> Result<Step, Error> {
         let owner = &self.settings.owner;
         let Ok(live) = target.get().await else {
-            // Who may apply but not read gets its objects applied every time.
+            // An account that may apply but not read applies its objects every time.
             return Ok(Step::Write { action: Action::Configured, cleanup: None });
         };
         let Some(live) = live else {

@@ -37,7 +37,7 @@ impl Identities {
         self.clients.entry_count()
     }
 
-    /// Whether no identity is kept.
+    /// Returns true when no identity is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

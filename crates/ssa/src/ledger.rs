@@ -1,5 +1,5 @@
-//! What was applied and what the watches have seen since: the proof that an object needs no request, and the state of
-//! its health (DESIGN §5).
+//! The objects applied and the changes seen by the watches since: the proof that an object needs no request, and the
+//! state of its health (DESIGN §5).
 //!
 //! Only objects that were recorded are kept, so the ledger is as large as what its owners manage. It is memory only: a
 //! new process starts with an empty one and fills it by comparing once with the cluster.
@@ -18,7 +18,7 @@ use crate::policy::may_prune;
 use crate::precise::Precise;
 use crate::{Entry, GroupKind, ObjectId, Owner};
 
-/// Why an owner should look at its objects.
+/// The reason for which an owner should look at its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// An object is no longer as it was applied.
@@ -36,10 +36,10 @@ pub struct Ledger {
     state: Mutex<State>,
 }
 
-/// What a watch sees of an object.
+/// The part of an object that a watch sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// Its metadata: enough to tell drift, not health.
+    /// Its metadata: enough to see drift, not health.
     Metadata,
     /// All of it.
     Whole,
@@ -78,7 +78,7 @@ struct Seen {
     assessment: Option<Assessment>,
 }
 
-/// What the ledger knows of an object that is about to be applied.
+/// The ledger's knowledge of an object that is about to be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// It is as this manifest has left it.
@@ -88,7 +88,7 @@ pub(crate) enum Trust {
         /// Resource version.
         version: String,
     },
-    /// Only a request can tell.
+    /// Only a request can show it.
     None,
 }
 
@@ -104,7 +104,8 @@ impl Ledger {
         Self { managers, notify: Box::new(notify), state: Mutex::default() }
     }
 
-    /// Whether every object of an inventory is as its owner has left it; then nothing needs to be read or tried.
+    /// Returns true when every object of an inventory is as its owner has left it; then nothing needs to be read or
+    /// tried.
     pub fn proves(&self, owner: &Owner, inventory: &[Entry]) -> bool {
         let state = self.state.lock();
         inventory.iter().all(|entry| {
@@ -123,7 +124,8 @@ impl Ledger {
         let depth = state.depth(id)?;
         let record = state.objects.get(id).filter(|record| record.owner == *owner)?;
         let Some(seen) = &record.seen else { return Some(Assessment::not_found()) };
-        // What is in progress by the answer to an apply gets ahead without its metadata telling.
+        // An object can leave InProgress without a metadata change, so a metadata-only watch cannot confirm that
+        // status.
         let is_open = |found: &Assessment| depth == Depth::Metadata && found.status == Status::InProgress;
         seen.assessment.clone().filter(|found| !is_open(found))
     }
@@ -309,8 +311,8 @@ fn status_of(assessment: &Option<Assessment>) -> Option<Status> {
     assessment.as_ref().map(|assessment| assessment.status)
 }
 
-/// The parts of an object that tell its health, as JSON. Group and kind come from the id, since objects in a list do not
-/// say what they are.
+/// Returns the parts of an object that show its health, as JSON. Group and kind come from the id, since objects in a
+/// list do not have them.
 pub(crate) fn assessable(id: &ObjectId, object: &DynamicObject) -> serde_json::Value {
     let meta = &object.metadata;
     let field = |name: &str| object.data.get(name).cloned().unwrap_or_default();

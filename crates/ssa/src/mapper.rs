@@ -16,7 +16,7 @@ use crate::manifest::split_api_version;
 pub struct Mapping {
     /// Group, version, kind and plural.
     pub resource: ApiResource,
-    /// Whether the objects stand in namespaces.
+    /// True when the objects stand in namespaces.
     pub is_namespaced: bool,
 }
 
@@ -42,7 +42,7 @@ pub enum MappingError {
     /// The cluster could not be asked.
     #[error("failed to get server groups: {}", crate::error::whole_text(source))]
     Discovery {
-        /// Why not.
+        /// Cause.
         #[source]
         source: kube::Error,
     },
@@ -64,7 +64,7 @@ impl Mapper {
         Self { client, versions: RwLock::default(), groups: RwLock::default() }
     }
 
-    /// Where the objects of a kind live. A kind that is not known is asked for again every time.
+    /// Returns the scope of a kind's objects. An unknown kind is requested again every time.
     ///
     /// # Errors
     /// See [`MappingError`].

@@ -1,4 +1,4 @@
-//! What is changed in a manifest before it is sent (KS-SSA-3, KS-SSA-4).
+//! The changes made to a manifest before it is sent (KS-SSA-3, KS-SSA-4).
 //!
 //! The server-side apply schema keys container and Service ports by number *and* protocol, so a missing protocol has to
 //! be filled in first, or the second apply of the same manifest would add a second port.
@@ -39,8 +39,8 @@ pub(crate) fn normalize(manifest: &mut Manifest) {
     }
 }
 
-/// Applying `stringData` would leave keys behind that are taken out of it later. A value that is no text stays, so that
-/// the server says so.
+/// Merges `stringData` into `data`: applying it would leave keys behind that are taken out of it later. A value that
+/// is no text stays, so that the server reports it.
 fn merge_string_data(secret: &mut Value) {
     let Some(object) = secret.as_object_mut() else { return };
     let Some(Value::Object(texts)) = object.get("stringData") else { return };

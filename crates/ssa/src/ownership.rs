@@ -1,5 +1,5 @@
-//! Who owns which field of an object: taking over what `kubectl` and others left (KS-SSA-60..62), and telling from an
-//! object's metadata whether anything that concerns us has changed.
+//! The owners of an object's fields: taking over those of `kubectl` and others (KS-SSA-60..62), and finding in an
+//! object's metadata a change that concerns us.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -27,7 +27,7 @@ pub(crate) struct Managers {
 }
 
 impl Managers {
-    /// Whether the fields of an entry are to become ours.
+    /// Returns true when the fields of an entry are to become ours.
     fn takes_over(&self, entry: &ManagedFieldsEntry) -> bool {
         let manager = entry.manager.as_deref().unwrap_or_default();
         let operation = entry.operation.as_deref().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! What people say about one object by labels and annotations (KS-API-30, KS-SSA-30..33, KS-GC-3).
+//! The settings of one object in its labels and annotations (KS-API-30, KS-SSA-30..33, KS-GC-3).
 
 use kube::api::ObjectMeta;
 
 use crate::Manifest;
 
-/// Whose objects they are: the labels that every applied object gets (KS-SSA-2).
+/// The owner of objects: the labels that every applied object gets (KS-SSA-2).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
     /// API group of the owner; the prefix of its labels and annotations.
@@ -21,7 +21,7 @@ impl Owner {
         [(format!("{}/name", self.group), &self.name), (format!("{}/namespace", self.group), &self.namespace)]
     }
 
-    /// Whether an object carries both labels with this owner's values.
+    /// Returns true when an object carries both labels with this owner's values.
     pub(crate) fn owns(&self, meta: &ObjectMeta) -> bool {
         let labels = meta.labels.as_ref();
         self.labels()
@@ -53,13 +53,13 @@ impl Mark {
         }
     }
 
-    /// Whether the desired object carries the mark.
+    /// Returns true when the desired object carries the mark.
     pub(crate) fn on_desired(self, group: &str, manifest: &Manifest) -> bool {
         let (key, value) = self.parts();
         manifest.mark(&format!("{group}/{key}")).is_some_and(|found| found.eq_ignore_ascii_case(value))
     }
 
-    /// Whether the object in the cluster carries the mark.
+    /// Returns true when the object in the cluster carries the mark.
     pub(crate) fn on_live(self, group: &str, meta: &ObjectMeta) -> bool {
         let (key, value) = self.parts();
         let key = format!("{group}/{key}");
@@ -69,23 +69,23 @@ impl Mark {
     }
 }
 
-/// Whether the desired object says that it is not to be applied at all (KS-SSA-30).
+/// Returns true when the desired object says that it is not to be applied at all (KS-SSA-30).
 pub(crate) fn skips_desired(group: &str, manifest: &Manifest) -> bool {
     [Mark::ReconcileDisabled, Mark::SsaIgnore].iter().any(|mark| mark.on_desired(group, manifest))
 }
 
-/// Whether an object that is there is to be left alone (KS-SSA-30, KS-SSA-31).
+/// Returns true when an object that is there is to be left alone (KS-SSA-30, KS-SSA-31).
 pub(crate) fn skips_live(group: &str, manifest: &Manifest, live: &ObjectMeta) -> bool {
     Mark::SsaIfNotPresent.on_desired(group, manifest)
         || [Mark::ReconcileDisabled, Mark::SsaIgnore].iter().any(|mark| mark.on_live(group, live))
 }
 
-/// Whether other managers' fields stay (KS-SSA-32).
+/// Returns true when other managers' fields stay (KS-SSA-32).
 pub(crate) fn merges(group: &str, manifest: &Manifest, live: &ObjectMeta) -> bool {
     Mark::SsaMerge.on_desired(group, manifest) || Mark::SsaMerge.on_live(group, live)
 }
 
-/// Whether an object may be deleted when its owner no longer wants it (KS-GC-3).
+/// Returns true when an object may be deleted when its owner no longer wants it (KS-GC-3).
 pub(crate) fn may_prune(owner: &Owner, live: &ObjectMeta) -> bool {
     let kept = [Mark::PruneDisabled, Mark::ReconcileDisabled, Mark::SsaIgnore];
     owner.owns(live) && !kept.iter().any(|mark| mark.on_live(&owner.group, live))

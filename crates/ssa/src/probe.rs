@@ -18,12 +18,12 @@ const MAX_PODS: u32 = 500;
 pub struct Probe {
     /// Its health.
     pub assessment: Assessment,
-    /// Why it could not be read, if so.
+    /// Error of reading it, if any.
     pub error: Option<String>,
 }
 
 impl Probe {
-    /// The health of an object that cannot be told, and why.
+    /// Returns the health of an object that cannot be read, with the reason.
     #[must_use]
     pub fn unknown(error: String) -> Self {
         Self { assessment: Assessment::unknown(error.clone()), error: Some(error) }
@@ -50,8 +50,8 @@ impl From<Assessment> for Probe {
     }
 }
 
-/// Reads an object in the version that the cluster prefers, and tells its health. An object that cannot be read has
-/// the status Unknown, and the error says why.
+/// Reads an object in the version that the cluster prefers, and returns its health. An object that cannot be read has
+/// the status Unknown, and the error has the reason.
 pub async fn probe(session: &Session, id: &ObjectId) -> Probe {
     let unknown = Probe::unknown;
     let mapping = match session.mapper.preferred(&id.group, &id.kind).await {

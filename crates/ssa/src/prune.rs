@@ -18,12 +18,12 @@ enum Judgement {
     Leave(Action),
 }
 
-/// What a prune did.
+/// The result of a prune.
 #[derive(Debug, Default)]
 pub struct Pruned {
     /// Every object, in the order in which they were looked at.
     pub changes: ChangeSet,
-    /// Why objects could not be deleted.
+    /// Errors of objects that could not be deleted.
     pub errors: Vec<Error>,
 }
 

@@ -51,7 +51,7 @@ impl Applier<'_> {
                 // Somebody has made it anew already.
                 Ok(Some(found)) if found.metadata.uid.as_deref() != Some(uid) => return Ok(true),
                 Ok(Some(_)) => {}
-                // Who may delete but not watch asks again and again.
+                // An account that may delete but not watch asks again and again.
                 Err(_) => {
                     if matches!(target.metadata().await, Ok(None)) {
                         return Ok(true);

@@ -1,7 +1,7 @@
 //! The requests that are made of the API server, one function each.
 //!
-//! They are built by hand because object names come from manifests: a name that is no name must reach the server (which
-//! then says what is wrong with it) instead of failing as an address.
+//! They are built by hand because object names come from manifests: an invalid name must reach the server (whose
+//! message explains the fault) instead of failing as an address.
 
 use http::{Method, Request, header};
 use kube::Client;
@@ -15,7 +15,7 @@ use crate::{Mapping, ObjectId};
 /// Characters of a name that stand in a path as they are.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b':');
 
-/// An object's address, and the identity with which it is asked for.
+/// The address of an object, and the identity of the request.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) client: &'a Client,
@@ -23,7 +23,7 @@ pub(crate) struct Target<'a> {
     pub(crate) id: &'a ObjectId,
 }
 
-/// Whether the server writes or only tries.
+/// True when the server writes or only tries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     DryRun,
@@ -64,8 +64,8 @@ impl Target<'_> {
         self.send(Method::PATCH, &query, "application/apply-patch+yaml", body).await
     }
 
-    /// Tries to create the object although it is there: [`kube::Error::Api`] with reason `AlreadyExists` says that it
-    /// is valid.
+    /// Tries to create the object although it is there: [`kube::Error::Api`] with reason `AlreadyExists` means that
+    /// it is valid.
     pub(crate) async fn try_create(&self, body: &Value) -> Result<DynamicObject, kube::Error> {
         let request = Request::builder()
             .method(Method::POST)

@@ -31,7 +31,8 @@ impl Session {
         Self { step, ..self }
     }
 
-    /// Whether an object lacks the namespace that its kind needs (KS-HC-11). A kind that is not known needs none.
+    /// Returns true when an object lacks the namespace that its kind needs (KS-HC-11). A kind that is not known needs
+    /// none.
     pub async fn lacks_namespace(&self, id: &ObjectId) -> bool {
         let is_namespaced =
             self.mapper.preferred(&id.group, &id.kind).await.is_ok_and(|found| found.is_namespaced);

@@ -6,7 +6,7 @@ use crate::{ObjectId, manifest::split_api_version};
 /// two, ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// What makes other kinds and places exist: CRDs, Namespaces, ClusterRoles.
+    /// Objects that bring kinds or places into being: CRDs, Namespaces, ClusterRoles.
     Definitions,
     /// Kinds whose name ends in `Class`.
     Classes,
@@ -36,7 +36,7 @@ impl Stage {
         }
     }
 
-    /// Whether later stages need these objects to be ready, not only applied.
+    /// Returns true when later stages need these objects to be ready, not only applied.
     pub fn is_awaited(self) -> bool {
         matches!(self, Self::Definitions | Self::Classes)
     }

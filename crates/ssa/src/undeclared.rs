@@ -1,7 +1,7 @@
 //! Fields that a built-in kind does not have.
 //!
 //! Flux reads built-in kinds into Go types, which forget such fields; manifests have come to rely on it (KS-SSA-3).
-//! Weir has no copy of the types: it takes away what the API server says it does not know, and tries again.
+//! Weir has no copy of the types: it removes the fields that the API server reports as unknown, and tries again.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::ObjectId;
 
 const COMPLAINT: &str = ": field not declared in schema";
 
-/// Groups that are Kubernetes' own and have no dot of `k8s.io` to tell them by.
+/// Groups that are Kubernetes' own and lack the dot of `k8s.io`.
 const GROUPS: [&str; 18] = [
     "",
     "admissionregistration.k8s.io",

@@ -66,7 +66,7 @@ struct Inner {
 }
 
 impl Watches {
-    /// Watches of the objects that carry `label`, asked for as `client`, until `shutdown`.
+    /// Returns the watches of the objects that carry `label`, made as `client`, until `shutdown`.
     pub fn new(client: Client, ledger: Arc<Ledger>, label: String, shutdown: CancellationToken) -> Self {
         let kinds = Mutex::default();
         Self(Arc::new(Inner { client, ledger, label, kinds, tasks: TaskTracker::new(), shutdown }))

@@ -23,7 +23,7 @@ pub(crate) struct Template {
     defined: BTreeMap<String, List>,
 }
 
-/// Why a template did not parse or run, in Go's words.
+/// Errors of parsing or running a template, in Go's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// The text is not a template.
@@ -33,7 +33,7 @@ pub enum TemplateError {
         name: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The fault found.
         message: String,
     },
     /// The template failed while it ran.
@@ -49,7 +49,7 @@ pub enum TemplateError {
         inside: String,
         /// The piece at fault as it was written.
         at: String,
-        /// What is wrong.
+        /// The fault found.
         message: String,
     },
     /// The text is longer than [`MAX_SOURCE`].

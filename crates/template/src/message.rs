@@ -18,7 +18,7 @@ const NAME: &str = "commit message";
 #[derive(Debug)]
 pub struct Message(Template);
 
-/// Why there is no message; the texts are Flux's and appear in conditions (TP-4).
+/// Errors that leave a commit without a message; the texts are Flux's and appear in conditions (TP-4).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
     /// The template does not parse.
@@ -29,14 +29,14 @@ pub enum MessageError {
     Run(#[source] TemplateError),
 }
 
-/// What a template can see.
+/// The data that a template can read.
 #[derive(Debug)]
 pub struct MessageData<'d> {
     /// The namespace of the automation.
     pub namespace: &'d str,
     /// The name of the automation.
     pub name: &'d str,
-    /// What the run changed.
+    /// Changes of the run.
     pub update: &'d Update,
     /// `messageTemplateValues`.
     pub values: &'d BTreeMap<String, String>,

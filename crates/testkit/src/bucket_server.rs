@@ -15,7 +15,7 @@ pub use azure::{AZURITE_ACCOUNT, AZURITE_KEY};
 
 /// Python and Node take some seconds to start; the rest is for a busy machine.
 const READY_DEADLINE: Duration = Duration::from_secs(120);
-/// What is escaped in a key's path.
+/// Characters that are escaped in a key's path.
 const IN_PATH: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 const IN_NAME: AsciiSet = IN_PATH.add(b'/');
 const MOTO_AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/s3/aws4_request, \
@@ -45,7 +45,7 @@ pub struct BucketServer {
 }
 
 impl BucketServer {
-    /// Starts a server; nothing, and a line that says why, when this machine cannot have its program.
+    /// Starts a server; nothing, and a line with the reason, when this machine cannot have its program.
     ///
     /// # Errors
     /// When it does not get ready in time, or its program is missing where tests must not be skipped.
@@ -67,7 +67,7 @@ impl BucketServer {
         &self.address
     }
 
-    /// What `spec.endpoint` of a Bucket is.
+    /// Returns the value for `spec.endpoint` of a Bucket.
     #[must_use]
     pub fn endpoint(&self) -> String {
         match self.program {

@@ -23,14 +23,14 @@ pub(crate) fn output_of(command: &mut Command, input: &[u8]) -> Result<String, E
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.spawn().map_err(spawn)?;
     if let Some(mut pipe) = child.stdin.take() {
-        // When the program ends without reading, its exit status tells why.
+        // When the program ends without reading, its exit status has the reason.
         let _ = pipe.write_all(input);
     }
     let output = child.wait_with_output().map_err(spawn)?;
     printed(shown, output)
 }
 
-/// What a program that has ended has printed.
+/// Returns the output of a program that has ended.
 ///
 /// # Errors
 /// [`Error::Command`] with its standard error when it failed.

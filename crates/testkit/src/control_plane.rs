@@ -40,7 +40,7 @@ struct Endpoint {
     admin_token: String,
 }
 
-/// What a control plane does beyond serving.
+/// The options of a control plane.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ControlPlaneOptions {
     audit: bool,
@@ -94,8 +94,8 @@ impl ControlPlane {
         &self.kubeconfig
     }
 
-    /// A kubeconfig file for the user `weir`, who may do everything, so that an audit log tells the requests of the
-    /// services from those of the test.
+    /// Returns a kubeconfig file for the user `weir`, who may do everything, so that an audit log separates the
+    /// requests of the services from those of the test.
     #[must_use]
     pub fn weir_kubeconfig_path(&self) -> &Path {
         &self.weir_kubeconfig
@@ -132,7 +132,7 @@ impl ControlPlane {
         command::printed(format!("kubectl {}", arguments.join(" ")), output)
     }
 
-    /// How many requests the API server has answered, by who asked for what.
+    /// Returns the number of requests that the API server has answered, by account and object.
     ///
     /// # Errors
     /// When it was started without [`ControlPlaneOptions::audit`].

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use crate::{Error, SinkAnswer, SinkRequest, WebhookSink};
 
-/// A registry, token server and Git server that refuses everything and repeats all that it was told, as pages for debugging
-/// and talkative messages do.
+/// A registry, token server and Git server that refuses everything and repeats all of its input, as pages for
+/// debugging and talkative messages do.
 pub struct EchoServer {
     sink: WebhookSink,
 }
@@ -81,7 +81,7 @@ fn answer(request: &SinkRequest, challenge: &str) -> SinkAnswer {
     }
 }
 
-/// All that was sent, and what basic authentication says in the clear.
+/// Returns everything that was sent, and the basic authentication in the clear.
 fn repeated(request: &SinkRequest) -> String {
     let SinkRequest { method, path, query, headers, body } = request;
     let header = request.header("authorization");

@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What can go wrong while a test's world is set up or watched.
+/// Errors while a test's world is set up or watched.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A program that the kit starts is not installed; `hint` says how to get it.
+    /// A program that the kit starts is not installed; `hint` has the way to get it.
     #[error("{program} is missing: {hint}")]
     ProgramMissing {
         /// The program's name or path.
@@ -15,9 +15,9 @@ pub enum Error {
     /// A test lacks what it needs where no test may be left out.
     #[error("{what} is not available, and WEIR_TESTS_MUST_NOT_SKIP is set: {reason}")]
     MustNotSkip {
-        /// What is needed.
+        /// Type needed.
         what: String,
-        /// Why it cannot be had.
+        /// The reason.
         reason: String,
     },
     /// A variable of the environment leads to no file.
@@ -27,7 +27,7 @@ pub enum Error {
         variable: String,
         /// Its value.
         path: PathBuf,
-        /// Why it cannot be opened.
+        /// The reason.
         #[source]
         source: std::io::Error,
     },
@@ -36,7 +36,7 @@ pub enum Error {
     Spawn {
         /// The program's name or path.
         program: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
@@ -57,13 +57,13 @@ pub enum Error {
         command: String,
         /// Its exit status.
         status: String,
-        /// What it wrote to standard error.
+        /// Text on standard error.
         output: String,
     },
-    /// What was waited for did not happen.
+    /// The condition that a test waited for did not come.
     #[error("gave up after {deadline:?} waiting for {what}; last seen: {last}")]
     Deadline {
-        /// What was waited for.
+        /// Condition that the test waited for.
         what: String,
         /// How long.
         deadline: Duration,
@@ -75,7 +75,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
@@ -87,7 +87,7 @@ pub enum Error {
     Listen {
         /// The address.
         address: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
@@ -100,9 +100,9 @@ pub enum Error {
     /// The Kubernetes API refused a request.
     #[error("{what}")]
     Kube {
-        /// What was attempted.
+        /// Name of the action.
         what: String,
-        /// Why it failed.
+        /// Cause.
         #[source]
         source: Box<kube::Error>,
     },
@@ -112,9 +112,9 @@ pub enum Error {
     /// A watch ended with an error.
     #[error("watch for {what}")]
     Watch {
-        /// What was waited for.
+        /// Condition that the test waited for.
         what: String,
-        /// Why it failed.
+        /// Cause.
         #[source]
         source: Box<kube::runtime::wait::Error>,
     },
@@ -127,33 +127,33 @@ pub enum Error {
     /// The API server serves no such kind.
     #[error("no kind {kind} in {api_version}")]
     UnknownKind {
-        /// The group and version asked for.
+        /// Group and version in the request.
         api_version: String,
-        /// The kind asked for.
+        /// Kind in the request.
         kind: String,
     },
     /// A request to a test server failed.
     #[error("{what}")]
     Http {
-        /// What was attempted.
+        /// Name of the action.
         what: String,
-        /// Why it failed.
+        /// Cause.
         #[source]
         source: reqwest::Error,
     },
     /// A test server answered with something that is not the JSON expected.
     #[error("{what}")]
     NotJson {
-        /// What was attempted.
+        /// Name of the action.
         what: String,
-        /// What is wrong with it.
+        /// The fault in it.
         #[source]
         source: serde_json::Error,
     },
     /// A test server answered with an unexpected status.
     #[error("{what}: {status}: {body}")]
     Status {
-        /// What was attempted.
+        /// Name of the action.
         what: String,
         /// The HTTP status.
         status: u16,

@@ -19,7 +19,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::{ControlPlane, Error};
 
-/// What is done to a connection. Offsets count the bytes of the answer's body (HTTP) or of all the server says (TCP).
+/// The fault in a connection. Offsets count the bytes of the answer's body (HTTP) or of everything that the server
+/// sends (TCP).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fault {
     /// Everything passes.
@@ -60,7 +61,7 @@ struct Plan {
     passed: u64,
 }
 
-/// A proxy in front of one server, which forwards everything until it is told a fault.
+/// A proxy in front of one server, which forwards everything until it gets a fault.
 #[derive(Debug)]
 pub struct FaultProxy {
     address: SocketAddr,

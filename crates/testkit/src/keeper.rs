@@ -83,7 +83,7 @@ pub(crate) fn started(group: u32) -> Result<(), Error> {
 
 /// Takes an ended process group away from the keeper, since the number may be used again by someone else.
 pub(crate) fn ended(group: u32) {
-    // When the keeper is gone there is nobody to tell.
+    // When the keeper is gone there is nobody to notify.
     let _ = tell(&format!("end {group}\n"), Some((group, false)));
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Error;
 
-/// What is signed.
+/// Media type of the signed payload.
 const PAYLOAD: &str = "application/vnd.cncf.notary.payload.v1+json";
 /// Where signers say that an authority can be asked, or that its list is.
 const OCSP: &str = "http://ca.test";
@@ -40,9 +40,9 @@ pub enum NotationCertificate {
     Expired,
     /// By an authority that publishes what it takes back.
     Revocable,
-    /// By an authority that tells whoever asks what it takes back.
+    /// By an authority that answers questions about revocation.
     Ocsp,
-    /// By an authority that says where its own certificate is, and in that what is taken back.
+    /// By an authority that names the place of its own certificate, and in that the place of its list.
     Locatable,
     /// By an authority, for servers.
     ForServers,
@@ -126,7 +126,7 @@ impl NotationSigner {
         self.chain.first().map(Certificate::pem).unwrap_or_default()
     }
 
-    /// A signature of the manifest with a digest, made in 2021. `more` replaces or adds to what it says of itself.
+    /// Makes a signature of the manifest with a digest, dated 2021. `more` replaces or adds to its attributes.
     ///
     /// # Errors
     /// When the key cannot sign.
@@ -175,7 +175,7 @@ impl NotationSigner {
     }
 }
 
-/// What is signed: that there is a manifest with a digest.
+/// Returns the signed payload: a manifest with its digest.
 fn payload(digest: &str) -> Vec<u8> {
     json!({"targetArtifact": {
         "mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1,
@@ -200,7 +200,8 @@ fn revocations() -> Vec<CrlDistributionPoint> {
     vec![CrlDistributionPoint { uris: vec![LIST.to_owned()] }]
 }
 
-/// The two numbers of a signature on P-256, 32 bytes each: a sequence of two integers says them otherwise.
+/// Returns the two numbers of a signature on P-256, 32 bytes each: a sequence of two integers has them in another
+/// form.
 fn numbers(sequence: &[u8]) -> Vec<u8> {
     let mut rest = sequence.get(2..).unwrap_or_default();
     let mut numbers = Vec::new();

@@ -55,7 +55,7 @@ impl Process {
         .await?
     }
 
-    /// Waits until a URL of the process answers, whatever it says.
+    /// Waits until a URL of the process answers, with any status.
     ///
     /// # Errors
     /// When the process has ended, or nothing answers in time.

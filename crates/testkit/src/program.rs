@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use crate::skip::found_or_skipped;
 use crate::{Error, command, repo_path};
 
-/// The path of a program that `e2e/servers/find` knows; nothing, and a line that says why, when this machine cannot have it.
+/// Returns the path of a program that `e2e/servers/find` knows; nothing, and a line with the reason, when this
+/// machine cannot have it.
 ///
 /// # Errors
 /// When this machine cannot have it although no test may be left out.
@@ -16,7 +17,7 @@ pub async fn find_or_skip(name: &str) -> Result<Option<PathBuf>, Error> {
 /// The path of a program that `e2e/servers/find` knows.
 ///
 /// # Errors
-/// When this machine cannot have it; the error holds what the installation said.
+/// Fails when this machine cannot have it; the error has the output of the installation.
 pub(crate) async fn find(name: &str) -> Result<PathBuf, Error> {
     made_by("e2e/servers/find", &[name]).await
 }
@@ -24,7 +25,7 @@ pub(crate) async fn find(name: &str) -> Result<PathBuf, Error> {
 /// The path of what a script of this repository builds or installs: the last line that it prints.
 ///
 /// # Errors
-/// When the script fails; the error holds what it said.
+/// Fails when the script fails; the error has its output.
 pub(crate) async fn made_by(script: &str, arguments: &[&str]) -> Result<PathBuf, Error> {
     let script = repo_path(script);
     let shown = format!("{} {}", script.display(), arguments.join(" "));

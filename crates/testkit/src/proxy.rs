@@ -25,7 +25,7 @@ const SOCKS5: u8 = 5;
 pub struct Proxied {
     /// `CONNECT`, the method of a plain request, or `SOCKS5`.
     pub method: String,
-    /// `host:port` that was asked for.
+    /// Target `host:port`.
     pub target: String,
 }
 
@@ -85,7 +85,7 @@ impl Proxy {
         self.address
     }
 
-    /// What was asked of it so far, refused requests too.
+    /// Returns the requests so far, refused ones too.
     #[must_use]
     pub fn requests(&self) -> Vec<Proxied> {
         self.state.requests.lock().clone()

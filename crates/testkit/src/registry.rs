@@ -70,7 +70,7 @@ impl Registry {
         let config = folder.write("config.yml", config.to_string())?;
         let mut command = Program::find().await?.registry(&config);
         let mut process = Process::start("registry", &mut command, &folder.join("registry.log"))?;
-        // A proxy of the environment would be asked for loopback addresses otherwise.
+        // A proxy of the environment would get requests for loopback addresses otherwise.
         let client = reqwest::Client::builder().no_proxy().build().map_err(Error::http("make a client"))?;
         process.answers(&format!("http://{address}/v2/"), &client, READY_DEADLINE).await?;
         Ok(Self { _process: process, address, client, with_auth, _folder: folder })

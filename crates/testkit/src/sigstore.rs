@@ -15,13 +15,13 @@ use crate::Error;
 use certificate::Authority;
 use log::Log;
 
-/// What cosign signs with, unless told otherwise.
+/// Predicate that cosign signs by default.
 const IN_TOTO: &str = "application/vnd.in-toto+json";
 
 /// A kind of key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CosignAlgorithm {
-    /// What `cosign generate-key-pair` makes.
+    /// Key that `cosign generate-key-pair` makes.
     P256,
     /// A larger curve; signed with SHA-384.
     P384,
@@ -42,7 +42,7 @@ pub struct CosignKey {
 /// A payload and the annotations of the layer that holds it.
 #[derive(Debug, Clone)]
 pub struct CosignSignature {
-    /// What is signed.
+    /// Media type of the signed payload.
     pub payload: Vec<u8>,
     /// Signature, certificate, log entry.
     pub annotations: BTreeMap<String, String>,
@@ -116,7 +116,7 @@ impl Sigstore {
         Ok(Self { authority: Authority::create(2021)?, log: Log::create()? })
     }
 
-    /// What verifiers have to be told, as `trusted_root.json`.
+    /// Returns the keys that verifiers need, as `trusted_root.json`.
     #[must_use]
     pub fn trusted_root(&self) -> Value {
         json!({
@@ -179,7 +179,7 @@ impl Sigstore {
     }
 }
 
-/// What cosign signs for an image.
+/// Returns the payload that cosign signs for an image.
 fn payload(digest: &str) -> Vec<u8> {
     json!({
         "critical": {

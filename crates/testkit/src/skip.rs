@@ -37,7 +37,7 @@ pub(crate) fn skipped(why: &str) {
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let thread = std::thread::current();
     let line = format!("{package} {}: {}\n", thread.name().unwrap_or_default(), why.replace('\n', " "));
-    // Who has no standard error is not told.
+    // A closed standard error is not reported.
     let _ = write!(std::io::stderr(), "SKIPPED: {line}");
     if let Some(path) = std::env::var_os(SKIPPED) {
         // In one write, so that lines of several processes do not mix.

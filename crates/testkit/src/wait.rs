@@ -25,7 +25,7 @@ pub struct Condition {
     pub reason: String,
     /// The text for people.
     pub message: String,
-    /// The generation it speaks of; 0 when it says none.
+    /// Generation of the condition; 0 when it has none.
     pub observed_generation: i64,
 }
 
@@ -57,7 +57,7 @@ where
     }
 }
 
-/// Waits until the object says `Ready=True` about its current generation.
+/// Waits until the object has `Ready=True` for its current generation.
 ///
 /// # Errors
 /// As [`wait_for`].
@@ -93,7 +93,7 @@ pub async fn wait_condition(
     found.ok_or(Error::Deadline { what, deadline, last: "it does not exist".into() })
 }
 
-/// Waits until the object says `Ready=False` with a message that holds `part`, and returns that condition.
+/// Waits until the object has `Ready=False` with a message that holds `part`, and returns that condition.
 ///
 /// # Errors
 /// As [`wait_for`].

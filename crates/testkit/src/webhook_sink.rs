@@ -52,7 +52,7 @@ impl SinkRequest {
     }
 }
 
-/// What the sink says to a request.
+/// The sink's answer to a request.
 #[derive(Debug, Clone, Default)]
 pub struct SinkAnswer {
     /// The status.
@@ -65,7 +65,7 @@ pub struct SinkAnswer {
 
 type Answer = Box<dyn Fn(&SinkRequest) -> SinkAnswer + Send>;
 
-/// An HTTP server that records what it is sent and says what the test wants; `200` at first.
+/// An HTTP server that records its requests and gives the answers that the test wants; `200` at first.
 pub struct WebhookSink {
     server: Server,
     shared: Arc<Shared>,
@@ -112,7 +112,7 @@ impl WebhookSink {
         self.answer_with(move |_| SinkAnswer { status, ..SinkAnswer::default() });
     }
 
-    /// Answers with what `answer` says from now on.
+    /// Answers with the result of `answer` from now on.
     pub fn answer_with(&self, answer: impl Fn(&SinkRequest) -> SinkAnswer + Send + 'static) {
         *self.shared.answer.lock() = Box::new(answer);
     }

@@ -26,7 +26,7 @@ pub enum Signature {
     Simple(SimpleSigning),
 }
 
-/// Whose signatures are good.
+/// The signers whose signatures count.
 pub enum Trust {
     /// Those made with one of these keys. Nothing else is looked at: no log, no time.
     Keys(PublicKeys),
@@ -34,7 +34,7 @@ pub enum Trust {
     Keyless(Box<Keyless>),
 }
 
-/// Why keys or a trusted root cannot be used.
+/// Errors that make keys or a trusted root unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
     /// The Secret has no key that ends in `.pub`.
@@ -45,13 +45,13 @@ pub enum TrustError {
     Key {
         /// The key of the Secret.
         name: String,
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
     /// The trusted root is no trusted root.
     #[error("unable to parse trusted root: {reason}")]
     Root {
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
     /// It names no transparency log.
@@ -67,12 +67,12 @@ pub enum TrustError {
         what: &'static str,
         /// As it is written.
         pattern: String,
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
 }
 
-/// Why no signature is good.
+/// Errors that leave an artifact without a good signature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CosignError {
     /// There is none.
@@ -81,7 +81,7 @@ pub enum CosignError {
     /// None is good.
     #[error("no matching signatures: {}", causes.join("\n"))]
     NoMatch {
-        /// What is wrong with each, every reason once.
+        /// Fault of each, every reason once.
         causes: Vec<String>,
     },
 }
@@ -94,7 +94,7 @@ pub struct Subject<'a> {
 }
 
 impl Trust {
-    /// Whether one of the signatures is good for the artifact.
+    /// Returns true when one of the signatures is good for the artifact.
     ///
     /// # Errors
     /// When there is none, or none is good; then what is wrong with each.

@@ -21,7 +21,7 @@ const ARMOUR: [(&[u8], SignatureType); 3] = [
     (b"-----BEGIN SIGNED MESSAGE-----", SignatureType::X509),
 ];
 
-/// What is signed.
+/// Media type of the signed payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Object {
     /// A commit.
@@ -30,7 +30,7 @@ pub enum Object {
     Tag,
 }
 
-/// What made a signature, by its armour.
+/// The maker of a signature, seen by its armour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignatureType {
     /// OpenPGP.
@@ -45,7 +45,7 @@ pub enum SignatureType {
     Unknown,
 }
 
-/// Why a signature is not good.
+/// Faults of a signature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
     /// Signed with OpenPGP, and only SSH keys are trusted.
@@ -57,23 +57,23 @@ pub enum GitError {
     /// Not signed, or in a way that is not checked.
     #[error("unsupported signature type: {kind}")]
     Unsupported {
-        /// What it is.
+        /// Name of the thing.
         kind: SignatureType,
     },
     /// An OpenPGP signature of nobody who is trusted.
     #[error("unable to verify Git {object}: {source}")]
     OpenPgp {
-        /// What is signed.
+        /// Media type of the signed payload.
         object: Object,
-        /// Why.
+        /// Cause.
         source: OpenPgpError,
     },
     /// An SSH signature of nobody who is trusted.
     #[error("unable to verify Git {object} SSH signature: {source}")]
     Ssh {
-        /// What is signed.
+        /// Media type of the signed payload.
         object: Object,
-        /// Why.
+        /// Cause.
         source: SshError,
     },
 }
@@ -86,7 +86,7 @@ pub struct GitKeys {
 }
 
 impl GitKeys {
-    /// The keys of a Secret (SRC-GIT-23). What is no key is only found out when a signature is checked.
+    /// Returns the keys of a Secret (SRC-GIT-23). A value that is no key is found only when a signature is checked.
     #[must_use]
     pub fn from_secret(data: &BTreeMap<String, Vec<u8>>) -> GitKeys {
         let mut keys = GitKeys::default();

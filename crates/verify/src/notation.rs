@@ -1,5 +1,5 @@
-//! Notation signatures of OCI artifacts (SRC-OCI-26, DEP-OCI-8): a trust policy says which certificates count for which
-//! repository, and what of a signature must be in order.
+//! Notation signatures of OCI artifacts (SRC-OCI-26, DEP-OCI-8): a trust policy decides which certificates count for
+//! which repository, and which parts of a signature must be in order.
 
 mod chain;
 mod cose;
@@ -36,22 +36,22 @@ pub const MAX_ENVELOPE_BYTES: usize = 1 << 20;
 /// A signature as it is found beside an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureEnvelope {
-    /// What its bytes are.
+    /// Media type of its bytes.
     pub media_type: String,
     /// Its bytes.
     pub content: Vec<u8>,
 }
 
-/// What a signature is worth that is not refused.
+/// The value of a signature that is not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether it is known who signed. When it is not, and the policy lets that pass, nothing is verified.
+    /// True when it is known who signed. When it is not, and the policy lets that pass, nothing is verified.
     pub is_authentic: bool,
-    /// What is wrong and was let pass.
+    /// Faults that were tolerated.
     pub logged: Vec<String>,
 }
 
-/// What becomes of a signature that is not refused.
+/// The judgement about a signature that is not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
     /// It is judged.
@@ -99,7 +99,7 @@ impl Statement {
         Ok(Judgement::Decided(outcome))
     }
 
-    /// Whether the certificates lead to a trusted one, and the signer is one of the trusted identities.
+    /// Returns true when the certificates lead to a trusted one, and the signer is one of the trusted identities.
     fn is_authentic(&self, certificates: &Certificates, envelope: &Envelope) -> Result<(), String> {
         if !self.has_store(envelope.scheme.store()) {
             return Err("no trusted certificates are found to verify authenticity".to_owned());
@@ -109,7 +109,8 @@ impl Statement {
         identity::is_trusted(self.identities(), leaf)
     }
 
-    /// Whether the certificates were valid when it was signed, if somebody vouches for when that was, or else are now.
+    /// Returns true when the certificates were valid when it was signed, if somebody vouches for when that was, or
+    /// else are now.
     fn is_timely(
         &self,
         certificates: &Certificates,
@@ -128,7 +129,7 @@ impl Statement {
     }
 }
 
-/// Whether no certificate was taken back. Those whom the certificates of a stranger name are not asked.
+/// Returns true when no certificate was taken back. Those whom the certificates of a stranger name are not asked.
 fn is_unrevoked(
     envelope: &Envelope,
     is_authentic: bool,

@@ -38,7 +38,7 @@ struct Emitter<'o> {
 }
 
 impl Emitter<'_> {
-    /// Writes the entries at `indent`. `inline` says that the first one continues the current line (`- key:`).
+    /// Writes the entries at `indent`. `inline` is true when the first one continues the current line (`- key:`).
     fn map(&mut self, map: &Map, indent: usize, mut inline: bool) -> Result<(), YamlError> {
         let mut sorted: Vec<&Entry> = map.entries.iter().collect();
         // Stable, so that of equal keys the first stays first and the second is the one reported.
@@ -57,7 +57,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Writes a key and its colon; tells whether it fitted into one line (KZ-1412).
+    /// Writes a key and its colon; returns true when it fitted into one line (KZ-1412).
     fn key(&mut self, key: &Scalar, indent: usize) -> Result<bool, YamlError> {
         let text = key.text.as_str();
         if text.len() <= SIMPLE_KEY_BYTES && !text.contains(['\n', '\r']) {

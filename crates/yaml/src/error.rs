@@ -1,4 +1,4 @@
-//! What can be wrong with YAML text or with a value in it.
+//! Errors in YAML text or in a value of it.
 
 /// A failure to read or render YAML. The words are go-yaml's where users know them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -8,7 +8,7 @@ pub enum YamlError {
     Syntax {
         /// Line in the file, from 1.
         line: usize,
-        /// What the parser found.
+        /// The parser's message.
         problem: String,
     },
     /// The bytes are not UTF-8.
@@ -57,7 +57,7 @@ pub enum YamlError {
         line: usize,
         /// The cap.
         limit: usize,
-        /// What the cap counts: nodes or bytes.
+        /// Unit of the cap: nodes or bytes.
         unit: &'static str,
     },
     /// A `<<` whose value is neither a mapping nor a list of mappings, or that stands twice (KZ-604).
@@ -90,14 +90,14 @@ pub enum YamlError {
         /// Line of the first occurrence.
         first: usize,
     },
-    /// A value whose text is not what its tag says (KZ-606).
+    /// A value whose text does not fit its tag (KZ-606).
     #[error("yaml: cannot decode {found} `{text}` as a {wanted}")]
     Type {
         /// Tag that the text resolves to.
         found: &'static str,
         /// The text.
         text: String,
-        /// Tag that was asked for.
+        /// Wanted tag.
         wanted: &'static str,
     },
     /// A number that JSON cannot hold.

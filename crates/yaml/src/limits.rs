@@ -1,6 +1,6 @@
 //! Caps on what a document may cost.
 
-/// What a parser accepts. The defaults are far above real manifests and far below what hurts a worker.
+/// The limits of a parser. The defaults are far above real manifests and far below the size that hurts a worker.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Bytes of one file. 64 MiB: the API server refuses objects above 3 MiB, and offsets are 32 bits wide.

@@ -31,7 +31,7 @@ fn compare_units<U: PartialEq>(left: &[U], right: &[U], as_char: impl Fn(&U) -> 
     left_number.cmp(&right_number).then(left_end.cmp(&right_end)).then(a.cmp(&b))
 }
 
-/// Whether the digits just before `at` hold one that is not zero; then zeros at `at` are not leading ones.
+/// Returns true when the digits just before `at` hold one that is not zero; then zeros at `at` are not leading ones.
 fn follows_non_zero_digit<U>(units: &[U], at: usize, as_char: impl Fn(&U) -> char) -> bool {
     let before = units.get(..at).unwrap_or_default();
     before.iter().rev().map(as_char).take_while(char::is_ascii_digit).any(|digit| digit != '0')

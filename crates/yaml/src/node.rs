@@ -110,13 +110,13 @@ impl Scalar {
         crate::resolve::scalar_value(self)
     }
 
-    /// What a scalar in brackets was before the reference printed it on its way through text, which made a string of it.
+    /// Returns the scalar in brackets as it was before the reference printed it as text, which made a string of it.
     fn before_text(&self) -> Self {
         let is_reread = matches!(self.tag, Tag::Null | Tag::Timestamp);
         Self { style: if is_reread { Style::Plain } else { self.style }, ..self.clone() }
     }
 
-    /// Whether the scalar is tagged null. Text that merely looks like it counts when it is rendered.
+    /// Returns true when the scalar is tagged null. Text that merely looks like it counts when it is rendered.
     #[inline]
     pub fn is_null(&self) -> bool {
         self.tag == Tag::Null
@@ -198,7 +198,7 @@ impl Map {
         crate::emit::reject_duplicates(&sorted)
     }
 
-    /// Whether there is an entry for `key`, whatever its value.
+    /// Returns true when there is an entry for `key`, whatever its value.
     pub fn contains(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -242,7 +242,7 @@ impl Map {
         self.entries.len()
     }
 
-    /// Whether there are no entries.
+    /// Returns true when there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -346,7 +346,7 @@ impl Node {
         self.at(path).and_then(Node::text)
     }
 
-    /// Whether the node reads as null.
+    /// Returns true when the node reads as null.
     #[inline]
     pub fn is_null(&self) -> bool {
         self.as_scalar().is_some_and(Scalar::is_null)
@@ -366,7 +366,7 @@ impl Node {
         }
     }
 
-    /// Whether the node is a mapping or list without content.
+    /// Returns true when the node is a mapping or list without content.
     pub fn is_empty_collection(&self) -> bool {
         match self {
             Self::Scalar(_) => false,

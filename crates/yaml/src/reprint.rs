@@ -33,7 +33,7 @@ pub fn reprint(source: &Arc<Source>, node: &Node) -> Result<String, YamlError> {
     Ok(printer.out)
 }
 
-/// Whether a node is written over several lines.
+/// Returns true when a node is written over several lines.
 fn is_block(node: &Node, layout: Option<&Layout>) -> bool {
     let is_collection = !matches!(node, Node::Scalar(_)) && !node.is_empty_collection();
     is_collection && !layout.is_some_and(|layout| layout.is_flow)
@@ -44,7 +44,7 @@ struct Printer {
 }
 
 impl Printer {
-    /// Writes a non-empty collection; `inline` says that its first line has begun already.
+    /// Writes a non-empty collection; `inline` is true when its first line has begun already.
     fn block(&mut self, node: &Node, layout: Option<&Layout>, indent: usize, inline: bool) {
         match node {
             Node::Map(map) => self.map(map, layout, indent, inline),
@@ -96,8 +96,8 @@ impl Printer {
         }
     }
 
-    /// Writes the comments below the last child there was. An empty line tells them from what follows at the same
-    /// column; `list` was written there too.
+    /// Writes the comments below the last child there was. An empty line separates them from anything that follows at
+    /// the same column; `list` was written there too.
     fn foot(
         &mut self,
         layout: Option<&Layout>,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What a scalar means once its text, style and tag are taken together.
+/// The meaning of a scalar, given its text, style and tag.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
     /// `null`

@@ -139,7 +139,7 @@ pub(crate) async fn patch(api: &Api<DynamicObject>, size: usize, patch: Value) -
     Ok(())
 }
 
-/// Whether the object is Ready about its newest generation.
+/// Returns true when the object is Ready about its newest generation.
 pub(crate) fn is_ready(object: &DynamicObject) -> bool {
     condition(object, "Ready").is_some_and(|ready| {
         ready.status == "True" && Some(ready.observed_generation) == object.metadata.generation

@@ -16,7 +16,7 @@ const DRAINED: Duration = Duration::from_secs(1);
 /// The user of [`weir_testkit::ControlPlane::weir_kubeconfig_path`].
 const USER: &str = "weir";
 
-/// What one phase took.
+/// The cost of one phase.
 #[derive(Debug, Clone)]
 pub struct Phase {
     /// Its name.

@@ -33,7 +33,7 @@ impl Limit {
 
 impl Drop for Limit {
     fn drop(&mut self) {
-        // What is left of it harms nobody.
+        // A folder that is left over does no harm.
         let _ = std::fs::remove_dir(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! What users do with sources: make them, ask for a look, wait.
+//! The steps of users with sources: make them, request a reconciliation, wait.
 
 use anyhow::Result;
 use kube::Api;

@@ -1,4 +1,4 @@
-//! What sources are fetched from, filled to the sizes that are measured.
+//! The remotes that sources are fetched from, filled to the sizes that are measured.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -61,7 +61,7 @@ impl Noise {
     }
 }
 
-/// What large repositories are made of.
+/// The content of large repositories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     /// Files of 1 MiB that do not compress.

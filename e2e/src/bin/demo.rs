@@ -1,4 +1,4 @@
-//! `make demo`: the whole loop, told and checked step by step.
+//! `make demo`: the whole loop, shown and checked step by step.
 
 use std::process::ExitCode;
 

@@ -3,7 +3,7 @@ use crate::World;
 /// Where the chat provider posts, as Slack's webhooks look.
 pub(super) const CHAT_PATH: &str = "/services/T00000000/B00000000/demo";
 
-/// What is removed again.
+/// Manifests that are removed again.
 pub(super) const SETTINGS: &str = include_str!("manifests/settings.yaml");
 
 const APP: &str = include_str!("manifests/app.yaml");
@@ -14,7 +14,7 @@ pub(super) fn app(registry: &str) -> String {
     APP.replace("<registry>", registry)
 }
 
-/// What a user applies once: source, Kustomization, image objects, alert.
+/// Returns the objects that a user applies once: source, Kustomization, image objects, alert.
 pub(super) fn toolkit(world: &World) -> String {
     TOOLKIT
         .replace("<registry>", world.registry.address())

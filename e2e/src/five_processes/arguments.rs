@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use super::process::{PEER_TOKEN, Ports};
 use super::{Links, of};
 
-/// What stands for the network of the cluster: names of Services, each with what it is here.
+/// The network of the cluster: names of Services, each with its address on this machine.
 #[derive(Debug)]
 pub(super) struct Surroundings {
     names: Vec<(String, String)>,

@@ -12,7 +12,7 @@ use crate::weir_process::program;
 /// A service is up in well under a second; the rest is for a machine that compiles on every core meanwhile.
 const READY_DEADLINE: Duration = Duration::from_secs(90);
 
-/// What the Pods are given to stop, and some more on a busy machine.
+/// The time that Pods have to stop, and some more on a busy machine.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The file of the token for peers, in the folder of the process.
@@ -54,7 +54,7 @@ pub(super) struct ServiceProcess {
     service: &'static str,
     program: PathBuf,
     arguments: Vec<String>,
-    /// What it shows its peers instead of its own token.
+    /// The token that it shows its peers instead of its own.
     peer_token: Option<String>,
     pub(super) ports: Ports,
     folder: Folder,

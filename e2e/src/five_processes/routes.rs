@@ -46,7 +46,7 @@ impl Routes {
         Ok(Self { grpc: count("grpc")?, http: count("http")?, api: count("api")? })
     }
 
-    /// What was counted beyond `earlier`.
+    /// Returns the counts beyond those of `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self { grpc: self.grpc - earlier.grpc, http: self.http - earlier.http, api: self.api - earlier.api }

@@ -62,7 +62,7 @@ async fn a1_to_a4_apply_prune_and_remove() -> Result<()> {
     }
     world.api("PodDisruptionBudget", "default").await?.get("oddy-test-pdb").await?;
 
-    // A4: Amazon was asked for the registry's password.
+    // A4: the registry's password came from Amazon.
     if let Some(amazon) = &world.amazon {
         assert!(amazon.requests().iter().any(|request| request.method == "POST"), "{:?}", amazon.requests());
     }
@@ -91,7 +91,7 @@ async fn a1_to_a4_apply_prune_and_remove() -> Result<()> {
     Ok(())
 }
 
-/// Events follow the deletion that they tell of.
+/// Events follow the deletion that they report.
 async fn wait_for_prune_events(world: &World) -> Result<Vec<String>> {
     let deleted = "Progressing: PodDisruptionBudget/default/oddy-test-pdb deleted";
     let found = weir_testkit::eventually("the event of the deletion", DEADLINE, async || {

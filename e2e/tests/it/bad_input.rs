@@ -15,7 +15,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// More than a manifest may be; the file is mostly one comment.
 const HUGE_MANIFEST: usize = 100 * 1024 * 1024;
 
-/// An object and what its condition says.
+/// An object and the message of its condition.
 struct Case(Value, &'static str);
 
 impl Case {

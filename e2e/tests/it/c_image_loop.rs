@@ -174,7 +174,7 @@ fn check_bot_commit(task_tool: &TaskTool, parent: &str) -> Result<()> {
     Ok(())
 }
 
-/// What C7 shows, in the words of today (docs/adr/0006-texts-of-get.md).
+/// Checks the output of C7, with today's texts (docs/adr/0006-texts-of-get.md).
 async fn check_printed(task_tool: &TaskTool) -> Result<()> {
     let world = &task_tool.world;
     let commit = task_tool.repo.head("main")?;

@@ -41,7 +41,7 @@ impl Loop {
             .replace("<sink>", &self.world.sink.url("/alerts"))
     }
 
-    /// What holds at the end, killed or not.
+    /// Checks the end state, killed or not.
     async fn check_end(&self) -> Result<()> {
         let wanted = format!("{}/app:1.0.1", self.world.registry.address());
         let rolled_out = |object: Option<&DynamicObject>| {
@@ -59,7 +59,7 @@ impl Loop {
         assert_eq!(authors, ["bot", "dev"]);
         self.wait_for_revision(&head).await?;
 
-        // Nothing is lost: people are told of the last revision, and what was applied before the kill is still known.
+        // Nothing is lost: the last revision is reported, and the objects applied before the kill are still known.
         let applied = format!("main@sha1:{head}");
         let told = |request: &weir_testkit::SinkRequest| {
             let event = request.json();
@@ -129,7 +129,7 @@ async fn after_the_commit_is_pushed() -> Result<()> {
 #[tokio::test]
 async fn after_an_event_is_accepted() -> Result<()> {
     let killed = kill_at("after-accept").await?;
-    // The first event is about the first artifact; only the accepted copy can still tell of it.
+    // The first event is about the first artifact; only the accepted copy can still report it.
     let told = |request: &weir_testkit::SinkRequest| {
         let event = request.json();
         event["reason"] == "NewArtifact" && event["message"].to_string().contains("first")

@@ -86,7 +86,7 @@ impl Client {
     }
 }
 
-/// What `kubectl get` shows.
+/// Returns the output of `kubectl get`.
 async fn there(api: &Api<DynamicObject>) -> Result<Objects> {
     let mut objects = Objects::new();
     let mut params = ListParams::default().limit(1000);

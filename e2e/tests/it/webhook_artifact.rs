@@ -1,4 +1,4 @@
-//! A push is told by webhook: the new artifact costs one look at the Git server and the fetch.
+//! A push is reported by webhook: the new artifact costs one request to the Git server and the fetch.
 
 use std::time::Duration;
 

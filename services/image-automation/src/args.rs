@@ -26,7 +26,7 @@ pub struct Args {
     pub image_reflector_grpc_addr: String,
 }
 
-/// Runs at once, unless `--concurrent` says otherwise.
+/// Number of concurrent runs by default (`--concurrent`).
 pub(crate) const CONCURRENT: usize = 4;
 
 /// Feature gates and their defaults (image spec 9.2).

@@ -18,7 +18,7 @@ use weir_runtime::{Cache, Cause, ObjectKey, Outcome, Reconciler, Run, condition}
 pub(crate) use self::failure::Failure;
 use crate::resolution::Resolutions;
 
-/// What the service's flags say about runs.
+/// Settings of runs, from the service's flags.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     /// `--no-cross-namespace-refs`.
@@ -56,7 +56,7 @@ impl Automation {
     ) -> Result<Option<Preview>, Failure> {
         let observed = self.observe(automation, &CancellationToken::new()).await;
         let mut work = decide::decide(&observed)?;
-        // What was seen before does not matter: the question is what is there to do.
+        // An earlier revision does not matter here: the result must name everything that is to be done.
         work.known_revision = None;
         self.log_in(&mut work).await?;
         self.preview_of(&work).await

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// Most resolutions kept; a cluster has as many as policies, and the API still knows those beyond.
 const MAX_RESOLUTIONS: usize = 100_000;
 
-/// What the stream has told, by policy; clones share it.
+/// Resolutions that the stream has sent, by policy; clones share them.
 #[derive(Clone)]
 pub(crate) struct Resolutions {
     streamed: Arc<RwLock<Streamed>>,
@@ -39,7 +39,7 @@ impl Resolutions {
         Self { streamed: Arc::default(), routes }
     }
 
-    /// The newest selection of a policy that the stream has told, while there is a stream.
+    /// Returns the newest selection of a policy from the stream, while there is a stream.
     pub(crate) fn get(&self, policy: &ObjectKey) -> Option<ImageRef> {
         self.streamed.read().selections.get(policy).cloned()
     }
@@ -68,7 +68,7 @@ impl Resolutions {
                 if let Err(status) = resolutions.follow_once(&mut client, &wake).await {
                     tracing::debug!(%status, "stream of resolutions lost");
                 }
-                // What the stream has told counts no longer; the API may have moved on meanwhile.
+                // Resolutions from the stream are dropped; the API may be newer meanwhile.
                 let forgotten = std::mem::take(&mut *resolutions.streamed.write());
                 let forgotten = forgotten.selections.into_keys();
                 let namespaces: BTreeSet<String> = forgotten.map(|key| key.namespace).collect();
@@ -96,7 +96,7 @@ impl Resolutions {
         Ok(())
     }
 
-    /// Records a resolution; says whether it is new.
+    /// Records a resolution; returns true when it is new.
     fn take(&self, resolution: &Resolution) -> bool {
         let key = ObjectKey::new(&resolution.namespace, &resolution.policy);
         let mut streamed = self.streamed.write();

@@ -28,7 +28,7 @@ pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
     Program::parse(arguments, |args: &Args| &args.runtime, run)
 }
 
-/// Runs the service until it is told to stop.
+/// Runs the service until it is stopped.
 ///
 /// # Errors
 /// When a flag is refused, a port is taken or the cluster cannot be watched.

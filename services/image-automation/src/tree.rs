@@ -17,13 +17,13 @@ const MAX_LINKS: usize = 8;
 pub(crate) struct Edits {
     /// Whole new contents by path from the root.
     pub(crate) files: Vec<(String, Vec<u8>)>,
-    /// What changed.
+    /// Changes made.
     pub(crate) update: Update,
     /// Files with markers that could not be edited, and why.
     pub(crate) problems: Vec<(String, String)>,
 }
 
-/// Why the tree was not walked.
+/// Errors of walking the tree.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TreeError {
     /// `update.path` is not there.

@@ -20,7 +20,7 @@ const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 const PULL_SECRETS: [(&str, &str); 2] =
     [("kubernetes.io/dockerconfigjson", ".dockerconfigjson"), ("kubernetes.io/dockercfg", ".dockercfg")];
 
-/// Why a registry cannot be reached as configured. Texts are Flux's.
+/// Errors that keep a registry from being reached as configured. Texts are Flux's.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AccessError {
     /// A Secret that the object names could not be read.
@@ -56,7 +56,7 @@ pub(crate) struct Accesses {
 }
 
 impl Accesses {
-    /// Forgets what metrics tell of an object that is gone.
+    /// Removes the metrics of an object that is gone.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         self.logins.forget(ImageRepository::KIND, &key.namespace, &key.name);
     }

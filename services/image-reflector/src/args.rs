@@ -32,15 +32,15 @@ pub struct Args {
     /// the way to say so today.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub aws_autologin_for_ecr: bool,
-    /// Accepted for compatibility, without effect: the repository's provider says which cloud is logged in to.
+    /// Accepted for compatibility, without effect: the repository's provider names the cloud to log in to.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub azure_autologin_for_acr: bool,
-    /// Accepted for compatibility, without effect: the repository's provider says which cloud is logged in to.
+    /// Accepted for compatibility, without effect: the repository's provider names the cloud to log in to.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub gcp_autologin_for_gcr: bool,
 }
 
-/// Runs at once, unless `--concurrent` says otherwise.
+/// Number of concurrent runs by default (`--concurrent`).
 pub(crate) const CONCURRENT: usize = 4;
 
 /// Feature gates and their defaults (image spec 9.2); the file store of tags is the only one, so its gate changes nothing.

@@ -40,7 +40,7 @@ fn latest_ref(policy: &ImagePolicy) -> Option<ImageRef> {
     policy.status.as_ref()?.latest_ref.clone()
 }
 
-/// What a policy resolves to now.
+/// Returns the current resolution of a policy.
 pub(crate) fn current(policy: &ImagePolicy) -> Resolution {
     resolution(policy, latest_ref(policy))
 }

@@ -5,7 +5,7 @@ use weir_oci::Repository;
 /// Longest tag; registries take no longer ones.
 const MAX_TAG: usize = 128;
 
-/// Why a name cannot be scanned. Texts are Flux's.
+/// Errors in a name that keep it from being scanned. Texts are Flux's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ImageNameError {
     /// `https://…`.

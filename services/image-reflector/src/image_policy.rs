@@ -25,7 +25,7 @@ pub(crate) struct Selector {
     pub(crate) settings: Settings,
 }
 
-/// What the service's flags say about runs.
+/// Settings of runs, from the service's flags.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     /// `--no-cross-namespace-refs`.

@@ -23,7 +23,7 @@ pub(crate) struct Scanner {
     pub(crate) policies: Cache<ImagePolicy>,
     /// The loop of policies, once there is one.
     pub(crate) policy_queue: Arc<OnceLock<Queue>>,
-    /// Whether objects may name ServiceAccounts for clouds.
+    /// True when objects may name ServiceAccounts for clouds.
     pub(crate) workload_identity: bool,
 }
 
@@ -74,7 +74,7 @@ impl Reconciler for Scanner {
 }
 
 impl Scanner {
-    /// Tags that were lost are back with the same revision, which no watch reports: policies are told directly.
+    /// Lost tags are back with the same revision, which no watch reports: policies are woken directly.
     fn release_policies(&self, repository: &ObjectKey) {
         let Some(queue) = self.policy_queue.get() else { return };
         for policy in self.policies.list() {

@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use weir_api::{Condition, FluxObject, condition_type, reason};
 use weir_runtime::condition::{self, Status};
 
-/// Why a run failed: what its conditions and its event say.
+/// The failure of a run: the reason and message of its conditions and its event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// Reason of the conditions.
     pub(crate) reason: &'static str,
     /// Text of the conditions.
     pub(crate) message: String,
-    /// Whether only a change of the spec can help.
+    /// True when only a change of the spec can help.
     pub(crate) is_terminal: bool,
 }
 
@@ -41,7 +41,7 @@ impl Mark {
         Self { generation, observed: object.observed_generation(), now }
     }
 
-    /// What a run in progress says of itself.
+    /// Returns the message that a run in progress has.
     pub(crate) fn progress(&self) -> String {
         if self.generation == self.observed {
             return "reconciliation in progress".to_owned();

@@ -91,7 +91,7 @@ impl reflector_server::Reflector for Rpc {
     ) -> Result<Response<Resolutions>, Status> {
         let namespace = request.get_ref().namespace.clone();
         self.allow(&request, "watch", "imagepolicies", &ObjectKey::new(&namespace, "")).await?;
-        // Subscribed before the list is read: a change in between is told twice rather than never.
+        // Subscribed before the list is read: a change in between is sent twice rather than never.
         let changes = BroadcastStream::new(self.feed.subscribe());
         let known = self.policies.list().into_iter().map(|policy| feed::current(&policy));
         let known: Vec<_> = known.filter(|resolution| !resolution.tag.is_empty()).map(Ok).collect();

@@ -60,7 +60,7 @@ pub struct Args {
     pub source_grpc_addr: String,
 }
 
-/// Runs at once, unless `--concurrent` says otherwise.
+/// Number of concurrent runs by default (`--concurrent`).
 pub(crate) const CONCURRENT: usize = 4;
 
 /// Feature gates and their defaults (KS 15).

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What is counted in, so that the count of any budget fits a semaphore.
+/// The unit of the budget, in bytes: with it the count of any budget fits a semaphore.
 const UNIT_BYTES: u64 = 1024;
 
 /// Bytes that all runs share. Clones share them too.

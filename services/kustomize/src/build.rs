@@ -23,13 +23,13 @@ use crate::variables::{self, Variables};
 /// Objects of one build. The inventory of more would not fit into the status of the Kustomization.
 const MAX_OBJECTS: usize = 10_000;
 
-/// What a build is made of.
+/// The inputs of a build.
 pub struct Input<F> {
     /// The files of the source.
     pub files: F,
     /// The directory to build.
     pub directory: RelPath,
-    /// What is merged into the directory's kustomization file.
+    /// Spec that is merged into the directory's kustomization file.
     pub spec: KustomizationSpec,
     /// Nothing when the spec has no `postBuild`.
     pub variables: Option<Result<Variables, variables::Error>>,
@@ -37,7 +37,7 @@ pub struct Input<F> {
     pub is_strict: bool,
     /// Files and directories that the kustomization file of the directory, or the one made for it, is not to name.
     pub ignored: Matcher,
-    /// What fetches remote bases; without it they are refused (KS-BLD-33, KS-BLD-34).
+    /// Fetcher of remote bases; without it they are refused (KS-BLD-33, KS-BLD-34).
     pub remote: Option<Arc<dyn Remote>>,
 }
 
@@ -47,11 +47,11 @@ pub struct Built {
     pub manifests: Vec<Manifest>,
     /// `sha256:<hex>` of the manifests as YAML (KS-REC-54).
     pub(crate) digest: String,
-    /// What a new revision must not change to make the same build.
+    /// Parts of the source that a new revision must leave unchanged to make the same build.
     pub(crate) footprint: Footprint,
 }
 
-/// What has decided a build.
+/// The files and values that a build depends on.
 #[derive(Default)]
 pub(crate) struct Footprint {
     document: u64,
@@ -59,12 +59,12 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// Whether remote bases are part of the build: nothing tells when they change.
+    /// Returns true when remote bases are part of the build: nothing tells when they change.
     pub(crate) fn has_fetched(&self) -> bool {
         self.read_set.has_fetched()
     }
 
-    /// Whether a build of the same spec over these files gives the same manifests.
+    /// Returns true when a build of the same spec over these files gives the same manifests.
     pub(crate) fn still_holds(
         &self,
         files: &dyn FileSystem,
@@ -76,7 +76,7 @@ impl Footprint {
     }
 }
 
-/// Why there are no manifests.
+/// Errors that leave a build without manifests.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kustomization file cannot be read or made.
@@ -90,7 +90,7 @@ pub enum Error {
     Substitute {
         /// The object.
         resource: String,
-        /// Why.
+        /// Cause.
         source: substitute::Error,
     },
     /// The values of variables have left an object without its name or kind. Flux drops such an object, and so deletes it
@@ -99,7 +99,7 @@ pub enum Error {
     Lost {
         /// The object, as it was before.
         resource: String,
-        /// What it lacks.
+        /// The missing part.
         field: &'static str,
     },
     /// Objects that were not encrypted by anyone whom this service can read (KS-DEC-28).
@@ -159,8 +159,8 @@ pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
     Ok(Built { manifests, digest, footprint })
 }
 
-/// A target namespace says where objects go, not that a Namespace among them is another one: Flux renames it, and deleting
-/// the Kustomization then deletes the whole target namespace.
+/// A target namespace is the place of objects, and a Namespace among them keeps its name: Flux renames it, and
+/// deleting the Kustomization then deletes the whole target namespace.
 fn options(spec: &KustomizationSpec, remote: Option<Arc<dyn Remote>>) -> Options {
     let has_target = spec.target_namespace.as_ref().is_some_and(|namespace| !namespace.is_empty());
     Options { renames_namespaces: !has_target, remote, ..Options::gitops() }

@@ -33,7 +33,7 @@ pub(crate) struct Builds {
     remote: Option<RemoteBases>,
 }
 
-/// Why a build did not come to an end.
+/// Errors that end a build early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("kustomize build failed: the service stops")]

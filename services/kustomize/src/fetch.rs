@@ -26,7 +26,7 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Artifacts that are unpacked at once: more of them only wait for each other.
 const UNPACKED_AT_ONCE: usize = 4;
 
-/// Why there are no files.
+/// Errors that leave an artifact without files.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// The advertised artifact is not there (any more): a newer one is about to be advertised (KS-SRC-21).
@@ -38,7 +38,7 @@ pub(crate) enum Error {
     /// The source did not answer.
     #[error("failed to download archive: {0}")]
     Transport(String),
-    /// The artifact is not what its digest says, or has none (KS-SRC-22).
+    /// The artifact differs from its digest, or has none (KS-SRC-22).
     #[error("failed to verify archive: {0}")]
     Verify(String),
     /// The artifact is no archive that may be unpacked (KS-SRC-24).
@@ -47,7 +47,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Whether the same download may succeed in a moment.
+    /// Returns true when the same download may succeed in a moment.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             Self::Transport(_) => true,
@@ -129,7 +129,8 @@ impl Artifacts {
         if let Some(client) = &self.stream {
             let streaming = self.streamed(client.clone(), source, artifact);
             match tokio::time::timeout(self.limits.timeout, streaming).await.unwrap_or_else(|_| stalled()) {
-                // A source that does not know it may stand beside the one that made it: the URL tells which.
+                // A source that does not know it may stand beside the one that made it: the URL leads to the right
+                // one.
                 Err(error @ (Error::Transport(_) | Error::NotFound)) => {
                     tracing::debug!(%error, "artifact is not streamed, falling back to HTTP");
                 }

@@ -121,7 +121,7 @@ impl Metered {
         self.meter.lock().used
     }
 
-    /// Whether the build wanted more than it may.
+    /// Returns true when the build wanted more than it may.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.meter.lock().is_exceeded
     }

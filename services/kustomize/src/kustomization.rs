@@ -41,14 +41,14 @@ pub(crate) use memory::Memory;
 pub(crate) use prune_limit::PruneLimit;
 pub(crate) use wake::{wake_by_confirmation, wake_by_dependency, wake_by_source};
 
-/// What the flags say about all Kustomizations.
+/// Settings of all Kustomizations, from the flags.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) requeue_dependency: weir_api::Duration,
     pub(crate) no_cross_namespace_refs: bool,
     pub(crate) has_external_artifacts: bool,
     pub(crate) has_workload_identity: bool,
-    /// Whether a `readyExpr` comes on top of the built-in checks instead of in their place (KS-DEP-4).
+    /// True when a `readyExpr` comes on top of the built-in checks instead of in their place (KS-DEP-4).
     pub(crate) adds_ready_expr: bool,
     pub(crate) is_strict: bool,
     pub(crate) fails_fast: bool,
@@ -75,7 +75,7 @@ pub(crate) struct KustomizationReconciler {
 impl Reconciler for KustomizationReconciler {
     type Object = Kustomization;
 
-    /// The objects that are applied belong to `kustomize-controller`; statuses are told apart from them (KS-REC-33).
+    /// Applied objects belong to `kustomize-controller`; statuses have a manager of their own (KS-REC-33).
     const FIELD_MANAGER: Option<&'static str> = Some("gotk-kustomize-controller");
 
     async fn suspended(&self, object: &Kustomization) -> Option<Kustomization> {

@@ -6,7 +6,7 @@ use weir_ssa::Manifest;
 
 use crate::variables::Variables;
 
-/// What a value is shown as.
+/// The text shown instead of a value.
 const MASK: &str = "***";
 
 /// Values shorter than this are hidden where they stand alone: inside of other words they are mostly no secrets, and to hide
@@ -32,7 +32,7 @@ impl Masks {
         Self { values, are_complete: variables.secrets().all(is_hidden) }
     }
 
-    /// Whether every variable that comes from a Secret can be hidden inside of other text.
+    /// Returns true when every variable that comes from a Secret can be hidden inside of other text.
     pub(crate) fn are_complete(&self) -> bool {
         self.are_complete
     }

@@ -1,4 +1,4 @@
-//! What a Kustomization is made from: artifacts as their sources advertise them (KS-SRC-1..8).
+//! The sources of a Kustomization: artifacts as their sources advertise them (KS-SRC-1..8).
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) enum Source {
     Missing,
     /// It has not produced anything yet.
     Empty,
-    /// It has produced this. Whether it is Ready does not matter (KS-SRC-7).
+    /// The source has produced this artifact. It need not be Ready (KS-SRC-7).
     Artifact(Arc<Artifact>),
 }
 
@@ -79,13 +79,13 @@ where
     objects.get(&id.key).map(|found| found.artifact().cloned())
 }
 
-/// The revision that an artifact was made from elsewhere, if it says so.
+/// Returns the revision that an artifact was made from elsewhere, if it names one.
 pub(crate) fn origin_revision(artifact: &Artifact) -> Option<&str> {
     artifact.metadata.get(ORIGIN_REVISION).map(String::as_str).filter(|revision| !revision.is_empty())
 }
 
-/// Whether a revision that a status remembers is that of an artifact. Statuses that Flux wrote before 0.40 have it in
-/// another format, which is no news (SRC-TYP-7).
+/// Returns true when a revision that a status remembers is that of an artifact. Statuses that Flux wrote before 0.40
+/// have it in another format, which is no news (SRC-TYP-7).
 pub(crate) fn is_revision(remembered: Option<&str>, revision: &str) -> bool {
     remembered.is_some_and(|it| it == revision || Revision::normalise(it) == Revision::normalise(revision))
 }

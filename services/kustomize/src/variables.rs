@@ -30,7 +30,7 @@ impl fmt::Debug for Variables {
     }
 }
 
-/// Why the variables are not known; the texts stand behind the name of the object that is substituted (KS-SUB-8).
+/// Errors in finding the variables; the texts stand behind the name of the object that is substituted (KS-SUB-8).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A ConfigMap or Secret could not be read (KS-SUB-3).
@@ -40,7 +40,7 @@ pub enum Error {
         kind: String,
         /// Of the object.
         name: String,
-        /// Why not.
+        /// Cause.
         message: String,
     },
     /// A name that no variable can have (KS-SUB-5).
@@ -60,7 +60,7 @@ impl Variables {
         self.values.get(name).map(String::as_str)
     }
 
-    /// Whether there is none.
+    /// Returns true when there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

@@ -11,7 +11,7 @@ use crate::event::{Event, SEVERITY_INFO};
 /// The name that stands for all names.
 const ANY: &str = "*";
 
-/// What the sources of an Alert say about an event.
+/// The verdict of an Alert's event sources about an event.
 #[derive(Debug, PartialEq)]
 pub enum Match<'a> {
     /// None of them fits.

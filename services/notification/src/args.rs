@@ -17,7 +17,7 @@ pub const OBJECT_LEVEL_WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";
 /// The gate that stops Secrets from waking Receivers.
 pub const DISABLE_CONFIG_WATCHERS: &str = "DisableConfigWatchers";
 
-/// Receives events and webhooks, and tells people and systems.
+/// Receives events and webhooks, and notifies people and systems.
 #[derive(Parser, Debug, Clone)]
 #[command(name = "notification-controller", version)]
 pub struct Args {

@@ -49,7 +49,7 @@ struct Window {
     last_seen: Timestamp,
 }
 
-/// Fixed windows per key, aligned to the first sighting of the key (NTF-18). The caller says what time it is.
+/// Fixed windows per key, aligned to the first sighting of the key (NTF-18). The caller passes the time.
 #[derive(Debug)]
 pub struct Windows {
     interval: SignedDuration,

@@ -21,7 +21,7 @@ const MAX_QUOTED: usize = 4 * 1024;
 /// Bytes of a list of commit statuses; 50 statuses of GitHub are about 100 KiB.
 const MAX_LIST: usize = 4 * 1024 * 1024;
 
-/// Why a message did not arrive. The texts name scheme and host at most, since paths of webhooks are secrets (NTF-53).
+/// Errors of a delivery. The texts name scheme and host at most, since paths of webhooks are secrets (NTF-53).
 #[derive(Debug, thiserror::Error)]
 pub enum DeliveryError {
     /// The time for the whole delivery is over.
@@ -37,7 +37,7 @@ pub enum DeliveryError {
         /// Start of the body, without control characters.
         body: String,
     },
-    /// Slack's API says no.
+    /// Slack's API refused the message.
     #[error("{prefix}Slack responded with error: {error}")]
     Slack {
         /// Words of the provider type.
@@ -50,7 +50,7 @@ pub enum DeliveryError {
     Answer {
         /// Words of the provider type.
         prefix: &'static str,
-        /// What is wrong with it.
+        /// The fault in it.
         error: String,
     },
     /// No answer, and no hope of one.
@@ -78,7 +78,7 @@ pub enum DeliveryError {
         origin: String,
         /// Number of tries.
         attempts: u32,
-        /// What came of the last one.
+        /// Error of the last try.
         error: String,
     },
     /// TLS or proxy settings do not make a client.
@@ -96,7 +96,7 @@ pub struct Sender {
 /// A good answer.
 struct Answer {
     body: Vec<u8>,
-    /// What was asked for is not there yet, and that is fine.
+    /// True when the target does not exist yet, which is no failure.
     is_missing: bool,
 }
 

@@ -1,5 +1,5 @@
-//! From an accepted event and an Alert to a delivery: guards, provider, rendering, sending, and what people are told when
-//! it fails.
+//! The way from an accepted event and an Alert to a delivery: guards, provider, rendering, sending, and the event
+//! about a failure.
 
 pub mod fairness;
 pub mod guard;
@@ -26,7 +26,7 @@ use fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
 use guard::{Policy, Verdict};
 use weir_expression::{Expression, Type};
 
-/// Time for one delivery with all its tries, unless the Provider says otherwise.
+/// Time for one delivery with all its tries; the Provider can set another.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Deliveries that a slow watcher may lag behind before it misses some.
 const WATCHERS_LAG: usize = 1024;
@@ -40,11 +40,11 @@ pub struct Delivered {
     pub provider: String,
     /// The event as received.
     pub event: Arc<Event>,
-    /// Why it failed, without secrets; empty when it did not.
+    /// Error of the delivery, without secrets; empty when it succeeded.
     pub error: String,
 }
 
-/// What deliveries need.
+/// Everything that deliveries need.
 pub struct Parts {
     /// The service's own client.
     pub client: kube::Client,
@@ -60,7 +60,7 @@ pub struct Parts {
     pub outbox: Outbox,
     /// Counts.
     pub metrics: DeliveryMetrics,
-    /// What is allowed.
+    /// The policy that deliveries obey.
     pub policy: Policy,
     /// The time.
     pub clock: fn() -> jiff::Timestamp,
@@ -76,7 +76,7 @@ pub struct Dispatcher {
     delivered: broadcast::Sender<Delivered>,
 }
 
-/// Why a delivery failed: before it was sent, or while.
+/// A failed delivery: failed before it was sent, or while it was sent.
 enum Failure {
     Dispatch(String),
     Send(String),

@@ -24,7 +24,7 @@ pub const REASON_PROGRESSING: &str = "Progressing";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Event {
-    /// What it happened to.
+    /// The object that the event is about.
     #[serde(deserialize_with = "object_or_null")]
     pub involved_object: ObjectReference,
     /// `trace`, `info` or `error`.
@@ -33,19 +33,19 @@ pub struct Event {
     /// When it happened; whole seconds, UTC, `null` when unknown.
     #[serde(serialize_with = "whole_seconds")]
     pub timestamp: Option<Timestamp>,
-    /// What happened, in words.
+    /// Description of the event for people.
     #[serde(deserialize_with = "null_as_default")]
     pub message: String,
-    /// What happened, as one CamelCase word.
+    /// Reason of the event, one CamelCase word.
     #[serde(deserialize_with = "null_as_default")]
     pub reason: String,
     /// More facts; keys carry a group prefix on receipt and none when sent out (NTF-33).
     #[serde(deserialize_with = "null_values", skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-    /// Which controller says so.
+    /// Controller that reports the event.
     #[serde(deserialize_with = "null_as_default")]
     pub reporting_controller: String,
-    /// Which Pod of that controller says so.
+    /// Pod of that controller.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub reporting_instance: String,
 }

@@ -35,7 +35,7 @@ pub struct Call {
     bodies: Arc<Semaphore>,
 }
 
-/// Why there is no body.
+/// Errors that leave a request without a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyError {
     /// Larger than [`MAX_BODY`].
@@ -45,7 +45,7 @@ pub enum BodyError {
 }
 
 impl BodyError {
-    /// The status that says so.
+    /// Returns the HTTP status of the error.
     pub fn status(self) -> StatusCode {
         match self {
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,

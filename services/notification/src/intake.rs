@@ -1,5 +1,5 @@
-//! What happens to an event that comes in, over HTTP or gRPC: cleaned, told apart from duplicates, matched with Alerts, put
-//! on disk, handed to the dispatcher (NTF-13, NTF-15).
+//! The way of an incoming event, over HTTP or gRPC: cleaned, compared with earlier ones to find duplicates, matched
+//! with Alerts, written to disk, handed to the dispatcher (NTF-13, NTF-15).
 
 mod labels;
 
@@ -25,7 +25,7 @@ const MATCH_TIMEOUT: Duration = Duration::from_secs(15);
 /// Events that a slow watcher may lag behind before it misses some.
 const WATCHERS_LAG: usize = 1024;
 
-/// What became of an event.
+/// The fate of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipt {
     /// Taken; stored if anyone wants it. The next one of its kind may come at this time.
@@ -93,7 +93,7 @@ impl Intake {
                 alerts = entry.alerts.len(),
                 "delivering an event from before the start"
             );
-            // What was pending fitted before the restart, so that there is room now.
+            // Pending events fitted before the restart, so there is room for them now.
             if let Some(room) = self.outbox.room_for(size) {
                 self.dispatcher.dispatch(entry, room);
             }

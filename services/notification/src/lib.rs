@@ -1,4 +1,4 @@
-//! The notification service: takes events and tells them to people and systems; takes webhooks and asks for
+//! The notification service: takes events and sends them to people and systems; takes webhooks and requests
 //! reconciliations.
 //!
 //! ```text
@@ -39,7 +39,7 @@ pub use service::{program, run};
 /// Field manager of what this service changes on objects of others.
 pub(crate) const FIELD_MANAGER: &str = "notification-controller";
 
-/// What the API server says, without the client's words around it.
+/// Returns the API server's own message, without the text that the client puts around it.
 pub(crate) fn api_reason(error: kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message,

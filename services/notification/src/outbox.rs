@@ -31,12 +31,12 @@ use writer::{Command, Writer};
 
 /// KiB of events that may wait for their deliveries: 64 MiB, a fraction of the Pod's memory limit in Flux's manifests.
 pub const MAX_PENDING_KIB: u32 = 64 * 1024;
-/// What the smallest event counts for, so that many small ones are bounded too (16 384).
+/// Size that the smallest event counts as, in KiB, so that the number of small ones is bounded too (16 384).
 const MIN_EVENT_KIB: u32 = 4;
 /// Commands that may wait for the disk; senders wait when it is full.
 const COMMANDS: usize = 1024;
 
-/// Why the outbox cannot be used.
+/// Errors that make the outbox unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum OutboxError {
     /// A file operation failed.
@@ -44,7 +44,7 @@ pub enum OutboxError {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// Another process works with the same folder.
@@ -60,7 +60,7 @@ pub enum OutboxError {
 pub struct Entry {
     /// Unique within the journal, growing.
     pub id: u64,
-    /// Key that says which events are the same.
+    /// Key that equal events share.
     pub key: String,
     /// When the event was accepted.
     pub accepted: Timestamp,
@@ -89,7 +89,7 @@ impl From<&Target> for ObjectKey {
 /// Room for one event; given back when dropped.
 pub struct Room(#[allow(dead_code, reason = "held for its drop")] OwnedSemaphorePermit);
 
-/// What a start finds on disk.
+/// The records that a start finds on disk.
 pub struct Found {
     /// Events with deliveries to be made.
     pub pending: Vec<Entry>,

@@ -48,7 +48,7 @@ pub const GENERIC_TYPES: [&str; 2] = ["generic", "generic-hmac"];
 pub const COMMENT_TYPES: [&str; 3] =
     ["githubpullrequestcomment", "giteapullrequestcomment", "gitlabmergerequestcomment"];
 
-/// Why the settings of a provider cannot work.
+/// Errors in the settings of a provider.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InitError {
     /// The address is no absolute URL; the text of the type around the reason that Go gives.
@@ -74,7 +74,7 @@ pub enum InitError {
     Unsupported(String),
 }
 
-/// Why nothing can be made of an event.
+/// Errors that keep an event from being rendered.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum RenderError {
     /// The event names no revision.
@@ -99,7 +99,7 @@ pub enum RenderError {
 
 /// One configured provider.
 pub trait Notifier: Send + Sync {
-    /// What has to be sent for the event.
+    /// Renders the event into the delivery that has to be sent.
     fn render(&self, event: &Event) -> Result<Delivery, RenderError>;
 }
 

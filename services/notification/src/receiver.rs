@@ -1,5 +1,5 @@
-//! Receivers: webhooks from outside that ask for a reconciliation. One file per type says whether a request is genuine; the
-//! rest decides what the request marks, and keeps the Receiver's status.
+//! Receivers: webhooks from outside that request a reconciliation. One file per type decides if a request is genuine;
+//! the rest decides which objects the request marks, and keeps the Receiver's status.
 
 pub mod filter;
 pub mod index;
@@ -46,7 +46,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What a Receiver asks of a call.
+/// The rules by which a Receiver accepts a call.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
     /// The Secret's token, byte for byte; never empty (NTF-124).
@@ -56,7 +56,7 @@ pub struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Is the event asked for? Without a list all are; case does not matter.
+    /// Admits events that the Receiver lists. Without a list all are admitted; case does not matter.
     fn admit(&self, service: &'static str, event: &str) -> Result<(), Refusal> {
         if self.events.is_empty() || self.events.iter().any(|name| name.eq_ignore_ascii_case(event)) {
             return Ok(());
@@ -69,7 +69,7 @@ impl Rules<'_> {
     }
 }
 
-/// Why a call is not served; for the log only, the caller sees no more than the status code (NTF-92).
+/// Reasons to refuse a call; for the log only, the caller sees no more than the status code (NTF-92).
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Refusal {
     /// The signature is missing or wrong.
@@ -77,7 +77,7 @@ pub enum Refusal {
     Signature {
         /// The words of the type.
         context: &'static str,
-        /// What is wrong.
+        /// The fault found.
         fault: signature::Fault,
     },
     /// The event is not in `spec.events`.
@@ -118,8 +118,8 @@ fn quoted_event(service: &str, event: &str) -> String {
     if service == cdevents::SERVICE { format!("{event:?}") } else { format!("event {event:?}") }
 }
 
-/// Is the call genuine, and about an event that is asked for? (NTF-95 … NTF-99) For the types that need nobody else to
-/// say so; the others are [`oidc`] and [`gcr`].
+/// Verifies that a call is genuine, and about a listed event (NTF-95 … NTF-99). For the types that need no other
+/// party for it; the others are [`oidc`] and [`gcr`].
 pub fn verify(receiver_type: &str, call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
     match receiver_type {
         "generic" => generic::verify(),

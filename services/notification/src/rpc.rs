@@ -102,7 +102,7 @@ fn access(verb: &'static str, namespace: &str) -> Access {
     }
 }
 
-/// A broadcast as a stream. A watcher that is too slow is told so, since it has missed something.
+/// Turns a broadcast into a stream. A watcher that is too slow gets an error, since it has missed something.
 fn follow<T, M>(
     from: Receiver<T>,
     stop: CancellationToken,

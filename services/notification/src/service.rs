@@ -58,7 +58,7 @@ pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
     Program::parse(arguments, |args: &Args| &args.runtime, run)
 }
 
-/// Runs the service until it is told to stop.
+/// Runs the service until it is stopped.
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let service = Service::start(NAME, &args.runtime, None, env, GATES).await?;
     let may_name_accounts = service.gates().enabled(OBJECT_LEVEL_WORKLOAD_IDENTITY);

@@ -23,7 +23,7 @@ use crate::receiver::{self, Rules, TYPE_GCR, TYPE_GENERIC_OIDC, gcr};
 /// Secrets that are read at once where several Receivers say the same path.
 const LOOKS: usize = 8;
 
-/// What the endpoint needs.
+/// Everything that the endpoint needs.
 pub struct Webhooks {
     /// The service's own client.
     pub client: kube::Client,

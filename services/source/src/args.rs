@@ -81,7 +81,7 @@ pub struct Args {
     /// Largest file of a chart in bytes.
     #[arg(long, default_value_t = 5_242_880)]
     pub helm_chart_file_max_size: u64,
-    /// Helm indexes that are kept in memory, of each the charts that are asked for; 0 keeps none.
+    /// Number of Helm repository indexes kept in memory. Only the charts in use are kept of each; 0 keeps none.
     #[arg(long, default_value_t = 0)]
     pub helm_cache_max_size: usize,
     /// Time after the last use for which they are kept.

@@ -20,7 +20,7 @@ struct BucketReconciler {
     secrets: Secrets,
     logins: Logins,
     storage: Storage,
-    /// Whether objects may act with an identity of their own.
+    /// True when objects may act with an identity of their own.
     workload_identity: bool,
 }
 

@@ -21,11 +21,11 @@ pub(crate) struct Entry {
     pub(crate) key: ObjectKey,
     /// Version of the object, by which a watch is resumed.
     pub(crate) version: u64,
-    /// What it advertises.
+    /// Artifact that the object advertises.
     pub(crate) artifact: Option<Artifact>,
-    /// Whether it is Ready.
+    /// True when it is Ready.
     pub(crate) ready: bool,
-    /// Whether it is gone; the rest is as it was last.
+    /// True when it is gone; the rest is as it was last.
     pub(crate) deleted: bool,
     /// The last request to reconcile that was handled.
     pub(crate) handled: Option<String>,
@@ -116,7 +116,7 @@ impl<S: Published> Kind for Cache<S> {
     }
 }
 
-/// What a caller asks for who wants to do something with an object.
+/// Returns the access that a caller needs to do something with an object.
 pub(crate) fn access(kind: &dyn Kind, verb: &'static str, key: ObjectKey) -> Access {
     let (group, resource) = (kind.group().to_owned(), kind.plural().to_owned());
     Access { verb, group, resource, namespace: key.namespace, name: key.name }

@@ -10,7 +10,7 @@ use weir_api::{
 };
 use weir_runtime::{Cache, ObjectKey, condition};
 
-/// Who writes the objects; the name of Flux's controller, so that either can take over from the other.
+/// Field manager of the objects; the name of Flux's controller, so that either can take over from the other.
 const FIELD_MANAGER: &str = "source-watcher";
 
 /// The objects of all generators. Cheap to clone.
@@ -97,7 +97,7 @@ fn is_of(object: &ExternalArtifact, generator: &str) -> bool {
     object.labels().get(ARTIFACT_GENERATOR_LABEL).is_some_and(|uid| uid == generator)
 }
 
-/// Whether all that is wanted of an object is there.
+/// Returns true when all that is wanted of an object is there.
 fn is_as(known: &ExternalArtifact, wanted: &ExternalArtifact) -> bool {
     let has_labels = wanted.labels().iter().all(|(key, value)| known.labels().get(key) == Some(value));
     let annotations = known.annotations();

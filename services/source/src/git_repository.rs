@@ -27,19 +27,19 @@ use weir_runtime::{Cache, EventDraft, ObjectKey};
 /// Keeps the artifacts of `GitRepository` objects equal to what their references stand for.
 struct GitReconciler {
     git: Git,
-    /// What was fetched before, by object.
+    /// Repositories fetched before, by object.
     stores: Stores,
     secrets: Secrets,
     storage: Storage,
     verdicts: Verdicts,
-    /// What the next artifact of an object can copy.
+    /// Packed parts that the next artifact of an object can copy.
     packed: Packed,
     /// All repositories, to include their artifacts.
     objects: Cache<GitRepository>,
-    /// How long to wait for an artifact that is to be included, when nothing tells of it.
+    /// Longest wait for an artifact that is to be included, when no watch reports it.
     requeue_dependency: std::time::Duration,
     logins: Logins,
-    /// Whether objects may act with an identity of their own.
+    /// True when objects may act with an identity of their own.
     workload_identity: bool,
 }
 
@@ -57,7 +57,7 @@ impl SourceReconciler for GitReconciler {
             attempt.progress(message.to_owned());
         }
         attempt.not_outdated();
-        // That nobody can be trusted is told after a fetch that fails, as Flux does.
+        // A failed fetch is reported before missing trusted keys, as Flux does.
         let trust = self.trust(attempt).await;
         let asked = trust.as_ref().ok().and_then(Option::as_ref);
         let known = attempt.known.as_ref().filter(|known| self.is_verified(attempt, asked, &known.revision));
@@ -80,7 +80,7 @@ impl SourceReconciler for GitReconciler {
             (Fetched::Unchanged { revision }, Some(known)) => {
                 Ok(decide::unchanged(known.clone(), &revision, &plan.reference))
             }
-            // The remote is only told what is known if something is.
+            // The remote gets a known revision only if there is one.
             (Fetched::Unchanged { revision }, None) => {
                 Err(Failure::fetch("GitOperationFailed", format!("nothing was fetched for '{revision}'")))
             }

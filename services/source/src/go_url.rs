@@ -1,9 +1,9 @@
-//! What Go's `net/url` refuses, in its words: Flux's users know these messages, and a URL that is refused stalls the
-//! object until it is changed (SRC-GIT 4.9).
+//! URLs that Go's `net/url` refuses, with its error messages: Flux's users know these messages, and a URL that is
+//! refused stalls the object until it is changed (SRC-GIT 4.9).
 
 use url::Url;
 
-/// Parses a URL, or says what is wrong with it as Go does.
+/// Parses a URL, or returns Go's message about its fault.
 pub(crate) fn parse(text: &str) -> Result<Url, String> {
     let refuse = |why: String| format!("parse {text:?}: {why}");
     if text.chars().any(|character| character.is_ascii_control()) {
@@ -27,7 +27,7 @@ pub(crate) fn parse(text: &str) -> Result<Url, String> {
     Url::parse(text).map_err(|error| refuse(error.to_string()))
 }
 
-/// The text without `user:password@` and without what its query says (tokens and signatures stand there), for messages;
+/// Returns the text without `user:password@` and without its query (tokens and signatures stand there), for messages;
 /// it need not be a URL.
 pub(crate) fn without_user_info(text: &str) -> String {
     let text = match text.split_once('?') {

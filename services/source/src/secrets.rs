@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::{Api, Client};
 use weir_runtime::ObjectKey;
 
-/// Why something that an object refers to cannot be read.
+/// Errors in reading something that an object refers to.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReferenceError {
     /// There is none.

@@ -31,13 +31,13 @@ const LIMITS: Limits = Limits { connections: 1024, head_timeout: Duration::from_
 /// Components of an artifact's path: kind, namespace, name, file.
 const DEPTH: usize = 4;
 
-/// What is served, and to whom.
+/// The files that are served, and the rule about who may read them.
 #[derive(Clone)]
 pub(crate) struct Gate {
     pub(crate) store: Store,
-    /// Whether this replica leads.
+    /// True when this replica leads.
     pub(crate) leader: watch::Receiver<bool>,
-    /// Who asks for credentials, if anyone does.
+    /// Check of credentials; none when anybody may read.
     pub(crate) doorman: Option<Doorman>,
 }
 

@@ -34,7 +34,7 @@ pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
     Program::parse(arguments, |args: &Args| &args.runtime, run)
 }
 
-/// Runs the service until its environment is told to stop.
+/// Runs the service until its environment is stopped.
 ///
 /// # Errors
 /// When a flag makes no sense, the storage path is no directory, or the service cannot start.

@@ -1,4 +1,4 @@
-//! What all kinds of sources have in common: their status, their failures, how a run is reported, what is packed.
+//! The common part of all kinds of sources: their status, their failures, the report of a run, the packing of files.
 
 mod attempt;
 mod content;

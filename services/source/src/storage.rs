@@ -7,7 +7,7 @@ use weir_api::{Artifact, condition_time};
 use weir_artifact::archive::Sink;
 use weir_artifact::{Limits, Location, Lock, RelPath, Store, StoreError, Stored, VerifyError};
 
-/// What is known of the artifact that a status advertises.
+/// The state of the artifact that a status advertises.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
     /// The status advertises none.
@@ -16,9 +16,9 @@ pub(crate) enum Found {
     Whole,
     /// Its file is gone, as after a restart on ephemeral storage.
     Missing,
-    /// Its file was not what the status says, and has been removed.
+    /// Its file differed from the status, and has been removed.
     Broken {
-        /// What was wrong.
+        /// The fault found.
         reason: String,
     },
 }
@@ -31,7 +31,7 @@ pub(crate) struct Storage {
     permits: Arc<Semaphore>,
 }
 
-/// What is to be stored.
+/// The artifact that is to be stored.
 pub(crate) struct NewArtifact {
     /// Object it belongs to.
     pub(crate) at: Location,
@@ -56,8 +56,9 @@ impl Storage {
         self.limits
     }
 
-    /// Removes old files of the object, then looks whether the advertised artifact is there and whole; one that is not
-    /// is removed, so that it is never served again (SRC-REC-13, SRC-REC-14). Also says how many files went.
+    /// Removes old files of the object, then checks that the advertised artifact is there and whole; one that is not
+    /// is removed, so that it is never served again (SRC-REC-13, SRC-REC-14). Returns the number of removed files
+    /// too.
     pub(crate) async fn inspect(&self, at: &Location, artifact: Option<&Artifact>) -> (Found, usize) {
         let (store, at, artifact) = (self.store.clone(), at.clone(), artifact.cloned());
         let inspect = move || {

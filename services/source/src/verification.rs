@@ -1,4 +1,4 @@
-//! What artifacts were verified with, for all kinds whose signatures are checked.
+//! The verification of artifacts, for all kinds whose signatures are checked.
 
 mod oci;
 
@@ -24,7 +24,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    /// Whether the object's last verification was with the same evidence, and good.
+    /// Returns true when the object's last verification was with the same evidence, and good.
     pub(crate) fn hold(&self, object: &ObjectKey, evidence: &Digest) -> bool {
         self.evidence.lock().get(object) == Some(evidence)
     }

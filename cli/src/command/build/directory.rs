@@ -10,7 +10,7 @@ use super::{files, remote};
 use crate::error::Error;
 use crate::output::print;
 
-/// What to build.
+/// The build to run.
 #[derive(Args, Debug)]
 pub(crate) struct Directory {
     /// Directory with a kustomization file.
@@ -51,7 +51,7 @@ enum Order {
 }
 
 impl Directory {
-    /// Whether the argument is the word of a kind; a directory of that name is `./kustomization`.
+    /// Returns true when the argument is the word of a kind; a directory of that name is `./kustomization`.
     pub(crate) fn is_a_kind(&self) -> bool {
         ["kustomization", "ks"].iter().any(|word| self.directory == Path::new(word))
     }

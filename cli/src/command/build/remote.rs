@@ -12,7 +12,7 @@ use weir_remote_bases::{Fetcher, RemoteBases};
 
 use crate::error::Error;
 
-/// Whether bases may lie elsewhere.
+/// True when bases may lie elsewhere.
 #[derive(Args, Debug, Clone, Copy)]
 pub(super) struct RemoteFlags {
     /// Fetch the bases and files that kustomizations name by URL, from Git repositories and over HTTP.
@@ -26,7 +26,7 @@ impl RemoteFlags {
     }
 }
 
-/// A failed build in words; one that was refused tells the flag.
+/// Returns the message of a failed build; that of a refused one names the flag.
 pub(super) fn failed(error: &weir_kustomize::Error, text: String) -> Error {
     match error.remote() {
         Some(RemoteError::Disabled(_)) => {

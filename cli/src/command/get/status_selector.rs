@@ -25,7 +25,8 @@ impl StatusSelector {
         Ok(Self { type_: type_.to_owned(), status: status.to_owned(), negated })
     }
 
-    /// Whether an object has the condition, or for `!=` has it not. A static object is ready, and nothing else.
+    /// Returns true when an object has the condition, or for `!=` has it not. A static object is ready, and nothing
+    /// else.
     pub(super) fn matches(&self, kind: &Kind, object: &DynamicObject) -> bool {
         let has_it = match condition(object, &self.type_) {
             _ if (kind.static_message)(object).is_some() => {

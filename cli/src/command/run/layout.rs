@@ -6,7 +6,7 @@ use weir_runtime::args::{RuntimeArgs, listen_addr};
 
 use crate::error::Error;
 
-/// What the services are told about each other.
+/// The addresses by which the services reach each other.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// `host:port` of the gRPC server of the process; empty when peers cannot use it and talk HTTP instead.

@@ -25,7 +25,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Finds a peer that has gone away without a word within half a minute.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
-/// What to follow; empty is everything.
+/// The objects to follow; empty is everything.
 #[derive(Debug, Clone)]
 pub(super) struct Selection {
     pub(super) kind: String,

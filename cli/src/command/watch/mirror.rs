@@ -1,5 +1,5 @@
-//! What the stream has told so far: a stream that begins anew is compared with it, so that what went meanwhile is told as
-//! gone, and what is as it was is not told again.
+//! The objects as the stream has sent them so far. A stream that begins anew is compared with them: an object that went
+//! meanwhile is shown as gone, and what is as it was is not told again.
 
 use std::collections::{HashMap, HashSet};
 

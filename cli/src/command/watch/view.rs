@@ -1,4 +1,4 @@
-//! What `weir watch` prints.
+//! The lines that `weir watch` prints.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct View {
     terminal: bool,
     all_namespaces: bool,
     objects: BTreeMap<Key, Row>,
-    /// Whether what was there at the start is complete; a table is not drawn before.
+    /// True when what was there at the start is complete; a table is not drawn before.
     synced: bool,
 }
 

@@ -24,7 +24,8 @@ pub(super) fn clean(value: &mut Value) {
     }
 }
 
-/// Whether the map is that of `properties`, in which every value is a schema and any name may occur, also `title`.
+/// Returns true when the map is that of `properties`, in which every value is a schema and any name may occur, also
+/// `title`.
 fn is_properties(fields: &Map<String, Value>) -> bool {
     !fields.is_empty()
         && !fields.contains_key("type")

@@ -8,7 +8,7 @@ pub(super) enum Edit {
     Remove(&'static str),
     /// The older version has a field that the newer one lost, or has it otherwise.
     Put(&'static str, Value),
-    /// The older version says something else about the field.
+    /// The older version has another value for the field.
     Set(&'static str, &'static str, Value),
     /// The older version does not say this about the field.
     Unset(&'static str, &'static str),

@@ -86,7 +86,7 @@ fn provider_v1beta1() -> Vec<Edit> {
 }
 
 fn receiver_v1beta2() -> Vec<Edit> {
-    // All but generic-oidc, which cannot be told what to trust in these versions.
+    // All but generic-oidc, for which these versions have no trust settings.
     let types = [
         "generic",
         "generic-hmac",

@@ -56,12 +56,12 @@ pub(super) fn definitions() -> Result<Vec<Definition>, CrdError> {
     ])
 }
 
-/// What the artifact of most kinds had in v1beta2.
+/// Returns the additions of v1beta2 to the artifact of most kinds.
 fn status_artifact_v1beta2() -> [Edit; 3] {
     artifact_v1beta2("status.artifact.checksum", "status.artifact.digest", "status.artifact.revision")
 }
 
-/// What the artifact of most kinds had not in v1beta1.
+/// Returns the fields that the artifact of most kinds lacked in v1beta1.
 fn status_artifact_v1beta1() -> [Edit; 3] {
     [Remove("status.artifact.digest"), Remove("status.artifact.size"), Remove("status.artifact.metadata")]
 }

@@ -83,7 +83,7 @@ fn required_fields() {
     insta::assert_snapshot!(text);
 }
 
-/// Everything a version says about values: defaults, patterns, enumerations, limits, rules.
+/// Returns all constraints of a version on values: defaults, patterns, enumerations, limits, rules.
 #[test]
 fn constraints() {
     let mut text = String::new();

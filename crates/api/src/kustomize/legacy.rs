@@ -1,4 +1,4 @@
-//! What v1beta1 and v1beta2 had beside today's fields (KS 1.5).
+//! The fields that v1beta1 and v1beta2 had beside today's (KS 1.5).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};

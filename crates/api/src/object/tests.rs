@@ -38,7 +38,7 @@ fn names_are_those_of_the_definitions() {
     assert_named::<Receiver>();
 }
 
-/// What an API server of the future, or an old Flux, may hand out is read (DEP-K8S-4, SRC-API-8).
+/// Objects from an API server of the future, or from an old Flux, are read (DEP-K8S-4, SRC-API-8).
 #[test]
 fn unknown_values_and_old_shapes_are_read() {
     let git: GitRepository = read(

@@ -20,7 +20,7 @@ where
     Some(api.get(object.metadata.name.as_deref()?).await.unwrap())
 }
 
-/// Whether the object decodes into the Rust type of its kind.
+/// Returns true when the object decodes into the Rust type of its kind.
 async fn is_read_by_services(object: &DynamicObject) -> bool {
     read::<GitRepository>(object).await.is_some()
         || read::<OciRepository>(object).await.is_some()

@@ -1,4 +1,4 @@
-//! What becomes of objects that are written in one version and read in another.
+//! Objects that are written in one version and read in another.
 
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -112,7 +112,7 @@ async fn absent_fields_of_sources_get_their_defaults() {
     assert_eq!(generator.observed_generation(), -1);
 }
 
-/// An object without a spec is taken and says that nothing has looked at it yet (KS-API-5).
+/// An object without a spec is taken, and its status shows that nothing has looked at it yet (KS-API-5).
 #[tokio::test]
 async fn an_object_without_spec_is_taken() {
     let (plane, namespace) = world("versions").await;
@@ -123,7 +123,7 @@ async fn an_object_without_spec_is_taken() {
     assert_eq!(applied.data["status"], json!({ "observedGeneration": -1 }));
 }
 
-/// What an older version took and the stored one would not take does not stand in the way of later writes (NTF-138).
+/// A value that an older version accepts and the stored one refuses does not prevent later writes (NTF-138).
 #[tokio::test]
 async fn values_that_only_old_versions_take_can_be_lived_with() {
     let (plane, namespace) = world("versions").await;

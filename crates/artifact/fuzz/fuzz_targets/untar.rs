@@ -1,4 +1,4 @@
-//! What is unpacked may be anything: it ends in an error or within the limits.
+//! Unpacking of any bytes: it ends in an error or within the limits.
 #![no_main]
 
 use flate2::{Compression, write::GzEncoder};

@@ -13,12 +13,12 @@ const RUN_BYTES: u64 = 256 * 1024;
 /// A run also ends, at one of so many names, by the name itself: a file that is new or grows moves only the ends up to
 /// the next such name.
 const RUN_NAMES: u32 = 64;
-/// What an entry counts beside its content: its header.
+/// Bytes that an entry counts beside its content: its header.
 const HEADER_BYTES: u64 = 512;
 /// Name of the root's entry.
 const ROOT: &str = ".";
 
-/// What the parts of an archive are and where in it they lie: what a later archive can copy from it.
+/// The parts of an archive and their places in it: a later archive can copy from it.
 #[derive(Debug, Default)]
 pub struct Parts {
     /// By the digest of the run's entries.
@@ -53,7 +53,7 @@ struct Run {
     bytes: u64,
     /// Of everything that decides about the bytes.
     hash: blake3::Hasher,
-    /// Whether the hash is worth something: a content without a name is not in it.
+    /// True when the hash is worth something: a content without a name is not in it.
     is_named: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What takes an archive's bytes.
+//! A taker of an archive's bytes.
 
 use crate::Opened;
 use std::io::{self, Write};

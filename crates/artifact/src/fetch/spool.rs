@@ -13,7 +13,7 @@ use tempfile::SpooledTempFile;
 /// Bytes that stay in memory; typical artifacts are a few KiB and never touch the disk.
 const IN_MEMORY: usize = 1 << 20;
 
-/// Why a download was given up.
+/// Errors that end a download.
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolError {
     /// More bytes than the cap.
@@ -22,11 +22,11 @@ pub enum SpoolError {
         /// The cap.
         limit: u64,
     },
-    /// All bytes are there, but they are not what was promised. What came is not told: to know an artifact's digest is to be
-    /// allowed to use it, and whoever can forge a status could ask for anybody's.
+    /// All bytes are there, but they are not what was promised. The digest of the bytes is not shown: to know an artifact's
+    /// digest is to be allowed to use it, and whoever can forge a status could ask for anybody's.
     #[error("computed digest doesn't match advertised '{expected}'")]
     Mismatch {
-        /// What was promised.
+        /// Digest promised.
         expected: Digest,
     },
     /// The temporary file could not be written.
@@ -78,7 +78,7 @@ impl Spool {
         self.file.write_all(chunk).map_err(|source| SpoolError::Io { source })
     }
 
-    /// The artifact, if it is what its digest says.
+    /// Returns the artifact, if it has its digest.
     ///
     /// # Errors
     /// [`SpoolError::Mismatch`] if it is not.

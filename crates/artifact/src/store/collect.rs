@@ -15,9 +15,9 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 const PARTIAL_TTL: Duration = Duration::from_secs(60 * 60);
 
 impl Store {
-    /// Removes old files of an object. The newest ones, as many as the store's `records`, stay whatever their age, and
-    /// `current` (file name) always stays, so that a slow consumer finds what it was told of. Returns how many files
-    /// went.
+    /// Removes old files of an object. The newest ones, as many as the store's `records`, stay whatever their age,
+    /// and `current` (file name) always stays, so that a slow consumer finds the file that was advertised to it.
+    /// Returns the number of removed files.
     ///
     /// # Errors
     /// When the directory cannot be read. A file that resists is left for the next run.
@@ -66,9 +66,9 @@ impl Store {
         }
     }
 
-    /// Removes directories of objects of `kind` for which `is_live` (namespace, name) says no when they are about to go,
-    /// and in which nothing was written for `settled`, and partial files that no write uses any more (SRC-STO-13).
-    /// Returns how many directories went.
+    /// Removes directories of objects of `kind` for which `is_live` (namespace, name) is false when they are about to
+    /// go, and in which nothing was written for `settled`, and partial files that no write uses any more
+    /// (SRC-STO-13). Returns the number of removed directories.
     ///
     /// # Errors
     /// When the kind's directory cannot be read.

@@ -1,4 +1,5 @@
-//! What a write makes before it gets its final name: a file, and for a large artifact a directory of pieces beside it.
+//! The files that a write makes before the artifact gets its final name: a file, and for a large artifact a directory
+//! of pieces beside it.
 
 use super::{DIRECTORY_MODE, FILE_MODE, PARTIAL_SUFFIX, PIECES_SUFFIX};
 use crate::opened::FileState;
@@ -18,7 +19,7 @@ pub(super) struct Partial<'a> {
     pub(super) step: fn(&'static str),
 }
 
-/// What an artifact has become, without its final name.
+/// The files of a written artifact, without its final name.
 pub(super) enum Laid {
     /// [`Partial::file`], not synced.
     File(File),
@@ -127,7 +128,7 @@ impl<'a> Partial<'a> {
     }
 }
 
-/// Whether there was something to be done.
+/// Returns true when there was something to be done.
 pub(super) fn is_done(result: io::Result<()>) -> io::Result<bool> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

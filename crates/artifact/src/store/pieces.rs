@@ -16,7 +16,7 @@ const PIECES_OF_A_SIZE: usize = MAX_PIECES / 4;
 /// How much larger than others a piece may become that goes on like an old one: it ends where that one did, and with it the
 /// difference to the artifact before.
 const GROWTH: u64 = 3;
-/// Bytes after which the disk is told to begin, so that it has little left to do at the end.
+/// Bytes after which the disk is ordered to begin, so that it has little left to do at the end.
 const FLUSH_BYTES: u64 = 64 << 20;
 /// Files that may wait for the disk before their writer does.
 const SYNCS: usize = 16;
@@ -47,9 +47,9 @@ enum Current {
 struct Own {
     file: File,
     length: u64,
-    /// Whether the last bytes were copied.
+    /// True when the last bytes were copied.
     follows: bool,
-    /// Bytes since the disk was told to begin.
+    /// Bytes since the disk was ordered to begin.
     waiting: u64,
 }
 
@@ -128,8 +128,8 @@ impl<'a, 'scope, 'env> Pieces<'a, 'scope, 'env> {
         (number + 1 < MAX_PIECES).then(|| self.size << (number / PIECES_OF_A_SIZE))
     }
 
-    /// Whether an old piece may come after what is being made. Such that are too small would become ever more with every
-    /// change.
+    /// Returns true when an old piece may come after what is being made. Such that are too small would become ever
+    /// more with every change.
     fn is_worth_a_link(&self, piece: &Piece) -> bool {
         let number = self.states.len() + usize::from(self.current.is_some());
         piece.place.is_some() && self.size_at(number).is_some_and(|size| piece.length() >= size / 2)
@@ -237,7 +237,7 @@ fn copy(piece: &Piece, length: u64, to: &mut File) -> io::Result<()> {
     unchanged(piece)
 }
 
-/// What the digest was made of must be what is stored.
+/// Checks that the digest was made of the bytes that are stored.
 fn unchanged(piece: &Piece) -> io::Result<()> {
     if FileState::now(&piece.file)? != piece.state {
         return Err(altered());
@@ -261,7 +261,7 @@ impl Syncs<'_, '_> {
             let (files, to_sync) = sync_channel(SYNCS);
             (files, self.scope.spawn(move || sync(&to_sync)))
         });
-        // When the thread has ended, with an error, that is told at the end.
+        // A thread that has ended with an error reports it at the end.
         let _ = files.send(file);
     }
 

@@ -20,12 +20,12 @@ const LARGE_BYTES: usize = 256 * 1024;
 const CHUNK_BYTES: usize = 128 * 1024;
 /// Chunks on their way: a write holds 1 MiB at most.
 const CHUNKS: usize = 8;
-/// A piece may be so much larger, one of so many, than it should be, so that not each of many small runs is told of.
+/// A piece may be so much larger, one of so many, than it should be, so that many small runs need no order each.
 const CUT_PART: u64 = 16;
 
 type Chunk = Arc<[u8]>;
 
-/// What the disk is told.
+/// An order to the disk.
 enum Order {
     Write(Chunk),
     /// Bytes that an old piece has at an offset.
@@ -33,7 +33,7 @@ enum Order {
     MayCut,
 }
 
-/// What a write needs beside the bytes.
+/// The means of a write beside the bytes.
 pub(super) struct Means {
     pub(super) room: Room,
     pub(super) algorithm: Algorithm,
@@ -63,7 +63,7 @@ struct Out<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     partial: &'env Partial<'env>,
     piece: u64,
-    /// Bytes since the disk was told that a piece may end.
+    /// Bytes since the last point at which a piece may end.
     uncut: u64,
     start: Vec<u8>,
     /// Where `start` goes; with the threads once there are any.

@@ -25,7 +25,7 @@ struct Known {
 }
 
 impl Verified {
-    /// Whether the artifact was seen to have this digest, and has not been touched since.
+    /// Returns true when the artifact was seen to have this digest, and has not been touched since.
     pub(super) fn holds(&self, path: &str, states: &[FileState], digest: &Digest) -> bool {
         let artifacts = self.artifacts.lock();
         let known = artifacts.get(path);
@@ -44,13 +44,14 @@ impl Verified {
         }
     }
 
-    /// Whether anything is noted of an artifact.
+    /// Returns true when anything is noted of an artifact.
     pub(super) fn knows(&self, path: &str) -> bool {
         self.artifacts.lock().contains_key(path)
     }
 
-    /// Notes that the store itself has removed links to the files of an artifact, which changes the time of their last
-    /// change. What was not known before is not known after, and a file that also differs in anything else is distrusted.
+    /// Notes that the store itself has removed links to the files of an artifact, which changes the time of their
+    /// last change. A file that was unknown before stays unknown, and a file that differs in anything else too is
+    /// distrusted.
     pub(super) fn renew(&self, path: &str, before: &[FileState], after: Vec<FileState>) {
         let mut artifacts = self.artifacts.lock();
         let by_links = |after: &[FileState]| {
@@ -72,7 +73,7 @@ mod tests {
     use crate::Algorithm;
     use std::io::Write;
 
-    /// What the store's own links change is taken for no alteration; what else changes is.
+    /// A change by the store's own links is no alteration; any other change is.
     #[test]
     fn only_links_that_the_store_removes_are_forgiven() {
         let folder = tempfile::tempdir().unwrap();

@@ -36,7 +36,7 @@ impl<R: Read> Read for Meter<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.allowance.left.get();
         let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        // One byte more is asked for at the end of the allowance: the end of the stream is no excess.
+        // One byte more is read at the end of the allowance: the end of the stream is no excess.
         let mut probe = [0_u8; 1];
         let target = if wanted == 0 { &mut probe[..] } else { buffer.get_mut(..wanted).unwrap_or_default() };
         let count = self.inner.read(target)?;

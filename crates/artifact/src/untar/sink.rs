@@ -18,7 +18,7 @@ pub type FileMap = BTreeMap<RelPath, FileEntry>;
 pub struct FileEntry {
     /// Its content.
     pub bytes: Bytes,
-    /// Whether any execute bit is set.
+    /// True when any execute bit is set.
     pub executable: bool,
 }
 

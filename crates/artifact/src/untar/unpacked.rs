@@ -33,8 +33,8 @@ struct Small {
 }
 
 impl Small {
-    /// Whether a file (with its declared size) or a directory can be added here. A name that comes twice is left to a file
-    /// system, but for directories: some of it would be refused there.
+    /// Returns true when a file (with its declared size) or a directory can be added here. A name that comes twice is
+    /// left to a file system, but for directories: some of it would be refused there.
     fn takes(&self, path: &RelPath, file: Option<u64>) -> bool {
         let fits = self.entries.len() + path.depth() <= IN_MEMORY_ENTRIES
             && self.bytes.saturating_add(file.unwrap_or_default()) <= IN_MEMORY_BYTES;

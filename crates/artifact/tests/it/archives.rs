@@ -81,7 +81,7 @@ fn directories_left_out_may_have_files_that_stay() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
-    /// What is archived comes out again, and archiving what came out gives the same bytes.
+    /// Archived files come out again, and archiving them once more gives the same bytes.
     #[test]
     fn round_trip(files in prop::collection::btree_map("[a-c]{1,2}(/[d-f]{1,2}){0,2}\\.x", "[ -~]{0,40}", 0..8)) {
         let work = tempfile::tempdir().unwrap();

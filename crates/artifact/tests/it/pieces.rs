@@ -121,7 +121,7 @@ fn bytes_of(run: u32) -> Vec<u8> {
     bytes
 }
 
-/// What ends an artifact, and is another one in each.
+/// Returns the end of an artifact, which differs from one to the next.
 fn trailer(runs: &[u32]) -> Vec<u8> {
     let bytes: Vec<u8> = runs.iter().flat_map(|run| run.to_le_bytes()).collect();
     blake3::hash(&bytes).as_bytes().to_vec()

@@ -30,7 +30,7 @@ fn archived(tree: &dyn Tree) -> Vec<u8> {
     bytes
 }
 
-/// What a folder holds after unpacking, as the reference for trees.
+/// Returns the content of a folder after unpacking, as the reference for trees.
 fn of_folder(tarball: &[u8]) -> Result<Vec<u8>, UntarError> {
     let folder = tempfile::tempdir().unwrap();
     Untar::new(Limits::default()).to_directory(tarball, folder.path())?;

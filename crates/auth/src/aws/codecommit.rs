@@ -36,7 +36,7 @@ impl Repository {
         Ok(Repository { host: host.to_owned(), path: url.path().to_owned(), region: region.to_owned() })
     }
 
-    /// What its passwords are good for; part of their key in the cache.
+    /// Returns the part of its passwords' key in the cache that names everything that they depend on.
     pub(crate) fn key(&self) -> String {
         format!("git/{}{}", self.host, self.path)
     }

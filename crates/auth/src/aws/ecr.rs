@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 /// The pattern of registries that this login is for, as error messages show it. All of the host must match.
 const PATTERN: &str = r"([0-9+]*).dkr[.-]ecr(?:-fips)?\.([^/.]*)\.(amazonaws\.com[.cn]*|amazonaws\.eu|sc2s\.sgov\.gov|c2s\.ic\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov|on\.aws)";
-/// What hosts of single-stack and FIPS registries end with.
+/// Ends of the hosts of single-stack and FIPS registries.
 const SUFFIXES: [&str; 7] = [
     "amazonaws.com",
     "amazonaws.com.cn",
@@ -23,7 +23,7 @@ const SUFFIXES: [&str; 7] = [
     "cloud.adc-e.uk",
     "csp.hci.ic.gov",
 ];
-/// What hosts of dual-stack registries end with.
+/// Ends of the hosts of dual-stack registries.
 const DUAL_STACK_SUFFIXES: [&str; 2] = ["on.aws", "on.amazonwebservices.com.cn"];
 const PUBLIC_HOST: &str = "public.ecr.aws";
 /// The one region that gives passwords of the public registry.
@@ -43,7 +43,7 @@ pub(crate) enum Registry {
     Public,
 }
 
-/// Whether `host` is a registry of Amazon's, private or public.
+/// Returns true when `host` is a registry of Amazon's, private or public.
 #[must_use]
 pub fn is_ecr(host: &str) -> bool {
     Registry::parse(host).is_some()
@@ -85,7 +85,8 @@ impl Registry {
         }
     }
 
-    /// What its passwords are good for: all registries of an account that the keys may read in the region.
+    /// Returns the part of its passwords' key that names their reach: all registries of an account that the keys may
+    /// read in the region.
     pub(crate) fn key(&self) -> String {
         match self {
             Registry::Private { region } => format!("registry/private/{region}"),

@@ -11,7 +11,7 @@ use aws_smithy_types::body::SdkBody;
 use reqwest::{Client, Method};
 use std::time::Duration;
 
-/// Bytes of an answer of the services that are asked for credentials.
+/// Bytes of an answer of the services that issue credentials.
 const MAX_ANSWER: usize = 1 << 20;
 
 /// A client of ours as the SDK's.

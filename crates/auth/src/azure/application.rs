@@ -34,7 +34,7 @@ pub(crate) struct Application {
     pub(crate) proof: Proof,
 }
 
-/// What an application proves its identity with.
+/// The proof of an application's identity.
 #[derive(Debug, Clone)]
 pub(crate) enum Proof {
     /// A shared secret.
@@ -45,7 +45,7 @@ pub(crate) enum Proof {
         file: SecretSlice<u8>,
         /// Opens PKCS#12.
         password: SecretString,
-        /// Whether the chain is sent, for authorities that trust its issuer instead of the certificate itself.
+        /// True when the chain is sent, for authorities that trust its issuer instead of the certificate itself.
         send_chain: bool,
     },
 }
@@ -67,7 +67,8 @@ struct Answer {
 }
 
 impl Application {
-    /// What its tokens depend on; the proof too, so that who only knows the ids is given none.
+    /// Returns the key of its tokens, which names everything that they depend on; the proof too, so that nobody gets
+    /// one who only knows the ids.
     pub(crate) fn key(&self) -> String {
         let authority = self.authority.as_deref().unwrap_or_default();
         let (kind, proof, password) = match &self.proof {
@@ -119,7 +120,7 @@ impl Application {
         }
     }
 
-    /// What the application says about itself, signed with its certificate's key.
+    /// Returns the application's statement about itself, signed with its certificate's key.
     fn statement(
         &self,
         certificate: &ClientCertificate,

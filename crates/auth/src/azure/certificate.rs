@@ -1,5 +1,5 @@
-//! Certificates with their keys, as applications are given them: PEM, or PKCS#12 with or without a password (SRC-BKT-11). What
-//! Azure's library for Go takes is taken, and PKCS#12 as OpenSSL 3 writes it too.
+//! Certificates with their keys, in the forms that applications have: PEM, or PKCS#12 with or without a password
+//! (SRC-BKT-11). Every form that Azure's library for Go accepts is accepted, and PKCS#12 as OpenSSL 3 writes it too.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,7 +20,7 @@ const MAX_CHAIN: usize = 10;
 const PEM_MARK: &[u8] = b"-----BEGIN ";
 /// How PKCS#12 names scrypt, which may ask for much memory. Nobody's tools write it, so it is refused where it is seen.
 const SCRYPT: [u8; 11] = [0x06, 0x09, 0x2b, 0x06, 0x01, 0x04, 0x01, 0xda, 0x47, 0x04, 0x0b];
-/// Files that are opened at a time: a password is stretched for as long as the file says, up to the library's bounds.
+/// Files that are opened at a time: a password is stretched for as long as the file asks, up to the library's bounds.
 static OPENING: Semaphore = Semaphore::const_new(1);
 
 /// A certificate, those above it, and its RSA key.
@@ -30,7 +30,7 @@ pub struct ClientCertificate {
     key: EncodingKey,
 }
 
-/// Why a file is no certificate to log in with. Nothing of it is repeated.
+/// Errors in a certificate for a login. Nothing of it is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateError {
     /// More bytes than the cap.
@@ -65,7 +65,7 @@ pub enum CertificateError {
     Failed,
 }
 
-/// What is in a file, in its order.
+/// The content of a file, in its order.
 #[derive(Default)]
 struct Content {
     certificates: Vec<CertificateDer<'static>>,

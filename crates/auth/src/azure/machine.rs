@@ -1,5 +1,5 @@
-//! Identities that were given to the machine, by their names in Secrets (SRC-BKT-11). `azure_identity` asks for them too,
-//! but at one address only: where AAD Pod Identity answers is told by a variable.
+//! Identities that were given to the machine, by their names in Secrets (SRC-BKT-11). `azure_identity` requests them
+//! too, but at one address only: a variable names the address of AAD Pod Identity.
 
 use crate::credentials::Login;
 use crate::error::ProviderError;
@@ -7,7 +7,7 @@ use crate::rest;
 use reqwest::Client;
 use serde::Deserialize;
 
-/// Where an Azure machine tells who it is, and the variable that names another place.
+/// Address at which an Azure machine proves its identity, and the variable that names another one.
 const MACHINE: &str = "http://169.254.169.254";
 const MACHINE_VARIABLE: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";
 const VERSION: &str = "2018-02-01";

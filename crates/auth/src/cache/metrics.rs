@@ -1,4 +1,4 @@
-//! What dashboards show of the cache, under Flux's names (SRC-MET-1).
+//! Metrics of the cache, under Flux's names (SRC-MET-1).
 
 use crate::identity::Caller;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 const HIT: &str = "cache_hit";
 const MISS: &str = "cache_miss";
-/// What objects do with logins.
+/// Operation label of logins of a reconcile.
 const RECONCILE: &str = "reconcile";
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]

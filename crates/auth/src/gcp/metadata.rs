@@ -7,7 +7,7 @@ use crate::rest;
 use reqwest::Client;
 use std::time::Duration;
 
-/// Where it is, unless the environment says otherwise.
+/// Default host.
 const HOST: &str = "metadata.google.internal";
 const HOST_VARIABLE: &str = "GCE_METADATA_HOST";
 /// It is on the same machine; where there is none, its name has no address or nobody answers.
@@ -35,7 +35,7 @@ impl Metadata {
         rest::json::<Answer>("metadata server", request).await.map(Answer::login)
     }
 
-    /// What tokens of this GKE cluster are made out to, and how Google's STS calls the cluster.
+    /// Returns the audience of this GKE cluster's tokens, and the cluster's name at Google's STS.
     pub(super) async fn audiences(&self) -> Result<(String, String), ProviderError> {
         let project = self.text("project/project-id", "GKE cluster project ID").await?;
         let location = self.text("instance/attributes/cluster-location", "GKE cluster location").await?;

@@ -26,7 +26,7 @@ pub(crate) struct ServiceAccount {
     token_uri: Url,
 }
 
-/// Why something is no key of a service account. Nothing of it is repeated.
+/// Errors in a service account's key. Nothing of it is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceAccountError {
     /// It cannot be read.
@@ -87,7 +87,8 @@ impl ServiceAccount {
         })
     }
 
-    /// What its tokens depend on; the private key too, so that who only knows the name is given none.
+    /// Returns the key of its tokens, which names everything that they depend on; the private key too, so that nobody
+    /// gets one who only knows the name.
     pub(crate) fn key(&self) -> String {
         let parts = [&self.email, &self.key_id, self.key.expose_secret(), self.token_uri.as_str()];
         fingerprint(parts.map(str::as_bytes))

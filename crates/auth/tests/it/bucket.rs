@@ -1,6 +1,6 @@
-//! What Secrets of buckets hold, for tokens: asked for once, by whom it is, and never shown. The files in `tests/data` hold
-//! one key with its certificate and another certificate, and were written by `openssl pkcs12 -export`: as OpenSSL 3 does by
-//! itself, with `-legacy`, and without encryption; the password is `hunter2`.
+//! Tokens from the Secrets of buckets: requested once for each identity, and never shown. The files in `tests/data`
+//! hold one key with its certificate and another certificate, and were written by `openssl pkcs12 -export`: with the
+//! defaults of OpenSSL 3, with `-legacy`, and without encryption; the password is `hunter2`.
 
 use crate::world::{Cloud, logins, logins_keeping};
 use axum::http::StatusCode;
@@ -148,7 +148,7 @@ async fn an_application_has_its_certificate_in_pkcs12() {
     assert_eq!(cloud.requests().len(), 1);
 }
 
-/// SRC-SCK-11: servers that repeat what they were told.
+/// SRC-SCK-11: servers that repeat their input.
 #[tokio::test]
 async fn refusals_are_shown_without_the_secret() {
     let (cloud, logins) = (cloud().await, logins(false, "").await);

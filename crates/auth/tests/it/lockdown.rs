@@ -1,4 +1,4 @@
-//! Who may be somebody (SRC-CLD-2, SRC-CLD-3, SRC-SCK-14).
+//! The rules about identities (SRC-CLD-2, SRC-CLD-3, SRC-SCK-14).
 
 use crate::world::{Cloud, account, logins, plane};
 use axum::http::StatusCode;

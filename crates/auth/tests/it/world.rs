@@ -21,7 +21,7 @@ pub(crate) struct Cloud {
     _server: Server,
 }
 
-/// What a request gets: by method, path and body.
+/// The answer to a request: by method, path and body.
 type Answers = Arc<dyn Fn(&str) -> (StatusCode, Value) + Send + Sync>;
 
 #[derive(Clone)]
@@ -53,7 +53,7 @@ impl Cloud {
         Cloud { requests, profile, proxy, _server: server }
     }
 
-    /// What came, as `METHOD host path authorization body`.
+    /// Returns the requests received, as `METHOD host path authorization body`.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().clone()
     }

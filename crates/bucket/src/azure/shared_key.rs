@@ -44,7 +44,7 @@ impl SharedKey {
         Ok(format!("SharedKey {}:{signature}", self.account))
     }
 
-    /// What is signed: the method, the standard headers, Azure's own, and what is asked for.
+    /// Returns the text to sign: the method, the standard headers, Azure's own, and the resource.
     fn text(&self, request: &Request) -> String {
         let header = |name: &reqwest::header::HeaderName| {
             request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()

@@ -34,7 +34,7 @@ struct Credentials {
     session_token: String,
 }
 
-/// Trades user and password for keys (SRC-BKT-10). Nothing is kept: they are asked for anew by each run.
+/// Trades user and password for keys (SRC-BKT-10). Nothing is kept: each run requests them anew.
 pub(crate) async fn keys(
     client: Client,
     endpoint: &Url,

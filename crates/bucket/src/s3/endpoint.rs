@@ -4,7 +4,7 @@ use crate::error::Error;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
-/// What is escaped in keys: all but what every signer leaves alone.
+/// Characters that are escaped in keys: all that some signer escapes.
 const IN_PATH: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 const IN_QUERY: AsciiSet = IN_PATH.add(b'/');
 const AMAZON: &str = "s3.amazonaws.com";
@@ -16,7 +16,7 @@ pub(super) struct Endpoint {
     /// Scheme, host and port.
     base: Url,
     bucket: String,
-    /// Whether the bucket is part of the host's name.
+    /// True when the bucket is part of the host's name.
     is_virtual: bool,
 }
 
@@ -43,12 +43,12 @@ impl Endpoint {
         Ok(Endpoint { base, bucket: bucket.to_owned(), is_virtual: has_names && is_name })
     }
 
-    /// Whether this is Google's imitation of S3, which knows only the first kind of listing (SRC-BKT-9).
+    /// Returns true when this is Google's imitation of S3, which knows only the first kind of listing (SRC-BKT-9).
     pub(super) fn is_google(&self) -> bool {
         self.base.host_str() == Some(GOOGLE)
     }
 
-    /// Where the bucket's region is asked for.
+    /// Returns the URL of the bucket's region.
     pub(super) fn location(&self) -> Result<Url, Error> {
         let mut url = self.base.clone();
         url.set_path(&format!("/{}/", self.bucket));
@@ -79,7 +79,7 @@ impl Endpoint {
     }
 }
 
-/// Whether a host is one of Amazon's own.
+/// Returns true when a host is one of Amazon's own.
 fn is_amazon(host: &str) -> bool {
     let host = host.strip_suffix(".cn").unwrap_or(host);
     let Some(name) = host.strip_suffix(".amazonaws.com") else { return false };

@@ -41,7 +41,7 @@ pub(crate) fn read(body: &[u8], is_old: bool) -> Result<Page, Error> {
         .into_iter()
         .map(|found| {
             let pin = bare_etag(&found.etag).to_owned();
-            // Without an etag, size and time tell whether the content changed (DEP-CLD-1).
+            // Without an etag, size and time show a change of the content (DEP-CLD-1).
             let etag =
                 if pin.is_empty() { format!("{}-{}", found.size, found.last_modified) } else { pin.clone() };
             Ok(Object { key: decode(found.key)?, etag, size: found.size, pin })

@@ -1,4 +1,4 @@
-//! A server that is busy, lies, cuts off, or repeats what it was told.
+//! A server that is busy, lies, cuts off, or repeats its input.
 
 use crate::{content, s3};
 use axum::Router;
@@ -70,7 +70,7 @@ async fn object(Path((_, key)): Path<(String, String)>) -> Response {
     }
 }
 
-/// Azure: says no and repeats the query.
+/// Azure: refuses and repeats the query.
 async fn container(request: Request) -> Response {
     let query = request.uri().query().unwrap_or_default().replace('&', "&amp;");
     let page =

@@ -79,7 +79,7 @@ async fn more_than_a_page(#[case] program: BucketProgram) {
     for index in 0..1003 {
         server.put("many-1", &format!("dir/{index}"), "x").await.unwrap();
     }
-    // What consoles make of a folder.
+    // Object that consoles make for a folder.
     server.put("many-1", "dir/", "").await.unwrap();
     let bucket = open(program, &server, "many-1");
     let objects = bucket.list("dir/", 2000).await.unwrap();

@@ -1,4 +1,4 @@
-//! Expressions are tenants' text, and so is what they look at: a bool, a text, a value or a refusal. What was compiled as a
+//! Expressions are tenants' text, and so is what they look at: a bool, a text, a value or a refusal. An expression compiled as a
 //! condition never yields anything else.
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! What a server says, as its list and as its answer: it ends in an error or is read, with no more of a pack than came.
+//! Output of a server, read as its list and as its answer: reading ends in an error or with no more of a pack than
+//! arrived.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -9,7 +9,7 @@ use weir_git::{HostVerdict, KnownHosts};
 
 const AUTHORITY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJmYkzhF2nM0RAUdvY0cY5bF3EPzxQ9qmrM4YIS2y0oJ";
 const HOST: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK1FA/+RGWrRc4Wt7MJEHjgLOhMldUBlSm+KwfCJWWrZ";
-/// What the authority says for ever of the host `example.com` and its key.
+/// Certificate without an end date that the authority gave to the host `example.com` and its key.
 const CERTIFICATE: &str = "ssh-ed25519-cert-v01@openssh.com \
     AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29tAAAAIMXIMIm587gz2fdxkhjxgdLNtpL5uwGCc+Qud/rsfiPmAAAAIK1FA/+RGWrR\
     c4Wt7MJEHjgLOhMldUBlSm+KwfCJWWrZAAAAAAAAAAAAAAACAAAABGZ1enoAAAAPAAAAC2V4YW1wbGUuY29tAAAAAAAAAAD//////////wAAAAAA\

@@ -1,4 +1,4 @@
-//! What a server says first: its references and what it can.
+//! The first answer of a server: its references and capabilities.
 
 use super::error::ConversationError;
 use super::lines::{Lines, Packet, trimmed};
@@ -56,12 +56,12 @@ impl Advertisement {
         if list.refs.is_empty() { Err(Error::Empty) } else { Ok(list) }
     }
 
-    /// Whether the server says that it can something.
+    /// Returns true when the server says that it can something.
     pub(crate) fn offers(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|offered| offered == capability)
     }
 
-    /// What names the objects (DEV 17).
+    /// Returns the hash that names the objects (DEV 17).
     pub(crate) fn format(&self) -> Kind {
         self.format
     }
@@ -71,12 +71,12 @@ impl Advertisement {
         self.capabilities.iter().map(String::as_str).find(|capability| capability.starts_with(OBJECT_FORMAT))
     }
 
-    /// Whether objects can be had that no reference points at.
+    /// Returns true when objects can be had that no reference points at.
     pub(crate) fn gives_any_object(&self) -> bool {
         self.offers("allow-any-sha1-in-want") || self.offers("allow-reachable-sha1-in-want")
     }
 
-    /// Whether a part of a tree can be had alone.
+    /// Returns true when a part of a tree can be had alone.
     pub(crate) fn gives_parts(&self) -> bool {
         self.offers("filter") && self.gives_any_object()
     }
@@ -96,7 +96,7 @@ impl Advertisement {
         let space = head.iter().position(|byte| *byte == b' ').ok_or_else(invalid)?;
         let (id, name) = head.split_at(space);
         let id = object_id(id).filter(|id| id.kind() == self.format).ok_or_else(invalid)?;
-        // An empty repository has its capabilities to tell; and nobody can ask for a name that is no text.
+        // An empty repository lists its capabilities too; and nobody can request a name that is no text.
         if let Ok(name) = std::str::from_utf8(name.get(1..).unwrap_or_default())
             && !id.is_null()
         {
@@ -106,7 +106,7 @@ impl Advertisement {
     }
 }
 
-/// An id in full; its length says in which format.
+/// Returns an id in full; its length decides its format.
 pub(super) fn object_id(text: &[u8]) -> Option<ObjectId> {
     ObjectId::from_hex(text).ok()
 }

@@ -1,4 +1,4 @@
-//! What a server answers to a request: where it cuts history, what it has in common with us, and a pack.
+//! The answer of a server to a request: the cuts in its history, the objects in common with us, and a pack.
 
 use super::advertisement::object_id;
 use super::error::ConversationError;
@@ -16,7 +16,7 @@ const DATA: u8 = 1;
 const PROGRESS: u8 = 2;
 const FAILURE: u8 = 3;
 
-/// What an answer says beside its pack.
+/// The parts of an answer beside its pack.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// Commits that come without their parents.

@@ -1,4 +1,4 @@
-//! What goes wrong while a server is talked to.
+//! The errors of a conversation with a server.
 
 use crate::error::Error;
 use std::io;
@@ -22,7 +22,7 @@ pub enum ConversationError {
     /// Something that does not begin with the length of a line.
     #[error("the Git server sent a line whose length cannot be read: '{length}'")]
     Length {
-        /// What stands there.
+        /// Text in place of the length.
         length: String,
     },
     /// A line of the list that is no reference.
@@ -40,7 +40,7 @@ pub enum ConversationError {
     /// An answer without objects.
     #[error("the Git server sent no objects")]
     NoPack,
-    /// The server says why it does not do what it was asked.
+    /// The server gives a reason for its refusal.
     #[error("remote error: {message}")]
     Refused {
         /// Its words.

@@ -10,7 +10,7 @@ const LENGTH_BYTES: usize = 4;
 /// How a pack begins. Servers without side band send it where a line would be.
 pub(super) const PACK: &[u8; LENGTH_BYTES] = b"PACK";
 
-/// What comes next.
+/// The next packet.
 pub(super) enum Packet<'a> {
     /// The end of a part of the conversation.
     Flush,
@@ -48,7 +48,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// What follows the last packet.
+    /// Returns the bytes behind the last packet.
     pub(super) fn into_rest(self) -> R {
         self.stream
     }

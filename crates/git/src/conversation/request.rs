@@ -1,11 +1,11 @@
-//! What a server is asked for.
+//! The request to a server.
 
 use super::advertisement::Advertisement;
 use super::lines::put;
 use gix_hash::ObjectId;
 use std::fmt::Write as _;
 
-/// What is used of what a server can; of several that do the same, the best.
+/// Capabilities of a server that are used; of several with the same use, the best comes first.
 const CAPABILITIES: [&[&str]; 5] = [
     &["multi_ack_detailed", "multi_ack"],
     &["side-band-64k", "side-band"],
@@ -28,7 +28,7 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    /// Whether the answer begins with where history is cut.
+    /// Returns true when the answer begins with where history is cut.
     pub(super) fn is_cut(self) -> bool {
         self != Reach::Whole
     }
@@ -44,7 +44,7 @@ pub(crate) struct Request {
     /// Commits whose parents are not there.
     pub(crate) roots: Vec<ObjectId>,
     pub(crate) reach: Reach,
-    /// Whether blobs are left out.
+    /// True when blobs are left out.
     pub(crate) is_partial: bool,
 }
 

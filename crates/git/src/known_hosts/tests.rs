@@ -64,7 +64,7 @@ fn algorithms_follow_the_lines_of_the_host() {
     assert_eq!(hosts.algorithms("unknown.com", 22), [Algorithm::Ed25519]);
 }
 
-/// SRC-GIT-29, SRC-SCK-3: SHA-1 is asked for last, and only of hosts of which nothing but an RSA key is known.
+/// SRC-GIT-29, SRC-SCK-3: SHA-1 is requested last, and only of hosts of which nothing but an RSA key is known.
 #[test]
 fn rsa_is_asked_for_with_sha2_first() {
     let rsa = format!("ssh-rsa {RSA}");

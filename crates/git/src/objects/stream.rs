@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The bytes of a blob, on their way out of a pack. What has another name than the blob is an error in place of its last bytes:
-/// who knows the size asks for no more.
+/// The bytes of a blob, on their way out of a pack. Content with another name than the blob's gives an error in place
+/// of its last bytes: a reader that knows the size asks for no more.
 pub(crate) struct Stream {
     content: io::Take<ZlibDecoder<BufReader<File>>>,
     /// Gone once all bytes were seen.

@@ -25,9 +25,10 @@ const PACKS: &str = "objects/pack";
 const PARTIAL_MARK: &str = "weir-partial";
 /// Git's own file of the commits at which history is cut.
 const ROOTS: &str = "shallow";
-/// Reference to the newest commit of a kept repository: the server is told of it, and sends only what it lacks.
+/// Reference to the newest commit of a kept repository: it is sent to the server, which answers with the missing
+/// objects only.
 const TIP: &str = "refs/weir/tip";
-/// Git's own file that says how to read a repository, and what it says where SHA-256 names the objects.
+/// Git's own file about the format of a repository, and its content where SHA-256 names the objects.
 const CONFIG: &str = "config";
 const SHA256_CONFIG: &str =
     "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n";
@@ -80,7 +81,7 @@ impl Directory {
         }
     }
 
-    /// What names the objects.
+    /// Returns the hash that names the objects.
     pub(crate) fn format(&self) -> Kind {
         let config = std::fs::read_to_string(self.path.join(CONFIG)).unwrap_or_default();
         if config == SHA256_CONFIG { Kind::Sha256 } else { Kind::Sha1 }
@@ -101,7 +102,7 @@ impl Directory {
         Ok(Objects::Sha1(repository))
     }
 
-    /// Whether blobs may be missing that nobody has wanted yet.
+    /// Returns true when blobs may be missing that nobody has wanted yet.
     pub(crate) fn is_partial(&self) -> bool {
         self.path.join(PARTIAL_MARK).exists()
     }
@@ -166,7 +167,7 @@ impl Directory {
         replaced.map_err(|source| Error::WorkDirectory { source })
     }
 
-    /// Removes what killed processes left, and says whether the repository is whole and within its bounds.
+    /// Removes the remains of killed processes, and returns true when the repository is whole and within its bounds.
     fn is_worth_keeping(&self) -> io::Result<bool> {
         let digest_bytes = self.format().len_in_bytes();
         let (mut packs, mut total, mut largest) = (0, 0_u64, 0);
@@ -190,8 +191,8 @@ impl Directory {
     }
 }
 
-/// Whether a pack ends in the digest that its index knows it by: a full disk or a lost write cuts it off. One without an
-/// index is not read.
+/// Returns true when a pack ends in the digest that its index knows it by: a full disk or a lost write cuts it off.
+/// One without an index is not read.
 fn is_whole(pack: &Path, digest_bytes: usize) -> io::Result<bool> {
     let index = pack.with_extension("idx");
     if !index.exists() {

@@ -15,7 +15,7 @@ pub struct Module {
     pub url: String,
 }
 
-/// Why a `.gitmodules` file cannot be read.
+/// Errors in reading a `.gitmodules` file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModulesError {
     /// A line that is none of a configuration file.

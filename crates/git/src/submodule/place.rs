@@ -1,5 +1,6 @@
-//! Where a submodule's repository is, and who we are there (DEV 19). What a commit says is not trusted: only the three
-//! schemes of this crate, no commands, no files of this machine, and our credentials only where the parent is.
+//! The place of a submodule's repository, and our identity there (DEV 19). A commit is not trusted: only the three
+//! schemes of this crate are allowed, no commands, no files of this machine, and our credentials are sent only to the
+//! parent's host.
 
 use crate::credentials::Credentials;
 use crate::remote::Remote;
@@ -10,7 +11,7 @@ use url::Url;
 const MAX_URL_BYTES: usize = 2048;
 const SCHEMES: [&str; 3] = ["http", "https", "ssh"];
 
-/// Why the URL that a commit or a kustomization names is not used.
+/// Errors in the URL that a commit or a kustomization names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// Longer than any real one, or with characters that no URL has.
@@ -28,7 +29,7 @@ pub enum PlaceError {
 }
 
 impl Remote {
-    /// The remote of the submodule at `path`, which a commit of this remote says to be at `url`.
+    /// Returns the remote of the submodule at `path`, whose URL in a commit of this remote is `url`.
     pub(super) fn of_submodule(&self, path: &str, url: &str) -> Result<Remote, PlaceError> {
         let url = resolve(&self.url, url)?;
         let is_same = (url.scheme(), url.host_str(), url.port_or_known_default())

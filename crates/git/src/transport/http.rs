@@ -20,7 +20,7 @@ const MAX_DETAIL_BYTES: usize = 1024;
 /// The transport of one operation.
 pub(super) struct HttpTransport {
     operation: Arc<Operation>,
-    /// Where the repository is, once a redirect of the list has told; later requests go there.
+    /// URL of the repository, once a redirect of the list has named it; later requests go there.
     base: Arc<Mutex<Url>>,
 }
 

@@ -111,7 +111,7 @@ impl Read for Session {
 }
 
 impl Session {
-    /// Why there was no answer at all: servers say on the error stream that there is no such repository.
+    /// Returns the error of a missing answer: servers say on the error stream that there is no such repository.
     fn ended(&self) -> Error {
         let stderr = String::from_utf8_lossy(&self.stderr).trim().to_owned();
         let said = stderr.to_lowercase();

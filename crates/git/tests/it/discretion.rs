@@ -1,4 +1,4 @@
-//! Servers that repeat what they were told (SRC-SCK-11).
+//! Servers that repeat their input (SRC-SCK-11).
 
 use crate::{branch, failure, remote};
 use rstest::rstest;

@@ -205,7 +205,7 @@ async fn lists_that_lie(#[case] lines: &[&str]) {
     assert!(!matches!(error, Error::Deadline), "{error}");
 }
 
-/// SRC-GIT-8, B11: what Azure DevOps and CodeCommit insist on is asked for where it is offered.
+/// SRC-GIT-8, B11: the capabilities that Azure DevOps and CodeCommit insist on are requested where they are offered.
 #[tokio::test]
 async fn servers_that_insist_on_multi_ack() {
     let id = "1".repeat(40);

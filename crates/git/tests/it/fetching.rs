@@ -139,7 +139,7 @@ async fn basic_credentials() {
     assert_eq!(files(&fetched(&remote, &branch("main")).await).len(), 1);
 }
 
-/// What a server sends is counted as it comes, over all downloads that share an allowance.
+/// The bytes of a server are counted as they arrive, over all downloads that share an allowance.
 #[tokio::test]
 async fn an_allowance_ends_a_download() {
     let server = GitServer::start().await.unwrap();

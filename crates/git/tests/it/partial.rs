@@ -86,7 +86,7 @@ async fn another_part_and_the_whole() {
     assert!(!is_missing(&checkout, "noise") && !is_missing(&checkout, "deploy/app.yaml"));
     drop(checkout);
 
-    // What is whole stays of use when only a part is wanted.
+    // A whole repository stays of use when only a part is wanted.
     kept.remote.part = below("deploy");
     kept.repository.commit("main", "next", &[("deploy/app.yaml", "app: 3\n")]).unwrap();
     let checkout = kept.fetch(&branch("main")).await;

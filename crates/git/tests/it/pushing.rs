@@ -146,7 +146,7 @@ async fn paths_that_lead_out_of_the_tree() {
     }
 }
 
-/// What can be read of a repository whose objects have names of SHA-256 cannot be added to (docs/adr/0009).
+/// A repository whose objects have SHA-256 names can be read, but nothing can be added to it (docs/adr/0009).
 #[tokio::test]
 async fn nothing_is_written_where_sha256_names_the_objects() {
     let server = GitServer::start().await.unwrap();

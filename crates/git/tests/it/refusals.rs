@@ -1,4 +1,4 @@
-//! What a server says no to, in the words of conditions.
+//! The refusals of a server, as messages of conditions.
 
 use crate::{branch, failure, git, remote};
 use rstest::rstest;

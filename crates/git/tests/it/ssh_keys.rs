@@ -8,7 +8,7 @@ use weir_git::{Error, SshError};
 use weir_testkit::{SshCertificate, SshGitServer};
 
 const ED25519: &str = "ed25519";
-/// A certificate that says what it should.
+/// Options of a good certificate.
 const GOOD: &str = "-h -n 127.0.0.1";
 
 /// Makes a pair of keys; gives the private and the public one.
@@ -22,7 +22,7 @@ fn pair(kind: &str, format: &str, passphrase: &str) -> (String, String) {
     (read("key"), read("key.pub"))
 }
 
-/// Clones with a key that the server has been told to let in.
+/// Clones with a key that the server lets in.
 async fn open_the_door(kind: &str, format: &str, passphrase: &str) -> Result<(), Error> {
     let (server, remote, _) = server_of(SshGitServer::start().await.unwrap());
     let (private, public) = pair(kind, format, passphrase);
@@ -113,7 +113,8 @@ async fn certificates_by_who_signed_them() {
     let revoked_authority = format!("{known}{}", known.replace("@cert-authority", "@revoked"));
     for (known_hosts, expected) in [
         (stranger, SshError::HostKeyMismatch),
-        // An authority of other hosts is not asked about this one, and one that is not said to be one is none.
+        // An authority of other hosts does not count for this one, and a key that is not marked as an authority is
+        // none.
         (elsewhere, SshError::HostKeyUnknown),
         (known.replace("@cert-authority ", ""), SshError::HostKeyMismatch),
         (format!("{known}@revoked {host}"), SshError::HostKeyRevoked),

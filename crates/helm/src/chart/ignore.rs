@@ -7,7 +7,7 @@ use weir_ignore::Glob;
 
 /// Name of the file.
 pub(super) const IGNORE_FILE: &str = ".helmignore";
-/// What is always excluded: hidden files of editors among the templates.
+/// Pattern that is always excluded: hidden files of editors among the templates.
 const DEFAULT: &str = "templates/.?*";
 /// Patterns that are read; each costs a comparison for each file.
 const MAX_PATTERNS: usize = 10_000;
@@ -33,7 +33,7 @@ impl Rules {
         Ok(Rules { patterns: rules.map(Pattern::parse).collect::<Result<_, _>>()? })
     }
 
-    /// Whether the file or directory at `path`, relative to the chart, is left out.
+    /// Returns true when the file or directory at `path`, relative to the chart, is left out.
     pub(super) fn excludes(&self, path: &RelPath, is_directory: bool) -> bool {
         self.patterns.iter().any(|pattern| {
             let applies = !pattern.needs_directory || is_directory;

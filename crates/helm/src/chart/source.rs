@@ -7,7 +7,7 @@ use bytes::Bytes;
 use std::io::{self, Read};
 use weir_artifact::{RelPath, Tree, TreeKind};
 
-/// What lies at a path of a tree; `None` for the path is the root.
+/// Returns the entry at a path of a tree; `None` for the path is the root.
 ///
 /// # Errors
 /// When the tree cannot be read.
@@ -41,7 +41,7 @@ pub fn read(tree: &dyn Tree, path: &RelPath, limit: u64) -> Result<Option<Bytes>
 }
 
 impl Chart {
-    /// Reads the chart in a directory of a tree; `None` is the root. What its `.helmignore` names stays out.
+    /// Reads the chart in a directory of a tree; `None` is the root. Files that its `.helmignore` names stay out.
     ///
     /// # Errors
     /// When there is no chart, or it is beyond the limits.

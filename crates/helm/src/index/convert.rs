@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 
-/// What Go writes for a time that was never set.
+/// Time that Go writes where none was set.
 const NO_TIME: &str = "0001-01-01T00:00:00Z";
 /// Spaces before a chart's name, and before a version.
 const CHART_INDENT: &str = "    ";
@@ -25,7 +25,7 @@ const MAX_ANCHORED_EVENTS: usize = 100_000;
 /// Nodes of an index: a version of a chart has some thirty.
 const MAX_NODES: usize = MAX_RELEASES * 100;
 
-/// What was converted.
+/// The result of a conversion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Converted {
     /// Charts.

@@ -22,7 +22,7 @@ impl Meter {
         }
     }
 
-    /// Why the reading ended, where `error` only says that it did.
+    /// Returns the error that ended the reading, where `error` shows only that it ended.
     pub(super) fn explain(&self, error: IndexError) -> IndexError {
         if self.is_over() { IndexError::TooLarge } else { error }
     }

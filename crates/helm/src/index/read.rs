@@ -9,24 +9,24 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufReader, Read};
 
-/// What is done with what is found.
+/// The taker of the entries found.
 pub(super) trait Sink {
-    /// A chart begins; says whether its versions are wanted.
+    /// A chart begins; returns true when its versions are wanted.
     fn chart(&mut self, name: &str) -> Result<bool, IndexError>;
     /// A version of the chart that began last.
     fn release(&mut self, release: Metadata) -> Result<(), IndexError>;
-    /// The chart's versions are over. `is_null` says that there was no list at all.
+    /// The chart's versions are over. `is_null` is true when there was no list at all.
     fn chart_end(&mut self, is_null: bool) -> Result<Flow, IndexError>;
 }
 
-/// Whether the rest of the index is looked at.
+/// True when the rest of the index is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     Continue,
     Stop,
 }
 
-/// What stands beside the entries, in the order in which it is stored.
+/// The fields beside the entries, in the order in which they are stored.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Head {
@@ -67,7 +67,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    /// Passes on what the sink says; an error or a stop ends the parser too.
+    /// Passes on the sink's answer; an error or a stop ends the parser too.
     fn told<T, E: serde::de::Error>(&mut self, result: Result<T, IndexError>) -> Result<T, E> {
         result.map_err(|error| {
             let text = E::custom(&error);
@@ -184,7 +184,7 @@ impl<'de, S: Sink> Visitor<'de> for Entries<'_, '_, S> {
     }
 }
 
-/// The versions of one chart. The value says that there is no list.
+/// The versions of one chart. The value is true when there is no list.
 struct Versions<'w, 'a, S>(&'w mut Walk<'a, S>);
 
 impl<'de, S: Sink> DeserializeSeed<'de> for Versions<'_, '_, S> {

@@ -1,4 +1,5 @@
-//! What it takes to read a large index (A17, DEV 20). The peak is one of a process, so that each index is read in its own.
+//! The cost of reading a large index (A17, DEV 20). The peak is one of a process, so that each index is read in its
+//! own.
 #![cfg(target_os = "linux")]
 
 use rstest::rstest;
@@ -8,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use weir_helm::index;
 
-/// What the index may take of memory, the test program included.
+/// Memory that the index may take, the test program included.
 const MAX_PEAK_KIB: u64 = 64 << 10;
 /// Bytes of the index: the largest one that is taken by default.
 const INDEX: u64 = 50 << 20;

@@ -17,7 +17,7 @@ use weir_helm::repository::BasicAuth;
 use weir_helm::{FetchError, Repository};
 use weir_http::{Clients, Profile};
 
-/// Paths that were asked for, and with which credentials.
+/// Requested paths, with their credentials.
 type Seen = Arc<Mutex<Vec<(String, Option<String>)>>>;
 
 /// A server that notes who came with which credentials. It stops when this is dropped.

@@ -20,7 +20,8 @@ pub(crate) fn assess(object: &Value, now: Timestamp) -> Result<Assessment, Malfo
     }
 }
 
-/// Whether a Pod makes its StatefulSet or ReplicaSet fail: failed, staying, and not merely waiting for a node.
+/// Returns true when a Pod makes its StatefulSet or ReplicaSet fail: failed, staying, and not merely waiting for a
+/// node.
 pub(crate) fn has_failed(object: &Value, now: Timestamp) -> bool {
     if at(object, &["metadata", "deletionTimestamp"]).is_some() || is_unschedulable(object).unwrap_or(false) {
         return false;

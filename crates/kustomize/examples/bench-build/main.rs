@@ -63,7 +63,7 @@ fn compare(weir: &Path, reference: &Path, scratch: &Scratch) -> Result<Vec<Compa
     Ok(comparisons)
 }
 
-/// What a build of so many resources costs.
+/// Measures the cost of a build of so many resources.
 fn sizes(weir: &Path, scratch: &Scratch) -> Result<Vec<(usize, Cost)>> {
     let mut sizes = Vec::new();
     for count in [100, 500, 1_000, 5_000] {
@@ -75,7 +75,7 @@ fn sizes(weir: &Path, scratch: &Scratch) -> Result<Vec<(usize, Cost)>> {
     Ok(sizes)
 }
 
-/// What it costs to refuse input that is meant to hurt.
+/// Measures the cost of refusing input that is meant to hurt.
 fn hostile(weir: &Path, scratch: &Scratch) -> Result<Vec<(&'static str, Cost)>> {
     let mut refused = Vec::new();
     for (name, resource) in trees::hostile() {

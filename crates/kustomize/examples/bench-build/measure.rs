@@ -11,7 +11,7 @@ const TIME: &str = "/usr/bin/time";
 /// Clock ticks per second in `/proc/self/stat`; Linux shows 100 on every architecture it runs on.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// What one build takes.
+/// The cost of one build.
 pub(crate) struct Cost {
     /// The median of the runs.
     pub(crate) wall: Duration,
@@ -21,7 +21,7 @@ pub(crate) struct Cost {
     pub(crate) peak_rss: u64,
 }
 
-/// What a build prints.
+/// Returns the output of a build.
 pub(crate) fn output(program: &Path, directory: &Path) -> Result<Output> {
     let mut build = Command::new(program);
     build.arg("build").arg(directory).output().with_context(|| format!("run {}", program.display()))

@@ -16,7 +16,7 @@ pub(crate) struct Comparison {
     pub(crate) weir: Cost,
 }
 
-/// What one run has found.
+/// The findings of one run.
 pub(crate) struct Report {
     pub(crate) comparisons: Vec<Comparison>,
     pub(crate) sizes: Vec<(usize, Cost)>,

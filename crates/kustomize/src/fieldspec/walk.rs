@@ -8,7 +8,7 @@ use super::FieldSpec;
 use crate::Error;
 use crate::resource::Resource;
 
-/// What a transformer puts where a field is missing and the spec says to make it.
+/// The value that a transformer puts in place of a missing field when the spec says to make it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Creation {
     /// Nothing is ever made.
@@ -59,7 +59,7 @@ fn push_to_last(parts: &mut [String], character: char) {
 /// A step of a walk that failed.
 struct Obstacle(String);
 
-/// What a transformer does to a field it reached.
+/// The change that a transformer makes to a field.
 pub(crate) type Change<'c> = dyn FnMut(&mut Node) -> Result<(), Error> + 'c;
 
 enum Failure {
@@ -173,7 +173,8 @@ fn in_list(failure: Failure, path: &[String]) -> Failure {
     }
 }
 
-/// What is wrong with a part that leads into a mapping and means a place in a list, as these do wherever they stand.
+/// Returns the fault of a part that leads into a mapping and means a place in a list, as these do wherever they
+/// stand.
 fn place_in_list(part: &str) -> Option<&'static str> {
     let is_selector = || part.starts_with('[') && part.ends_with(']');
     match part.parse::<i64>() {
@@ -201,7 +202,7 @@ fn into_field(
     if let Some(problem) = place_in_list(name) {
         return Err(Failure::Obstacle(Obstacle(format!("fieldName: {name}: {problem}"))));
     }
-    // What a missing or null field becomes: lists are never made, but a null where one belongs is.
+    // A missing or null field is filled: lists are never made, but a null becomes a list where one belongs.
     let made = match creation {
         _ if is_list => Some(Node::Seq(Vec::new())),
         Creation::Never => None,

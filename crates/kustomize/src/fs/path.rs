@@ -71,7 +71,7 @@ impl RelPath {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Whether this path is `directory` or lies in it, segment by segment (KZ-305).
+    /// Returns true when this path is `directory` or lies in it, segment by segment (KZ-305).
     pub fn is_in_or_below(&self, directory: &Self) -> bool {
         match self.0.strip_prefix(&directory.0) {
             Some(rest) => rest.is_empty() || directory.0.is_empty() || rest.starts_with('/'),

@@ -59,7 +59,7 @@ impl FileSystem for RootedFs {
             return Err(too_large());
         }
         let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-        // The file may have grown; one byte more than the cap tells a file at the cap from one above it.
+        // The file may have grown; one byte more than the cap separates a file at the cap from one above it.
         file.take(limit.saturating_add(1)).read_to_end(&mut content).map_err(io)?;
         if content.len() as u64 > limit {
             return Err(too_large());

@@ -9,7 +9,7 @@ use crate::id::ResId;
 use crate::resource::{Behavior, Resource};
 use crate::schema::Schema;
 
-/// Adds, merges or replaces, as the object's behaviour says.
+/// Adds, merges or replaces, by the object's behaviour.
 pub(super) fn into(accumulated: &mut Accumulator, made: Resource, schema: &Schema) -> Result<(), Error> {
     let matches = accumulated.resources.find_any(&made.id(), schema);
     let wants_old = matches!(made.behavior, Behavior::Merge | Behavior::Replace);

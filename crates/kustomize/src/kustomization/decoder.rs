@@ -9,11 +9,12 @@ use weir_yaml::{Entry, Map, Node, Position, Scalar, Style, Value, format_float32
 pub(crate) struct Strictness {
     /// Unknown fields fail.
     pub(crate) reject_unknown: bool,
-    /// What becomes of numbers and booleans where a string is wanted (KZ-1201).
+    /// Conversion of numbers and booleans where a string is wanted (KZ-1201).
     pub(crate) coercion: Coercion,
 }
 
-/// What becomes of numbers and booleans where a string is wanted. The reference reads its files with several libraries.
+/// The conversion of numbers and booleans where a string is wanted. The reference reads its files with several
+/// libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coercion {
     /// They fail.
@@ -54,7 +55,7 @@ pub enum DecodeError {
         place(.position, &None)
     )]
     Type {
-        /// What the value is.
+        /// Kind of the value.
         found: String,
         /// The struct that has the field.
         owner: &'static str,

@@ -32,7 +32,7 @@ pub struct ConfigMapArgs {
 /// An entry of `secretGenerator`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SecretArgs {
-    /// What both generators share.
+    /// Arguments that both generators share.
     pub common: ConfigMapArgs,
     /// The type of the Secret; `Opaque` when empty.
     pub secret_type: String,

@@ -8,7 +8,7 @@ use crate::patch::PatchError;
 /// The key that holds a directive.
 pub(super) const KEY: &str = "$patch";
 
-/// What is done with the node that carries the directive.
+/// The effect of a directive on the node that carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Directive {
     Merge,

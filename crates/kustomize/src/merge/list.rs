@@ -1,4 +1,4 @@
-//! Lists whose elements are told apart by keys (KZ-826..829).
+//! Lists whose elements are matched by keys (KZ-826..829).
 
 use weir_yaml::{Node, Scalar, Tag};
 
@@ -202,7 +202,7 @@ fn find(elements: &[Node], keys: &[String], values: &[String]) -> Option<usize> 
     })
 }
 
-/// Whether a field has the text; any content will do when none is asked for.
+/// Returns true when a field has the text; any content will do when none is asked for.
 fn has_field(element: &Node, key: &str, value: &str) -> bool {
     element.get(key).is_some_and(|field| value.is_empty() || field.text() == Some(value))
 }

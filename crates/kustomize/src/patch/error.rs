@@ -1,4 +1,4 @@
-//! What can be wrong with a patch (KZ-801..804, KZ-810..823, KZ-851..855).
+//! The errors of a patch (KZ-801..804, KZ-810..823, KZ-851..855).
 
 use weir_yaml::YamlError;
 
@@ -18,7 +18,7 @@ pub enum PatchError {
     Unreadable {
         /// The reference.
         path: String,
-        /// Why.
+        /// Cause.
         cause: Box<Error>,
     },
     /// Text that is both kinds of patch at once.
@@ -32,9 +32,9 @@ pub enum PatchError {
     NeitherKind {
         /// The patch or its file.
         source_text: String,
-        /// Why it is no strategic merge patch.
+        /// Error as a strategic merge patch.
         as_merge: Box<Error>,
-        /// Why it is no JSON patch.
+        /// Error as a JSON patch.
         as_json: Box<Error>,
     },
     /// Several strategic merge patches for one target (KZ-812).
@@ -58,7 +58,7 @@ pub enum PatchError {
     NoMatch {
         /// The id of the patch.
         id: String,
-        /// What was found instead.
+        /// Error for what was found instead.
         cause: Box<PatchError>,
     },
     /// Nothing in `patchesStrategicMerge` (KZ-803).
@@ -122,7 +122,7 @@ pub enum PatchError {
         operation: &'static str,
         /// The path.
         path: String,
-        /// Why not.
+        /// Cause.
         problem: String,
     },
     /// A `test` that does not hold (KZ-855).

@@ -54,7 +54,7 @@ impl StrategicMergeTransformer {
 fn load_one(build: &Build<'_>, loader: &Rc<Loader>, source: &str) -> Result<Vec<Resource>, Error> {
     match parse(build, "", source) {
         Ok(patches) => return Ok(patches),
-        // What is wrong with the path would repeat it.
+        // The error of the path would repeat the path.
         Err(error) if quote::patch(source, None) == quote::HIDDEN => return Err(error),
         Err(_) => {}
     }

@@ -5,7 +5,7 @@ use weir_yaml::{Limits, Map, Node, Scalar, Source, parse_first_document};
 use super::{Part, PathError};
 use crate::Error;
 
-/// Whether missing parts of a path are made, and what the last one becomes.
+/// True when missing parts of a path are made, and what the last one becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Creating {
     /// Nothing is made.
@@ -28,7 +28,7 @@ impl Creating {
         }
     }
 
-    /// What a missing part becomes, given the part behind it.
+    /// Returns the node made for a missing part, given the part behind it.
     pub(super) fn node_before(self, next: Option<&Part>) -> Option<Node> {
         Some(match (self, next) {
             (Self::No, _) => return None,
@@ -40,10 +40,10 @@ impl Creating {
     }
 }
 
-/// What is done with each value.
+/// The change made to each value.
 type Change<'c> = dyn FnMut(&mut Node) -> Result<(), Error> + 'c;
 
-/// Calls `change` for every value at `path` and tells how many there were.
+/// Calls `change` for every value at `path` and returns their number.
 ///
 /// A path may lead into a null, or into the text of a scalar. The reference makes and changes things there that nobody
 /// ever sees, and is content.
@@ -87,7 +87,7 @@ pub(crate) fn visit(
     }
 }
 
-/// What a path finds in a null.
+/// Returns the empty node that a path finds in a null.
 fn empty_for(part: &Part) -> Node {
     match part {
         Part::Key(_) | Part::Index(..0) => Node::map(),
@@ -194,7 +194,7 @@ fn yaml_text(node: &Node) -> String {
         },
         other => {
             let mut text = String::new();
-            // What cannot be rendered does not match.
+            // A value that cannot be rendered does not match.
             let _rendered = weir_yaml::emit(other, &mut text);
             text.trim().to_owned()
         }

@@ -13,8 +13,8 @@ use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
 
-/// What references need to know of a resource whose name has changed. Names stay as they are from here on, so this
-/// is taken down once.
+/// The facts about a renamed resource that references need. Names stay as they are from here on, so these are
+/// recorded once.
 #[derive(Debug)]
 pub(super) struct Candidate {
     /// The current id, for messages.
@@ -77,7 +77,7 @@ impl Candidate {
         self.effective_namespace == NO_NAMESPACE
     }
 
-    /// Whether the resource was of the kind that is referred to.
+    /// Returns true when the resource was of the kind that is referred to.
     pub(super) fn was_selected_by(&self, target: Gvk<'_>) -> bool {
         self.former_kinds
             .iter()
@@ -121,7 +121,7 @@ impl Candidates {
         positions.iter().filter_map(|position| self.all.get(*position))
     }
 
-    /// Whether any resource that the referrer may refer to was in this namespace at first.
+    /// Returns true when any resource that the referrer may refer to was in this namespace at first.
     pub(super) fn has_original_namespace(&self, namespace: &str, referrer: &Referrer) -> bool {
         namespace != NO_NAMESPACE
             && self.by_original_namespace.get(namespace).is_some_and(|positions| {
@@ -160,7 +160,7 @@ impl Referrer {
         self.effective_namespace == NO_NAMESPACE
     }
 
-    /// Whether the candidate is within reach at all (KZ-1002).
+    /// Returns true when the candidate is within reach at all (KZ-1002).
     pub(super) fn may_refer_to(&self, candidate: &Candidate) -> bool {
         self.is_cluster_scoped()
             || candidate.is_cluster_scoped()
@@ -168,7 +168,7 @@ impl Referrer {
             || self.subject_namespaces.contains(&candidate.namespace)
     }
 
-    /// Whether `roleRef` means the kind of the candidate, where the reference is a `roleRef`.
+    /// Returns true when `roleRef` means the kind of the candidate, where the reference is a `roleRef`.
     pub(super) fn role_allows(&self, lookup: &Lookup, candidate: &Candidate) -> bool {
         match &self.role {
             Some((group, kind)) if lookup.path.as_str().ends_with("roleRef/name") => {
@@ -186,7 +186,7 @@ impl Referrer {
             || candidate.effective_namespace == self.effective_namespace
     }
 
-    /// Whether both went through the same levels of prefixes and suffixes.
+    /// Returns true when both went through the same levels of prefixes and suffixes.
     pub(super) fn has_compatible_affixes(&self, candidate: &Candidate, allow_empty: bool) -> bool {
         let compatible = |own: &[Arc<str>], other: &[Arc<str>]| match (own.is_empty(), other.is_empty()) {
             (false, false) => own.ends_with(other) || other.ends_with(own),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::after;
 
-/// What the query of a URL may show: what kustomize asks for, and what Git's protocol does.
+/// Parameters of a URL's query that may be shown: those of kustomize, and those of Git's protocol.
 const SHOWN: [&str; 5] = ["ref", "version", "timeout", "submodules", "service"];
 
 /// A text whose URLs have neither user info nor queries that may hold a token; the user of an SSH URL stays.

@@ -1,4 +1,4 @@
-//! What one build has fetched: trees of their own beside the local files, each fetched once.
+//! The trees that one build has fetched: they stand beside the local files, each fetched once.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -35,12 +35,12 @@ impl Fetched {
         Self { remote, ..Self::default() }
     }
 
-    /// Whether a path is one of something fetched.
+    /// Returns true when a path is one of something fetched.
     pub(crate) fn holds(path: &RelPath) -> bool {
         path.as_str().split('/').next() == Some(FOLDER)
     }
 
-    /// Whether the build depends on anything that was fetched, or that could not be.
+    /// Returns true when the build depends on anything that was fetched, or that could not be.
     pub(crate) fn is_used(&self) -> bool {
         self.attempts.get() > 0
     }
@@ -103,7 +103,7 @@ impl Fetched {
         self.within(path, |files, _, below| files.read(below, limit))
     }
 
-    /// Does something at a path of a tree; errors tell the path as it is outside of the tree.
+    /// Does something at a path of a tree; errors name the path as it is outside of the tree.
     fn within<T>(
         &self,
         path: &RelPath,

@@ -22,7 +22,7 @@ const SUFFIX: &str = ".git";
 pub struct GitUrl {
     /// The reference as it was written.
     pub raw: String,
-    /// The repository as Git is told of it: a URL, or `user@host:path`.
+    /// Repository as Git takes it: a URL, or `user@host:path`.
     pub repository: String,
     /// The directory of the kustomization, from the root of the repository; empty for the root.
     pub path: String,
@@ -30,11 +30,11 @@ pub struct GitUrl {
     pub reference: Option<String>,
     /// Time for each step of the fetch.
     pub timeout: Duration,
-    /// Whether submodules are fetched too.
+    /// True when submodules are fetched too.
     pub submodules: bool,
 }
 
-/// Why a text is no Git URL. Most texts of which this is asked are paths.
+/// Errors in a text that is no Git URL. Most texts tested are paths.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitUrlError {
     /// An absolute path.
@@ -82,7 +82,7 @@ impl GitUrl {
         })
     }
 
-    /// Whether it starts with `git::`, which means nothing (KZ-311).
+    /// Returns true when it starts with `git::`, which means nothing (KZ-311).
     pub(crate) fn is_forced(&self) -> bool {
         after(&self.raw, FORCED).is_some()
     }

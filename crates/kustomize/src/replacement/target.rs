@@ -42,7 +42,7 @@ impl CompiledTarget {
         Ok(Self { select: CompiledSelector::new(select)?, reject, fields, options })
     }
 
-    /// Whether the value goes into this resource.
+    /// Returns true when the value goes into this resource.
     pub(super) fn selects(&self, resource: &Resource) -> bool {
         let has_id = |selector: &CompiledSelector| {
             resource.any_ids().any(|id| {

@@ -1,4 +1,4 @@
-//! What transformers write into the metadata of a resource.
+//! The entries that transformers write into the metadata of a resource.
 
 use weir_yaml::{Map, Node, Scalar, Style, Tag, resolve};
 

@@ -11,7 +11,7 @@ use weir_yaml::{Node, Scalar};
 /// The only list on the way to labels whose elements patches merge; they replace the others.
 const MERGED_LIST: &str = "topologySpreadConstraints";
 
-/// What is known about the shared values of one resource.
+/// The facts about the shared values of one resource.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedValues {
     values: Vec<SharedValue>,
@@ -64,7 +64,7 @@ impl SharedValues {
 }
 
 impl SharedValue {
-    /// As [`SharedValues::follow`]; tells whether there still are several places.
+    /// As [`SharedValues::follow`]; returns true when there still are several places.
     fn follow(&mut self, node: &mut Node) -> bool {
         let mut changed = None;
         let (key, value) = (&self.key, &self.value);
@@ -89,7 +89,8 @@ impl SharedValue {
     }
 }
 
-/// Whether a patch replaces a mapping, or something above it, as a whole. At its root the directive has no effect.
+/// Returns true when a patch replaces a mapping, or something above it, as a whole. At its root the directive has no
+/// effect.
 fn is_replaced(patch: &Node, place: &[String]) -> bool {
     let Some((part, rest)) = place.split_first() else { return false };
     let part = part.strip_suffix("[]").unwrap_or(part);

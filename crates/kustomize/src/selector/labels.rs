@@ -33,7 +33,7 @@ impl LabelSelector {
         Ok(Self { requirements })
     }
 
-    /// Whether every requirement holds for the values that `get` finds.
+    /// Returns true when every requirement holds for the values that `get` finds.
     pub(crate) fn matches<'v>(&self, get: impl Fn(&str) -> Option<&'v str>) -> bool {
         self.requirements.iter().all(|requirement| {
             let value = get(&requirement.key);

@@ -13,7 +13,7 @@ use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
 
-/// What is put before or behind a name.
+/// The text put before or behind a name.
 #[derive(Debug, Clone)]
 pub(crate) enum Affix {
     Prefix(Arc<str>),

@@ -43,7 +43,7 @@ pub(super) fn expand(text: &str, values: &Values, used: &mut HashSet<String>) ->
     Scalar::tagged(out, Tag::Str)
 }
 
-/// What follows a dollar sign.
+/// The text behind a dollar sign.
 enum Token<'t> {
     /// Nothing.
     End,

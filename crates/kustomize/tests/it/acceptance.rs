@@ -1,8 +1,8 @@
 //! One tree a line of the acceptance list (§20): what the requirements ask for most, built as `kustomize build` builds it and
 //! compared byte by byte with what release v5.8.1 has printed for the same tree.
 //!
-//! A case is a text file in `acceptance/`: a first line that says which requirements it shows, the files of the tree, each
-//! behind `== <path>`, and the output behind `== = output`.
+//! A case is a text file in `acceptance/`: a first line with the requirements that it shows, the files of the tree,
+//! each behind `== <path>`, and the output behind `== = output`.
 
 use std::path::PathBuf;
 

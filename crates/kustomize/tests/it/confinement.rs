@@ -1,4 +1,4 @@
-//! What a build may read (§3), and how failures tell the way that led to them.
+//! The files that a build may read (§3), and the steps named in messages of failures.
 
 use rstest::rstest;
 use weir_kustomize::{LoadRestriction, MemoryFs, Options, RelPath, RootedFs, build};

@@ -1,8 +1,8 @@
 //! Runs the corpus of cases captured from the reference implementation.
 //!
-//! The corpus is not part of the repository: it is looked for in `WEIR_CONFORMANCE`, else beside the checkout; without it
-//! the test is left out, which `WEIR_TESTS_MUST_NOT_SKIP` forbids. Cases that do not pass stand in `conformance-allowed.txt`, each with its reason; a listed case that passes is an error,
-//! so the list only shrinks.
+//! The corpus is not part of the repository: it is looked for in `WEIR_CONFORMANCE`, else beside the checkout; without it the
+//! test is left out, which `WEIR_TESTS_MUST_NOT_SKIP` forbids. Cases that do not pass stand in `conformance-allowed.txt`, each
+//! with its reason; a listed case that passes is an error, so the list only shrinks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ fn corpus() -> Result<Vec<PathBuf>, String> {
     Ok(folders)
 }
 
-/// What a case expects, and the way it is built.
+/// The expected result of a case, and the way it is built.
 struct Case {
     folder: PathBuf,
     settings: Value,

@@ -1,4 +1,4 @@
-//! The texts of failures that consumers look for (§15, KZ-1501), each as release v5.8.1 says it for the same tree.
+//! The error texts that consumers search for (§15, KZ-1501), each as release v5.8.1 prints it for the same tree.
 
 use weir_kustomize::{MemoryFs, Options, RelPath, build};
 

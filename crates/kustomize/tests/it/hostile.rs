@@ -7,8 +7,8 @@ use weir_kustomize::{MemoryFs, Options, RelPath, build};
 
 use crate::{built, config_map};
 
-/// CPU time of one refusal. The goal is 100 ms; the rest is for slow machines and, without optimisation, for reading the
-/// input at all. Time on the clock says nothing on a machine that others use.
+/// CPU time of one refusal. The goal is 100 ms; the rest is for slow machines and, without optimisation, for reading
+/// the input at all. Wall time proves nothing on a machine that others use.
 const PATIENCE: Duration =
     if cfg!(debug_assertions) { Duration::from_secs(4) } else { Duration::from_millis(300) };
 

@@ -1,4 +1,4 @@
-//! What it takes to refuse hostile input. The peak is one of a process, so that each case is refused in its own.
+//! The cost of refusing hostile input. The peak is one of a process, so that each case is refused in its own.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use weir_kustomize::{Options, RelPath, RootedFs, build};
 
 use crate::hostile::{bomb, gibibyte};
 
-/// What a refusal may take of memory, the test program included.
+/// Memory that a refusal may take, the test program included.
 const MAX_PEAK_KIB: u64 = 64 << 10;
 /// Names the directory that [`refuse_one_tree`] builds.
 const DIRECTORY: &str = "WEIR_HOSTILE_TREE";

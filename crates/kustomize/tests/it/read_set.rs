@@ -1,4 +1,4 @@
-//! The read-set tells whether a build would come out the same.
+//! The read-set shows if a build would come out the same.
 
 use std::collections::BTreeMap;
 

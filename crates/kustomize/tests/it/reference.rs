@@ -1,4 +1,4 @@
-//! What the reference was found to do where random trees were built by both: each test is one rule, in the smallest tree
+//! Rules of the reference, found where random trees were built by both: each test is one rule, in the smallest tree
 //! that shows it.
 
 use weir_kustomize::{MemoryFs, Options, RelPath, build};

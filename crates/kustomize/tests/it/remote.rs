@@ -15,7 +15,7 @@ use crate::config_map;
 
 const REPOSITORY: &str = "https://git.example.com/org/repo";
 
-/// Repositories by URL and files by URL; remembers what it was asked for.
+/// Repositories by URL and files by URL; remembers its requests.
 #[derive(Debug, Default)]
 struct Fake {
     repositories: HashMap<String, MemoryFs>,
@@ -56,7 +56,7 @@ impl Fake {
         self
     }
 
-    /// Builds the directory `app` of a tree; the output, or the message, and what was asked for.
+    /// Builds the directory `app` of a tree; returns the output, or the message, and the requests.
     fn built(self, kustomization: &str) -> (Result<Output, String>, Vec<String>) {
         let local = config_map("local");
         let files = [("app/kustomization.yaml", kustomization), ("local/cm.yaml", &local)];
@@ -97,7 +97,7 @@ fn a_base_in_a_repository_is_built_with_the_bases_it_names_there() {
     let (output, asked) = org().built(&format!("resources: ['{reference}']\n"));
     let yaml = output.unwrap().to_yaml().unwrap();
     assert!(yaml.contains("name: p-a\n") && yaml.contains("name: p-g-"), "{yaml}");
-    // As a file first, because nothing in the URL says what it is.
+    // As a file first, because the URL does not show its kind.
     assert_eq!(asked, [reference, format!("{REPOSITORY} v1")]);
 }
 
@@ -272,7 +272,7 @@ fn repositories_are_kept_to_themselves(#[case] kustomization: &str, #[case] want
     assert!(error.contains(wanted), "{error}");
 }
 
-/// KZ-316: neither asked for, nor silently left out.
+/// KZ-316: neither fetched, nor silently left out.
 #[rstest]
 #[case("resources: ['https://x/a.yaml']\n", "https://x/a.yaml")]
 #[case("resources: ['github.com/org/repo']\n", "github.com/org/repo")]

@@ -1,4 +1,4 @@
-//! What the reference was found to do with replacements that lead into nulls and into text.
+//! Rules of the reference about replacements that lead into nulls and into text.
 
 use rstest::rstest;
 
@@ -16,7 +16,7 @@ fn replaced(path: &str, value: &str, options: &str, fields: &str) -> Result<Stri
 }
 
 #[rstest]
-// What is made below a null is lost.
+// A value made below a null is lost.
 #[case("spec.x", "spec: null", "spec: null\n")]
 #[case("spec.x.[y=z].q", "spec: null", "spec: null\n")]
 #[case("spec.0.x", "spec: [null]", "spec:\n- null\n")]
@@ -27,7 +27,7 @@ fn replaced(path: &str, value: &str, options: &str, fields: &str) -> Result<Stri
 // Text where JSON has another type cannot be written again, and is lost too.
 #[case("spec.x", "spec: '{\"x\": 1}'", "spec: '{\"x\": 1}'\n")]
 #[case("spec.*.x", "spec: '[{\"x\": true}]'", "spec: '[{\"x\": true}]'\n")]
-// YAML says the type.
+// YAML decides the type.
 #[case("spec.x", "spec: 'x: 1'", "spec: 'x: !!int new'\n")]
 #[case("spec.x", "spec: 'x: null'", "spec: 'x: !!null new'\n")]
 #[case("spec.x", "spec: 'x: old'", "spec: 'x: new'\n")]

@@ -1,4 +1,5 @@
-//! What the reference makes of numbers, dates and booleans where it wants text: each of its files is read in its own way.
+//! Numbers, dates and booleans that the reference reads where it wants text: each of its files is read in its own
+//! way.
 
 use rstest::rstest;
 

@@ -1,5 +1,5 @@
-//! `WWW-Authenticate` is a registry's text: it says where a password is sent, so what it says must never be more than is
-//! in it.
+//! `WWW-Authenticate` is a registry's text that names the receiver of a password, so the parsed challenge must never
+//! hold more than the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! `Link` is a registry's text: it says where credentials are sent next, which must be the registry that they are for.
+//! `Link` is a registry's text that names the receiver of the next credentials, which must be the registry that they
+//! are for.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! What is attached to a manifest: signatures, attestations. Found by the referrers API, or under a tag where a registry
-//! does not have it (SRC-OCI-25).
+//! The manifests attached to a manifest: signatures, attestations. Found by the referrers API, or under a tag where a
+//! registry does not have it (SRC-OCI-25).
 
 use super::{Answer, Registry, link, too_large};
 use crate::error::{Error, shown};
@@ -21,7 +21,7 @@ const MAX_LAYERS: usize = 100;
 /// A manifest that refers to another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Referrer {
-    /// What it says that it is.
+    /// Type that it declares.
     pub artifact_type: String,
     /// Its digest.
     pub digest: Digest,
@@ -34,7 +34,7 @@ pub struct Attachment {
     pub media_type: String,
     /// Its annotations.
     pub annotations: BTreeMap<String, String>,
-    /// Its content, which is what its digest says.
+    /// Content, which has its digest.
     pub content: Bytes,
 }
 
@@ -54,7 +54,7 @@ struct Entry {
 }
 
 impl Registry {
-    /// What refers to a manifest, in the registry's order.
+    /// Returns the manifests that refer to a manifest, in the registry's order.
     ///
     /// # Errors
     /// When the registry does not let us or its list is malformed. A manifest that nothing refers to has an empty list.
@@ -115,7 +115,7 @@ impl Registry {
     /// The layers of an attached manifest with their content, together of at most `limit` bytes.
     ///
     /// # Errors
-    /// When one of them is not there, too large, or not what its digest says.
+    /// Fails when one of them is not there, too large, or does not have its digest.
     pub async fn attachments(&mut self, digest: &Digest, limit: u64) -> Result<Vec<Attachment>, Error> {
         let (url, body) = self.manifest_bytes(digest).await?;
         let told = self.told();
@@ -158,7 +158,7 @@ fn is_index(response: &Response) -> bool {
     media_type.is_some_and(|media_type| media_type.starts_with(INDEX))
 }
 
-/// Whether an answer is that of a registry that does not know the API; those disagree on how to say so.
+/// Returns true when an answer is that of a registry that does not know the API; those disagree on how to say so.
 fn lacks_referrers(error: &Error) -> bool {
     let unknown = [
         StatusCode::NOT_FOUND,

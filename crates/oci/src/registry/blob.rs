@@ -18,7 +18,7 @@ pub struct Blob<'a> {
 }
 
 enum Origin<'a> {
-    /// What the same reader has pulled a moment ago, until it is handed out.
+    /// Content that the same reader has pulled a moment ago, until it is handed out.
     Memory(Option<Bytes>),
     Registry(Box<Pull<'a>>),
 }
@@ -48,11 +48,11 @@ impl<'a> Blob<'a> {
         self.size
     }
 
-    /// The next bytes; nothing after the last ones, and then the content was what its digest says.
+    /// Returns the next bytes; nothing after the last ones, and then the content had its digest.
     ///
     /// # Errors
-    /// When the connection breaks for good, the time is over, or the content is not what was promised. What was read
-    /// before must not be used then.
+    /// Fails when the connection breaks for good, the time is over, or the content does not have the promised digest.
+    /// Nothing read before may be used then.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         match &mut self.origin {
             Origin::Memory(bytes) => Ok(bytes.take()),
@@ -69,7 +69,7 @@ struct Pull<'a> {
     seen: u64,
     resumed: u32,
     hasher: Option<Hasher>,
-    /// What has come, of a layer that is small enough to be kept.
+    /// Bytes received so far, of a layer that is small enough to be kept.
     kept: Option<BytesMut>,
 }
 
@@ -108,7 +108,7 @@ impl Pull<'_> {
             let chunk = self.registry.in_time(self.answer.response.chunk()).await?;
             let error = match chunk {
                 Ok(chunk) => return Ok(chunk),
-                // A server that promises more than the manifest has given all there is; the digest says whether it is that.
+                // A server that promises more than the manifest has sent everything; the digest shows if it is right.
                 Err(_) if self.seen == self.size => return Ok(None),
                 Err(error) => Error::transport(&Method::GET, &self.answer.asked, &error),
             };

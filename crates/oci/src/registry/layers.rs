@@ -17,8 +17,8 @@ const MAX_BYTES: u64 = 2 << 20;
 /// How long: what a push sets in motion is over by then.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// Who reads which repository, on which way. What one was given is given to no one else: that a digest is known does not
-/// mean that one may read it (SRC-SCK-5). It does not give its secrets away.
+/// The reader of a repository, with the way to it. Content that one got is given to no other: knowing a digest does
+/// not give the right to read it (SRC-SCK-5). It does not give its secrets away.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Reader(String);
 
@@ -48,7 +48,7 @@ impl Reader {
     }
 }
 
-/// What was pulled. Cheap to clone.
+/// The layers pulled. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Layers {
     cache: Cache<(Reader, Digest), Bytes>,
@@ -67,12 +67,12 @@ impl Layers {
         self.cache.get(&(reader.clone(), digest.clone()))
     }
 
-    /// Whether a layer of this size is kept at all.
+    /// Returns true when a layer of this size is kept at all.
     pub(super) fn takes(size: u64) -> bool {
         size <= MAX_LAYER_BYTES
     }
 
-    /// Keeps a layer whose bytes are what its digest says.
+    /// Keeps a layer whose bytes have its digest.
     pub(super) fn keep(&self, reader: Reader, digest: Digest, bytes: Bytes) {
         self.cache.insert((reader, digest), bytes);
     }

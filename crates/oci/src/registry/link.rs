@@ -5,8 +5,8 @@ use crate::error::{Error, shown};
 use reqwest::header;
 use url::Url;
 
-/// The page that follows the one in `answer`. The registry is asked for it, also where a redirect has taken this one from
-/// another server: the credentials of the next request are the registry's (SRC-SCK-7).
+/// Returns the page that follows the one in `answer`. The registry is asked for it, also where a redirect has taken
+/// this one from another server: the credentials of the next request are the registry's (SRC-SCK-7).
 pub(super) fn next(answer: &Answer) -> Result<Option<Url>, Error> {
     let links = answer.response.headers().get_all(header::LINK).iter();
     next_page(&answer.asked, links.filter_map(|value| value.to_str().ok()))

@@ -16,8 +16,8 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// A successful answer.
 pub(super) struct Answer {
-    /// What was asked for. Errors show this and not where redirects have led: that may be a place that opens to everyone who
-    /// knows its name (SRC-SCK-11).
+    /// URL of our own request. Errors show this one and not the one that redirects have led to: that may be a place
+    /// that opens to everyone who knows its name (SRC-SCK-11).
     pub(super) asked: Url,
     /// The answer itself.
     pub(super) response: Response,
@@ -103,7 +103,7 @@ impl Registry {
         Err(self.in_time(Error::refused(method, &url, response, &self.told())).await?)
     }
 
-    /// Whether a refusal may come from a way in that is no longer the right one.
+    /// Returns true when a refusal may come from a way in that is no longer the right one.
     fn knows_old_way(&self) -> bool {
         matches!(&self.way, Some((_, crate::access::Pass::Bearer(_))))
     }

@@ -1,4 +1,4 @@
-//! What refers to a manifest: by the referrers API, in pages, and under a tag where there is no such API.
+//! Manifests that refer to a manifest: by the referrers API, in pages, and under a tag where there is no such API.
 
 use crate::{insecure, open};
 use axum::extract::{Path, Query};

@@ -97,7 +97,7 @@ async fn a_registry_is_left_alone_for_as_long_as_it_asks() {
     assert!(start.elapsed() >= Duration::from_secs(1));
 }
 
-/// What has come is not asked for again: all of it would be too much (SRC-OCI-15).
+/// The part that has arrived is not requested again: all of it would be too much (SRC-OCI-15).
 #[tokio::test]
 async fn a_layer_that_breaks_off_is_resumed() {
     let registry = Registry::start().await.unwrap();
@@ -123,8 +123,8 @@ async fn a_layer_that_breaks_off_is_resumed() {
     }
 }
 
-/// Objects that read the same repository with the same credentials pull a small layer once; who has others is asked for
-/// them (SRC-SCK-5).
+/// Objects that read the same repository with the same credentials pull a small layer once; other credentials must
+/// pull it themselves (SRC-SCK-5).
 #[tokio::test]
 async fn a_layer_is_pulled_once_by_those_with_the_same_credentials() {
     let seen = Seen::default();
@@ -172,7 +172,7 @@ async fn lengths_that_are_not_true() {
     let (address, _tasks) = raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nsome").await;
     let error = read(&address, "cut", insecure()).await.unwrap_err();
     assert!(matches!(error, Error::Transport { .. }), "{error}");
-    // All that the manifest promises has come, and the digest says that it is right.
+    // All of the manifest's size has arrived, and it has the digest.
     let (address, _tasks) = raw("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nsome layer").await;
     assert_eq!(read(&address, "more", insecure()).await.unwrap(), LAYER);
     let (address, _tasks) = raw("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsome").await;

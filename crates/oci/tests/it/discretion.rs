@@ -1,4 +1,5 @@
-//! What errors must not repeat (SRC-SCK-11): signatures of places that a registry sends us to, and what it was told.
+//! Secrets that errors must not repeat (SRC-SCK-11): signatures of places that a registry sends us to, and the
+//! credentials that it got.
 
 use crate::{insecure, open};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -67,7 +68,7 @@ async fn layers_from_presigned_places(#[case] fault: Fault, #[case] size: usize,
 #[tokio::test]
 async fn manifests_and_lists_from_presigned_places() {
     let store = WebhookSink::start().await.unwrap();
-    // A word that it was told, where a list should be.
+    // A secret that it got, where a list should be.
     store.answer_with(|_| SinkAnswer {
         body: b"[\"planted-token\"".as_slice().into(),
         ..SinkAnswer::default()
@@ -84,7 +85,7 @@ async fn manifests_and_lists_from_presigned_places() {
     assert!(matches!(error, Error::Malformed { .. }) && !error.to_string().contains("planted"), "{error}");
 }
 
-/// SRC-SCK-7: the server that a list was taken from is not told the credentials of the registry that named it.
+/// SRC-SCK-7: the server that a list was taken from does not get the credentials of the registry that named it.
 #[tokio::test]
 async fn lists_that_go_on_where_a_redirect_has_led() {
     let store = WebhookSink::start().await.unwrap();
@@ -134,7 +135,7 @@ async fn proxies_that_repeat_what_they_are_told() {
     assert!(!error.contains(told.last().unwrap().header("proxy-authorization")), "{error}");
 }
 
-/// SRC-OCI-15: the wait that was asked for, and not the shorter one of our own.
+/// SRC-OCI-15: the server's wait counts, and not the shorter one of our own.
 #[rstest]
 #[case::first_page("GET /v2/ ")]
 #[case::token("/token")]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Fault, GoRegexError, MAX_REPEAT, class, escape, expand::rust_name};
 
-/// What the last piece was, which decides whether a repetition may follow.
+/// The last piece, which decides if a repetition may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     /// Start of the pattern, of a group or of an alternative.
@@ -112,7 +112,7 @@ impl<'p> Scanner<'p> {
             self.out.push_str(&format!("(?{flags}:"));
             self.last = Last::Nothing;
         } else if flags.is_empty() {
-            // `(?)` sets nothing; Rust wants a group that says so.
+            // `(?)` sets nothing; Rust wants a group for it.
             self.out.push_str("(?:)");
         } else {
             self.out.push_str(&format!("(?{flags})"));

@@ -69,7 +69,7 @@ fn what_go_refuses_is_refused_in_its_words(#[case] pattern: &str, #[case] text: 
     assert_eq!(compile(pattern).unwrap_err().to_string(), format!("error parsing regexp: {text}"));
 }
 
-/// What Go's `Regexp.ExpandString` makes of the match in `main-7b-x`.
+/// Templates, each with the result of Go's `Regexp.ExpandString` for the match in `main-7b-x`.
 #[rstest]
 #[case("(?P<v>[0-9])|(?P<v>b)", "$v", "7")]
 #[case("(?P<v>z)|(?P<v>7)", "$v", "7")]

@@ -19,7 +19,7 @@ pub struct Version {
     pub minor: u64,
     /// The third number; 0 when absent.
     pub patch: u64,
-    /// What follows the hyphen; empty for a release.
+    /// Part behind the hyphen; empty for a release.
     pub pre: Prerelease,
 }
 

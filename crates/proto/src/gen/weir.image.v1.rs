@@ -32,7 +32,7 @@ pub struct ResolvePolicyRequest {
 /// Answer to ResolvePolicy.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResolvePolicyResponse {
-    /// What it resolves to.
+    /// Its latest image.
     #[prost(message, optional, tag = "1")]
     pub resolution: ::core::option::Option<Resolution>,
 }
@@ -46,11 +46,11 @@ pub struct WatchResolutionsRequest {
 /// A policy's resolution, new or changed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchResolutionsResponse {
-    /// What it resolves to.
+    /// Its latest image.
     #[prost(message, optional, tag = "1")]
     pub resolution: ::core::option::Option<Resolution>,
 }
-/// What a policy resolves to.
+/// The image that a policy resolves to.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Resolution {
     /// Namespace of the ImagePolicy.

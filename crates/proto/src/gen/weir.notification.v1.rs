@@ -9,7 +9,7 @@ pub struct PublishRequest {
 /// Answer to Publish.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PublishResponse {
-    /// Whether the event was told already within the rate limit interval, and is therefore dropped.
+    /// True when the same event came already within the rate limit interval, and this one is therefore dropped.
     #[prost(bool, tag = "1")]
     pub duplicate: bool,
 }
@@ -78,7 +78,7 @@ pub struct ObjectRef {
 /// Something that happened.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Event {
-    /// What it is about.
+    /// The object that the event is about.
     #[prost(message, optional, tag = "1")]
     pub involved_object: ::core::option::Option<ObjectRef>,
     /// How much it matters.

@@ -57,16 +57,16 @@ pub struct WatchResponse {
     /// Bytes of the archive.
     #[prost(uint64, tag = "7")]
     pub size: u64,
-    /// What the source says of the artifact's origin, such as OCI annotations.
+    /// Facts about the artifact's origin, such as OCI annotations.
     #[prost(map = "string, string", tag = "8")]
     pub metadata: ::std::collections::HashMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Whether the source is Ready.
+    /// True when the source is Ready.
     #[prost(bool, tag = "9")]
     pub ready: bool,
-    /// Whether the source is gone, or has lost its artifact; the rest is as it was last.
+    /// True when the source is gone, or has lost its artifact; the rest is as it was last.
     #[prost(bool, tag = "10")]
     pub deleted: bool,
     /// Version of the object, to resume a watch from.
@@ -86,10 +86,10 @@ pub struct ReconcileRequest {
     #[prost(string, tag = "3")]
     pub name: ::prost::alloc::string::String,
 }
-/// What the reconcile came to.
+/// The result of the reconcile.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReconcileResponse {
-    /// Whether the source is Ready.
+    /// True when the source is Ready.
     #[prost(bool, tag = "1")]
     pub ready: bool,
     /// Revision of the artifact; empty when there is none.

@@ -69,7 +69,7 @@ pub struct WatchRequest {
 /// One change.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WatchResponse {
-    /// What happened.
+    /// The kind of change.
     #[prost(enumeration = "ChangeType", tag = "1")]
     pub r#type: i32,
     /// The object; for a deletion, as it was last.
@@ -90,7 +90,7 @@ pub struct ListKindsResponse {
     #[prost(string, repeated, tag = "1")]
     pub kinds: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// What a service says of one object.
+/// The state of one object, as a service sees it.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ObjectStatus {
     /// Kind.
@@ -108,7 +108,7 @@ pub struct ObjectStatus {
     /// Generation that the status speaks of.
     #[prost(int64, tag = "5")]
     pub observed_generation: i64,
-    /// Whether reconciling is suspended.
+    /// True when reconciling is suspended.
     #[prost(bool, tag = "6")]
     pub suspended: bool,
     /// Artifact or applied revision, as the kind has it.
@@ -146,7 +146,7 @@ pub struct Condition {
     #[prost(message, optional, tag = "6")]
     pub last_transition_time: ::core::option::Option<::prost_types::Timestamp>,
 }
-/// What happened to an object.
+/// The kinds of change to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum ChangeType {
@@ -156,7 +156,7 @@ pub enum ChangeType {
     Applied = 1,
     /// It is gone.
     Deleted = 2,
-    /// What was there at the start (or had changed since resource_version) has been sent completely; no object.
+    /// All objects of the start (or changes since resource_version) have been sent; no object.
     Synced = 3,
 }
 impl ChangeType {

@@ -5,7 +5,7 @@ use weir_testkit::{GitRepo, GitServer};
 
 use crate::{built, config_map, resource};
 
-/// A repository whose directory `base` has a ConfigMap that tells the version.
+/// Commits a directory `base` with a ConfigMap that has the version.
 fn commit(repository: &GitRepo, branch: &str, version: &str) -> String {
     let map = config_map("app", version);
     let files = [("base/kustomization.yaml", "resources: [cm.yaml]\n"), ("base/cm.yaml", map.as_str())];
@@ -70,7 +70,7 @@ async fn credentials_are_those_of_the_url_and_are_not_told() {
     assert!(error.contains("authentication required") && !error.contains("wrong"), "{error}");
 }
 
-/// A repository may be asked for by many directories, and is fetched once.
+/// Many directories may need a repository, which is fetched once.
 #[tokio::test]
 async fn a_repository_is_cloned_once() {
     let server = GitServer::start().await.unwrap();

@@ -8,7 +8,7 @@ use weir_testkit::{FaultProxy, eventually};
 
 use crate::{PATIENCE, bases, built_with, resource};
 
-/// A server that takes connections, counts them, and says nothing; and its URL.
+/// Starts a server that takes connections, counts them, and never answers; returns its URL too.
 async fn silent() -> (FaultProxy, String) {
     let server = FaultProxy::silent().await.unwrap();
     let url = format!("http://{}", server.address());

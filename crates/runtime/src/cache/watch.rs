@@ -18,7 +18,7 @@ pub struct Scope {
     pub labels: String,
 }
 
-/// Why a watch could not be set up.
+/// Errors of setting up a watch.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The first list did not finish; most often the CRDs are not installed, or RBAC forbids the list.
@@ -31,7 +31,7 @@ pub enum WatchError {
         /// How long was waited.
         seconds: u64,
     },
-    /// The process was told to stop before the first list was complete.
+    /// The process was stopped before the first list was complete.
     #[error("{kind}: stopped before the first list was complete")]
     Stopped {
         /// Kind that was to be watched.

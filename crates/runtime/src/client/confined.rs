@@ -47,7 +47,7 @@ where
     }
 }
 
-/// Whether a path has a component that proxies understand as another one.
+/// Returns true when a path has a component that proxies understand as another one.
 fn leads_elsewhere(path: &str) -> bool {
     path.split('/').any(|part| {
         let plain = part.replace("%2e", ".").replace("%2E", ".");

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// result does (DESIGN §5). Under load runs are longer just because the API server is busy; writing more would not help.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// What a run is doing.
+/// Message of a run in progress.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Phase<K> {
     /// Message of the Ready condition, Unknown meanwhile.
@@ -78,7 +78,7 @@ impl<K> Phases<K> {
         if phase.retracted.is_some() {
             self.0.urgent.notify_one();
         } else if let Some((before, _)) = newest.take() {
-            // What a run has retracted it does not claim again before its end.
+            // An artifact that the run has retracted stays retracted until its end.
             phase.retracted = before.retracted;
         }
         *newest = Some((phase, Instant::now()));
@@ -92,7 +92,7 @@ impl<K> Phases<K> {
         told.await.ok().flatten()
     }
 
-    /// What is to be recorded, in the words of the newest phase.
+    /// The state to record, in the words of the newest phase.
     fn recording(&self) -> Option<(Phase<K>, Written<K>)> {
         let Record { object, written } = self.0.record.lock().take()?;
         let newest = self.0.newest.lock().as_ref().map(|(phase, _)| phase.copy());
@@ -114,7 +114,7 @@ impl<K> Phases<K> {
 }
 
 /// Drives `work` to its end; a phase that lasts longer than the quiet time is written beside it, once, and one that
-/// retracts something at once. What it records is written while it waits. A write in flight is finished before this
+/// retracts something at once. The record is written while `work` waits. A write in flight is finished before this
 /// returns, so that it cannot overwrite the result.
 pub(super) async fn follow<K, T, W: Future<Output = ()>, R: Future<Output = Option<Arc<K>>>>(
     work: impl Future<Output = T>,

@@ -33,7 +33,7 @@ const AWAY_PATIENCE: Duration = Duration::from_secs(60);
 /// Pause between the tries.
 const AWAY_PAUSE: Duration = Duration::from_secs(1);
 
-/// What the report needs to know of its service.
+/// The settings that the report takes from its service.
 pub(crate) struct ReportSettings {
     pub client: kube::Client,
     /// Field manager of status and finalizers.
@@ -53,7 +53,8 @@ pub(super) fn has_finalizer(object: &impl kube::Resource, name: &str) -> bool {
     object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == name)
 }
 
-/// Whether the status says anything. What every object has from the start counts: it says that a run is still to come.
+/// Returns true when the status says anything. The status that every object has from the start counts: it says that a run is
+/// still to come.
 pub(super) fn has_status(object: &impl FluxObject) -> bool {
     status_of(object).as_object().is_some_and(|fields| !fields.is_empty())
 }
@@ -145,7 +146,7 @@ where
         conditions
     }
 
-    /// Writes the status if it differs, then tells.
+    /// Writes the status if it differs, then sends the events.
     pub(super) async fn outcome<R: Reconciler>(
         &self,
         object: &K,
@@ -244,8 +245,8 @@ where
         written.map_err(|error| Self::write_failed("finalizers", &error))
     }
 
-    /// Writes what a run came to, over what the status says by now. While no API server is there, the write is tried again
-    /// and not the run, unless something newer follows or another replica may lead by then.
+    /// Writes the result of a run, over the status as it is by now. While no API server is there, the write is tried
+    /// again and not the run, unless something newer follows or another replica may lead by then.
     #[expect(
         clippy::disallowed_methods,
         reason = "what a run has done must not be lost; ended by a cancellation"
@@ -308,12 +309,12 @@ where
     }
 }
 
-/// Whether another write came first.
+/// Returns true when another write came first.
 fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 409)
 }
 
-/// Whether a request got no answer at all.
+/// Returns true when a request got no answer at all.
 fn is_away(error: &kube::Error) -> bool {
     matches!(error, kube::Error::HyperError(_) | kube::Error::Service(_))
 }

@@ -1,4 +1,4 @@
-//! What a reconciler is given, and what it gives back.
+//! The inputs and the result of a reconciler.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ pub struct Run<K> {
     pub object: Arc<K>,
     /// Its name.
     pub key: ObjectKey,
-    /// Why it runs, most urgent first.
+    /// Causes of the run, most urgent first.
     pub causes: Vec<Cause>,
     /// When the run started.
     pub started: Instant,
@@ -55,26 +55,26 @@ impl<K: FluxObject> Run<K> {
         self.phases.record(Arc::new(object)).await
     }
 
-    /// Whether someone asked for this run by annotation and has not been served yet.
+    /// Returns true when someone asked for this run by annotation and has not been served yet.
     pub fn is_requested(&self) -> bool {
         let requested = requested_at(&*self.object);
         requested.is_some() && requested != self.object.last_handled_reconcile_at()
     }
 
-    /// Whether the cause is among those of this run.
+    /// Returns true when the cause is among those of this run.
     pub fn caused_by(&self, cause: Cause) -> bool {
         self.causes.contains(&cause)
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome<K> {
     /// The object with the status it should have.
     pub object: K,
     /// When to look again.
     pub next: Next,
-    /// What to tell.
+    /// Events to send.
     pub events: Vec<EventDraft>,
     /// The one log line of the run; `None` logs at debug level only.
     pub log: Option<(tracing::Level, String)>,
@@ -87,7 +87,7 @@ impl<K> Outcome<K> {
         Self { object, next, events: Vec::new(), log: None, superseded: false }
     }
 
-    /// No result: a newer cause made the run obsolete and follows at once. Only events are told of it.
+    /// Returns no result: a newer cause made the run obsolete and follows at once. Only its events are reported.
     pub fn superseded(object: K) -> Self {
         Self { superseded: true, ..Self::new(object, Next::Superseded) }
     }
@@ -123,7 +123,7 @@ pub enum Next {
     After(Duration),
     /// After the exponential retry delay.
     Backoff,
-    /// When a watch says so, and at the latest after this long. No worker is held.
+    /// Runs again when a watch reports a change, and at the latest after this long. No worker is held.
     Wait {
         /// When to stop waiting.
         give_up: Duration,
@@ -134,19 +134,19 @@ pub enum Next {
     Superseded,
 }
 
-/// What finalizing an object came to.
+/// The result of finalizing an object.
 #[derive(Debug)]
 pub enum Finalized<K> {
     /// The finalizer can go.
     Done {
-        /// What to tell.
+        /// Events to send.
         events: Vec<EventDraft>,
     },
     /// Not yet: try again with backoff.
     Retry {
         /// The object with the status it should have, when that changes.
         object: Option<K>,
-        /// What to tell.
+        /// Events to send.
         events: Vec<EventDraft>,
     },
     /// Waiting for a watch, at the latest this long.

@@ -23,7 +23,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// service of Weir's that comes back is soon found again.
 const GRPC_PAUSE: Duration = Duration::from_secs(30);
 
-/// Whether a failed try is worth another.
+/// True when a failed try is worth another.
 enum Failure {
     /// Nobody will ever take this event.
     Refused(String),
@@ -136,7 +136,7 @@ async fn post(client: &reqwest::Client, url: &reqwest::Url, event: &Event) -> Re
     let response = request.send().await.map_err(|error| Failure::Again(error.without_url().to_string()))?;
     match response.status() {
         status if status.is_success() => Ok(()),
-        // The notification service has told this event already.
+        // The notification service has sent this event already.
         http::StatusCode::TOO_MANY_REQUESTS => Ok(()),
         status if status.is_server_error() => Err(Failure::Again(status.to_string())),
         status => Err(Failure::NoWay(status.to_string())),

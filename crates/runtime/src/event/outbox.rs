@@ -14,11 +14,11 @@ use super::{Event, EventDraft, InvolvedObject, MAX_MESSAGE, METADATA_PREFIX, Sev
 use crate::environment::hostname;
 use crate::metrics::{Metrics, Payload};
 
-/// Events waiting for one destination. At 1 KiB an event this bounds the memory to some MiB when the destination is away;
-/// what does not fit is dropped and logged, since reconciling matters more than telling.
+/// Events waiting for one destination. At 1 KiB an event this bounds the memory to some MiB when the destination is
+/// away; more events are dropped and logged, since reconciling matters more than notifying.
 const CAPACITY: usize = 4096;
 
-/// Who reports, and where reports go.
+/// The sink of events, with the name of the reporter.
 #[derive(Clone)]
 pub struct EventSink {
     source: Arc<Source>,

@@ -1,4 +1,4 @@
-//! Who calls, and whether they may: TokenReview and SubjectAccessReview, remembered briefly.
+//! Authentication and authorization of callers: TokenReview and SubjectAccessReview, remembered briefly.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::token::{AUDIENCE, audiences};
 /// How long an answer of the API server is used again: the time by which a revoked right may outlive its revocation.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
-/// Answers remembered; callers are few, objects asked for may be many.
+/// Answers remembered; callers are few, the objects of their requests may be many.
 const CAPACITY: u64 = 4096;
 
 /// Longest token taken, in bytes; service account tokens have about one KiB.
@@ -32,13 +32,13 @@ pub struct Identity {
     pub groups: Vec<String>,
     /// Unique identifier of the user, which tells accounts of the same name apart.
     pub uid: Option<String>,
-    /// What the authenticator adds, such as the Pod of a ServiceAccount; authorizers of the cluster may decide by it.
+    /// Fields that the authenticator adds, such as the Pod of a ServiceAccount; authorizers of the cluster may decide by them.
     pub extra: BTreeMap<String, Vec<String>>,
     /// One of our own services in this process.
     own: bool,
 }
 
-/// What a caller wants to do.
+/// The access that a caller asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Access {
     /// Verb, such as `get`.
@@ -132,7 +132,7 @@ impl Authorizer {
         self.inner.identities.try_get_with(key, review).await.map_err(|status| (*status).clone())
     }
 
-    /// Whether RBAC lets the caller do that.
+    /// Returns true when RBAC lets the caller do that.
     pub async fn may(&self, identity: &Identity, access: Access) -> Result<bool, Status> {
         if identity.own {
             return Ok(true);

@@ -15,7 +15,7 @@ use tower::Service;
 
 use crate::certificate::{CertificateError, Protocol, Reloaded, read_certificates};
 
-/// Why a connection does not come up.
+/// Failures to set up a connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! The gRPC server of a process: services are added, then it serves until it is told to stop.
+//! The gRPC server of a process: services are added, then it serves until it is stopped.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -30,7 +30,7 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Clients that agree upon TLS at once; more wait in the kernel.
 const MAX_GREETINGS: usize = 256;
 
-/// Why the server does not serve.
+/// Errors that keep the server from serving.
 #[derive(Debug, thiserror::Error)]
 pub enum GrpcError {
     /// Descriptors for reflection do not decode.

@@ -20,7 +20,7 @@ pub const AUDIENCE: &str = "weir";
 /// How long a token read from a file is used before the file is read again; kubelet renews at 80 % of an hour.
 const TOKEN_AGE: Duration = Duration::from_secs(60);
 
-/// Why there is nothing to show to another service.
+/// Failures to get a token for another service.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TokenError {
     /// The file is not readable.

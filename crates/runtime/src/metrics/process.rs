@@ -1,4 +1,4 @@
-//! `process_*` figures from /proc, read when they are asked for (DEP-OBS-1).
+//! `process_*` figures from /proc, read when they are scraped (DEP-OBS-1).
 
 use std::time::SystemTime;
 

@@ -93,7 +93,7 @@ impl RouteFamily {
     }
 }
 
-/// What counts the ways of one payload. Clones share the counters.
+/// Counters of the ways that one payload takes. Clones share them.
 #[derive(Clone)]
 pub struct RouteMetrics {
     family: RouteFamily,

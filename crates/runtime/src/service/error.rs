@@ -5,7 +5,7 @@ use crate::cache::WatchError;
 use crate::environment::EnvironmentError;
 use crate::grpc::GrpcError;
 
-/// Why a service does not run.
+/// Errors that end a service.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// A flag's value is refused.
@@ -20,11 +20,11 @@ pub enum ServiceError {
     /// A port is taken, or not ours to take.
     #[error("cannot listen on {addr} ({what}): {source}")]
     Listen {
-        /// What was to be served.
+        /// Name of the server.
         what: &'static str,
         /// Address.
         addr: SocketAddr,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// `--events-addr` is not a URL.
@@ -35,7 +35,7 @@ pub enum ServiceError {
     PeerAddr {
         /// The flag's value.
         addr: String,
-        /// Why.
+        /// Cause.
         source: tonic::transport::Error,
     },
     /// The default identity of objects is refused.
@@ -53,13 +53,13 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
-    /// Whether somebody else listens there.
+    /// Returns true when somebody else listens there.
     pub(super) fn is_port_taken(&self) -> bool {
         matches!(self, Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse)
     }
 }
 
-/// A stop that was asked for while the service was still starting is no failure.
+/// A requested stop while the service was still starting is no failure.
 pub(super) fn stopped_is_ok(outcome: Result<(), ServiceError>) -> Result<(), ServiceError> {
     match outcome {
         Err(ServiceError::Watch(WatchError::Stopped { .. })) => Ok(()),

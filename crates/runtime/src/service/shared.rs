@@ -50,7 +50,7 @@ impl SharedServers {
 /// A service, given its surroundings.
 pub type Entry = Box<dyn FnOnce(Environment) -> BoxFuture<'static, Result<(), ServiceError>> + Send>;
 
-/// Runs services together until the process is told to stop, or one of them fails, which stops the others.
+/// Runs services together until the process is stopped, or one of them fails, which stops the others.
 pub async fn run_together(
     args: &RuntimeArgs,
     mut env: Environment,
@@ -60,7 +60,7 @@ pub async fn run_together(
     let shared = SharedServers::new(services.len());
     env.shared = Some(shared.clone());
     let stop = env.shutdown.clone();
-    // Outlives the services, so that what they tell each other while they stop still arrives.
+    // Outlives the services, so that their last calls to each other still arrive.
     let stop_serving = CancellationToken::new();
     let tasks = TaskTracker::new();
     let readiness = Readiness::default();
@@ -94,7 +94,7 @@ pub async fn run_together(
             outcome
         }
     });
-    // In the order in which they end, so that the error that is told is the one that stopped the others.
+    // In the order in which they end, so that the reported error is the one that stopped the others.
     let running: FuturesUnordered<_> = running.collect();
     let (served, outcomes) = tokio::join!(serve, running.collect::<Vec<_>>());
     stop_serving.cancel();

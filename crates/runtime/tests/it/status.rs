@@ -122,7 +122,7 @@ async fn a_watch_shows_what_is_there_then_changes_and_resumes() {
     receivers.delete("a", &Default::default()).await.unwrap();
     weir_testkit::wait_gone(&receivers, "a", DEADLINE).await.unwrap();
 
-    // What was seen is not sent again; what changed and what was deleted is.
+    // Objects seen before are not sent again; changed and deleted ones are.
     let mut resumed = watch(&version).await.unwrap();
     let mut names = std::collections::BTreeMap::new();
     while names.get("a") != Some(&ChangeType::Deleted) {

@@ -11,7 +11,7 @@ use super::{
     value::Value,
 };
 
-/// What goes on after a node.
+/// The way on after a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Next,

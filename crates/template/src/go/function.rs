@@ -21,10 +21,10 @@ pub(super) struct Function {
 
 type Call = fn(&[Value]) -> Result<Value, CallError>;
 
-/// Why a call failed.
+/// Errors of a call.
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// An argument has another type than the function's signature says.
+    /// An argument has a type that the function's signature does not allow.
     Type {
         /// Which argument, from 0.
         index: usize,

@@ -1,6 +1,6 @@
 //! Tokens of a template: text, and what stands between `{{` and `}}`.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     End,

@@ -1,4 +1,4 @@
-//! What a template may use (TP-5).
+//! The limits of a template (TP-5).
 
 /// Longest template text, in bytes; a commit message template is a few lines.
 pub const MAX_SOURCE: usize = 64 * 1024;

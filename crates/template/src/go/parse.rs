@@ -11,7 +11,7 @@ use super::{
     node::{Branch, List, Node, Pipe},
 };
 
-/// What is wrong and on which line.
+/// A fault with its line.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) line: usize,
@@ -33,7 +33,7 @@ impl Stop {
     }
 }
 
-/// What an action turned out to be.
+/// The kind of an action.
 enum Action {
     Node(Node),
     Stop(Stop),

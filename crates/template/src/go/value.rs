@@ -1,4 +1,4 @@
-//! What templates compute with.
+//! The values that templates compute with.
 
 use std::{cmp::Ordering, collections::BTreeMap, rc::Rc};
 

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// What requests are counted by.
+/// The key by which requests are counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AuditKey {
-    /// Who asked, before impersonation: `admin`, `weir`, `system:kube-controller-manager`.
+    /// Account that made the request, before impersonation: `admin`, `weir`, `system:kube-controller-manager`.
     pub user: String,
     /// The user agent up to its first slash: `source-controller`, `kube-controller-manager`, `weir`.
     pub agent: String,
@@ -176,7 +176,7 @@ impl AuditCounts {
             .or_default() += 1;
     }
 
-    /// What has been counted since `earlier` was read.
+    /// Returns the counts since `earlier` was read.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut counts = self.clone();

@@ -36,7 +36,7 @@ pub(super) async fn pump(
     }
 }
 
-/// Changes the bytes that start at the offset `passed`; says whether the stream ends with them.
+/// Changes the bytes that start at the offset `passed`; returns true when the stream ends with them.
 fn spoil(chunk: &mut Vec<u8>, passed: u64, fault: Fault) -> bool {
     let within = |offset: u64| usize::try_from(offset.saturating_sub(passed)).unwrap_or(usize::MAX);
     match fault {

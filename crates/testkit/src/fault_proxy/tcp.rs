@@ -27,7 +27,7 @@ pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<
         pump(&[], &mut from_server, &mut to_client, fault).await?;
         to_client.shutdown().await
     };
-    // A server that has said all ends the connection, whatever the client still wants to say.
+    // A server that has sent everything ends the connection, whatever the client still wants to send.
     tokio::select! {
         result = downwards => result,
         Err(error) = upwards => Err(error),

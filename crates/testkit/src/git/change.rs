@@ -37,14 +37,14 @@ impl<'a> Change<'a> {
         self
     }
 
-    /// Who writes it; `dev <dev@example.com>` unless said.
+    /// Sets the author; the default is `dev <dev@example.com>`.
     #[must_use]
     pub fn author(mut self, name: &str, email: &str) -> Self {
         self.author = format!("{name} <{email}>");
         self
     }
 
-    /// When it is made, in seconds since 1970; always the same moment unless said.
+    /// Sets the time, in seconds since 1970; the default is always the same moment.
     #[must_use]
     pub fn at(mut self, seconds: u64) -> Self {
         self.time = format!("{seconds} +0000");

@@ -18,7 +18,8 @@ pub struct DulwichServer {
 }
 
 impl DulwichServer {
-    /// Starts the server with an empty repository; nothing, and a line that says why, when this machine cannot have dulwich.
+    /// Starts the server with an empty repository; nothing, and a line with the reason, when this machine cannot have
+    /// dulwich.
     ///
     /// # Errors
     /// When it does not get ready in time, or is missing where tests must not be skipped.
@@ -34,7 +35,7 @@ impl DulwichServer {
         Ok(Some(Self { _process: process, port, repository, _folder: folder }))
     }
 
-    /// What is served.
+    /// The artifacts that are served.
     #[must_use]
     pub fn repository(&self) -> &GitRepo {
         &self.repository

@@ -22,9 +22,9 @@ use crate::{Error, Folder};
 /// The largest push that tests make, with room.
 const MAX_BODY: usize = 512 * 1024 * 1024;
 
-/// What `private/…` repositories want.
+/// Credentials of `private/…` repositories.
 const CREDENTIALS: &str = "user:pass";
-/// What `token/…` repositories want.
+/// Token of `token/…` repositories.
 const TOKEN: &str = "Bearer token";
 
 /// A request that the server has seen, refused ones included.
@@ -121,7 +121,7 @@ impl GitServer {
         self.shared.requests.lock().clear();
     }
 
-    /// Answers every request with a status until told `None`.
+    /// Answers every request with a status until `None` is set.
     pub fn answer_with(&self, status: Option<StatusCode>) {
         *self.shared.answer.lock() = status;
     }

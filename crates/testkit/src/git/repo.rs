@@ -18,7 +18,7 @@ pub struct CommitInfo {
     pub id: String,
     /// Its parents' ids.
     pub parents: Vec<String>,
-    /// Who wrote it.
+    /// Author.
     pub author_name: String,
     /// The author's address.
     pub author_email: String,
@@ -43,7 +43,7 @@ impl GitRepo {
         std::fs::create_dir_all(path).map_err(Error::file(path))?;
         let repo = Self { path: path.to_owned() };
         repo.git(&["init", "-q", "--bare", "-b", "main", "--object-format", format, "."])?;
-        // What hosted Git servers allow.
+        // Requests that hosted Git servers allow.
         for setting in ["http.receivepack", "uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"] {
             repo.git(&["config", setting, "true"])?;
         }
@@ -132,7 +132,7 @@ impl GitRepo {
         self.git(&["show", &format!("{revision}:{path}")])
     }
 
-    /// What a commit changed, as a patch without context lines.
+    /// Returns the changes of a commit, as a patch without context lines.
     ///
     /// # Errors
     /// When there is no such commit.

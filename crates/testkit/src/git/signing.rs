@@ -16,7 +16,7 @@ pub struct GpgHome {
     folder: Folder,
 }
 
-/// What `git` has to be told so that it signs.
+/// The settings with which `git` signs.
 #[derive(Debug, Clone)]
 pub struct GitSigner {
     settings: Vec<String>,

@@ -9,13 +9,13 @@ use crate::{Error, Folder, Process, free_port};
 /// Where distributions put it; it insists on being started by its absolute path.
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// What sshd wants to exist when root runs it; the package's init script makes it, a container has none.
+/// Folder that sshd needs when root runs it; the package's init script makes it, a container has none.
 const PRIVILEGE_SEPARATION_FOLDER: &str = "/run/sshd";
 
 /// File of the keys that are let in.
 const LET_IN: &str = "identity.pub";
 
-/// Keys where nothing else is asked for.
+/// Default kind of keys.
 const KIND: &str = "ed25519";
 
 /// sshd listens at once; the rest is for a busy machine.
@@ -38,7 +38,7 @@ pub struct SshCertificate<'a> {
     pub host: &'a str,
     /// The same for the authority's key.
     pub authority: &'a str,
-    /// Arguments of `ssh-keygen -s` that say what the certificate says, such as `-h -n 127.0.0.1`.
+    /// Arguments of `ssh-keygen -s` for the content of the certificate, such as `-h -n 127.0.0.1`.
     pub says: &'a str,
 }
 

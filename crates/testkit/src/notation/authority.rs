@@ -61,7 +61,7 @@ impl NotationAuthority {
         [std::slice::from_ref(&self.certificate), &self.above].concat()
     }
 
-    /// Who signs certificates and lists.
+    /// Returns the authority that signs certificates and lists.
     #[must_use]
     pub fn issuer(&self) -> &Issuer<'static, KeyPair> {
         &self.issuer
@@ -118,7 +118,7 @@ pub(super) fn signer() -> CertificateParams {
     params
 }
 
-/// What names OCSP servers in a certificate: `authorityInfoAccess` of RFC 5280.
+/// Returns the extension that names OCSP servers in a certificate: `authorityInfoAccess` of RFC 5280.
 #[must_use]
 pub fn ocsp_servers(urls: &[&str]) -> CustomExtension {
     access(1, urls)

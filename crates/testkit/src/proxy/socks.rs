@@ -44,7 +44,7 @@ pub(super) async fn serve(mut client: TcpStream, state: &State) -> std::io::Resu
     }
 }
 
-/// Bytes behind one byte that says how many.
+/// Reads bytes behind one byte with their number.
 async fn read_short(client: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::from(client.read_u8().await?)];
     client.read_exact(&mut bytes).await?;

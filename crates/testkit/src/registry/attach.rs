@@ -36,8 +36,8 @@ impl Registry {
         self.push_manifest(repository, &tag, &manifest).await.map(drop)
     }
 
-    /// Attaches content to a manifest, and says so under the tag where those look whose registry does not list what
-    /// refers to a manifest.
+    /// Attaches content to a manifest, and lists it under the tag that clients read when the registry has no
+    /// referrers API.
     ///
     /// # Errors
     /// When the registry refuses.

@@ -11,7 +11,7 @@ use rcgen::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Who vouched for an identity.
+/// Extension that names the issuer of an identity.
 const ISSUER: &[u64] = &[1, 3, 6, 1, 4, 1, 57264, 1, 8];
 /// The certificate log's word.
 const TIMESTAMPS: &[u64] = &[1, 3, 6, 1, 4, 1, 11129, 2, 4, 2];

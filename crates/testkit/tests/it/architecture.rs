@@ -1,4 +1,4 @@
-//! What ARCHITECTURE.md and CONTRIBUTING.md promise about the source itself, where no lint can look.
+//! Promises of ARCHITECTURE.md and CONTRIBUTING.md about the source itself that no lint can check.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const PURE: [&str; 12] = [
     "yaml",
     "proto",
 ];
-/// What they may not depend on. Generated code has the types of tonic, and no transport.
+/// Crates that pure ones may not depend on. Generated code has the types of tonic, and no transport.
 const IMPURE: [&str; 8] = ["kube", "tokio", "reqwest", "hyper", "axum", "k8s-openapi", "git2", "hyper-util"];
 /// The layers of protocols and of the cluster, which know nothing of reconciling and of each kind's types.
 const CLIENTS: [&str; 9] =
@@ -48,7 +48,7 @@ fn crates(group: &str) -> Vec<(String, PathBuf)> {
     with_manifest.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect()
 }
 
-/// What a crate needs at run time; what only its tests need does not count.
+/// Returns the crates that a crate needs at run time; those that only its tests need do not count.
 fn dependencies(folder: &Path) -> BTreeSet<String> {
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 use weir_testkit::{Fault, FaultProxy};
 
-/// What a client gets of a small answer: its status and body, or that it failed.
+/// Returns a small answer as a client gets it: its status and body, or a failure.
 async fn get(proxy: &FaultProxy) -> Result<(u16, Vec<u8>), ()> {
     let url = format!("http://{}/some/path", proxy.address());
     let answer =
@@ -15,7 +15,7 @@ async fn get(proxy: &FaultProxy) -> Result<(u16, Vec<u8>), ()> {
     Ok((status, answer.bytes().await.map_err(drop)?.to_vec()))
 }
 
-/// Whether some of an answer comes, and neither the rest nor an end.
+/// Returns true when some of an answer comes, and neither the rest nor an end.
 async fn begin(proxy: &FaultProxy) -> bool {
     let mut connection = tokio::net::TcpStream::connect(proxy.address()).await.unwrap();
     connection.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();

@@ -8,7 +8,7 @@ use weir_verify::notation::{
 };
 
 pub const SIGNATURE: &[u8] = include_bytes!("../data/signature.json");
-/// Whose names begin so is the server, the others are lists.
+/// Prefix of the server's address; all others are lists.
 #[allow(dead_code)] // timestamps are not asked for
 pub const SERVER: &str = "http://ocsp.test";
 const AUTHORITY: &[u8] = include_bytes!("../data/authority.pem");

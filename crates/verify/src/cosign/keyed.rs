@@ -14,7 +14,7 @@ use webpki::{Error, RawPublicKeyEntity};
 
 /// How keys of a Secret end that hold public keys.
 const SUFFIX: &str = ".pub";
-/// What an attestation says that it is.
+/// Type that an attestation declares.
 const IN_TOTO: &str = "application/vnd.in-toto+json";
 const NO_MATCH: &str = "invalid signature when validating ASN.1 encoded signature";
 /// The ways in which keys may have signed: cosign before its third version takes SHA-256 whatever the curve.
@@ -35,7 +35,8 @@ pub struct PublicKeys {
 }
 
 impl PublicKeys {
-    /// Reads all keys that end in `.pub`: PEM, of ECDSA, RSA or Ed25519. What is none is passed over as long as one is.
+    /// Reads all keys that end in `.pub`: PEM, of ECDSA, RSA or Ed25519. Other values are passed over as long as one
+    /// is a key.
     ///
     /// # Errors
     /// When there are none, or none can be read.
@@ -51,7 +52,7 @@ impl PublicKeys {
         if keys.is_empty() { Err(unreadable) } else { Ok(PublicKeys { keys }) }
     }
 
-    /// Whether one of the keys made the signature, for this artifact.
+    /// Returns true when one of the keys made the signature, for this artifact.
     pub(super) fn verify(&self, subject: Subject<'_>, signature: &Signature) -> Result<(), String> {
         match signature {
             Signature::Simple(simple) => {
@@ -76,7 +77,7 @@ impl PublicKeys {
 
 fn read(pem: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static>, String> {
     let key = SubjectPublicKeyInfoDer::from_pem_slice(pem).map_err(|error| error.to_string())?;
-    // Whether a key is of an algorithm is only told by its refusals.
+    // True when a key is of an algorithm is only told by its refusals.
     let mut refusals = WAYS.iter().map(|way| check(&key, *way, &[], &[]));
     match refusals.all(|refusal| refusal != Err(Error::InvalidSignatureForPublicKey)) {
         false => Ok(key),
@@ -93,7 +94,7 @@ fn check(
     RawPublicKeyEntity::try_from(key)?.verify_signature(way, message, signature)
 }
 
-/// Whether an attestation names the artifact as a subject.
+/// Returns true when an attestation names the artifact as a subject.
 fn is_about(envelope: &DsseEnvelope, subject: Subject<'_>) -> Result<(), String> {
     if envelope.payload_type != IN_TOTO {
         return Err(format!("bundle holds '{}', not '{IN_TOTO}'", envelope.payload_type));

@@ -10,9 +10,9 @@ use weir_policy::go_regex;
 /// anchored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Who vouched for it.
+    /// Issuer of the identity.
     pub issuer: String,
-    /// Who it is.
+    /// Name of the identity.
     pub subject: String,
 }
 
@@ -57,7 +57,8 @@ impl Keyless {
         &self.log_url
     }
 
-    /// Whether one of the identities made the signature, for this artifact, while its certificate was valid.
+    /// Returns true when one of the identities made the signature, for this artifact, while its certificate was
+    /// valid.
     pub(super) fn verify(&self, subject: Subject<'_>, signature: &Signature) -> Result<(), String> {
         let anyone = VerificationPolicy::any_identity();
         let verified = match signature {

@@ -1,5 +1,5 @@
-//! The word of a transparency log that it has a signature: what cosign before its third version keeps in an annotation, and
-//! what the log itself says where that is missing (SRC-OCI-24).
+//! The proof of a transparency log that it has a signature: cosign before its third version keeps it in an
+//! annotation, and the log is asked where that is missing (SRC-OCI-24).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -31,8 +31,8 @@ pub(super) fn query(payload: &[u8], signature: &str, certificate: &str) -> Vec<u
     json!({"entries": [entry]}).to_string().into_bytes()
 }
 
-/// The first entry of the answer to that question, as the text of an annotation. Whether it is about the signature, and the
-/// promise the log's, is seen when the signature is verified with it.
+/// Returns the first entry of the log's answer, as the text of an annotation. Verifying the signature with it shows
+/// if it is about the signature, and if the promise is the log's.
 pub(super) fn annotation(answer: &[u8]) -> Result<String, String> {
     let entries: Vec<BTreeMap<String, LogEntry>> = serde_json::from_slice(answer)
         .map_err(|error| format!("answer of the transparency log is malformed: {error}"))?;
@@ -52,7 +52,7 @@ pub(super) fn entry(text: &str) -> Result<TransparencyLogEntry, String> {
     Ok(entry.with_inclusion_promise(InclusionPromise::new(signed_entry_timestamp)))
 }
 
-/// What kind of entry a body says that it is.
+/// Returns the kind of entry that a body declares.
 fn kind(body: &[u8]) -> serde_json::Result<KindVersion> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

@@ -24,13 +24,13 @@ const MAX_CHAIN: usize = 10;
 /// A layer of a signature image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SimpleSigning {
-    /// What is signed.
+    /// Media type of the signed payload.
     pub payload: Vec<u8>,
     /// The layer's annotations: signature, certificate, log entry.
     pub annotations: BTreeMap<String, String>,
 }
 
-/// What is signed: that an image with a digest is somebody's.
+/// The signed payload: an image with its digest is somebody's.
 #[derive(Deserialize)]
 struct Payload {
     critical: Critical,
@@ -55,8 +55,9 @@ struct Timestamp {
 }
 
 impl SimpleSigning {
-    /// What the log is asked that may have the signature, as the body of `POST api/v1/log/entries/retrieve`; nothing when
-    /// the signature brings the word of a log or of a time stamping authority along, or was not made with a certificate.
+    /// Returns the question to a log that may have the signature, as the body of `POST api/v1/log/entries/retrieve`;
+    /// none when the signature brings the proof of a log or of a time stamping authority along, or was not made with
+    /// a certificate.
     #[must_use]
     pub fn log_query(&self) -> Option<Vec<u8>> {
         let annotation = |name| self.annotations.get(name);

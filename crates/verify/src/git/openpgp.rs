@@ -15,13 +15,13 @@ const MAX_PARTS: usize = 100;
 /// How a key ring begins.
 const RING: &str = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
 
-/// Why an OpenPGP signature is not good.
+/// Faults of an OpenPGP signature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenPgpError {
     /// Not one entry of the Secret is a key ring.
     #[error("unable to read armored key ring: {reason}")]
     KeyRing {
-        /// What is wrong with the first.
+        /// Fault of the first.
         reason: String,
     },
     /// None of the keys made it, or the one that did must not be used.
@@ -77,7 +77,7 @@ fn read(ring: &[u8]) -> Result<Vec<SignedPublicKey>, String> {
     Ok(keys)
 }
 
-/// Whether the key, or a subkey of it that may sign, made the signature and may be used now.
+/// Returns true when the key, or a subkey of it that may sign, made the signature and may be used now.
 fn made(key: &SignedPublicKey, signature: &Signature, payload: &[u8], at: i64) -> bool {
     let primary_made = signature.verify(&key.primary_key, payload).is_ok();
     let subkey = key
@@ -98,7 +98,7 @@ fn made(key: &SignedPublicKey, signature: &Signature, payload: &[u8], at: i64) -
         }
 }
 
-/// What the key says about itself: its newest signature over itself, of the primary user if one is marked.
+/// Returns the key's newest signature over itself, of the primary user if one is marked.
 fn own_signature(key: &SignedPublicKey) -> Option<&Signature> {
     let primary = &key.primary_key;
     let over_users = key.details.users.iter().take(MAX_PARTS).flat_map(|user| {
@@ -120,7 +120,7 @@ fn is_revoked(key: &SignedPublicKey) -> bool {
     revocations.any(|revocation| revocation.verify_key(&key.primary_key).is_ok())
 }
 
-/// Whether the primary key made the subkey a signing key, the subkey agreed, and neither took it back.
+/// Returns true when the primary key made the subkey a signing key, the subkey agreed, and neither took it back.
 fn is_signing_subkey(key: &SignedPublicKey, subkey: &SignedPublicSubKey, at: i64) -> bool {
     let bound = subkey.signatures.iter().take(MAX_PARTS);
     let bound: Vec<&Signature> =
@@ -139,7 +139,7 @@ fn is_signing_subkey(key: &SignedPublicKey, subkey: &SignedPublicSubKey, at: i64
         && !is_past(subkey.key.created_at().as_secs(), expires, at)
 }
 
-/// Whether a key may sign, if the signature over it says.
+/// Returns true when a key may sign, if the signature over it says.
 fn may_sign(own: &Signature) -> Option<bool> {
     own.config()?.hashed_subpackets().find_map(|part| match &part.data {
         SubpacketData::KeyFlags(flags) => Some(flags.sign()),
@@ -147,12 +147,12 @@ fn may_sign(own: &Signature) -> Option<bool> {
     })
 }
 
-/// Whether it is a signature over a text, and not one over a key, whose bytes someone may have arranged.
+/// Returns true when it is a signature over a text, and not one over a key, whose bytes someone may have arranged.
 fn is_over_data(signature: &Signature) -> bool {
     matches!(signature.typ(), Some(SignatureType::Binary | SignatureType::Text))
 }
 
-/// Whether a signature is of the past and not expired.
+/// Returns true when a signature is of the past and not expired.
 fn is_in_force(signature: &Signature, at: i64) -> bool {
     signature.created().is_some_and(|created| {
         let expires = signature.signature_expiration_time().map(|time| time.as_secs());
@@ -160,7 +160,7 @@ fn is_in_force(signature: &Signature, at: i64) -> bool {
     })
 }
 
-/// Whether something made at `created` that lasts `seconds` is over. Zero means that it lasts for ever.
+/// Returns true when something made at `created` that lasts `seconds` is over. Zero means that it lasts for ever.
 fn is_past(created: u32, seconds: Option<u32>, at: i64) -> bool {
     seconds.is_some_and(|seconds| seconds != 0 && i64::from(created) + i64::from(seconds) < at)
 }

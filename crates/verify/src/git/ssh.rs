@@ -2,18 +2,18 @@
 
 use ssh_key::{Error, HashAlg, PublicKey, SshSig};
 
-/// What an SSH signature must say that it is for; one made for a file or an e-mail is none of Git's.
+/// Namespace that an SSH signature must have; one made for a file or an e-mail is none of Git's.
 const NAMESPACE: &str = "git";
 /// Keys that are tried. Each costs a comparison, the one that fits a signature check.
 const MAX_KEYS: usize = 10_000;
 
-/// Why an SSH signature is not good.
+/// Faults of an SSH signature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SshError {
     /// The signature cannot be read.
     #[error("unable to unarmor SSH signature: {reason}")]
     Malformed {
-        /// What the decoder says.
+        /// The decoder's message.
         reason: String,
     },
     /// Not one entry of the Secret consists of keys.
@@ -25,7 +25,7 @@ pub enum SshError {
         lines(causes)
     )]
     NoMatch {
-        /// What was wrong with the keys, each reason once.
+        /// Faults of the keys, each reason once.
         causes: Vec<String>,
     },
 }

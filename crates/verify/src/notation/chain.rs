@@ -51,7 +51,8 @@ impl Certificates {
         Ok((!trusted.is_empty()).then_some(Certificates { trusted }))
     }
 
-    /// Whether the first certificate is trusted, or made by one that is through those between them, at a time.
+    /// Returns true when the first certificate is trusted, or made by one that is through those between them, at a
+    /// time.
     pub(super) fn lead_to(&self, chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(), String> {
         let trusted = chain.iter().position(|certificate| self.trusted.contains(certificate));
         let untrusted = "signature is not produced by a trusted signer";
@@ -66,8 +67,8 @@ impl Certificates {
         verified(&leaf, between, &anchors, at, CODE_SIGNING).map(drop).map_err(failed)
     }
 
-    /// The chain of one who says the time, through certificates that came along to a trusted one, all of them valid at a
-    /// time. One who is trusted is a chain already.
+    /// Returns the chain of a timestamping authority, through certificates that came along to a trusted one, all of
+    /// them valid at a time. A trusted certificate is a chain already.
     pub(super) fn timestamping(
         &self,
         leaf: &CertificateDer<'_>,
@@ -105,7 +106,7 @@ fn verified<'a>(
     leaf.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, anchors, between, at, usage, None, None)
 }
 
-/// Whether all certificates are valid at a time.
+/// Returns true when all certificates are valid at a time.
 pub(super) fn are_valid(chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(), String> {
     for der in chain {
         let (_, certificate) = X509Certificate::from_der(der).map_err(|error| error.to_string())?;
@@ -126,7 +127,7 @@ pub(super) fn are_valid(chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(
     Ok(())
 }
 
-/// Whether one of the certificates is not valid any more at a time.
+/// Returns true when one of the certificates is not valid any more at a time.
 pub(super) fn are_over(chain: &[CertificateDer<'_>], at: Timestamp) -> bool {
     let mut read = chain.iter().filter_map(|der| X509Certificate::from_der(der).ok());
     read.any(|(_, certificate)| at.as_second() > certificate.validity().not_after.timestamp())

@@ -5,15 +5,15 @@ use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
 use serde::Deserialize;
 
-/// What is signed.
+/// Media type of the signed payload.
 const PAYLOAD_TYPE: &str = "application/vnd.cncf.notary.payload.v1+json";
 /// Certificates of a signature.
 const MAX_CHAIN: usize = 10;
-/// What a signature may insist on that is understood here.
+/// Critical attributes of a signature that are understood here.
 const UNDERSTOOD: [&str; 3] =
     ["io.cncf.notary.signingScheme", "io.cncf.notary.expiry", "io.cncf.notary.authenticSigningTime"];
 
-/// Who vouches for the time of signing.
+/// The authority for the time of signing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Scheme {
     /// Nobody, or a timestamping authority with a countersignature.
@@ -31,7 +31,7 @@ pub(super) struct Envelope {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) signing_time: Timestamp,
     pub(super) signature: Vec<u8>,
-    /// What a timestamping authority says of when the signature was there, not yet believed.
+    /// Token of a timestamping authority about the time of the signature, not yet verified.
     pub(super) timestamp: Option<Vec<u8>>,
     expiry: Option<Timestamp>,
     digest: String,
@@ -41,11 +41,11 @@ pub(super) struct Envelope {
 pub(super) struct Sealed {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) protected: Protected,
-    /// What the signature is over: protected headers and payload.
+    /// Bytes that are signed: protected headers and payload.
     pub(super) signed: Vec<u8>,
     pub(super) signature: Vec<u8>,
     pub(super) payload: Vec<u8>,
-    /// A countersignature over the signature, by one who says the time.
+    /// Countersignature of a timestamping authority over the signature.
     pub(super) timestamp: Option<Vec<u8>>,
 }
 
@@ -106,7 +106,7 @@ impl Envelope {
         Ok(Envelope { scheme, chain, signing_time, signature, timestamp, expiry, digest })
     }
 
-    /// Whether the artifact with the digest is what is signed.
+    /// Returns true when the artifact with the digest is what is signed.
     pub(super) fn is_about(&self, digest: &str) -> Result<(), String> {
         if self.digest == digest {
             return Ok(());
@@ -114,7 +114,7 @@ impl Envelope {
         Err(format!("payload in the signature envelope is for '{}', not for '{digest}'", self.digest))
     }
 
-    /// Whether the signature has not expired.
+    /// Returns true when the signature has not expired.
     pub(super) fn is_in_force(&self, now: Timestamp) -> Result<(), String> {
         match self.expiry {
             Some(expiry) if expiry <= now => Err(format!("digital signature has expired on \"{expiry}\"")),

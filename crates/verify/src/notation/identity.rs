@@ -1,4 +1,4 @@
-//! Who may sign: distinguished names of which a certificate's subject must have every part.
+//! The names that may sign: distinguished names of which a certificate's subject must have every part.
 
 use rustls_pki_types::CertificateDer;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 const ANYONE: &str = "*";
 const SUBJECT: &str = "x509.subject:";
-/// What a name must say at least.
+/// Parts that a name must have at least.
 const MANDATORY: [&str; 3] = ["C", "ST", "O"];
 /// Attributes by their object identifiers.
 const ATTRIBUTES: [(&str, &str); 9] = [
@@ -21,12 +21,12 @@ const ATTRIBUTES: [(&str, &str); 9] = [
     ("2.5.4.17", "POSTALCODE"),
 ];
 
-/// Whether an identity of a policy can be understood.
+/// Returns true when an identity of a policy can be understood.
 pub(super) fn check(written: &str) -> Result<(), String> {
     if written == ANYONE { Ok(()) } else { parse(written).map(drop) }
 }
 
-/// Whether the certificate's subject is one of the identities.
+/// Returns true when the certificate's subject is one of the identities.
 pub(super) fn is_trusted(identities: &[String], leaf: &CertificateDer<'_>) -> Result<(), String> {
     if identities.iter().any(|identity| identity == ANYONE) {
         return Ok(());

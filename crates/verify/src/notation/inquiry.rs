@@ -1,5 +1,5 @@
-//! What has to be asked of the servers that certificates name. Nothing here reaches the network: a judgement says what it
-//! lacks, its caller brings the answers, and it is made again with them (SRC-OCI-26).
+//! The questions for the servers that certificates name. Nothing here reaches the network: a judgement names the
+//! answers that it lacks, its caller brings them, and it is made again with them (SRC-OCI-26).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ const MAX_ADDRESS: usize = 2048;
 /// A request to a server that a certificate names, to be sent without any credentials.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Question {
-    /// What to get: a URL of plain HTTP.
+    /// URL of the answer, of plain HTTP.
     pub url: String,
     /// Bytes that the answer may have.
     pub max_answer: usize,
@@ -21,7 +21,7 @@ pub struct Question {
     pub timeout: Duration,
 }
 
-/// What servers answered: the body of a response with status 200, or why there is none.
+/// The answers of servers: the body of a response with status 200, or the reason for which there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answers(BTreeMap<Question, Result<Vec<u8>, String>>);
 
@@ -32,7 +32,7 @@ impl Answers {
     }
 }
 
-/// Why there is no answer.
+/// Cause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unanswered {
     /// Nobody has been asked yet.
@@ -44,7 +44,7 @@ pub(super) enum Unanswered {
     Failed(String),
 }
 
-/// Why an address is not asked.
+/// Reasons for which an address is not asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AddressError {
     #[error("address is longer than {MAX_ADDRESS} bytes")]
@@ -79,7 +79,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Whether the judgement cannot be made yet.
+    /// Returns true when the judgement cannot be made yet.
     pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
@@ -89,8 +89,8 @@ impl<'a> Inquiry<'a> {
     }
 }
 
-/// The address of a server, of plain HTTP: what is said there is signed, and who would vouch for the server may be whom it
-/// is asked about. A user or password in it is not ours to send.
+/// Returns the address of a server, of plain HTTP: its answers are signed, and the authority of a TLS certificate
+/// might be the one in question. A user or password in it is not ours to send.
 pub(super) fn address(text: &str) -> Result<Url, AddressError> {
     if text.len() > MAX_ADDRESS {
         return Err(AddressError::TooLong);

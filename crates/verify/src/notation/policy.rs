@@ -9,13 +9,13 @@ const VERSION: &str = "1.0";
 const ANY: &str = "*";
 const STORES: [&str; 3] = ["ca", "signingAuthority", "tsa"];
 
-/// Why a trust policy cannot be used.
+/// Errors that make a trust policy unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// It is no JSON of this form.
     #[error("error occurred while parsing trustpolicy.json: {reason}")]
     Malformed {
-        /// What is wrong.
+        /// The fault found.
         reason: String,
     },
     /// It breaks a rule.
@@ -33,19 +33,20 @@ pub enum PolicyError {
     },
 }
 
-/// What is done about a check that fails.
+/// The action on a check that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// The signature is refused.
     Enforce,
-    /// It is told.
+    /// The fault is logged.
     Log,
     /// The check is not made.
     Skip,
 }
 
-/// When a countersignature says the time for which certificates must be valid, if the policy has a store of those who may.
+/// The cases in which a countersignature proves the time for which certificates must be valid, if the policy has a
+/// store of timestamping authorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VerifyTimestamp {
     Always,
@@ -53,7 +54,7 @@ enum VerifyTimestamp {
     AfterCertExpiry,
 }
 
-/// What is done about each check. Integrity, that the signature is over the artifact, is always enforced.
+/// The action for each check. Integrity, that the signature is over the artifact, is always enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Actions {
     pub(super) authenticity: Action,
@@ -66,11 +67,11 @@ pub(super) struct Actions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustPolicy {
     statements: Vec<Statement>,
-    /// What the user should know, such as settings that have no effect.
+    /// Warnings for the user, such as settings that have no effect.
     pub warnings: Vec<String>,
 }
 
-/// What counts for some repositories.
+/// The rules for some repositories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     scopes: Vec<String>,
@@ -116,7 +117,8 @@ struct Verification {
 }
 
 impl TrustPolicy {
-    /// Reads a policy. Stores and identities of a statement that skips verification have no effect and are told of.
+    /// Reads a policy. Stores and identities of a statement that skips verification have no effect and give a
+    /// warning.
     ///
     /// # Errors
     /// When it is malformed or breaks a rule.
@@ -221,7 +223,7 @@ impl Statement {
         Ok(Statement { scopes, actions, stores: trust_stores, identities: trusted_identities, timestamp })
     }
 
-    /// Whether signatures are not looked at.
+    /// Returns true when signatures are not looked at.
     #[must_use]
     pub fn skips(&self) -> bool {
         self.actions.is_none()
@@ -235,7 +237,8 @@ impl Statement {
         self.stores.iter().any(|store| store.split_once(':').is_some_and(|(found, _)| found == kind))
     }
 
-    /// Whether a countersignature must say when it was signed. `is_over` tells whether a certificate is not valid any more.
+    /// Returns true when a countersignature must say when it was signed. `is_over` tells whether a certificate is not
+    /// valid any more.
     pub(super) fn needs_timestamp(&self, is_over: bool) -> bool {
         self.has_store("tsa") && (is_over || self.timestamp == VerifyTimestamp::Always)
     }
@@ -252,7 +255,7 @@ const fn all(action: Action) -> Actions {
 }
 
 impl Verification {
-    /// What the level, with its exceptions, does about each check; nothing when it skips all of them.
+    /// Returns the action of the level, with its exceptions, for each check; none when it skips all of them.
     fn actions(&self) -> Result<Option<Actions>, String> {
         let mut actions = match self.level.as_str() {
             "strict" => STRICT,

@@ -1,5 +1,6 @@
-//! Whether certificates were taken back (SRC-OCI-26). Each names who knows: servers that are asked (OCSP), and lists (CRLs)
-//! for when no server says it. What nobody says is not known; what names nobody cannot be taken back.
+//! Revocation of certificates (SRC-OCI-26). Each certificate names who knows of it: servers that are asked (OCSP), and lists
+//! (CRLs) for when no server says it. Without an answer the state is unknown; a certificate that names nobody cannot be
+//! revoked.
 
 mod crl;
 mod list;
@@ -21,7 +22,7 @@ const POINTS: &str = "2.5.29.31";
 /// How a certificate names an OCSP server; the issuer's certificate is named in the same place.
 const OCSP: &str = "1.3.6.1.5.5.7.48.1";
 
-/// What is known of a certificate.
+/// The standing of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Standing {
     /// It was not taken back.
@@ -36,7 +37,7 @@ enum Standing {
     Pending,
 }
 
-/// Why a chain does not count, or not yet.
+/// Reasons for which a chain does not count, or not yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RevocationError {
     #[error("unable to check revocation status, err: certificate cannot be read")]
@@ -65,13 +66,14 @@ struct Moment {
 }
 
 impl Moment {
-    /// Whether it was signed before a time, for all that is known.
+    /// Returns true when it was signed before a time, for all that is known.
     fn is_before(&self, time: Option<Timestamp>) -> bool {
         self.signed_at.zip(time).is_some_and(|(signed_at, time)| signed_at < time)
     }
 }
 
-/// Whether no certificate of a chain that keeps the rules, leaf first, was taken back. The root, which only itself could take back, never is.
+/// Returns true when no certificate of a chain that keeps the rules, leaf first, was taken back. The root, which only
+/// itself could take back, never is.
 pub(super) fn check(
     chain: &[CertificateDer<'_>],
     purpose: Purpose,
@@ -94,7 +96,8 @@ pub(super) fn check(
     verdict(&standings, purpose)
 }
 
-/// What comes of the certificates of a chain: one that was taken back outweighs those that nobody knows of.
+/// Returns the verdict about a chain from the standing of its certificates: a revoked one outweighs those of unknown
+/// standing.
 fn verdict(standings: &[(String, Standing)], purpose: Purpose) -> Result<(), RevocationError> {
     let found = |wanted: fn(&Standing) -> bool| standings.iter().find(|(_, standing)| wanted(standing));
     if found(|standing| *standing == Standing::Pending).is_some() {
@@ -124,7 +127,7 @@ fn standing(link: &Link<'_>, moment: Moment, inquiry: &mut Inquiry<'_>) -> Stand
     either(asked, crl::standing(&lists, link, moment, inquiry))
 }
 
-/// What is known when servers did not say it and lists might.
+/// Returns the standing from the lists where servers did not give it.
 fn either(asked: Standing, listed: Standing) -> Standing {
     match (asked, listed) {
         (Standing::Unknown(why), Standing::Unrevocable) => Standing::Unknown(why),

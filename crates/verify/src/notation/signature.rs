@@ -25,7 +25,8 @@ pub(super) fn check(
     certificate.verify_signature(algorithm, signed, bytes).map_err(|_| "signature is invalid".to_owned())
 }
 
-/// Whether a key made a signature. `key` is encoded with its kind; `algorithm` is what an algorithm's identifier contains.
+/// Returns true when a key made a signature. `key` is encoded with its kind; `algorithm` is what an algorithm's
+/// identifier contains.
 pub(super) fn is_by(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> bool {
     let key = SubjectPublicKeyInfoDer::from(key);
     let Ok(key) = RawPublicKeyEntity::try_from(&key) else { return false };

@@ -1,4 +1,4 @@
-//! What certificates, lists and answers of OCSP servers have in common: content, and a signature over it.
+//! The common part of certificates, lists and answers of OCSP servers: content, and a signature over it.
 
 use super::signature;
 use der::asn1::{BitStringRef, ContextSpecific};
@@ -31,7 +31,7 @@ impl<'a> Signed<'a> {
         })
     }
 
-    /// Whether the key, encoded with its kind, made the signature.
+    /// Returns true when the key, encoded with its kind, made the signature.
     pub(super) fn is_by(&self, key: &[u8]) -> bool {
         let Some(bytes) = self.signature.as_bytes() else { return false };
         signature::is_by(key, self.algorithm.value(), self.content, bytes)

@@ -1,5 +1,5 @@
-//! Timestamps (RFC 3161): one whom the trust policy's `tsa` store has says that a signature was there at a time, so that it
-//! counts when its certificates are over (SRC-OCI-26).
+//! Timestamps (RFC 3161): an authority in the trust policy's `tsa` store proves that a signature existed at a time,
+//! so that it counts after its certificates have expired (SRC-OCI-26).
 
 mod algorithm;
 mod token;
@@ -38,7 +38,7 @@ pub(super) enum TimestampError {
     Revocation(#[from] RevocationError),
 }
 
-/// Whether somebody trusted says that the signature was there while all of its certificates were valid.
+/// Returns true when somebody trusted says that the signature was there while all of its certificates were valid.
 pub(super) fn check(
     envelope: &Envelope,
     trusted: &Certificates,
@@ -57,7 +57,7 @@ pub(super) fn check(
     Ok(revocation::check(&chain, Purpose::Timestamping, None, now, inquiry)?)
 }
 
-/// Whether a certificate was valid from one time to another.
+/// Returns true when a certificate was valid from one time to another.
 fn is_within(earliest: Timestamp, latest: Timestamp, der: &CertificateDer<'_>) -> Result<(), TimestampError> {
     let (_, certificate) = X509Certificate::from_der(der).map_err(|_| TimestampError::Certificate)?;
     let (validity, subject) = (certificate.validity(), certificate.subject().to_string());

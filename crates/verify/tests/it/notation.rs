@@ -123,7 +123,7 @@ fn what_is_never_let_pass() {
     let theirs: Value = serde_json::from_slice(&stranger.sign(DIGEST, &json!({})).unwrap()).unwrap();
     for field in ["payload", "protected", "signature", "header"] {
         let mut mixed = good.clone();
-        // What both of them say the same of is not mixed by taking it from the other.
+        // A field that is equal in both is not mixed by taking it from the other.
         mixed[field] = if good[field] == theirs[field] { json!("e30") } else { theirs[field].clone() };
         judge(&audit, &trusted, mixed.to_string().into_bytes()).unwrap_err();
     }
@@ -140,7 +140,7 @@ fn what_is_never_let_pass() {
     assert!(judge(&audit, &trusted, b"junk".to_vec()).unwrap_err().contains("malformed"));
 }
 
-/// What each level makes of what is wrong.
+/// Results of each level for each fault.
 #[rstest]
 #[case::stranger(Good, json!({}), true, UNTRUSTED, ["refused", "refused", "unauthentic"])]
 #[case::servers(ForServers, json!({}), false, "the extended key usage of certificate", ["refused", "refused", "refused"])]

@@ -28,12 +28,12 @@ pub(crate) fn style_of(text: &str) -> OutputStyle {
     }
 }
 
-/// Whether text can stand behind `|` or `>`.
+/// Returns true when text can stand behind `|` or `>`.
 pub(crate) fn allows_block(text: &str) -> bool {
     !text.is_empty() && Allowed::of(text).literal
 }
 
-/// Whether text can stand in single quotes.
+/// Returns true when text can stand in single quotes.
 pub(crate) fn allows_single(text: &str) -> bool {
     Allowed::of(text).single
 }
@@ -50,7 +50,7 @@ fn is_obviously_plain(text: &str) -> bool {
         })
 }
 
-/// Whether the text read back as YAML 1.1 is a string (KZ-1406).
+/// Returns true when the text read back as YAML 1.1 is a string (KZ-1406).
 pub(super) fn resolves_to_string(text: &str) -> bool {
     let (tag, _) = crate::resolve::resolve(text, crate::Schema::Yaml11);
     tag == crate::Tag::Str && !is_base_60(text)
@@ -75,7 +75,7 @@ fn is_base_60(text: &str) -> bool {
         })
 }
 
-/// What libyaml's scalar analysis permits.
+/// The styles that libyaml's scalar analysis permits.
 #[derive(Debug, Clone, Copy)]
 struct Allowed {
     plain: bool,
@@ -102,7 +102,7 @@ impl Allowed {
     }
 }
 
-/// What was met while reading a string once.
+/// The facts found while reading a string once.
 #[derive(Default)]
 struct Seen {
     indicator: bool,
@@ -151,7 +151,8 @@ fn is_blank_or_break(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}' | '\0')
 }
 
-/// What libyaml prints as it is. Tabs and everything beyond the basic plane are not among it (KZ-1407).
+/// Returns true for a character that libyaml prints as it is. Tabs and everything beyond the basic plane are not
+/// among them (KZ-1407).
 pub(crate) fn is_printable(character: char) -> bool {
     matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
         && character != '\u{feff}'

@@ -19,7 +19,7 @@ pub(super) struct Builder<'s> {
     root: Option<Node>,
 }
 
-/// What aliases and merge keys have added so far.
+/// The nodes that aliases and merge keys have added so far.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Expanded {
     nodes: usize,
@@ -165,7 +165,7 @@ fn is_merge(key: &Scalar) -> bool {
     key.style == Style::Plain && key.tag != Tag::Custom && key.text == "<<"
 }
 
-/// What it adds to have a node once more.
+/// Returns the size that a second copy of a node adds.
 fn size(node: &Node) -> Expanded {
     let one = |bytes| Expanded { nodes: 1, bytes };
     match node {

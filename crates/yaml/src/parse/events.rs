@@ -56,7 +56,7 @@ pub(super) fn read_document(
                 builder.end()?;
             }
             Event::Alias(anchor) => builder.alias(anchor, at)?,
-            // What follows the end of the first document is not looked at.
+            // Everything behind the end of the first document is ignored.
             Event::DocumentEnd => return Ok(()),
             _ => {}
         }
@@ -88,7 +88,7 @@ impl Reader<'_> {
         span: &Span,
     ) -> Result<Scalar, YamlError> {
         let range = span.byte_range().unwrap_or(0..0);
-        // A `!` alone says nothing to the reference.
+        // A `!` alone has no meaning for the reference.
         let tag = tag.filter(|tag| tag.parts() != ("", "!"));
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
@@ -101,7 +101,7 @@ impl Reader<'_> {
         if style == Style::Plain && range.is_empty() {
             let tag = tag.map_or(Tag::Null, explicit_tag);
             // In brackets the reference prints it as '' on its way through text, which makes a string of it. The tag
-            // tells what it was before ([`Node::before_text`]).
+            // keeps its type from before ([`Node::before_text`]).
             let style = if self.flow_depth > 0 { Style::Single } else { style };
             return Ok(Scalar { text: self.cut(range), style, tag });
         }
@@ -138,13 +138,14 @@ impl Reader<'_> {
         Ok(Scalar { text, style, tag })
     }
 
-    /// Whether plain text in brackets ends in a colon, which go-yaml reads as part of it and the parser as the end of a key.
+    /// Returns true when plain text in brackets ends in a colon, which go-yaml reads as part of it and the parser as
+    /// the end of a key.
     fn goes_on_with_colon(&self, range: &Range<usize>) -> bool {
         let rest = self.text.as_bytes().get(range.end..).unwrap_or_default();
         self.flow_depth > 0 && matches!(rest, [b':', b',' | b']' | b'}', ..])
     }
 
-    /// Whether a mapping is not one: `[a:, b]` holds no pairs, but text.
+    /// Returns true when a mapping is not one: `[a:, b]` holds no pairs, but text.
     fn is_text_in_brackets<'t>(&self, start: &Span, parser: &mut Parser<'t, StrInput<'t>>) -> bool {
         let opens = start.byte_range().and_then(|range| self.text.as_bytes().get(range.start));
         if self.flow_depth == 0 || opens == Some(&b'{') {
@@ -177,7 +178,8 @@ impl Reader<'_> {
         Text::decoded(self.source, self.base + range.start, value)
     }
 
-    /// Whether a block scalar runs up to the end of a text that has no line break there. go-yaml does not add one.
+    /// Returns true when a block scalar runs up to the end of a text that has no line break there. go-yaml does not
+    /// add one.
     fn ends_unfinished(&self, range: &Range<usize>) -> bool {
         let last_line = self.text.rsplit('\n').next().unwrap_or_default();
         !last_line.trim().is_empty() && range.end >= self.text.trim_end().len()

@@ -101,7 +101,7 @@ impl Reader<'_> {
         self.seen = self.seen.max(text.trim_end().len());
     }
 
-    /// Whether there is an empty line between what was seen last and this place.
+    /// Returns true when there is an empty line between what was seen last and this place.
     fn is_apart(&self, at: usize) -> bool {
         let between = self.source.get(self.seen..at).unwrap_or_default();
         let inner = between.split_once('\n').and_then(|(_, rest)| rest.rsplit_once('\n'));
@@ -137,7 +137,7 @@ impl Reader<'_> {
     fn start(&mut self, is_map: bool, is_flow: bool, at: usize) {
         let column = self.column(at);
         let line = self.open.last_mut().and_then(|open| open.key_line.take());
-        // What stands above the first key of a mapping is above that key, not above the mapping.
+        // A comment above the first key of a mapping belongs to that key, not to the mapping.
         let head = self.open.last_mut().and_then(|open| open.key.take());
         let head = match head {
             Some(head) => head,

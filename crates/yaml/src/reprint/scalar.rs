@@ -82,7 +82,7 @@ fn write_plain(out: &mut String, scalar: &Scalar, indent: usize, place: Place) {
         out.push_str(scalar.tag.short());
         out.push(' ');
     }
-    // A string that reads as something else must be told from it; null may stay empty.
+    // A string that reads as something else must differ from it; null may stay empty.
     if matches!(scalar.tag, Tag::Str) && plain_tag(text) != Tag::Str {
         return write_double(out, text, None);
     }

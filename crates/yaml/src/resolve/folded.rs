@@ -31,12 +31,13 @@ pub(super) fn reprinted(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether the printer writes a break between lines twice. It looks at the start of the text to decide that.
+/// Returns true when the printer writes a break between lines twice. It looks at the start of the text to decide
+/// that.
 pub(crate) fn doubles_breaks(text: &str) -> bool {
     !text.trim_start_matches('\n').starts_with([' ', '\t'])
 }
 
-/// Whether the printer writes the text as a block; otherwise it quotes it, which keeps all breaks.
+/// Returns true when the printer writes the text as a block; otherwise it quotes it, which keeps all breaks.
 fn fits_a_block(text: &str) -> bool {
     let odd = |character| character != '\t' && !crate::emit::is_printable(character);
     !text.contains(" \n") && !text.ends_with(' ') && !text.contains(odd)

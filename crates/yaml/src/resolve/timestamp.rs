@@ -37,7 +37,7 @@ fn days_in(year: u32, month: u32) -> u32 {
     }
 }
 
-/// What is left to read.
+/// The rest of the text.
 struct Cursor<'a>(&'a str);
 
 impl Cursor<'_> {

@@ -1,4 +1,4 @@
-//! What RBAC grants to an account, one resource and verb at a time.
+//! The grants of RBAC to an account, one resource and verb at a time.
 
 use std::collections::BTreeSet;
 

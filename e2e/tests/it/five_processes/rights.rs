@@ -31,7 +31,7 @@ const KINDS: [(&str, &str); 12] = [
     ("image.toolkit.fluxcd.io/v1", "ImageUpdateAutomation"),
 ];
 
-/// Why grants are there that the test does not bring about, or not always: by role and verb, for some resources.
+/// Reasons for grants that the test never uses, or not always: by role and verb, for some resources.
 const JUSTIFIED: [(&str, &str, &[&str], &str); 3] = [
     (
         "kustomize-controller",
@@ -59,7 +59,7 @@ fn is_justified(grant: &Grant) -> bool {
     })
 }
 
-/// What each service asked of the API server with its rights.
+/// The requests of each service to the API server, which need its rights.
 fn requests_of(main_loop: &MainLoop, service: &str) -> Result<Vec<AuditedRequest>> {
     let user = format!("system:serviceaccount:{NAMESPACE}:{service}");
     let mut requests: Vec<_> = main_loop.world.plane.audited_requests()?.into_iter().collect();
@@ -173,7 +173,7 @@ async fn the_rights_of_each_service_are_enough_and_least() -> Result<()> {
     main_loop.new_image().await?;
     bring_about_everything(&main_loop).await?;
 
-    // What the log lacks may still come: runs go on.
+    // Requests that the log lacks may still come: runs go on.
     let unexpected = || -> Result<BTreeSet<Grant>> {
         Ok(unneeded(&main_loop)?.into_iter().filter(|grant| !is_justified(grant)).collect())
     };

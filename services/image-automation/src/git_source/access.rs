@@ -7,7 +7,7 @@ use weir_auth::{AppError, GitLogin, GitLoginError};
 use weir_git::{AuthOptionError, Credentials, Remote};
 use weir_http::{Proxy, SecretData, SecretError};
 
-/// Why the server cannot be reached as configured. Texts are Flux's.
+/// Errors that keep the server from being reached as configured. Texts are Flux's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AccessError {
     /// `spec.url` is no URL.

@@ -1,11 +1,11 @@
-//! What is checked out, and where commits go (IU-9, IU-10, IU-12).
+//! The plan of a checkout, and the destination of commits (IU-9, IU-10, IU-12).
 
 use std::collections::BTreeMap;
 
 use weir_api::{GitRepository, image::GitSpec, source::GitRepositoryRef};
 use weir_git::Reference;
 
-/// The branch that is checked out when nobody says another.
+/// Branch that is checked out when nothing names another.
 const DEFAULT_BRANCH: &str = "master";
 
 /// Longest branch or reference name taken; file systems of Git servers take no longer path parts.
@@ -14,11 +14,11 @@ const MAX_REF: usize = 255;
 /// Everything about Git that a run needs to know beforehand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GitPlan {
-    /// What is checked out.
+    /// Reference to check out.
     pub(crate) checkout: Reference,
     /// The branch that commits go to.
     pub(crate) push_branch: String,
-    /// Whether that is another branch than the one checked out.
+    /// True when that is another branch than the one checked out.
     pub(crate) switches: bool,
     /// A second push.
     pub(crate) refspec: Option<Refspec>,
@@ -33,11 +33,11 @@ pub(crate) struct Refspec {
     pub(crate) text: String,
     pub(crate) source: String,
     pub(crate) destination: String,
-    /// Whether a destination that is not an ancestor may be overwritten, under a lease.
+    /// True when a destination that is not an ancestor may be overwritten, under a lease.
     pub(crate) forces: bool,
 }
 
-/// Why there is no plan.
+/// Errors that leave a run without a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlanError {
     /// Commits would go nowhere.
@@ -86,7 +86,7 @@ impl GitPlan {
         branch_name(&self.push_branch)
     }
 
-    /// Whether a commit of the checkout tells by itself whether the remote has moved (IU-6).
+    /// Returns true when a commit of the checkout tells by itself whether the remote has moved (IU-6).
     pub(crate) fn can_compare(&self) -> bool {
         matches!(self.checkout, Reference::Branch(_) | Reference::Tag(_))
     }

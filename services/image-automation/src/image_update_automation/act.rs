@@ -14,7 +14,7 @@ use crate::tree::{self, Edits};
 /// Tries of a run that lost the race for the branch each time; after that the normal backoff goes on (IU-16).
 const MAX_ATTEMPTS: usize = 3;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Done {
     /// Neither the remote nor the policies have changed.

@@ -1,4 +1,4 @@
-//! What a run has to do: a pure function of what was observed.
+//! The plan of a run: a pure function of what was observed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(super) struct Work {
     pub(super) source: ObjectKey,
     /// The remote; its credentials are those of its Secret until the run has logged in.
     pub(super) remote: Remote,
-    /// Who gives other credentials.
+    /// Login that provides the other credentials.
     pub(super) login: GitLogin,
     /// The ServiceAccount that logs in, of the automation's namespace (IU-27).
     pub(super) account: Option<String>,
@@ -43,12 +43,12 @@ pub(super) struct Work {
     /// Where to look for markers.
     pub(super) path: String,
     pub(super) commit: Commit,
-    /// Whether a second push may be owed from a failed run.
+    /// True when a second push may be owed from a failed run.
     pub(super) owes_refspec: bool,
     pub(super) settings: Settings,
 }
 
-/// Who commits, and what the commit says.
+/// The author and the message of a commit.
 #[derive(Debug)]
 pub(super) struct Commit {
     pub(super) name: String,

@@ -1,4 +1,4 @@
-//! Why a run failed: reasons and texts of conditions (image spec 6).
+//! The failure of a run: reasons and texts of conditions (image spec 6).
 
 /// A failed run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

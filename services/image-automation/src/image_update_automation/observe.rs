@@ -16,7 +16,7 @@ use crate::{
     policy::{self, Selected},
 };
 
-/// What a run is decided by.
+/// Everything that a run is decided by.
 pub(super) struct Observed {
     pub(super) automation: Arc<ImageUpdateAutomation>,
     pub(super) repository: Option<Arc<GitRepository>>,
@@ -24,14 +24,14 @@ pub(super) struct Observed {
     pub(super) secret: Result<Option<SecretData>, String>,
     /// Data of its proxy's Secret, or why it could not be read.
     pub(super) proxy: Result<Option<SecretData>, String>,
-    /// What the policies select, or what is wrong with their selector.
+    /// Policies that the selector selects, or the fault in the selector.
     pub(super) policies: Result<Selected, String>,
     pub(super) settings: Settings,
     pub(super) cancel: CancellationToken,
 }
 
 impl Observed {
-    /// Whether the repository is out of reach by its namespace.
+    /// Returns true when the repository is out of reach by its namespace.
     pub(super) fn is_blocked(&self) -> bool {
         is_blocked(&self.automation, self.settings)
     }
@@ -49,7 +49,7 @@ impl Automation {
         cancel: &CancellationToken,
     ) -> Observed {
         let key = git_source::repository_key(&automation);
-        // What is out of reach is not read either.
+        // An object that may not be referred to is not read either.
         let repository =
             if is_blocked(&automation, self.settings) { None } else { self.repositories.get(&key) };
         let spec = repository.as_ref().map(|repository| &repository.spec);

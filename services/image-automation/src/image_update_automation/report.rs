@@ -17,7 +17,7 @@ use crate::policy::Selected;
 /// The Ready message of every success.
 const UP_TO_DATE: &str = "repository up-to-date";
 
-/// What a run in progress says of itself (GEN-9).
+/// Returns the message of a run in progress (GEN-9).
 pub(super) fn progress(automation: &ImageUpdateAutomation) -> String {
     let generation = automation.metadata.generation.unwrap_or_default();
     let observed = automation.status.as_ref().map_or(-1, |status| status.observed_generation);

@@ -1,4 +1,4 @@
-//! What a policy selects: a pure function of what was observed (IP-2 to IP-15).
+//! The selection of a policy: a pure function of what was observed (IP-2 to IP-15).
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ const INTERVAL_NOT_CONFIGURED: &str = "IntervalNotConfigured";
 /// Reason of conditions.
 const FAILURE: &str = "Failure";
 
-/// What a run does.
+/// The plan of a run.
 #[derive(Debug)]
 pub(super) enum Plan {
     /// Publishes a tag.
@@ -35,7 +35,7 @@ pub(super) enum Plan {
     Wait {
         /// When to look again, if no scan ends before.
         give_up: Duration,
-        /// What to say meanwhile; nothing at first.
+        /// Message while the run goes on; none at first.
         failure: Option<Failure>,
     },
     /// The run ends here.
@@ -49,7 +49,7 @@ pub(super) struct Choice {
     pub(super) name: String,
     pub(super) tag: String,
     pub(super) digest: DigestPlan,
-    /// Where digests are asked for.
+    /// Repository where digests are looked up.
     pub(super) repository: Repository,
 }
 

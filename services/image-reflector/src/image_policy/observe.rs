@@ -9,7 +9,7 @@ use weir_runtime::{Cause, Run};
 
 use super::{Selector, Settings, repository_key};
 
-/// What a run is decided by.
+/// Everything that a run is decided by.
 pub(super) struct Observed {
     pub(super) policy: Arc<ImagePolicy>,
     pub(super) repository: Option<Arc<ImageRepository>>,
@@ -17,7 +17,7 @@ pub(super) struct Observed {
     pub(super) namespace_labels: Result<std::collections::BTreeMap<String, String>, String>,
     /// Tags of the repository, or why they are not known.
     pub(super) tags: Result<Vec<String>, String>,
-    /// Whether the run waited for tags already.
+    /// True when the run waited for tags already.
     pub(super) has_waited: bool,
     pub(super) settings: Settings,
 }

@@ -25,7 +25,7 @@ pub(super) fn report(
             failed(policy, mark, &failure, Next::Wait { give_up })
         }
         (Plan::Wait { give_up, failure: None }, _) => Outcome::new(policy.clone(), Next::Wait { give_up }),
-        // A selection always has a result; without one there is nothing to tell.
+        // A selection always has a result; without one there is nothing to report.
         (Plan::Select(_), None) => Outcome::superseded(policy.clone()),
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 /// Tags shown in the status.
 const SHOWN: usize = 10;
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) count: usize,
@@ -23,7 +23,7 @@ pub(super) struct Found {
     pub(super) latest: Vec<String>,
 }
 
-/// Why a scan failed.
+/// Errors of a scan.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ScanError {
     /// An expression of the exclusion list does not compile.

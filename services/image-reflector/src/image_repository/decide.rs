@@ -1,4 +1,4 @@
-//! Whether it is time to scan: a pure function of what was observed (IR-8, IR-9).
+//! Decision to scan now or later: a pure function of what was observed (IR-8, IR-9).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) const READ_OPERATION_FAILED: &str = "ReadOperationFailed";
 /// Reason of conditions.
 const FAILURE: &str = "Failure";
 
-/// What a run does.
+/// The plan of a run.
 #[derive(Debug)]
 pub(super) enum Plan {
     /// Lists tags now.
@@ -51,7 +51,7 @@ pub(super) struct Scan {
     pub(super) exclusions: Vec<String>,
 }
 
-/// Why a scan is due, in the order of the checks.
+/// The reason for a scan, in the order of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
     First,
@@ -65,7 +65,7 @@ pub(super) enum Why {
 }
 
 impl Scan {
-    /// What the object says while this goes on.
+    /// Returns the message of the object while the scan goes on.
     pub(super) fn progress(&self) -> String {
         let why = match self.why {
             Why::First => "first scan",
@@ -79,7 +79,7 @@ impl Scan {
         format!("scanning: {why}")
     }
 
-    /// Whether tags were lost that policies may be waiting for.
+    /// Returns true when tags were lost that policies may be waiting for.
     pub(super) fn is_of_empty_store(&self) -> bool {
         self.why == Why::EmptyStore
     }
@@ -130,7 +130,7 @@ pub(super) fn decide(observed: &Observed) -> Plan {
     }
 }
 
-/// Why a scan is due, or in how long one will be.
+/// Returns the reason for a scan that is due, or the time until the next one.
 fn due(observed: &Observed, repository: &Repository) -> Result<Result<Why, Duration>, String> {
     let Some(status) = &observed.object.status else { return Ok(Ok(Why::First)) };
     let Some(scan_time) = status.last_scan_result.as_ref().and_then(|last| last.scan_time.as_ref()) else {

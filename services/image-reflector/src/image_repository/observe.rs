@@ -11,14 +11,14 @@ use super::Scanner;
 use crate::access::AccessError;
 use crate::image_name::{self, ImageNameError};
 
-/// What a run is decided by.
+/// Everything that a run is decided by.
 pub(super) struct Observed {
     pub(super) object: Arc<ImageRepository>,
     /// The repository that the object names.
     pub(super) name: Result<Repository, ImageNameError>,
     /// How it is reached, or why not.
     pub(super) options: Result<RegistryOptions, AccessError>,
-    /// Whether the store has tags of it, or why that is not known.
+    /// True when the store has tags of it, or why that is not known.
     pub(super) has_tags: Result<bool, String>,
     pub(super) is_requested: bool,
     pub(super) workload_identity: bool,
@@ -31,7 +31,7 @@ impl Scanner {
         let name = image_name::parse(&object.spec.image);
         let options = match &name {
             Ok(name) => self.accesses.options(&object, name).await,
-            // Without a name nothing is asked for.
+            // Without a name no login is needed.
             Err(_) => Ok(RegistryOptions::default()),
         };
         let (store, key) = (self.store.clone(), run.key.clone());

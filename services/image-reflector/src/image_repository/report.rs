@@ -49,7 +49,7 @@ pub(super) fn report(
             succeeded(object, object.clone(), canonical, mark, quiet, Next::After(next))
         }
         (Plan::Fail(failure), _) => failed(object, mark, &failure, &mark.progress()),
-        // A scan always has a result; without one there is nothing to tell.
+        // A scan always has a result; without one there is nothing to report.
         (Plan::Scan(_), None) => Outcome::superseded(object.clone()),
     }
 }

@@ -6,7 +6,7 @@ use cap_std::fs::Dir;
 
 /// File that names the format.
 const MARKER: &str = ".storage-version";
-/// File that says that a wipe has begun.
+/// File that marks a wipe that has begun.
 const WIPING: &str = ".storage-wipe-in-progress";
 /// The format of this program.
 const FORMAT: &str = "2";

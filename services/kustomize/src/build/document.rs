@@ -16,7 +16,7 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 const REMOTE: [&str; 9] =
     ["git::", "gh:", "ssh://", "https://", "http://", "git@", "github.com:", "github.com/", "file:///"];
 
-/// Why there is no document to build.
+/// Errors that leave a build without a document.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file is there but cannot be read.

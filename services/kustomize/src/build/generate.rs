@@ -15,7 +15,7 @@ const MAX_ENTRIES: usize = 100_000;
 /// Namespace of the generated file of a folder without manifests: it makes the empty result legal (KS-BLD-4).
 const PLACEHOLDER: &str = "_placeholder";
 
-/// Why no file could be made.
+/// Errors of making a generated file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A YAML file that is no manifest (KS-BLD-3).
@@ -23,7 +23,7 @@ pub enum Error {
     Manifest {
         /// The file.
         path: RelPath,
-        /// Why.
+        /// Cause.
         source: Box<weir_kustomize::Error>,
     },
     /// A file or folder could not be read.
@@ -77,7 +77,7 @@ pub(super) fn generate(
     Ok(document)
 }
 
-/// What the generated file names.
+/// Returns the entries of the generated file.
 pub(super) fn members(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec<Member>, Error> {
     let mut members = Vec::new();
     let mut left: VecDeque<(RelPath, DirEntry)> = entries(files, directory)?.into();

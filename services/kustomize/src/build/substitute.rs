@@ -8,7 +8,7 @@ use weir_yaml::{Limits, Node, Source, YamlError, emit, parse_first_document, sor
 use crate::cluster::GROUP;
 use crate::variables::{self, Variables};
 
-/// Why an object could not be substituted.
+/// Errors of substituting an object.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The variables are not known.
@@ -55,7 +55,7 @@ fn without_value(error: &YamlError) -> String {
     }
 }
 
-/// Whether the object opts out (KS-SUB-7); the value is compared exactly.
+/// Returns true when the object opts out (KS-SUB-7); the value is compared exactly.
 fn is_disabled(object: &Value) -> bool {
     let key = format!("{GROUP}/substitute");
     ["labels", "annotations"].iter().any(|field| {

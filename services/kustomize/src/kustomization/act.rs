@@ -52,7 +52,7 @@ impl KustomizationReconciler {
                 }
                 match self.bring_about(run, observed, &artifact, extent, &mut attempt).await {
                     Ok(done) => done,
-                    // What was fetched or built in vain is no news when something newer is about to run.
+                    // A failed fetch or build is not reported when a newer run is about to begin.
                     Err(_) if run.cancel.is_cancelled() && attempt.digest.is_none() => Done::Superseded,
                     Err(failure) => Done::Failed(attempt, observed.discreet(failure)),
                 }
@@ -205,7 +205,7 @@ impl KustomizationReconciler {
                 let attempt = Attempt { is_told: true, recorded: None, ..waiting.attempt.clone() };
                 Some(Arc::new(Waiting { attempt, ..Waiting::clone(waiting) }))
             }
-            // What was applied but not written to the status has to be known to the run that follows.
+            // Objects applied but not yet written to the status must be known to the next run.
             Done::Superseded | Done::Refused(_) | Done::Left => observed.unit.waiting.clone(),
             _ => None,
         };

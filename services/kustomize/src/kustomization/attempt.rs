@@ -24,13 +24,13 @@ pub(crate) struct Attempt {
     pub(crate) origin_revision: Option<String>,
     /// When the run began: durations in messages count from here.
     pub(crate) started: Instant,
-    /// What the run was doing last, as the Reconciling condition says it.
+    /// Last step of the run, as the Reconciling condition shows it.
     pub(crate) phase: String,
-    /// Whether the artifact was there and had the path (KS-REC-51).
+    /// True when the artifact was there and had the path (KS-REC-51).
     pub(crate) is_attempted: bool,
     /// Digest of the manifests, once they are built.
     pub(crate) digest: Option<String>,
-    /// What is in the cluster now, once the apply went through.
+    /// Objects in the cluster, once the apply has succeeded.
     pub(crate) inventory: Option<Vec<Entry>>,
     /// The status as the run has recorded it before it applied (docs/adr/0022).
     pub(crate) recorded: Option<KustomizationStatus>,
@@ -38,12 +38,12 @@ pub(crate) struct Attempt {
     pub(crate) changed: String,
     /// One line an object that was no longer wanted.
     pub(crate) pruned: String,
-    /// Whether the two were told by an earlier run that then waited.
+    /// True when the two were told by an earlier run that then waited.
     pub(crate) is_told: bool,
     pub(crate) is_correction: bool,
 }
 
-/// What a run came to.
+/// The result of a run.
 pub(crate) enum Done {
     /// Nothing was tried.
     Refused(Failure),

@@ -1,4 +1,4 @@
-//! What to do, as a pure function of what was observed.
+//! The plan of a run, as a pure function of what was observed.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::memory::{Inputs, Waiting};
 use super::observe::{Dependency, Observed};
 use crate::source::{Source, SourceId, is_revision};
 
-/// What a run is to do.
+/// The plan of a run.
 pub(crate) enum Plan {
     /// Nothing, and say why.
     Refuse(Failure),
@@ -29,11 +29,11 @@ pub(crate) enum Plan {
 /// How far an apply goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// What may differ from what was applied.
+    /// The result may differ from what was applied.
     Changed,
     /// Every object, whatever the watches say.
     Full,
-    /// What somebody else has changed, between two reconciliations; those who look at the history do not see it.
+    /// Somebody else has changed an object between two reconciliations; the history does not show it.
     Correction,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     }
 }
 
-/// What has to be there before anything is applied.
+/// Checks the conditions that must hold before anything is applied.
 fn gate(observed: &Observed, settings: &Settings) -> Result<Arc<Artifact>, Failure> {
     if let Err(message) = &observed.health_checks {
         return Err(Failure::expression(message));
@@ -113,7 +113,7 @@ pub(crate) fn artifact(observed: &Observed, settings: &Settings) -> Result<Arc<A
     }
 }
 
-/// Kustomizations that wait for each other never start; the message says so.
+/// Returns the message about Kustomizations that wait for each other and so never start.
 fn circle_text(circle: &[weir_runtime::ObjectKey]) -> String {
     if circle.is_empty() {
         return String::new();
@@ -161,7 +161,7 @@ pub(crate) fn conditions(kustomization: &Kustomization) -> &[weir_api::Condition
     kustomization.status.as_ref().map_or(&[], |status| &status.conditions)
 }
 
-/// Whether the last health check has passed.
+/// Returns true when the last health check has passed.
 pub(crate) fn is_healthy(kustomization: &Kustomization) -> bool {
     condition::is_true(conditions(kustomization), condition_type::HEALTHY)
 }

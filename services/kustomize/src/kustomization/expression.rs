@@ -1,4 +1,4 @@
-//! What the CEL expressions of a Kustomization say: of its dependencies (KS-DEP-2, KS-DEP-8), and of the health of its
+//! The CEL expressions of a Kustomization: about its dependencies (KS-DEP-2, KS-DEP-8), and about the health of its
 //! objects (KS-CEL-1..5).
 
 use std::collections::HashMap;
@@ -14,14 +14,14 @@ use weir_ssa::ObjectId;
 /// The annotation in which `kubectl apply` keeps a copy of the whole object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What a `readyExpr` says.
+/// The verdict of a `readyExpr`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The dependency is ready, or not.
     Ready(bool),
-    /// It cannot be told now; the message says why.
+    /// The result is not known now; the message has the reason.
     Unknown(String),
-    /// It can never be told: the expression has to be changed.
+    /// The result can never be known: the expression has to be changed.
     Invalid(String),
 }
 
@@ -88,7 +88,7 @@ impl fmt::Debug for HealthChecks {
 }
 
 impl HealthChecks {
-    /// Compiles the entries; the error is what the condition says (KS-CEL-4). Blocks meanwhile.
+    /// Compiles the entries; the error is the message of the condition (KS-CEL-4). Blocks meanwhile.
     pub(crate) fn compile(entries: &[CustomHealthCheck]) -> Result<Self, String> {
         let mut checks = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
@@ -109,7 +109,7 @@ impl HealthChecks {
         Ok(Self(checks))
     }
 
-    /// Whether there are entries for the object.
+    /// Returns true when there are entries for the object.
     pub(crate) fn cover(&self, id: &ObjectId) -> bool {
         self.of(id).is_some()
     }

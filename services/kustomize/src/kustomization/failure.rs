@@ -1,4 +1,4 @@
-//! What can keep a Kustomization from being Ready: the words of the condition, and what follows from them.
+//! Failures that keep a Kustomization from being Ready: their reasons, messages and effects.
 
 use std::time::Duration as StdDuration;
 
@@ -20,12 +20,12 @@ pub(crate) mod reason {
     pub(crate) const RECONCILIATION_SUCCEEDED: &str = "ReconciliationSucceeded";
 }
 
-/// What follows from a failure: the one table of requeue, event and conditions is in [`super::report`].
+/// The effect of a failure: the one table of requeue, event and conditions is in [`super::report`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Nothing is tried until the object changes: Stalled, an error event.
     Denied,
-    /// The same, and the status says that this generation was looked at (KS-REC-31).
+    /// The same, and the status shows that this generation was looked at (KS-REC-31).
     Invalid,
     /// The source does not exist: tried at the retry interval and when it appears, no event.
     Absent,
@@ -39,7 +39,7 @@ pub(crate) enum Class {
     Again(StdDuration),
 }
 
-/// Why a Kustomization is not Ready.
+/// The failure of a Kustomization's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) reason: &'static str,

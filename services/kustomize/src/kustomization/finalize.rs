@@ -1,4 +1,4 @@
-//! What happens to applied objects when their Kustomization is deleted (KS 10.2). Dependencies play no part (KS-DEP-11).
+//! The end of applied objects when their Kustomization is deleted (KS 10.2). Dependencies play no part (KS-DEP-11).
 
 use std::time::{Duration, Instant};
 
@@ -89,7 +89,8 @@ impl KustomizationReconciler {
         Finalized::Wait { give_up: PAUSE }
     }
 
-    /// Whether the ServiceAccount that would delete is gone: its namespace is being deleted, and must not hang (KS-GC-26).
+    /// Returns true when the ServiceAccount that would delete is gone: its namespace is being deleted, and must not
+    /// hang (KS-GC-26).
     async fn account_is_gone(&self, kustomization: &Kustomization) -> bool {
         let Some(account) = self.cluster.account(kustomization) else { return false };
         let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
@@ -99,7 +100,7 @@ impl KustomizationReconciler {
     }
 }
 
-/// Whether the finalizer deletes (KS-GC-20..23).
+/// Returns true when the finalizer deletes (KS-GC-20..23).
 fn deletes(kustomization: &Kustomization) -> bool {
     if kustomization.spec.suspend {
         return false;

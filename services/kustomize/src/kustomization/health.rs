@@ -13,11 +13,11 @@ use weir_ssa::{Action, ChangeSet, Entry, Manifest, ObjectId, Owner, Probe, Sessi
 /// No health check ends before this (KS-REC-40).
 const MIN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often objects are asked for that no watch covers.
+/// Interval of the requests for objects that no watch covers.
 const POLL: Duration = Duration::from_secs(2);
 
-/// How long a wait may take before the status says so: most objects are ready within it, and each write costs the API
-/// server as much as an apply does.
+/// Wait that the status does not mention: most objects are ready within it, and each write costs the API server as
+/// much as an apply does.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// Objects whose health is awaited, since when, and until when.
@@ -36,7 +36,7 @@ pub(crate) struct Check {
     pub(crate) hides_others: bool,
 }
 
-/// What a look at the objects says.
+/// The verdict of a health check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// All are as they should be.
@@ -167,13 +167,14 @@ impl Check {
         left.min(quiet).min(poll.unwrap_or(left))
     }
 
-    /// Whether the wait has taken long enough to be told.
+    /// Returns true when the wait has taken long enough to be told.
     pub(crate) fn is_long(&self) -> bool {
         self.started.elapsed() >= QUIET
     }
 }
 
-/// A StatefulSet or ReplicaSet in progress may have failed Pods, which its own status does not tell.
+/// Returns true for a StatefulSet or ReplicaSet in progress: it may have failed Pods, which its own status does not
+/// show.
 fn needs_pods(id: &ObjectId, known: &Assessment) -> bool {
     id.group == "apps"
         && matches!(id.kind.as_str(), "StatefulSet" | "ReplicaSet")

@@ -1,4 +1,4 @@
-//! What is kept of a Kustomization between runs. All of it can be found out again by one full run.
+//! The memory of a Kustomization between runs. One full run can find out all of it again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(
 /// Corrections start over at the first pause after this long without one.
 const CALM: Duration = Duration::from_secs(1200);
 
-/// What a result was made of: the same inputs give the same manifests.
+/// The inputs of a result: the same inputs give the same manifests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Inputs {
     pub(crate) artifact: String,
@@ -38,14 +38,14 @@ pub(crate) struct Applied {
     pub(crate) inputs: Inputs,
     /// Digest of the manifests.
     pub(crate) digest: String,
-    /// What has decided the build.
+    /// Files and values that the build depends on.
     pub(crate) footprint: Arc<Footprint>,
     /// When every object was last compared with the cluster.
     pub(crate) checked: Instant,
 }
 
 impl Applied {
-    /// Whether it is time to compare everything again.
+    /// Returns true when it is time to compare everything again.
     pub(crate) fn is_stale(&self) -> bool {
         self.checked.elapsed() > FULL_CHECK
     }
@@ -57,7 +57,7 @@ pub(crate) struct Waiting {
     pub(crate) inputs: Inputs,
     pub(crate) attempt: Attempt,
     pub(crate) check: Check,
-    /// Whether the status says that it waits.
+    /// True when the status says that it waits.
     pub(crate) is_announced: bool,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Dependency {
     pub(crate) key: ObjectKey,
     /// Nothing if there is no such Kustomization.
     pub(crate) found: Option<Arc<Kustomization>>,
-    /// What its `readyExpr` says, if it has one and is there.
+    /// Verdict of its `readyExpr`; none without one, or while the dependency does not exist.
     pub(crate) verdict: Option<Verdict>,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Observed {
     pub(crate) circle: Vec<ObjectKey>,
     /// Nothing without `postBuild`, or while there is no artifact to substitute in.
     pub(crate) variables: Option<Result<Variables, variables::Error>>,
-    /// What a result would be made of, once there is an artifact.
+    /// Inputs of the result, once there is an artifact.
     pub(crate) inputs: Option<Inputs>,
     pub(crate) causes: Vec<Cause>,
     pub(crate) unit: Unit,
-    /// Whether the watches prove that every object is as it was applied.
+    /// True when the watches prove that every object is as it was applied.
     pub(crate) is_proved: bool,
 }
 

@@ -240,7 +240,7 @@ impl<'a> Draft<'a> {
         });
     }
 
-    /// Whether the Ready condition says this already.
+    /// Returns true when the Ready condition says this already.
     fn says(&self, failure: &Failure) -> bool {
         condition::find(conditions(self.object), READY)
             .is_some_and(|ready| ready.reason == failure.reason && ready.message == failure.message)

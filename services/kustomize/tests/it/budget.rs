@@ -54,7 +54,7 @@ fn cost(before: &AuditCounts, after: &AuditCounts) -> u64 {
     total.div_ceil(UNITS)
 }
 
-/// The counts, once every unit has told so many events: they are what a run sends last.
+/// Returns the counts, once every unit has sent so many events: a run sends them last.
 async fn told(world: &World, before: &AuditCounts, events: u64) -> AuditCounts {
     eventually("the events are sent", PATIENCE, async || {
         let counts = world.plane().audit_counts().unwrap();

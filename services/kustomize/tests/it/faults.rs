@@ -127,7 +127,7 @@ fn meet(proxy: &FaultProxy, part: &str, fault: Fault) {
 
 /// Waits until the fault was met and the request has passed after it, and checks that the process lives on.
 async fn met(service: &mut Service, proxy: &FaultProxy, part: &str, fault: Fault) {
-    // What was done although nobody heard of it need not be asked for again.
+    // A request that took effect although its answer was lost need not be sent again.
     // A watch that fails is followed by a list, after a pause that grows: its object is known before the next one.
     let least = if fault == UNANSWERED || part == WATCH { 1 } else { TIMES + 1 };
     let met = proxy.wait_for(part, least, PATIENCE).await;

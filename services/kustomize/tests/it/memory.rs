@@ -5,7 +5,7 @@ use weir_testkit::condition;
 
 use crate::world::{World, archive, cm};
 
-/// What the process may ever hold: the Pods of small clusters have this limit.
+/// The memory that the process may ever hold: the Pods of small clusters have this limit.
 const MAX_RESIDENT: u64 = 256 << 20;
 
 /// Bytes of zeros in one archive; five of them are twice what the process may hold.

@@ -138,7 +138,7 @@ impl Service {
         assert_eq!(self.objects(name).await, Objects::new(), "{name} in the cluster");
     }
 
-    /// What the cluster has of a Kustomization.
+    /// Returns the objects of a Kustomization that the cluster has.
     pub(crate) async fn objects(&self, name: &str) -> Objects {
         let label = "kustomize.toolkit.fluxcd.io";
         let ns = &self.world.ns;

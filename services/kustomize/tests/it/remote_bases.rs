@@ -80,7 +80,7 @@ async fn bases_and_files_are_applied_and_what_is_missing_is_told() {
     }
 }
 
-/// Nothing of a remote base says that it has changed, so every run fetches it.
+/// Nothing reports a change of a remote base, so every run fetches it.
 #[tokio::test]
 async fn a_base_that_has_moved_is_applied_by_the_next_run() {
     let world = World::new().await;
@@ -102,7 +102,7 @@ async fn a_base_that_has_moved_is_applied_by_the_next_run() {
     assert_eq!(world.config_map("git").await.unwrap().data["data"]["k"], "3");
 }
 
-/// A server that takes connections, counts them, and says nothing; and its URL.
+/// Starts a server that takes connections, counts them, and never answers; returns its URL too.
 async fn silent() -> (FaultProxy, String) {
     let server = FaultProxy::silent().await.unwrap();
     let url = format!("http://{}", server.address());

@@ -25,7 +25,7 @@ async fn a_new_artifact_is_applied_at_once(#[case] kind: &str, #[case] spec: Val
     assert_eq!(world.config_map("settings").await.unwrap().data["data"]["k"], "2");
 }
 
-/// Whoever makes the artifact says where it lies; what it says is used only when it is what its digest says.
+/// The maker of an artifact decides its place; the content is used only when it has the advertised digest.
 #[tokio::test]
 async fn an_external_artifact_that_is_not_what_its_digest_says_is_refused() {
     let world = World::new().await;

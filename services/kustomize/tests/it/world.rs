@@ -68,7 +68,7 @@ async fn start(flags: Option<&'static [&'static str]>) -> Shared {
                 "--concurrent=8",
             ];
             let args = flags.map(|flags| Args::parse_from(usual.iter().chain(flags)));
-            // A user of its own tells the service's requests from those of the tests.
+            // A user of its own separates the service's requests from those of the tests.
             let kubeconfig = Kubeconfig::read_from(plane.weir_kubeconfig_path()).unwrap();
             let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
                 .await

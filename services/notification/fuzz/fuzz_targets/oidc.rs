@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use weir_notification_controller::receiver::Call;
 use weir_notification_controller::receiver::oidc::{self, issuer::Issuers, token};
 
-/// What the one token says that was signed; it is among the seeds.
+/// The claims of the one signed token; it is among the seeds.
 const SUBJECT: &str = "seed";
 const ISSUER: &str = "https://issuer.example";
 const KEY: &str = r#"{"kty":"EC","crv":"P-256","alg":"ES256","kid":"one","x":"YgGJB_oj4_-OfeO8OA9s0MnSH-glXuiLpMiUb7l3Bbs","y":"5-QTQneJiLkFbzIXMMZfaOgbtUtAKS_6fuzdlr7dHAs"}"#;

@@ -17,7 +17,7 @@ pub struct MessageFilter {
     has_inclusions: bool,
     inclusions: Vec<Regex>,
     exclusions: Vec<Regex>,
-    /// What people are told about expressions that do not compile.
+    /// Messages for people about expressions that do not compile.
     pub faults: Vec<String>,
 }
 

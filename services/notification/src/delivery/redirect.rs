@@ -10,7 +10,7 @@ use crate::provider::Message;
 /// Redirects of one request, as in Go's client.
 const MAX_REDIRECTS: usize = 10;
 
-/// Why a request got no final answer.
+/// Errors that leave a request without a final answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SendError {
     /// No connection, no answer.

@@ -1,4 +1,4 @@
-//! Who may send now: many deliveries wait, few are in flight, and one slow service holds up nobody else.
+//! The order of sending: many deliveries wait, few are in flight, and one slow service holds up nobody else.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! What is decided about an event and an Alert before anything is rendered (spec 4.5, in its order).
+//! The decision about an event and an Alert, before anything is rendered (spec 4.5, in its order).
 
 use weir_api::{Alert, Provider};
 
 use crate::event::{Event, metadata};
 use crate::provider::{COMMENT_TYPES, GENERIC_TYPES, GIT_STATUS_TYPES};
 
-/// What the service allows.
+/// The policy of the service.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Policy {
     /// `--no-cross-namespace-refs`
@@ -23,7 +23,7 @@ pub enum Verdict {
     Skip,
     /// It is not; worth a line in the log.
     Drop(&'static str),
-    /// It should be and cannot: people are told.
+    /// It should be sent and cannot: an event reports it.
     Refuse(String),
 }
 

@@ -20,7 +20,7 @@ pub fn to_bytes(value: &impl Serialize) -> Vec<u8> {
     out
 }
 
-/// The object with one more entry, if there is one: services tell an absent key from an empty one.
+/// Returns the object with one more entry, if there is one: for services an absent key differs from an empty one.
 pub fn with(mut object: Value, key: &str, value: Option<impl Into<Value>>) -> Value {
     if let (Value::Object(entries), Some(value)) = (&mut object, value) {
         entries.insert(key.to_owned(), value.into());

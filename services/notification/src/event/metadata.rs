@@ -14,7 +14,7 @@ pub const COMMIT: &str = "commit";
 pub const ORIGIN_REVISION: &str = "originRevision";
 /// Key of the revision an object works with.
 pub const REVISION: &str = "revision";
-/// Key of a value that only tells apart events that are otherwise equal; never sent out.
+/// Key of a value that only distinguishes events that are otherwise equal; never sent out.
 pub const TOKEN: &str = "token";
 /// Key of the short text about an alert.
 pub const SUMMARY: &str = "summary";
@@ -59,7 +59,7 @@ fn own_prefix(event: &Event) -> String {
     format!("{}/", event.involved_object.group())
 }
 
-/// What an Alert adds to the metadata of each event.
+/// The metadata that an Alert adds to each event.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct AlertMetadata<'a> {
     /// `.spec.eventMetadata`
@@ -71,7 +71,7 @@ pub struct AlertMetadata<'a> {
 /// Metadata without prefixes, and the keys that had more than one source, with the names of these sources.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Combined {
-    /// What is sent out.
+    /// Metadata as it is sent.
     pub metadata: BTreeMap<String, String>,
     /// Key to source names in order of precedence, joined by a comma.
     pub conflicts: BTreeMap<String, String>,

@@ -22,7 +22,7 @@ pub(super) enum Record {
     Done { id: u64, alert: Target },
 }
 
-/// What all records together say.
+/// The state that all records together describe.
 #[derive(Debug, Default)]
 pub(super) struct State {
     entries: BTreeMap<u64, Entry>,

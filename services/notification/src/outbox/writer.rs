@@ -18,7 +18,7 @@ const JOURNAL: &str = "journal";
 const NEXT_JOURNAL: &str = "journal.next";
 const LOCK: &str = "lock";
 
-/// A record to be written, and whom to tell once it is on disk.
+/// A record to be written, with the sender that waits until it is on disk.
 pub(super) struct Command {
     pub(super) record: Record,
     pub(super) now: Timestamp,

@@ -9,7 +9,7 @@ use super::{Accept, CommitStatus, Delivery, InitError, Message, Notifier, Render
 use crate::event::Event;
 use crate::event::text::{object_name, reason_in_words};
 
-/// What its clone URLs have between context path and repository.
+/// Part of the clone URLs between context path and repository.
 const CLONE_PATH: &str = "/scm/";
 /// Headers without which it takes a request for a forged one of a browser.
 const NO_BROWSER: [(HeaderName, HeaderValue); 2] = [

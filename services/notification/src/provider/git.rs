@@ -1,4 +1,4 @@
-//! What the commit status types have in common: address, commit, default name (NTF-6, NTF-7, NTF-70, NTF-72).
+//! The common part of the commit status types: address, commit, default name (NTF-6, NTF-7, NTF-70, NTF-72).
 
 use sha1::{Digest, Sha1};
 use url::Url;
@@ -38,7 +38,7 @@ impl Repository {
             Some(("ssh", rest)) => {
                 let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
                 let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-                // The port of an SSH address says nothing about the web server.
+                // The port of an SSH address does not apply to the web server.
                 format!("https://{}/{path}", host.split(':').next().unwrap_or_default())
             }
             Some(_) => address.to_owned(),

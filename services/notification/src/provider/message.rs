@@ -1,4 +1,4 @@
-//! What a provider wants sent.
+//! The message that a provider sends.
 
 use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::event::json;
 
-/// What has to happen for one event.
+/// The delivery of one event.
 pub enum Delivery {
     /// The type does not report such events.
     Nothing,
@@ -30,7 +30,7 @@ impl From<Message> for Delivery {
 pub struct CommitStatus {
     /// Lists what the commit has.
     pub read: Message,
-    /// Given the answer of `read`: is the latest status of this name already what `write` says?
+    /// Returns true for the answer of `read` when the latest status of this name already equals that of `write`.
     pub is_current: Box<dyn Fn(&Value) -> bool + Send + Sync>,
     /// Writes the status.
     pub write: Message,

@@ -1,4 +1,4 @@
-//! `pagerduty`: triggers or resolves an incident, and tells of good news as a change.
+//! `pagerduty`: triggers or resolves an incident, and sends good news as a change.
 
 use serde_json::{Value, json};
 use url::Url;

@@ -20,7 +20,7 @@ const MAX_HEADERS: usize = 64 * 1024;
 
 type Data = BTreeMap<String, ByteString>;
 
-/// Why a Provider's references do not make settings.
+/// Errors in the references of a Provider that keep settings from being made.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ResolveError {
     /// A Secret cannot be read.
@@ -28,7 +28,7 @@ pub enum ResolveError {
     Secret {
         /// Namespace and name.
         secret: ObjectKey,
-        /// What the API server says.
+        /// The API server's message.
         reason: String,
     },
     /// The Secret's address is longer than the API admits.
@@ -51,11 +51,11 @@ pub enum ResolveError {
 /// Everything for one delivery.
 #[derive(Clone, Default)]
 pub struct Resolved {
-    /// What the type works with.
+    /// Settings for the provider's type.
     pub settings: Settings,
     /// How its service is reached.
     pub transport: Transport,
-    /// What no text may show.
+    /// Secrets, which no text may show.
     pub secrets: Vec<String>,
 }
 
@@ -168,7 +168,7 @@ fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
         match value.as_scalar().map(weir_yaml::Scalar::value) {
             Some(Ok(Value::Str(text))) => headers.insert(name.to_owned(), text.into_owned()),
             Some(Ok(Value::Null)) => headers.insert(name.to_owned(), String::new()),
-            // The value may be a secret: only its name is told.
+            // The value may be a secret: only its name is shown.
             _ => return Err(not_text(name)),
         };
     }

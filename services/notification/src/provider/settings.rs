@@ -1,4 +1,4 @@
-//! What a provider works with: the Provider object with its Secrets, resolved at each delivery (NTF-41).
+//! The settings of a provider: the Provider object with its Secrets, resolved at each delivery (NTF-41).
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use url::Url;
 use super::{Accept, Delivery, InitError, Message, Notifier, RenderError, Settings, address};
 use crate::event::{Event, text::object_title};
 
-/// The one address whose answer says in the body whether it worked; compared as written.
+/// The one address whose answer has the result in its body; compared as written.
 const POST_MESSAGE: &str = "https://slack.com/api/chat.postMessage";
 
 pub(super) struct Slack {
@@ -39,7 +39,7 @@ impl Notifier for Slack {
     }
 }
 
-/// What differs between the services that speak Slack's format.
+/// The differences between the services that take Slack's format.
 pub(super) struct Look<'a> {
     pub(super) username: &'a str,
     pub(super) channel: &'a str,

@@ -1,4 +1,4 @@
-//! What each type sends: one snapshot of request and body, for good and for bad news.
+//! The requests of each type: one snapshot of request and body, for good and for bad news.
 
 use http::HeaderMap;
 use rstest::rstest;

@@ -10,10 +10,10 @@ use weir_expression::{Expression, ExpressionError, Type};
 const VARIABLES: [&str; 2] = ["res", "req"];
 const VARIABLES_WITH_CLAIMS: [&str; 3] = ["res", "req", "claims"];
 
-/// What is known about a call besides itself.
+/// The facts about a call besides the call itself.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// What stands for the body, where the type unwraps it.
+    /// Value used in place of the body, where the type unwraps it.
     pub request: Option<Value>,
     /// Claims of the token that the call showed.
     pub claims: Option<Value>,
@@ -29,7 +29,7 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Compiles all filters of a Receiver; the error is what its status says. Blocks for some milliseconds.
+    /// Compiles all filters of a Receiver; the error is the message of its status. Blocks for some milliseconds.
     pub fn compile(spec: &ReceiverSpec) -> Result<Self, String> {
         let variables: &[&str] =
             if spec.type_ == TYPE_GENERIC_OIDC { &VARIABLES_WITH_CLAIMS } else { &VARIABLES };
@@ -91,7 +91,7 @@ impl Filters {
     }
 }
 
-/// The body as JSON if its type says so, else nothing to look at.
+/// Returns the body as JSON if its type is JSON, else nothing.
 fn request_of(call: Call<'_>) -> Result<Value, String> {
     let is_json =
         call.headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok()).any(|types| {

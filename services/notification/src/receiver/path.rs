@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// What all webhook paths begin with.
+/// Prefix of all webhook paths.
 pub const PREFIX: &str = "/hook/";
 
 /// `/hook/` and the hash of token, name and namespace. Other programs compute the same one offline: the formula is frozen.

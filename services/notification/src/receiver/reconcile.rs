@@ -26,7 +26,7 @@ pub struct ReceiverReconciler {
     pub client: kube::Client,
 }
 
-/// What was found out about a Receiver.
+/// The state in which a Receiver was found.
 #[derive(Debug, PartialEq, Eq)]
 enum Observed {
     /// A filter, or an expression of an identity provider, is no valid CEL.
@@ -146,7 +146,7 @@ fn decide(receiver: &Receiver, observed: Observed, now: jiff::Timestamp) -> Outc
             set(status, condition_type::RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, progress);
             set(status, condition_type::READY, Status::False, TOKEN_NOT_FOUND, &text);
             status.webhook_path = None;
-            // As the API's default for a status that nobody has written says: nothing is observed yet.
+            // The API's default for a status that nobody has written: nothing is observed yet.
             if status.observed_generation == 0 {
                 status.observed_generation = -1;
             }

@@ -4,7 +4,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
 use sha2::{Sha256, Sha512};
 
-/// What is wrong with a signature.
+/// Faults of a signature.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Fault {
     /// No header, or an empty one.
@@ -16,7 +16,7 @@ pub enum Fault {
     /// None of sha1, sha256, sha512.
     #[error("unknown hash type prefix: {0:?}")]
     Algorithm(String),
-    /// What follows `=` is not hex.
+    /// The text behind `=` is not hex.
     #[error("error decoding signature {0:?}")]
     Hex(String),
     /// Another key or another body.

@@ -46,7 +46,7 @@ async fn a_delivery_that_waits_for_its_service_survives_a_kill_and_the_others_ar
     assert_eq!(world.post(&world.event("hello", "info")).await, 202);
     world.sink.wait_for("the good one", DEADLINE, |request| request.path == "/good").await.unwrap();
     world.sink.wait_for("a try", DEADLINE, |request| request.path == "/down").await.unwrap();
-    // What is delivered is noted at once; a second event gets through only after that note.
+    // A delivery is recorded at once; a second event gets through only after that record.
     assert_eq!(world.post(&world.event("later", "info")).await, 202);
     world
         .sink

@@ -43,14 +43,14 @@ struct Unpacked {
     _directories: Vec<TempDir>,
 }
 
-/// What one artifact came to before it is stored.
+/// One artifact before it is stored.
 struct Staged {
     directory: TempDir,
     file: String,
 }
 
 impl GeneratorReconciler {
-    /// Builds all artifacts and removes those that are no longer asked for (SRC-AGN-7…9).
+    /// Builds all artifacts and removes those that are no longer wanted (SRC-AGN-7…9).
     pub(super) async fn build(
         &self,
         run: &Run<ArtifactGenerator>,
@@ -64,7 +64,7 @@ impl GeneratorReconciler {
         while let Some(result) = making.next().await {
             match result {
                 Ok(entry) => made.push(entry),
-                // What was made after it is found by its label.
+                // Objects made after it are found by their label.
                 Err(failure) => return Err(Failure { made, ..failure }),
             }
         }
@@ -172,8 +172,8 @@ impl GeneratorReconciler {
         Ok(entry)
     }
 
-    /// Removes the files and objects of a generator but those in `kept` (SRC-AGN-9). What a status names is believed only
-    /// as far as the object still carries the generator's label, or is gone (SRC-SCK-15).
+    /// Removes the files and objects of a generator except those in `kept` (SRC-AGN-9). A status is trusted only as
+    /// far as the object that it names still carries the generator's label, or is gone (SRC-SCK-15).
     pub(super) async fn remove(
         &self,
         generator: &ArtifactGenerator,

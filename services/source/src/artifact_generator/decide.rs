@@ -1,4 +1,4 @@
-//! What a generator asks for and whether there is anything to do: pure functions of what was observed.
+//! The plan of a generator: pure functions of what was observed.
 
 use super::failure::Failure;
 use super::name;
@@ -21,7 +21,7 @@ pub(super) struct Input {
     pub(super) artifact: Artifact,
 }
 
-/// What has become of an entry of the inventory.
+/// The state of an entry of the inventory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
     Whole,
@@ -29,7 +29,7 @@ pub(super) enum Stored {
     Broken,
 }
 
-/// Why artifacts are built, the first that holds (SRC-AGN-5).
+/// Reasons to build artifacts; the first that holds counts (SRC-AGN-5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drift {
     NotReady,
@@ -109,8 +109,8 @@ pub(super) fn sources_digest(inputs: &[Input]) -> String {
     Digest::of(Algorithm::Sha256, lines.join("|").as_bytes()).to_string()
 }
 
-/// Whether the artifacts have to be built (SRC-AGN-5). `objects` are the ExternalArtifacts that carry the generator's
-/// label, with their digests.
+/// Returns true when the artifacts have to be built (SRC-AGN-5). `objects` are the ExternalArtifacts that carry the
+/// generator's label, with their digests.
 pub(super) fn drift(
     generator: &ArtifactGenerator,
     sources_digest: &str,

@@ -1,8 +1,8 @@
-//! Why a generator has not brought its artifacts up to date.
+//! The failure of a generator's run.
 
 use weir_api::source::ExternalArtifactReference;
 
-/// What a failure means for the next run.
+/// The effect of a failure on the next run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Severity {
     /// A person has to change the object (SRC-AGN-3).
@@ -19,7 +19,7 @@ pub(super) struct Failure {
     pub(super) severity: Severity,
     pub(super) reason: &'static str,
     pub(super) message: String,
-    /// What was made before it failed; it is remembered, so that it is cleaned up whatever comes next.
+    /// Objects made before the failure; they are remembered, so that they are cleaned up whatever comes next.
     pub(super) made: Vec<ExternalArtifactReference>,
 }
 

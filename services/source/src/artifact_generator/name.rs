@@ -1,11 +1,11 @@
-//! What Kubernetes takes as name of an object and as value of a label.
+//! Names of objects and values of labels that Kubernetes accepts.
 
 /// Bytes of an object's name.
 const MAX_NAME: usize = 253;
 /// Bytes of a label's value.
 const MAX_LABEL_VALUE: usize = 63;
 
-/// Whether the text can be the name of an object; if not, the rule, in the words of the API server.
+/// Returns true when the text can be the name of an object; if not, the rule, in the words of the API server.
 pub(super) fn check_object_name(name: &str) -> Result<(), &'static str> {
     if name.len() > MAX_NAME {
         return Err("must be no more than 253 characters");
@@ -26,7 +26,7 @@ pub(super) fn check_object_name(name: &str) -> Result<(), &'static str> {
     )
 }
 
-/// Whether the text can be the value of a label.
+/// Returns true when the text can be the value of a label.
 pub(super) fn is_label_value(value: &str) -> bool {
     let is_end = |c: char| c.is_ascii_alphanumeric();
     value.is_empty()

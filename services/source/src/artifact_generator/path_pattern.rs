@@ -20,7 +20,7 @@ pub(super) struct Request {
     pub(super) labels: BTreeMap<String, String>,
 }
 
-/// Why a pattern makes no artifacts.
+/// Errors in a pattern that keep it from making artifacts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PatternError {
     /// Not `@alias/pattern`.

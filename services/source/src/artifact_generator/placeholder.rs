@@ -11,7 +11,7 @@ pub(super) enum Part<'t> {
     Name(&'t str),
 }
 
-/// Why a text cannot be read or filled in.
+/// Errors in reading or filling in a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PlaceholderError {
     /// A brace is opened and not closed.
@@ -20,7 +20,7 @@ pub(super) enum PlaceholderError {
     /// A brace is closed that was not opened.
     #[error("closing brace at offset {0} closes nothing")]
     Unopened(usize),
-    /// What stands in the braces is no name.
+    /// The text in the braces is not a name.
     #[error("capture variable {0:?} must match [A-Za-z_][A-Za-z0-9_]*")]
     Name(String),
     /// The path pattern captures nothing of that name.

@@ -1,4 +1,4 @@
-//! What a run came to, in conditions, status and events (SRC-AGN-1, SRC-AGN-5, SRC-AGN-10, SRC-AGN-11).
+//! The result of a run as conditions, status and events (SRC-AGN-1, SRC-AGN-5, SRC-AGN-10, SRC-AGN-11).
 
 use super::failure::{Failure, Severity};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use weir_runtime::{EventDraft, Next, Outcome, Run};
 
 /// How often the artifacts are looked at when nothing changes.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
-/// What a run is doing.
+/// Message of a run in progress.
 pub(super) const IN_PROGRESS: &str = "Reconciliation in progress";
 const DISABLED: &str = "ReconciliationDisabled";
 
@@ -118,14 +118,15 @@ fn failed(run: &Run<ArtifactGenerator>, failure: Failure, waiting: Duration) -> 
         set(RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, IN_PROGRESS);
     }
     let mut outcome = Outcome::new(object, next);
-    // What is looked at every few seconds is told once.
+    // A failure that is checked again every few seconds is reported once.
     if is_news || failure.severity != Severity::Waiting {
         outcome.events.push(EventDraft::error(failure.reason, &failure.message));
     }
     outcome.error(failure.message)
 }
 
-/// A generator that is paused before anything was made of it says so; any other stays as it is (SRC-AGN-1).
+/// Returns the status of a paused generator: one that was paused before anything was made of it gets a condition
+/// about it; any other stays as it is (SRC-AGN-1).
 pub(super) fn paused(object: &ArtifactGenerator, now: jiff::Timestamp) -> Option<ArtifactGenerator> {
     if condition::find(object.conditions(), READY).is_some() {
         return None;
@@ -138,7 +139,7 @@ pub(super) fn paused(object: &ArtifactGenerator, now: jiff::Timestamp) -> Option
     Some(object)
 }
 
-/// What is told of a generator that is paused.
+/// Returns the event of a generator that is paused.
 pub(super) fn paused_event() -> EventDraft {
     EventDraft::trace(DISABLED, "Reconciliation is disabled")
 }

@@ -14,7 +14,7 @@ pub(super) enum SelectionError {
     Exclude(String),
 }
 
-/// Whether a path is a pattern.
+/// Returns true when a path is a pattern.
 pub(super) fn is_glob(path: &str) -> bool {
     path.contains(['*', '?', '[', ']'])
 }
@@ -75,7 +75,7 @@ fn compiled(pattern: &str) -> Result<GlobMatcher, String> {
     glob.map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
 }
 
-/// What is left out.
+/// The files that are left out.
 #[derive(Debug, Default)]
 pub(super) struct Excludes {
     patterns: Vec<Exclude>,
@@ -101,7 +101,7 @@ impl Excludes {
         Ok(Excludes { patterns: patterns.iter().map(parse).collect::<Result<_, _>>()? })
     }
 
-    /// Whether an entry stays out: by its path in the source, by its path below `base`, or by its name.
+    /// Returns true when an entry stays out: by its path in the source, by its path below `base`, or by its name.
     pub(super) fn leave_out(&self, path: &RelPath, base: Option<&RelPath>) -> bool {
         let below = base.and_then(|base| path.as_str().strip_prefix(base.as_str())?.strip_prefix('/'));
         self.patterns.iter().any(|exclude| {

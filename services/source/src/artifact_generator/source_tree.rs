@@ -49,7 +49,7 @@ impl SourceTree {
         self.entries().filter(|(_, kind)| *kind == TreeKind::Directory).map(|(path, _)| path.as_str())
     }
 
-    /// What an entry is, if it is there.
+    /// Returns the kind of an entry; none when it does not exist.
     pub(super) fn kind(&self, path: &RelPath) -> Option<TreeKind> {
         self.kinds.get(path).copied()
     }

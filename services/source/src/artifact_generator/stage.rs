@@ -20,7 +20,7 @@ const EXTRACT: &str = "Extract";
 /// Unpacked sources by alias.
 pub(super) type Sources = BTreeMap<String, SourceTree>;
 
-/// Why an operation cannot be done.
+/// Errors of a copy operation.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CopyError {
     /// Where it happened.
@@ -98,7 +98,7 @@ struct Job<'s> {
     pattern: &'s str,
     /// Directory or file in the artifact; none for its root.
     to: Option<RelPath>,
-    /// Whether `to` is a directory whatever is there.
+    /// True when `to` is a directory whatever is there.
     into_directory: bool,
     exclude: Excludes,
     merges: bool,
@@ -256,8 +256,8 @@ impl<'s> Stage<'s> {
         done.map_err(|source| copying(Some(path), to, source))
     }
 
-    /// Unpacks a tarball of the source (SRC-AGN-16). It goes through a directory of its own, so that what it says of
-    /// names and sizes is judged before anything reaches the artifact.
+    /// Unpacks a tarball of the source (SRC-AGN-16). It goes through a directory of its own, so that its names and
+    /// sizes are judged before anything reaches the artifact.
     fn extract(&mut self, job: &Job<'_>, path: &RelPath) -> Result<(), CopyError> {
         let shown = job.to.as_ref().map_or(".", RelPath::as_str).to_owned();
         let failed =
@@ -294,7 +294,8 @@ fn joined(directory: Option<&RelPath>, name: &str) -> Result<RelPath, RelPathErr
     directory.map_or_else(|| RelPath::parse(name), |directory| directory.join(name))
 }
 
-/// What is kept of a match below the destination: without the directory in front of a final `/**`, else all of it.
+/// Returns the part of a match that is kept below the destination: the part behind the directory of a final `/**`,
+/// else all of it.
 fn below_pattern<'p>(pattern: &str, path: &'p RelPath) -> &'p str {
     let directory = pattern.trim_start_matches("./").strip_suffix("/**");
     let below = directory.and_then(|directory| path.as_str().strip_prefix(directory)?.strip_prefix('/'));

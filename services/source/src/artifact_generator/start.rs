@@ -41,7 +41,7 @@ pub(crate) async fn start(
     Ok(())
 }
 
-/// What Flux's controller needs and this one does not (SRC-OPS-1).
+/// Logs the flags that Flux's controller needs and this one does not (SRC-OPS-1).
 fn tell_of_no_effect(wiring: &Wiring<'_>) {
     if wiring.service.gates().enabled(DIRECT_SOURCE_FETCH) {
         tracing::info!(gate = DIRECT_SOURCE_FETCH, "the gate has no effect: sources are read from a watch");

@@ -1,4 +1,5 @@
-//! Who asks for a bucket, and by which way: Secrets of the object, or the identity of the pod (SRC-BKT-7, 9…11).
+//! The identity and the way by which a bucket is read: Secrets of the object, or the identity of the Pod (SRC-BKT-7,
+//! 9…11).
 
 mod azure;
 mod s3;
@@ -79,7 +80,8 @@ impl BucketReconciler {
     }
 }
 
-/// A bucket that cannot even be asked for. Flux finds an endpoint that is none while it makes its client.
+/// Makes the failure of a bucket that cannot even be requested. Flux finds an invalid endpoint while it makes its
+/// client.
 fn confirm_failure(name: &str, error: &Error) -> Failure {
     match error {
         Error::Endpoint { .. } => decide::unauthenticated(error.to_string()),
@@ -87,7 +89,7 @@ fn confirm_failure(name: &str, error: &Error) -> Failure {
     }
 }
 
-/// What a login has to go by.
+/// The inputs of a login.
 struct Login<'a> {
     reconciler: &'a BucketReconciler,
     attempt: &'a Attempt<'a, Bucket>,
@@ -151,7 +153,7 @@ impl Login<'_> {
         secrets::caller(self.attempt, self.attempt.object.spec.service_account_name.as_deref(), self.http)
     }
 
-    /// What a cloud issued.
+    /// Returns the credentials that a cloud issued.
     async fn issued(
         &self,
         login: impl Future<Output = Result<Arc<weir_auth::Login>, LoginError>>,

@@ -1,4 +1,4 @@
-//! What is in a bucket, and what of it becomes the artifact. Pure.
+//! The content of a bucket, and the part of it that becomes the artifact. Pure.
 
 use crate::source::Failure;
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ pub(super) fn path(key: &str, depth: usize) -> Result<RelPath, String> {
     Ok(path)
 }
 
-/// What is told of a stored artifact.
+/// Returns the message about a stored artifact.
 pub(super) fn stored_event(files: usize, name: &str) -> String {
     format!("stored artifact with {files} fetched files from '{name}' bucket")
 }
@@ -113,7 +113,7 @@ pub(super) fn failed(message: impl Into<String>) -> Failure {
     Failure::fetch("BucketOperationFailed", message)
 }
 
-/// Who asks cannot be found out.
+/// Makes the failure of a run that has no identity.
 pub(super) fn unauthenticated(message: impl Into<String>) -> Failure {
     Failure::fetch("AuthenticationFailed", message)
 }

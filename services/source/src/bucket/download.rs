@@ -27,11 +27,11 @@ pub(super) struct Downloads {
     limits: Limits,
     /// Bytes that may still come.
     left: AtomicU64,
-    /// What the directory's file system has for them.
+    /// Free space of the directory's file system.
     room: Arc<Mutex<Room>>,
 }
 
-/// Why the objects are not there.
+/// Errors of fetching the objects.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
     /// A key that is no place for a file.
@@ -46,13 +46,13 @@ pub(super) enum FetchError {
 }
 
 impl FetchError {
-    /// Whether it is the disk that failed, and not the bucket.
+    /// Returns true when it is the disk that failed, and not the bucket.
     pub(super) fn is_of_disk(&self) -> bool {
         matches!(self, FetchError::Object { source: Broken::Disk(error), .. } if is_of_disk(error))
     }
 }
 
-/// Why an object is not there.
+/// Errors of fetching one object.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Broken {
     #[error(transparent)]

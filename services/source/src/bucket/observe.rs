@@ -1,4 +1,4 @@
-//! What is in the bucket: is it there, what does it ignore, what does it list (SRC-BKT-1, SRC-BKT-8).
+//! Observes a bucket: its existence, its ignore file, its list of objects (SRC-BKT-1, SRC-BKT-8).
 
 use super::decide::{self, Index};
 use crate::source::{Failure, Source};

@@ -13,7 +13,7 @@ use weir_artifact::archive::Sink;
 use weir_artifact::{RelPath, Revision};
 use weir_git::{Checkout, Error, Remote, Submodule};
 
-/// What of the repository the artifact is made of.
+/// The parts of the repository from which the artifact is made.
 struct Parts {
     checkout: Checkout,
     submodules: Vec<Submodule>,
@@ -72,7 +72,7 @@ impl GitReconciler {
         }
     }
 
-    /// Stores the artifact of a tree. What the last one of the object has too is copied from it.
+    /// Stores the artifact of a tree. Parts that the object's last artifact has too are copied from it.
     async fn store(
         &self,
         attempt: &Attempt<'_, GitRepository>,

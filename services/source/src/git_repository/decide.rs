@@ -1,4 +1,4 @@
-//! What is to be done, from what is known. Pure.
+//! The plan of a run, made from the facts observed. Pure.
 
 use crate::source::{Failure, Success};
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
@@ -9,10 +9,10 @@ use weir_git::{Error, Reference, without_password};
 use weir_runtime::{EventDraft, condition};
 
 const GIT_OPERATION_FAILED: &str = "GitOperationFailed";
-/// The branch when nothing is asked for, whatever the remote's own default is (SRC-GIT-1).
+/// Branch without a reference, whatever the remote's own default is (SRC-GIT-1).
 const DEFAULT_BRANCH: &str = "master";
 
-/// What to ask the remote for.
+/// The question to the remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) reference: Reference,
@@ -31,7 +31,7 @@ pub(super) struct SparsePath {
     pub(super) path: Option<RelPath>,
 }
 
-/// What a gate that is off does not allow is refused, never half done (CLD-2).
+/// Refuses fields whose gate is off; they are never obeyed in part (CLD-2).
 pub(super) fn refuse_gated(spec: &GitRepositorySpec, workload_identity: bool) -> Result<(), Failure> {
     if spec.service_account_name.is_some() && !workload_identity {
         let message = "to use spec.serviceAccountName for provider authentication please enable the \
@@ -63,7 +63,7 @@ fn sparse_paths(written: &[String]) -> Vec<SparsePath> {
     written.iter().map(path).collect()
 }
 
-/// What is fetched, by the precedence of Flux's code (SRC-GIT-1).
+/// Returns the reference to fetch, by the precedence of Flux's code (SRC-GIT-1).
 fn reference(wanted: Option<&GitRepositoryRef>) -> Reference {
     let given = |field: fn(&GitRepositoryRef) -> Option<&String>| {
         wanted.and_then(field).filter(|text| !text.is_empty()).cloned()
@@ -78,7 +78,8 @@ fn reference(wanted: Option<&GitRepositoryRef>) -> Reference {
         .unwrap_or_else(|| Reference::Branch(branch.unwrap_or_else(|| DEFAULT_BRANCH.to_owned())))
 }
 
-/// Whether an unchanged revision needs no new artifact: it was made with the same settings (SRC-GIT-9, SRC-GIT-10).
+/// Returns true when an unchanged revision needs no new artifact: it was made with the same settings (SRC-GIT-9,
+/// SRC-GIT-10).
 pub(super) fn is_as_before(object: &GitRepository, included: &[&Artifact]) -> bool {
     let Some(status) = &object.status else { return false };
     let spec = &object.spec;
@@ -90,17 +91,17 @@ pub(super) fn is_as_before(object: &GitRepository, included: &[&Artifact]) -> bo
         && spec.sparse_checkout == status.observed_sparse_checkout
 }
 
-/// Whether other artifacts are to be included than those that were, by revision and content (SRC-GIT-10).
+/// Returns true when other artifacts are to be included than those that were, by revision and content (SRC-GIT-10).
 pub(super) fn includes_differ(object: &GitRepository, included: &[&Artifact]) -> bool {
-    // What was included may be written as Flux did before 0.40.
+    // The included content may be recorded as Flux did before 0.40.
     let content =
         |artifact: &Artifact| (Revision::normalise(&artifact.revision).to_string(), artifact.digest.clone());
     let before = object.status.iter().flat_map(|status| &status.included_artifacts);
     !before.map(content).eq(included.iter().map(|artifact| content(artifact)))
 }
 
-/// What to tell of a reference in which both a tag and a range are given: the documentation says that the range wins,
-/// Flux and we use the tag (DEV 1). Told once for each change of the object.
+/// Returns the message about a reference in which both a tag and a range are given: the documentation says that the
+/// range wins, Flux and we use the tag (DEV 1). Sent once for each change of the object.
 pub(super) fn ambiguity(object: &GitRepository) -> Option<String> {
     let reference = object.spec.reference.as_ref()?;
     let observed = object.status.as_ref().map(|status| status.observed_generation);
@@ -121,7 +122,7 @@ pub(super) fn ambiguity(object: &GitRepository) -> Option<String> {
 pub(super) fn unchanged(artifact: Artifact, revision: &str, reference: &Reference) -> Success {
     let message = format!("stored artifact for commit '{revision}'");
     match reference {
-        // Flux makes a whole clone of these at every interval, and says what it says after clones.
+        // Flux makes a whole clone of these at every interval, with the messages that it has after clones.
         Reference::Commit { .. } | Reference::Semver(_) => Success::up_to_date(artifact, message),
         Reference::Branch(_) | Reference::Tag(_) | Reference::Name(_) | Reference::Short(_) => {
             let told = format!("no changes since last reconciliation: observed revision '{revision}'");

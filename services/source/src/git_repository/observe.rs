@@ -1,4 +1,4 @@
-//! What a run has to know before it can ask the remote: its address and who we are there.
+//! Facts that a run needs before it asks the remote: the remote's address and our identity there.
 
 use super::GitReconciler;
 use crate::go_url;

@@ -1,4 +1,5 @@
-//! What of a commit's tree can be in the artifact. Where the server offers it, nothing else is fetched. Pure.
+//! The part of a commit's tree that can be in the artifact. Where the server offers it, nothing else is fetched.
+//! Pure.
 
 use super::decide::SparsePath;
 use weir_api::source::GitRepositorySpec;

@@ -1,4 +1,4 @@
-//! What was fetched before, kept per object and removed with it.
+//! Repositories fetched before, kept per object and removed with it.
 
 use super::GitReconciler;
 use crate::catalog::hourly;

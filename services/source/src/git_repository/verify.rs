@@ -1,4 +1,4 @@
-//! Whether the commit, its tag, or both are signed by someone who is trusted (SRC-GIT-22…26).
+//! Signatures of the commit, its tag, or both, by someone who is trusted (SRC-GIT-22…26).
 
 use super::GitReconciler;
 use crate::source::{Attempt, Failure};
@@ -15,7 +15,7 @@ const TAGS: &str = "refs/tags/";
 /// How a name asks for what a tag points at.
 const PEELED: &str = "^{}";
 
-/// What has to be signed.
+/// The Git objects that have to be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Head,
@@ -23,7 +23,7 @@ enum Mode {
     TagAndHead,
 }
 
-/// What has to be signed and by whom.
+/// The Git objects that have to be signed, and the keys that are trusted.
 pub(super) struct Trust {
     mode: Mode,
     keys: GitKeys,
@@ -31,16 +31,16 @@ pub(super) struct Trust {
     secret: Digest,
 }
 
-/// What was fetched, as its signers saw it.
+/// The fetched Git objects, as their signers saw them.
 struct Objects {
-    /// The short name of the tag that was asked for.
+    /// Short name of the wanted tag.
     tag_name: Option<String>,
     tag: Option<TagObject>,
     commit: Signed,
 }
 
 impl GitReconciler {
-    /// Who is trusted; nothing when signatures do not matter.
+    /// Returns the trusted keys; none when signatures do not matter.
     pub(super) async fn trust(&self, attempt: &Attempt<'_, GitRepository>) -> Result<Option<Trust>, Failure> {
         let Some(verify) = &attempt.object.spec.verify else { return Ok(None) };
         let read = self.secrets.secret(&attempt.key().namespace, &verify.secret_ref.name).await;
@@ -56,7 +56,7 @@ impl GitReconciler {
         }))
     }
 
-    /// Whether the artifact that is there was verified with what would be asked of it now.
+    /// Returns true when the artifact that is there was verified with what would be asked of it now.
     pub(super) fn is_verified(
         &self,
         attempt: &Attempt<'_, GitRepository>,
@@ -96,7 +96,7 @@ impl GitReconciler {
         Ok(())
     }
 
-    /// Signatures do not matter: nothing is said of them (SRC-GIT-22).
+    /// Removes the condition about signatures, which do not matter here (SRC-GIT-22).
     pub(super) fn ignore_signatures(&self, attempt: &mut Attempt<'_, GitRepository>) {
         attempt.not_verified();
         attempt.object.status.get_or_insert_default().source_verification_mode = None;
@@ -110,7 +110,7 @@ impl Trust {
         evidence([revision.as_bytes(), self.mode.name().as_bytes(), secret.as_bytes()])
     }
 
-    /// What was verified with which key, or the first thing that was not (SRC-GIT-24, SRC-GIT-25). Pure.
+    /// Returns the verified objects and their keys, or the first object that failed (SRC-GIT-24, SRC-GIT-25). Pure.
     fn judge(&self, objects: &Objects, now: Timestamp) -> Result<String, Failure> {
         let mut lines = String::new();
         if self.mode != Mode::Head {

@@ -126,7 +126,7 @@ impl Tree for WholeTree {
 }
 
 impl Graft {
-    /// What of this graft is seen in a directory above it: itself, or a directory on the way to it.
+    /// Returns the entry of this graft in a directory above it: the graft itself, or a directory on the way to it.
     fn entry_in(&self, directory: Option<&RelPath>) -> Option<TreeEntry> {
         let below = match directory {
             None => self.at.as_str(),
@@ -139,7 +139,7 @@ impl Graft {
     }
 }
 
-/// What is at a path of a tree; the root is a directory. Lists every directory on the way.
+/// Returns the entry at a path of a tree; the root is a directory. Lists every directory on the way.
 pub(super) fn find(tree: &dyn Tree, path: Option<&RelPath>) -> io::Result<Option<TreeKind>> {
     let Some(path) = path else { return Ok(Some(TreeKind::Directory)) };
     let parent = path.parent();

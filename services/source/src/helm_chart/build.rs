@@ -1,4 +1,4 @@
-//! What is built, and why a build fails (SRC-CHT-16, SRC-CHT-17).
+//! The build of a chart, and its failures (SRC-CHT-16, SRC-CHT-17).
 
 use super::HelmChartReconciler;
 use super::decide::Order;
@@ -17,7 +17,7 @@ pub(super) struct Build {
     pub(super) version: String,
     /// The values files that were merged.
     pub(super) values_files: Vec<String>,
-    /// Whether it was packaged here; otherwise its bytes are the origin's.
+    /// True when it was packaged here; otherwise its bytes are the origin's.
     pub(super) is_packaged: bool,
     /// The package; nothing when the stored one is still right.
     pub(super) package: Option<Bytes>,
@@ -81,7 +81,7 @@ impl Step {
 const NOT_LET_IN: [&str; 5] =
     ["401", "unauthorized", "authentication required", "tls", "unknown certificate authority"];
 
-/// A download that failed. `said` is what the server said, without addresses, which may contain anything.
+/// Makes the failure of a download. `said` is the server's message, without addresses, which may contain anything.
 pub(super) fn pull_failure(said: &str, error: impl Display) -> Failure {
     let said = said.to_lowercase();
     if NOT_LET_IN.iter().any(|words| said.contains(words)) {

@@ -1,4 +1,4 @@
-//! What is to be built, from what is known. Pure.
+//! The chart to build, decided from the facts observed. Pure.
 
 use weir_api::{Artifact, HelmChart};
 use weir_artifact::Revision;
@@ -9,19 +9,19 @@ use weir_helm::version::{self, VersionMetadataError};
 /// Characters of a revision that go into a version. Labels, into which charts like to write it, have 63.
 const REVISION_CHARACTERS: usize = 12;
 
-/// What an object asks for.
+/// The chart that an object wants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Order {
     /// Name or path of the chart.
     pub(super) chart: String,
     /// Version or range; empty for the newest.
     pub(super) version: String,
-    /// Values files to merge; none when the chart's own values are all that is asked for.
+    /// Values files to merge; none when only the chart's own values are wanted.
     pub(super) values_files: Vec<String>,
     pub(super) ignores_missing: bool,
     /// Build metadata of the version; empty for none.
     pub(super) metadata: String,
-    /// What is stored, if it was built from the same settings.
+    /// Chart in the store, if it was built from the same settings.
     pub(super) stored: Option<Stored>,
 }
 
@@ -67,7 +67,7 @@ fn values_files<'a>(files: impl Iterator<Item = &'a str>) -> Vec<String> {
     }
 }
 
-/// Whether a path is that of a chart's own values.
+/// Returns true when a path is that of a chart's own values.
 pub(super) fn is_default(path: &str) -> bool {
     matches!(confined(path), Some(Some(path)) if path.as_str() == VALUES_FILE)
 }
@@ -97,12 +97,12 @@ impl Order {
         }
     }
 
-    /// Whether a package as it is found is what is asked for.
+    /// Returns true when a package as it is found is what is asked for.
     pub(super) fn is_plain(&self) -> bool {
         self.values_files.is_empty() && self.metadata.is_empty()
     }
 
-    /// The values files of the stored chart, if it is the one that is asked for (SRC-CHT-7).
+    /// Returns the values files of the stored chart, if it is the wanted one (SRC-CHT-7).
     pub(super) fn reusable(&self, name: &str, version: &str) -> Option<Vec<String>> {
         let stored =
             self.stored.as_ref().filter(|stored| stored.name == name && stored.version == version)?;

@@ -1,5 +1,6 @@
-//! What a chart in a source's files still needs (SRC-CHT-13): charts of the same source, of repositories and registries.
-//! Credentials are those of a `HelmRepository` of the chart's namespace with the same address, or none.
+//! The dependencies that a chart in a source's files still needs (SRC-CHT-13): charts of the same source, of
+//! repositories and registries. Credentials are those of a `HelmRepository` of the chart's namespace with the same
+//! address, or none.
 
 use super::HelmChartReconciler;
 use super::build::Step;
@@ -25,7 +26,7 @@ use weir_runtime::ObjectKey;
 type Fetched = HashMap<Url, File>;
 
 impl HelmChartReconciler {
-    /// Adds what is missing; says how many charts that were.
+    /// Adds the missing charts; returns their number.
     pub(super) async fn add_dependencies(
         &self,
         owner: &ObjectKey,

@@ -1,4 +1,4 @@
-//! What was read out of stored indexes, kept for the next chart (SRC-HRP-9).
+//! Entries read from stored indexes, kept for the next chart (SRC-HRP-9).
 
 use moka::sync::Cache;
 use parking_lot::Mutex;
@@ -15,11 +15,12 @@ use weir_runtime::{ObjectKey, Service};
 /// The versions of a chart.
 pub(super) type Releases = Arc<Vec<Release>>;
 
-/// The charts of an index that were asked for.
+/// Charts of an index that were looked up.
 type Charts = Arc<Mutex<HashMap<String, Releases>>>;
 
-/// Indexes, of each only the charts that were asked for: all of a large one would be ten times its size. They go by their
-/// path in the store, which names owner and content, so that nobody is given another tenant's (SRC-SCK-12).
+/// The indexes kept in memory, of each only the charts that were looked up: all of a large one would be ten times its
+/// size. Their key is the path in the store, which names owner and content, so that nobody gets another tenant's
+/// (SRC-SCK-12).
 #[derive(Clone)]
 pub(super) struct IndexCache {
     indexes: Option<Cache<String, Charts>>,

@@ -154,7 +154,7 @@ pub(super) fn replace_values(chart: &mut Chart, merged: &Values) -> Result<(), F
     Err(Step::Values.failed(format!("failed to locate values file: {VALUES_FILE}")))
 }
 
-/// What the server said, without addresses.
+/// Returns the server's message, without addresses.
 fn said(error: &FetchError) -> String {
     match error {
         FetchError::Status { status, .. } => status.to_string(),

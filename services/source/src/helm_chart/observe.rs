@@ -9,12 +9,12 @@ use weir_api::{Artifact, Bucket, FluxObject, GitRepository, HelmChart, HelmRepos
 use weir_artifact::{Location, Opened, RelPath};
 use weir_runtime::ObjectKey;
 
-/// Why a chart waits for its source.
+/// Reason of a chart that waits for its source.
 pub(super) const NO_SOURCE_ARTIFACT: &str = "NoSourceArtifact";
 /// Kinds of sources that a chart may come from.
 const SOURCES: [&str; 3] = [HelmRepository::KIND, GitRepository::KIND, Bucket::KIND];
 
-/// What a chart is made from.
+/// The origin of a chart.
 #[derive(Clone)]
 pub(super) enum Origin {
     /// A repository with its stored index.
@@ -75,7 +75,7 @@ impl HelmChartReconciler {
         Ok(Origin::Tree { artifact: self.whole(attempt, &key, artifact).await? })
     }
 
-    /// The source's artifact, if its file is there and is what the source says.
+    /// Returns the source's artifact, if its file exists and has the advertised digest.
     async fn whole(
         &self,
         attempt: &mut Attempt<'_, HelmChart>,
@@ -96,7 +96,8 @@ impl HelmChartReconciler {
         Ok(artifact)
     }
 
-    /// Whether what a source advertises is a file of its own that is as it says: a status may be forged (SRC-SCK-15).
+    /// Returns true when what a source advertises is a file of its own that is as it says: a status may be forged
+    /// (SRC-SCK-15).
     pub(super) async fn is_whole(&self, kind: &str, key: &ObjectKey, artifact: &Artifact) -> bool {
         let Ok(at) = Location::new(kind, &key.namespace, &key.name) else { return false };
         let (store, path, digest) =

@@ -1,4 +1,4 @@
-//! Charts in registries (SRC-CHT-6, SRC-CHT-10). What is pulled is asked for by digest: a tag that moves meanwhile has no
+//! Charts in registries (SRC-CHT-6, SRC-CHT-10). A chart is pulled by digest: a tag that moves meanwhile has no
 //! effect.
 
 use super::HelmChartReconciler;
@@ -95,7 +95,7 @@ impl HelmChartReconciler {
         Ok((registry, place))
     }
 
-    /// Who we are to the registry: by Secret, otherwise by the cloud that the service runs in.
+    /// Returns our credentials for the registry: from a Secret, otherwise from the cloud that the service runs in.
     async fn credentials(
         &self,
         object: &HelmRepository,
@@ -170,7 +170,7 @@ async fn wanted_version(registry: &mut Registry, wanted: &str, place: &str) -> R
     version::select_tag(&tags, wanted).map_err(|error| Step::Pull.failed(failed(error.to_string())))
 }
 
-/// Why a chart was not pulled.
+/// Errors of pulling a chart.
 enum PullError {
     NotFound,
     Registry(Error),
@@ -229,7 +229,7 @@ fn chart_layer(manifest: &Manifest) -> Option<&Descriptor> {
     manifest.layers.iter().find(|layer| CHART_LAYERS.contains(&layer.media_type.as_str()))
 }
 
-/// What a registry said, without the address that stands in front of it.
+/// Returns a registry's message, without the address that stands in front of it.
 fn without_address(said: &str) -> String {
     said.rsplit_once(": ")
         .map_or(said, |(before, _)| {

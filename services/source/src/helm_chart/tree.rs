@@ -17,7 +17,7 @@ use weir_helm::values::{self, Values, ValuesError};
 use weir_helm::{Chart, ChartError, Limits, Metadata};
 use weir_runtime::ObjectKey;
 
-/// What the path of a chart leads to, with what the chart says of itself.
+/// The chart at a path, with its own metadata.
 enum Found {
     Directory { metadata: Metadata },
     Package { metadata: Metadata, bytes: Bytes },
@@ -89,7 +89,7 @@ impl HelmChartReconciler {
     }
 }
 
-/// What lies at the chart's path.
+/// Finds the chart at the given path.
 fn find(files: &Unpacked, place: Option<&RelPath>, limits: &Limits) -> Result<Found, Failure> {
     let refuse = |error: &dyn Display| Step::Reference.failed(error);
     let shown = || place.map_or_else(|| ".".to_owned(), ToString::to_string);
@@ -121,7 +121,7 @@ fn find(files: &Unpacked, place: Option<&RelPath>, limits: &Limits) -> Result<Fo
     }
 }
 
-/// The chart with its version and values as asked for, without what it still needs.
+/// Returns the chart with the wanted version and values, without its missing dependencies.
 fn loaded(
     files: &Unpacked,
     place: Option<&RelPath>,

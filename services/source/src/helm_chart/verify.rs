@@ -1,5 +1,5 @@
-//! Whether a chart of a registry is signed by someone who is trusted (SRC-CHT-10). It is asked at every run, with the digest
-//! that the version stands for, before anything is pulled. Charts that a chart needs are not verified.
+//! Signatures of a registry's chart by someone who is trusted (SRC-CHT-10). They are checked at every run, with
+//! the digest that the version stands for, before anything is pulled. Charts that a chart needs are not verified.
 
 use super::HelmChartReconciler;
 use super::build::Step;

@@ -21,7 +21,7 @@ pub(super) fn wake(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) 
     }
 }
 
-/// Whether a source has something that a chart has not seen, or has again what it had.
+/// Returns true when a source has something that a chart has not seen, or has again what it had.
 fn concerns(source: &Entry, chart: &HelmChart) -> bool {
     let Some(artifact) = source.artifact.as_ref().filter(|_| !source.deleted) else { return false };
     let reference = &chart.spec.source_ref;
@@ -32,7 +32,7 @@ fn concerns(source: &Entry, chart: &HelmChart) -> bool {
         && (seen != Some(artifact.revision.as_str()) || waits(chart))
 }
 
-/// Whether a chart found its source without artifact.
+/// Returns true when a chart found its source without artifact.
 fn waits(chart: &HelmChart) -> bool {
     let failed = condition::find(chart.conditions(), FETCH_FAILED);
     failed.is_some_and(|failed| failed.status == "True" && failed.reason == NO_SOURCE_ARTIFACT)

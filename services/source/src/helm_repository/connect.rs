@@ -20,7 +20,7 @@ pub(crate) struct Connector {
     pub(crate) secrets: Secrets,
 }
 
-/// What the Secrets of a repository hold.
+/// The content of a repository's Secrets.
 pub(crate) struct Access {
     /// The data of `secretRef`.
     pub(crate) credentials: Option<SecretData>,

@@ -1,4 +1,4 @@
-//! What is to be done, and what is said of it. Pure.
+//! The plan of a run, and its messages. Pure.
 
 use crate::go_url;
 use crate::source::Failure;
@@ -12,7 +12,7 @@ const UNIT: f64 = 1000.0;
 /// Digits of a size that are shown.
 const DIGITS: usize = 4;
 
-/// Whether an object stands for a part of a registry and not for an index (SRC-HRP-10).
+/// Returns true when an object stands for a part of a registry and not for an index (SRC-HRP-10).
 pub(crate) fn is_oci(object: &HelmRepository) -> bool {
     object.spec.type_.as_deref() == Some("oci")
 }
@@ -42,7 +42,7 @@ pub(super) fn fetch_failure(error: &FetchError) -> Failure {
     if error.is_of_disk() { Failure::disk(message) } else { Failure::fetch("Failed", message) }
 }
 
-/// What is told of a stored index.
+/// Returns the message about a stored index.
 pub(super) fn stored_event(artifact: &Artifact, url: &str) -> String {
     let size =
         artifact.size.map_or_else(|| "unknown size".to_owned(), |size| format!("size {}", human_size(size)));

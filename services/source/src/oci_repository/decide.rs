@@ -1,4 +1,4 @@
-//! What is to be done, from what is known. Pure.
+//! The plan of a run, made from the facts observed. Pure.
 
 use crate::source::Failure;
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
@@ -9,7 +9,7 @@ use weir_policy::go_regex;
 use weir_policy::semver::{self, Constraint};
 use weir_runtime::condition;
 
-/// The tag when nothing is asked for.
+/// Tag without a reference.
 const DEFAULT_TAG: &str = "latest";
 /// Helm charts, whose tags write `_` for the `+` of their versions (SRC-OCI-3).
 const HELM_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
@@ -18,7 +18,7 @@ const ORIGIN_SOURCE: &str = "org.opencontainers.image.source";
 const ORIGIN_REVISION: &str = "org.opencontainers.image.revision";
 const LAYER_FAILED: &str = "OCIArtifactLayerOperationFailed";
 
-/// What an object asks for, by precedence.
+/// The reference that an object wants, by precedence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// Exactly this content.
@@ -29,7 +29,7 @@ pub(super) enum Wanted {
     Tag(String),
 }
 
-/// What an object's layer becomes.
+/// The operation on an object's layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     /// The files in it, packed anew by the ignore rules.
@@ -38,7 +38,7 @@ pub(super) enum Operation {
     Copy,
 }
 
-/// What is asked for (precedence digest, range, tag).
+/// Returns the wanted reference (precedence digest, range, tag).
 pub(super) fn wanted(reference: Option<&OciRepositoryRef>) -> Wanted {
     let given = |field: fn(&OciRepositoryRef) -> Option<&String>| {
         reference.and_then(field).filter(|text| !text.is_empty()).cloned()
@@ -103,7 +103,7 @@ pub(super) fn layer<'a>(
     })
 }
 
-/// What is done with the layer.
+/// Returns the operation on the layer.
 pub(super) fn operation(selector: Option<&OciLayerSelector>) -> Result<Operation, Failure> {
     match selector.and_then(|selector| selector.operation.as_deref()) {
         None | Some("" | "extract") => Ok(Operation::Extract),
@@ -117,7 +117,7 @@ pub(super) fn layer_failure(message: impl Into<String>) -> Failure {
     Failure::fetch(LAYER_FAILED, message)
 }
 
-/// What is told of a stored artifact.
+/// Returns the message about a stored artifact.
 pub(super) fn stored_event(artifact: &Artifact, url: &str) -> String {
     let message = format!("stored artifact with revision '{}' from '{url}'", artifact.revision);
     match (artifact.metadata.get(ORIGIN_SOURCE), artifact.metadata.get(ORIGIN_REVISION)) {

@@ -1,4 +1,4 @@
-//! What a run has to know before it pulls: who we are, how the registry is reached, what the reference stands for.
+//! Facts that a run needs before it pulls: our identity, the way to the registry, the target of the reference.
 
 use super::OciReconciler;
 use super::decide::{self, Wanted};
@@ -15,12 +15,12 @@ const PULL_FAILED: &str = "OCIArtifactPullFailed";
 /// Tags of a repository that are looked through.
 const MAX_TAGS: usize = 100_000;
 
-/// What a reference stands for.
+/// The target of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
     /// The tag; none for a reference by digest.
     pub(super) tag: Option<String>,
-    /// The manifest's digest, by which everything else is asked for (SRC-OCI-5).
+    /// Digest of the manifest, by which everything else is requested (SRC-OCI-5).
     pub(super) digest: Digest,
 }
 
@@ -29,7 +29,7 @@ impl Target {
         Revision::new(self.tag.as_deref(), &self.digest.to_string()).to_string()
     }
 
-    /// What was asked for, in the words of registries.
+    /// Returns the wanted reference in the notation of registries.
     pub(super) fn reference(&self, repository: &Repository) -> String {
         match &self.tag {
             Some(tag) => format!("{repository}:{tag}"),

@@ -1,4 +1,4 @@
-//! Whether the artifact is signed by someone who is trusted (SRC-OCI-22).
+//! Signatures of the artifact by someone who is trusted (SRC-OCI-22).
 
 use super::OciReconciler;
 use super::observe::Target;

@@ -19,7 +19,7 @@ pub(super) struct News {
     changes: broadcast::Sender<Arc<Entry>>,
 }
 
-/// What one watcher asked for.
+/// The objects that one watcher selected.
 pub(super) struct Selection {
     pub(super) kinds: Vec<&'static str>,
     /// Empty for all.
@@ -35,7 +35,7 @@ impl Selection {
     }
 }
 
-/// What a watcher knows of a source: digest, revision, readiness.
+/// The state of a source that a watcher knows: digest, revision, readiness.
 type Known = (String, String, bool);
 
 impl News {
@@ -54,19 +54,19 @@ impl News {
         self.changes.subscribe()
     }
 
-    /// What is there and has not been seen, then what is new.
+    /// Streams the present sources that the watcher has not seen, then the new ones.
     pub(super) fn stream(
         &self,
         catalog: &Catalog,
         selection: Selection,
     ) -> impl Stream<Item = Result<WatchResponse, Status>> + Send + 'static {
-        // Subscribed before the list is made: a change in between is told twice rather than never.
+        // Subscribed before the list is made: a change in between is sent twice rather than never.
         let changes = BroadcastStream::new(self.changes.subscribe());
         let listed: Vec<Entry> = catalog.kinds().flat_map(|kind| kind.list()).collect();
         let mut told = Told::default();
         let mut there = Vec::new();
         for entry in listed.iter().filter(|entry| selection.wants(entry)) {
-            // What the watcher has seen already is known to it, but not sent again.
+            // Entries that the watcher has seen count as known, but are not sent again.
             there.extend(told.news(entry).filter(|_| entry.version > selection.since).map(Ok));
         }
         let news = changes.filter_map(move |change| {
@@ -82,12 +82,12 @@ impl News {
     }
 }
 
-/// What one watcher has been told.
+/// The state that one watcher has received.
 #[derive(Default)]
 struct Told(HashMap<(&'static str, ObjectKey), Known>);
 
 impl Told {
-    /// What of an entry is news.
+    /// Returns the part of an entry that is new to the watcher.
     fn news(&mut self, entry: &Entry) -> Option<WatchResponse> {
         let id = (entry.kind, entry.key.clone());
         let artifact = entry.artifact.as_ref().filter(|_| !entry.deleted);

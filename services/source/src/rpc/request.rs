@@ -12,7 +12,7 @@ use weir_runtime::ObjectKey;
 /// How long a caller is kept waiting at most; callers set shorter deadlines themselves.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// Asks for a reconcile by the annotation that everyone uses, and waits until the status says that it was handled.
+/// Requests a reconcile by the annotation that everyone uses, and waits until the status shows that it was handled.
 pub(super) async fn handled(
     client: &kube::Client,
     kind: &dyn Kind,

@@ -28,7 +28,7 @@ pub(crate) fn caller<'a, S: Source + FluxObject>(
     }
 }
 
-/// A login that failed. What only a person can mend is not tried again.
+/// Returns the failure of a login. One that only a person can mend is not tried again.
 pub(crate) fn login_failure(error: &LoginError, what: &str) -> Failure {
     match error {
         LoginError::GateDisabled => {

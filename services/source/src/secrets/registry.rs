@@ -7,10 +7,10 @@ use weir_runtime::ObjectKey;
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
 const OLD_DOCKER_CONFIG: &str = ".dockercfg";
 
-/// Why there are no credentials.
+/// An error that leaves a registry without credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyringError {
-    /// What is wrong.
+    /// The fault found.
     pub(crate) message: String,
     /// The Secret that is not there, if that is the reason.
     pub(crate) missing_secret: Option<String>,

@@ -1,4 +1,5 @@
-//! Who may have an artifact over HTTP, where that is asked (SRC-STO-16): whoever may get its object.
+//! Access to artifacts over HTTP, where credentials are needed (SRC-STO-16): whoever may get the object may read its
+//! artifact.
 
 use crate::catalog::{self, Catalog};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -28,7 +29,7 @@ impl Doorman {
         admitted.map(drop).map_err(|status| refusal(&status))
     }
 
-    /// What reading a path amounts to: `get` of the object.
+    /// Returns the access that reading a path needs: `get` of the object.
     fn access(&self, path: &RelPath) -> Option<Access> {
         let mut parts = path.as_str().split('/');
         let (kind, namespace, name) = (parts.next()?, parts.next()?, parts.next()?);

@@ -14,7 +14,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tower_http::services::fs::{Backend, File, Metadata};
 use weir_artifact::{Opened, RelPath, Store};
 
-/// What is served.
+/// The artifacts that are served.
 #[derive(Clone)]
 pub(super) struct Artifacts(pub(super) Store);
 
@@ -42,7 +42,7 @@ fn relative(path: &Path) -> io::Result<RelPath> {
     RelPath::parse(path).map_err(|_| io::ErrorKind::NotFound.into())
 }
 
-/// What headers say of an artifact.
+/// The facts about an artifact that headers carry.
 pub(super) struct Known {
     size: u64,
     modified: SystemTime,
@@ -55,7 +55,7 @@ impl Known {
 }
 
 impl Metadata for Known {
-    /// What is no artifact cannot be opened.
+    /// Anything but an artifact cannot be opened.
     fn is_dir(&self) -> bool {
         false
     }

@@ -24,12 +24,12 @@ pub(crate) struct Attempt<'a, S> {
     collected: usize,
     progress: String,
     remarks: Vec<EventDraft>,
-    /// Whether the files of the object may have changed.
+    /// True when the files of the object may have changed.
     storing: Arc<AtomicBool>,
 }
 
 impl<'a, S: Source> Attempt<'a, S> {
-    /// Looks into the store and says what the run is about to do.
+    /// Inspects the store and sets the message of the run in progress.
     pub(super) async fn begin(storage: &Storage, run: &'a Run<S>) -> Attempt<'a, S> {
         let mut object = S::clone(&run.object);
         let (found, collected) = match object.location() {
@@ -47,7 +47,7 @@ impl<'a, S: Source> Attempt<'a, S> {
         Attempt { run, object, known, found, collected, progress, remarks: Vec::new(), storing }
     }
 
-    /// Whether the files of the object may have changed in this run.
+    /// Returns true when the files of the object may have changed in this run.
     pub(super) fn storing(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.storing)
     }
@@ -75,7 +75,8 @@ impl<'a, S: Source> Attempt<'a, S> {
         self.progress = message;
     }
 
-    /// Says that something newer than the artifact is being fetched; should that fail, it stays said (SRC-REC-7).
+    /// Records that something newer than the artifact is being fetched; should that fail, the record stays
+    /// (SRC-REC-7).
     pub(crate) fn outdated(&mut self, reason: &str, message: &str) {
         if self.known.is_some() {
             self.set(ARTIFACT_OUTDATED, reason, message);
@@ -99,7 +100,8 @@ impl<'a, S: Source> Attempt<'a, S> {
         condition::set(conditions, type_, Status::True, reason, message, generation, self.run.now);
     }
 
-    /// Whether the last run said that the signature is not good: it is looked for again although nothing changed.
+    /// Returns true when the last run said that the signature is not good: it is looked for again although nothing
+    /// changed.
     pub(crate) fn was_refuted(&self) -> bool {
         let verified = condition::find(self.run.object.conditions(), SOURCE_VERIFIED);
         verified.is_some_and(|verified| verified.status == "False")

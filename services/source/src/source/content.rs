@@ -1,4 +1,4 @@
-//! What of a tree becomes the artifact: all but what the ignore rules leave out.
+//! The part of a tree that becomes the artifact: everything that the ignore rules do not leave out.
 
 use std::io::{self, Write};
 use weir_artifact::archive::{OpenFile, Parts, Previous, Sink};

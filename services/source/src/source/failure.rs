@@ -1,10 +1,10 @@
-//! Why a source has no new artifact: a condition, a reason, a sentence, and what happens next (SRC 3.3).
+//! The failure of a source's run: a condition, a reason, a message, and the next step (SRC 3.3).
 
 use std::time::Duration;
 use weir_api::condition_type::{FETCH_FAILED, SOURCE_VERIFIED, STORAGE_OPERATION_FAILED};
 use weir_artifact::StoreError;
 
-/// What a failure means for the object's next run.
+/// The effect of a failure on the object's next run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
     /// It is tried again, later each time.
@@ -22,15 +22,15 @@ pub(crate) enum Severity {
 /// A failed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The condition that says so.
+    /// Condition of the failure.
     pub(crate) condition: &'static str,
     /// Its reason.
     pub(crate) reason: &'static str,
     /// Its message.
     pub(crate) message: String,
-    /// What happens next.
+    /// Effect on the next run.
     pub(crate) severity: Severity,
-    /// Whether it is a signature that is at fault, which `SourceVerified` says beside the condition.
+    /// True when it is a signature that is at fault, which `SourceVerified` says beside the condition.
     pub(crate) is_unverified: bool,
     /// A remark for Kubernetes beside the failure.
     pub(crate) remark: Option<String>,
@@ -42,7 +42,7 @@ impl Failure {
         Failure::new(FETCH_FAILED, reason, message)
     }
 
-    /// A signature is asked for and not good, or cannot be checked.
+    /// Makes the failure of a signature that is required and bad, or cannot be checked.
     pub(crate) fn verification(reason: &'static str, message: impl Into<String>) -> Failure {
         Failure::new(SOURCE_VERIFIED, reason, message)
     }

@@ -1,4 +1,4 @@
-//! What a run came to, in conditions and events (SRC-REC-7…10, SRC-EVT-1…2).
+//! The result of a run as conditions and events (SRC-REC-7…10, SRC-EVT-1…2).
 
 use super::{Failure, Severity, Source, Success};
 use crate::storage::Found;
@@ -27,13 +27,13 @@ const FAILURES: [&str; 5] =
 pub(crate) struct Report<'a, S> {
     /// The object as the run found it.
     pub(crate) before: &'a S,
-    /// What was found in the store at the start.
+    /// State of the store at the start of the run.
     pub(crate) found: &'a Found,
     /// Files that garbage collection removed.
     pub(crate) collected: usize,
-    /// What the run was doing, for the Reconciling condition of a failure.
+    /// The step that failed, for the Reconciling condition of a failure.
     pub(crate) progress: String,
-    /// What is said of a stored artifact.
+    /// Returns the message about a stored artifact.
     pub(crate) stored_message: fn(&Success) -> String,
     /// The time to decide by.
     pub(crate) now: jiff::Timestamp,
@@ -68,7 +68,7 @@ impl<S: Source> Report<'_, S> {
         *parts.observed_generation = generation;
         let is_new =
             self.before.artifact().map(|artifact| &artifact.digest) != Some(&success.artifact.digest);
-        // That a signature is good again is told by the event of the verification (SRC-EVT-1).
+        // A signature that has become valid again is reported by the event of the verification (SRC-EVT-1).
         let has_recovered = self
             .before
             .conditions()
@@ -95,7 +95,7 @@ impl<S: Source> Report<'_, S> {
         let generation = self.generation();
         let (reason, message) = (failure.reason, &failure.message);
         let parts = object.status_mut();
-        // What is said again keeps its time.
+        // A condition that does not change keeps its time.
         let is_stalled = matches!(failure.severity, Severity::Stalled);
         let is_said_again =
             |type_: &str| type_ == failure.condition || (failure.is_unverified && type_ == SOURCE_VERIFIED);
@@ -109,7 +109,7 @@ impl<S: Source> Report<'_, S> {
         if failure.is_unverified {
             set(SOURCE_VERIFIED, Status::False, VERIFICATION_ERROR, message);
         }
-        // A signature that is not good is what Ready tells, whatever else failed through it (SRC-REC-9).
+        // Ready shows the bad signature, whatever else failed because of it (SRC-REC-9).
         set(READY, Status::False, if failure.is_unverified { VERIFICATION_ERROR } else { reason }, message);
         let next = match failure.severity {
             Severity::Stalled | Severity::StalledFor(_) => {
@@ -144,14 +144,15 @@ impl<S: Source> Report<'_, S> {
     }
 }
 
-/// Whether a condition says that a run failed. That a signature is good stays said until something else is known of it.
+/// Returns true when a condition says that a run failed. The condition of a good signature stays until something else is
+/// known of it.
 fn is_failure(condition: &Condition) -> bool {
     let type_ = condition.type_.as_str();
     let bad = if type_ == SOURCE_VERIFIED { "False" } else { "True" };
     FAILURES.contains(&type_) && condition.status == bad
 }
 
-/// What is told of the look into the store at the start of a run.
+/// Returns the messages about the store at the start of a run.
 pub(crate) fn remarks_of_store(found: &Found, collected: usize) -> Vec<EventDraft> {
     let removed = (collected > 0).then(|| {
         let message = format!("garbage collected {collected} artifacts");
@@ -167,7 +168,7 @@ pub(crate) fn remarks_of_store(found: &Found, collected: usize) -> Vec<EventDraf
     removed.into_iter().chain(broken).collect()
 }
 
-/// What a run is doing before it knows of anything new (SRC 3.2).
+/// Returns the message of a run that has not found a new revision yet (SRC 3.2).
 pub(crate) fn progress<S: Source>(object: &S, found: &Found) -> String {
     let generation = object.meta().generation.unwrap_or_default();
     match found {

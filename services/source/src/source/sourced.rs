@@ -9,7 +9,7 @@ use weir_api::FluxObject;
 use weir_auth::Logins;
 use weir_runtime::{Finalized, ObjectKey, Outcome, Reconciler, Run};
 
-/// What is special about a kind of sources.
+/// The part of a source's reconciler that differs from kind to kind.
 pub(crate) trait SourceReconciler: Send + Sync + 'static {
     /// The kind.
     type Object: Source;
@@ -21,12 +21,12 @@ pub(crate) trait SourceReconciler: Send + Sync + 'static {
         attempt: &mut Attempt<'_, Self::Object>,
     ) -> impl Future<Output = Result<Success, Failure>> + Send;
 
-    /// What `ArtifactInStorage`, and with it Ready, says of a stored artifact.
+    /// Returns the message of `ArtifactInStorage`, and so of Ready, about a stored artifact.
     fn stored_message(success: &Success) -> String {
         format!("stored artifact: revision '{}'", success.artifact.revision)
     }
 
-    /// Whether an object is only read by others, see [`Reconciler::is_static`].
+    /// Returns true when an object is only read by others, see [`Reconciler::is_static`].
     fn is_static(object: &Self::Object) -> bool {
         let _ = object;
         false
@@ -81,8 +81,8 @@ impl<R: SourceReconciler> Reconciler for Sourced<R> {
     }
 }
 
-/// What comes of `work`; none when the run is made obsolete before it begins to store. From then on it is brought to its
-/// end: a new file under the old name that no status tells of would pass for a forgery.
+/// Returns the result of `work`, or none when the run becomes obsolete before it begins to store. From then on the
+/// work is completed: a new file under the old name that no status mentions would look like a forgery.
 async fn unless_obsolete<T>(
     work: impl Future<Output = T>,
     cancel: &CancellationToken,

@@ -1,4 +1,4 @@
-//! What a run brought: the artifact to advertise and what is said of it.
+//! The result of a successful run: the artifact to advertise, and the messages about it.
 
 use weir_api::Artifact;
 use weir_runtime::EventDraft;
@@ -7,9 +7,9 @@ use weir_runtime::EventDraft;
 pub(crate) struct Success {
     /// The artifact to advertise: a new one, or the one that is there.
     pub(crate) artifact: Artifact,
-    /// What to tell of it, if it is new or the source has recovered.
+    /// Message of the event, sent if the artifact is new or the source has recovered.
     pub(crate) message: String,
-    /// What to tell Kubernetes when there is nothing new.
+    /// Kubernetes event that is sent when nothing is new.
     pub(crate) unchanged: Option<EventDraft>,
     /// The reason of conditions and events, for kinds that have one of their own (`ChartPullSucceeded`).
     pub(crate) reason: Option<&'static str>,

@@ -10,8 +10,8 @@ use weir_runtime::condition::{self, Status};
 const REASON: &str = "ArtifactNotFound";
 const MESSAGE: &str = "artifact disappeared from storage, resume the object to fetch it again";
 
-/// The object as it should be shown: its newest generation was seen; an artifact whose file is gone, as after a restart
-/// on an empty disk, is no longer advertised (SRC deviation 23). None when nothing was ever said of it.
+/// Returns the object as it should be shown: its newest generation was seen; an artifact whose file is gone, as after
+/// a restart on an empty disk, is no longer advertised (SRC deviation 23). None when it never had a condition.
 pub(super) async fn suspended<S: Source>(storage: &Storage, object: &S) -> Option<S> {
     if object.conditions().is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! What the controllers of all kinds are put together from.
+//! The parts from which the controllers of all kinds are built.
 
 use super::sourced::{SourceReconciler, Sourced};
 use crate::args::{Args, CONCURRENT};
@@ -9,7 +9,7 @@ use weir_auth::Logins;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::{Cache, Queue, Service};
 
-/// What the kinds share. Each kind's `start` takes from it what it needs.
+/// The parts that the kinds share. Each kind's `start` takes from it what it needs.
 pub(crate) struct Wiring<'a> {
     pub(crate) service: &'a Service,
     pub(crate) args: &'a Args,
@@ -25,7 +25,7 @@ impl Wiring<'_> {
         self.args.runtime.concurrent(CONCURRENT)
     }
 
-    /// Whether objects may act with an identity of their own.
+    /// Returns true when objects may act with an identity of their own.
     pub(crate) fn workload_identity(&self) -> bool {
         self.service.gates().enabled(WORKLOAD_IDENTITY)
     }

@@ -24,16 +24,16 @@ const NOTATION: &str = "notation";
 /// Name of this client to transparency logs and servers of certificate authorities.
 const USER_AGENT: &str = "weir";
 
-/// What became of a verification that did not fail.
+/// The result of a verification that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// A signature is good.
     Verified,
-    /// The trust policy lets the artifact through whoever signed it: nothing may be said of its signature.
+    /// The trust policy lets the artifact through whoever signed it: the status does not mention its signature.
     Ignored,
 }
 
-/// Why nothing is verified; the whole sentence for the condition.
+/// Reasons for which nothing is verified; the text is the whole message of the condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unverified {
     /// Nobody can be trusted: specification or Secrets are at fault.
@@ -51,9 +51,9 @@ pub(crate) struct OciVerifier {
     verdicts: Verdicts,
 }
 
-/// What is to be checked.
+/// The subject of a check.
 pub(crate) struct Subject<'a> {
-    /// What the condition calls it, for example `revision latest@sha256:…`.
+    /// Name in the condition's message, for example `revision latest@sha256:…`.
     pub(crate) what: &'a str,
     /// The digest of its manifest.
     pub(crate) digest: &'a Digest,

@@ -1,4 +1,5 @@
-//! What Flux left in the cluster and on its disk is taken over as it is (C6, SRC-API-8, SRC-TYP-7).
+//! Objects and files that Flux left in the cluster and on its disk are taken over as they are (C6, SRC-API-8,
+//! SRC-TYP-7).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Whose certificates are believed: the system's authorities and, beside them, those of the object (SRC-TLS-1, A2).
+//! Trusted certificates: those of the system's authorities and, beside them, those of the object's (SRC-TLS-1, A2).
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What a source costs the API server, counted in its audit log.
+//! The cost of a source for the API server, counted in its audit log.
 
 use serde_json::json;
 use weir_testkit::{AuditCounts, ControlPlane, Registry, eventually, touch_requested_at};
@@ -8,7 +8,7 @@ use crate::world::{DEADLINE, Setup, World};
 const OCI: &str = "OCIRepository";
 const UNITS: u64 = 10;
 
-/// The counts, once every unit has told one more event: that is what a run sends last.
+/// Returns the counts, once every unit has sent one more event: a run sends that last.
 async fn told(world: &World, before: &AuditCounts) -> AuditCounts {
     eventually("the events are sent", DEADLINE, async || {
         let counts = world.plane.audit_counts().unwrap();
@@ -56,6 +56,6 @@ async fn three_requests_to_ready_and_two_when_nothing_changed() {
         touch_requested_at(&world.api(OCI).await, &format!("unit-{index}")).await.unwrap();
     }
     let resynced = told(&world, &installed).await;
-    // The status says that the request was handled, an event that nothing changed.
+    // The status shows the handled request, an event that nothing changed.
     assert_eq!(writes_and_reads(&installed, &resynced), 2 * UNITS, "{:?}", resynced.since(&installed));
 }

@@ -79,7 +79,7 @@ impl ChartServer {
         self.put(&format!("{path}/index.yaml"), index.to_string());
     }
 
-    /// The paths that were asked for, with the credentials of each request.
+    /// Returns the requested paths, with the credentials of each request.
     pub fn requests(&self) -> Vec<(String, Option<String>)> {
         self.state.lock().requests.clone()
     }

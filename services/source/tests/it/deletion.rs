@@ -1,4 +1,4 @@
-//! What is left of sources that are deleted (A14, SRC-REC-17, SRC-STO-12).
+//! The state after sources are deleted (A14, SRC-REC-17, SRC-STO-12).
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! The pages about sources: their examples are taken by the API server, their tables are what the code says.
-//! `WEIR_REGENERATE=1` writes the tables.
+//! The pages about sources: the API server takes their examples, and their tables equal the code. `WEIR_REGENERATE=1`
+//! writes the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -101,7 +101,7 @@ fn the_table_of_flags_is_current() {
     assert_current("flags.md", &page);
 }
 
-/// What a scrape says of one metric.
+/// One metric of a scrape.
 #[derive(Default)]
 struct Metric {
     kind: String,

@@ -22,7 +22,7 @@ fn file(world: &World, status: &Value) -> PathBuf {
     if path.exists() { path } else { path.with_added_extension("pieces") }
 }
 
-/// What is in a folder.
+/// Returns the names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -30,7 +30,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Whether the advertised file has the advertised digest.
+/// Returns true when the advertised file has the advertised digest.
 fn assert_whole(world: &World, status: &Value, when: &str) {
     let path = file(world, status);
     let files = match path.is_dir() {

@@ -7,7 +7,7 @@ use crate::bucket::stand_in::StandIn;
 use crate::chart_server::ChartServer;
 use crate::world::World;
 
-/// What a source of each kind is made of; the repositories, the bucket's files and the chart are all called `app`.
+/// The remotes of sources of each kind; the repositories, the bucket's files and the chart are all called `app`.
 pub struct Remotes {
     pub git: GitServer,
     pub registry: Registry,

@@ -191,7 +191,7 @@ async fn a_push_that_is_told_costs_one_look_and_one_fetch() {
     world.ready(GIT, "app").await;
     let pushed = repository.commit("main", "second", &[("b.yaml", "b: 1\n")]).unwrap();
     server.forget_requests();
-    // What a Receiver writes when the push is told to it.
+    // Writes the annotation that a Receiver writes when it is called about the push.
     touch_requested_at(&world.api(GIT).await, "app").await.unwrap();
     world.at(GIT, "app", &pushed).await;
     let requests: Vec<_> =

@@ -1,5 +1,5 @@
-//! What goes into the artifact beside the commit's own files: submodules, included repositories, and what sparse
-//! checkout leaves of them.
+//! The content of an artifact besides the commit's own files: submodules, included repositories, and the result of
+//! sparse checkout.
 
 use crate::world::{World, paths};
 use serde_json::{Value, json};

@@ -11,7 +11,7 @@ fn shown(server: &GitServer) -> Vec<String> {
     server.requests().into_iter().map(|request| format!("{} {}", request.method, request.path)).collect()
 }
 
-/// DEV 2, DEV 3: an unchanged pin is not even asked for, an unchanged range costs one list.
+/// DEV 2, DEV 3: an unchanged pin costs no request at all, an unchanged range costs one list.
 #[tokio::test]
 async fn pins_and_ranges_are_not_fetched_again() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());
@@ -43,7 +43,7 @@ async fn pins_and_ranges_are_not_fetched_again() {
     assert_eq!(status["artifact"]["revision"], format!("v1.2.0@sha1:{old}"));
 }
 
-/// DEV 1: a tag wins over a range, and it is said.
+/// DEV 1: a tag wins over a range, and a message reports it.
 #[tokio::test]
 async fn a_tag_and_a_range_are_ambiguous() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());

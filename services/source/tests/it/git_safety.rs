@@ -1,4 +1,5 @@
-//! What a repository cannot make the service do: run something, read another's configuration, lead out of its tree.
+//! Things that a repository cannot make the service do: run something, read another's configuration, lead out of its
+//! tree.
 
 use serde_json::{Value, json};
 use std::path::Path;

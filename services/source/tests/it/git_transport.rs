@@ -53,7 +53,7 @@ async fn certificates_of_both_sides() {
     world.git("unknown", &url(&plain, "app"), json!({})).await;
 
     assert_eq!(paths(&world.ready(GIT, "client").await).await, ["p.yaml"]);
-    // A server that asks for no certificate is told none.
+    // A server that wants no certificate gets none.
     world.ready(GIT, "plain-client").await;
     world.ready(GIT, "plain-stranger").await;
     // Half of one is none, as for Flux.

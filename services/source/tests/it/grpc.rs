@@ -74,7 +74,7 @@ async fn artifacts_are_streamed_by_digest_and_watched() {
     };
     let new = told(&mut news).await;
     assert_eq!(new.revision, format!("latest@{pushed}"));
-    // A watch that resumes tells only what came after.
+    // A resumed watch sends only later changes.
     let mut resumed =
         client.watch(authorized(&token, request(&known.resource_version))).await.unwrap().into_inner();
     assert_eq!(told(&mut resumed).await, new);

@@ -170,7 +170,7 @@ async fn the_type_oci_is_static_and_cleaned_of_another_life() {
                 && status.is_none_or(serde_json::Map::is_empty)
         })
     };
-    // Without what the API server puts there, which says that somebody is still to look at it.
+    // Without the API server's default, which means that nobody has looked at it yet.
     world
         .apply(HELM, "new", json!({"url": "oci://127.0.0.1:1/charts", "interval": "1h", "type": "oci"}))
         .await;
@@ -193,7 +193,7 @@ async fn the_type_oci_is_static_and_cleaned_of_another_life() {
     world.ready(HELM, "app").await;
 }
 
-/// As with Go's client, the URL may hold the credentials; nobody is told of them (SRC-SCK-11).
+/// As with Go's client, the URL may hold the credentials; no message shows them (SRC-SCK-11).
 #[tokio::test]
 async fn the_url_may_hold_the_credentials() {
     let (world, server) = (World::start().await, ChartServer::start().await);

@@ -1,5 +1,6 @@
-//! Whom objects are when they log in to a cloud: a ServiceAccount of their own namespace, for every kind (SRC-CLD-2,
-//! SRC-CLD-3, SRC-SCK-14, DEV 9, C1). The account without annotations is refused before any cloud is asked, by name.
+//! The identity of objects at the login to a cloud: a ServiceAccount of their own namespace, for every kind
+//! (SRC-CLD-2, SRC-CLD-3, SRC-SCK-14, DEV 9, C1). The account without annotations is refused by name before any cloud
+//! is asked.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -67,7 +68,7 @@ async fn every_kind_is_the_account_of_its_namespace(
     if default_account.is_empty() {
         return;
     }
-    // A HelmRepository names no account: under a lockdown it is the default one, whatever else it says (DEV 9).
+    // A HelmRepository names no account: under a lockdown the default one is used, whatever else it names (DEV 9).
     let (reason, message) = world.failure("HelmChart", "app").await;
     assert_eq!(reason, "AuthenticationFailed", "{message}");
     assert!(message.contains(&format!("'{}/locked'", world.namespace)), "{message}");

@@ -30,7 +30,7 @@ const CHART: &str = "HelmChart";
 /// Events of the objects that are planted, at least.
 const EVENTS: usize = 40;
 
-/// What every planted secret holds, so that whatever is looked through is looked through for all of them.
+/// Prefix of every planted secret, so that each place is searched for all of them at once.
 const PLANTED: &str = "planted-";
 
 fn planted(what: &str) -> String {
@@ -188,7 +188,7 @@ async fn plant_generators(world: &World) {
     }
 }
 
-/// Waits until every object that was planted has succeeded or failed, and has said so.
+/// Waits until every object that was planted has a condition of success or failure.
 async fn settled(world: &World, sink: &WebhookSink) {
     world.ready(HELM, "basic").await;
     world.ready(CHART, "elsewhere").await;

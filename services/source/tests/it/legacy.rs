@@ -32,7 +32,7 @@ async fn manifests_of_old_versions_reconcile(#[case] version: &str, #[case] kind
     let (world, remotes) = (World::start().await, Remotes::start().await);
     let mut reconciled = 0;
     for (kind, mut spec) in remotes.sources() {
-        // That kind is younger.
+        // OCIRepository is younger than that version.
         if (kind, version) == ("OCIRepository", "v1beta1") {
             continue;
         }

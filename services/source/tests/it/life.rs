@@ -1,5 +1,5 @@
-//! What a source of each kind says of itself through its life, word by word: conditions, Kubernetes events, and what is
-//! posted to `--events-addr` (A8, SRC-REC-7…12, SRC-EVT-1…3). The words are in `snapshots`.
+//! The conditions, Kubernetes events and events posted to `--events-addr` of a source of each kind through its life,
+//! word by word (A8, SRC-REC-7…12, SRC-EVT-1…3). The texts are in `snapshots`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -39,7 +39,7 @@ impl Private {
         Self { git, repository, registry, bucket, charts }
     }
 
-    /// What it is that a source of the kind is made of, for the `number`th time.
+    /// Publishes the remote content of a source of the kind, for the `number`th time.
     async fn publish(&self, kind: &str, number: usize) {
         let text = format!("a: {number}\n");
         let versions: Vec<String> = (0..number).map(|minor| format!("1.{minor}.0")).collect();
@@ -113,7 +113,7 @@ struct Story {
     world: World,
     sink: WebhookSink,
     servers: Private,
-    /// What is another one in each run, with what is written instead.
+    /// Names that differ from run to run, with their replacements.
     names: Vec<(String, String)>,
     /// Names of events with their counts.
     told: BTreeMap<String, i32>,
@@ -179,7 +179,7 @@ impl Story {
         }
     }
 
-    /// Writes down what is said now, as soon as this many events have been recorded and posted since the last page.
+    /// Writes down the present texts, as soon as this many events have been recorded and posted since the last page.
     async fn page(&mut self, title: &str, told: usize, posted: usize) {
         let object = self.world.api(self.kind).await.get("app").await.unwrap();
         self.learn(title, &object);
@@ -225,7 +225,7 @@ impl Story {
         self.pages.push('\n');
     }
 
-    /// Stops the controller, which tells what it still has to tell first: that is nothing that has not been written down.
+    /// Stops the controller, which first sends its remaining events: all of them have been written down already.
     async fn end(&mut self) {
         self.world.controller.stop(DEADLINE).await.unwrap();
         let of_kind = |request: &SinkRequest| request.json()["involvedObject"]["kind"] == self.kind;
@@ -278,7 +278,7 @@ async fn a_life(#[values(GIT, OCI, BUCKET, HELM, CHART)] kind: &'static str) {
 
     story.login(false).await;
     if kind == CHART {
-        // What is stored is not fetched again.
+        // A stored artifact is not fetched again.
         story.servers.publish(kind, 3).await;
     }
     story.look().await;

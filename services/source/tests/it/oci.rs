@@ -71,7 +71,7 @@ async fn what_cannot_be_fetched_says_why() {
     }
 }
 
-/// SRC-REC-7: the old artifact stays, and the status says that there is something newer.
+/// SRC-REC-7: the old artifact stays, and the status shows that there is something newer.
 #[tokio::test]
 async fn something_new_that_cannot_be_had_makes_the_artifact_outdated() {
     let (world, registry) = (World::start().await, Registry::start().await.unwrap());

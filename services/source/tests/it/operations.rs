@@ -1,4 +1,4 @@
-//! What those who run the service rely on: flags, probes, the Lease, metrics and logs (A16).
+//! Flags, probes, the Lease, metrics and logs, on which operators rely (A16).
 
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;

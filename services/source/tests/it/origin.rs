@@ -18,10 +18,10 @@ const INDEX_NOISE: usize = 800 << 10;
 /// Noise in one file of a chart, which has a cap of 5 MiB.
 const CHART_NOISE: usize = 2 << 20;
 
-/// What is so large is made of what shrinks least: to compress it takes a test's time.
+/// Size of the incompressible file in bytes: to compress it takes about as long as a test may.
 const DENSE_BYTES: usize = 8 << 20;
 
-/// What is looked at.
+/// The kinds of origins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Git,
@@ -64,7 +64,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Starts the server; none where it is not installed, which it says.
+    /// Starts the server; none where it is not installed, which is printed.
     pub async fn start(kind: Kind) -> Option<Self> {
         let server = match kind {
             Kind::Git | Kind::GitSha256 => Server::Git(GitServer::start().await.unwrap()),
@@ -222,7 +222,7 @@ pub async fn served(status: &Value) -> Vec<u8> {
     bytes.to_vec()
 }
 
-/// Whether an artifact is of a version.
+/// Returns true when an artifact is of a version.
 pub fn holds(artifact: &[u8], version: u32) -> bool {
     let mut text = Vec::new();
     let is_packed = flate2::read::MultiGzDecoder::new(artifact).read_to_end(&mut text).is_ok();

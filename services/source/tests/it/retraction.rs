@@ -1,4 +1,4 @@
-//! What is advertised when its file turns out to be gone or changed: nothing, at once, and then the artifact made again.
+//! An advertised artifact whose file is gone or changed is retracted at once, and then made again.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::world::{DEADLINE, Setup, World};
 
 const GIT: &str = "GitRepository";
 
-/// Whether a status claims that there is an artifact to be had.
+/// Returns true when a status claims that there is an artifact to be had.
 fn is_ready(status: &Value) -> bool {
     lines(status).iter().any(|line| line.starts_with("Ready True"))
 }
@@ -23,11 +23,11 @@ fn emptied(data: &Path) {
     std::fs::create_dir(data).unwrap();
 }
 
-/// A7, SRC-REC-15: after a restart on an empty disk nobody is told of a file that is not there, nor that a source is
-/// Ready without one.
+/// A7, SRC-REC-15: after a restart on an empty disk no status names a file that is not there, and no source is Ready
+/// without one.
 #[tokio::test]
 async fn a_restart_on_an_empty_disk_retracts_first() {
-    // Who waits for another object is not left waiting that long.
+    // An object that waits for another one is not left waiting that long.
     let arguments = vec!["--requeue-dependency=10m".to_owned()];
     let mut world = World::start_as(Setup { arguments, ..Setup::default() }).await;
     let remotes = Remotes::start().await;
@@ -92,7 +92,7 @@ async fn a_changed_file_is_told_and_made_again() {
     }
 }
 
-/// SRC-REC-14: that a file was changed is told also when the run that found it is made obsolete before it ends.
+/// SRC-REC-14: a changed file is also reported when the run that found it becomes obsolete before it ends.
 #[tokio::test]
 async fn a_changed_file_is_told_by_a_run_that_is_made_obsolete() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());

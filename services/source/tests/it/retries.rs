@@ -18,7 +18,7 @@ async fn world() -> World {
     World::start_as(Setup { arguments, ..Setup::default() }).await
 }
 
-/// When a repository was asked for.
+/// Returns the times of the requests for a repository.
 fn times(server: &GitServer, name: &str) -> Vec<Instant> {
     let path = format!("/{name}.git/info/refs");
     server.requests().into_iter().filter(|request| request.path == path).map(|request| request.at).collect()
@@ -96,7 +96,7 @@ async fn nothing_is_asked_without_a_reason() {
         let added: Patch<()> = Patch::Json(serde_json::from_value(added).unwrap());
         api.patch_status(name, &PatchParams::default(), &added).await.unwrap();
     }
-    // Another source tells the time: meanwhile four retries would have come.
+    // Another source marks the time: meanwhile four retries would have come.
     world.git("gone", &server.url("gone"), json!({})).await;
     until_asked(&server, "gone", 5).await;
     assert!(times(&server, "app").is_empty(), "a run without a reason");

@@ -1,5 +1,5 @@
-//! What belongs to one namespace stays there (SRC-SCK-6). The controller watches all namespaces, of which only the objects
-//! of this test are its own.
+//! Everything of one namespace stays there (SRC-SCK-6). The controller watches all namespaces, of which only the
+//! objects of this test are its own.
 
 mod references;
 
@@ -120,7 +120,7 @@ async fn references_stay_in_their_namespace() {
     tenants.says(own, CHART, "again", ("True", "ChartPackageSucceeded", "packaged 'web' chart")).await;
 }
 
-/// SRC-AGN-3: generators may reach other namespaces until the cluster's administrator says no.
+/// SRC-AGN-3: generators may reach other namespaces until the cluster's administrator forbids it.
 #[tokio::test]
 async fn generators_reach_other_namespaces_unless_that_is_forbidden() {
     let (mut tenants, bucket) = (Tenants::start().await, StandIn::start(None).await);

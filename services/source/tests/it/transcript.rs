@@ -1,4 +1,4 @@
-//! What an object says of itself over time: its conditions and events, and the statuses that a watcher sees.
+//! The history of an object: its conditions and events, and the statuses that a watcher sees.
 
 use std::time::Duration;
 

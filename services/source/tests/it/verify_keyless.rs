@@ -72,7 +72,7 @@ async fn warned(world: &World, name: &str) -> String {
     .unwrap()
 }
 
-/// A transparency log that is asked over HTTP: bodies of entries, with what it says of them.
+/// A transparency log over HTTP: bodies of entries, with the log's statements about them.
 #[derive(Clone, Default)]
 struct Log {
     entries: Arc<Mutex<Vec<(Value, Value)>>>,
@@ -85,7 +85,7 @@ impl Log {
         Server::start(routes.with_state(self.clone()), None).await.unwrap()
     }
 
-    /// Takes what the log said out of a signature, and says it when asked for this or for `another` signature.
+    /// Takes the log's statement out of a signature, and returns it on a request for this or for `another` signature.
     fn keep(&self, mut signature: CosignSignature, another: Option<&CosignSignature>) -> CosignSignature {
         let word = |signature: &CosignSignature| -> (Value, Value) {
             let bundle: Value = serde_json::from_str(&signature.annotations[LOGGED]).unwrap();
@@ -109,8 +109,8 @@ async fn answer(State(log): State<Log>, Json(query): Json<Value>) -> Json<Value>
     Json(found.map(|(_, entry)| json!({"24296fb24b8ad77a": entry})).collect())
 }
 
-/// Signatures that come without the log's word are looked up where the trusted root says; the log is believed for what it
-/// has signed, not for what it answers.
+/// Signatures that come without the log's statement are looked up where the trusted root points; the log is trusted
+/// for the statements that it has signed, not for its answers.
 #[tokio::test]
 async fn what_comes_without_the_logs_word_is_looked_up() {
     let (world, registry) = (World::start().await, Registry::start().await.unwrap());

@@ -121,7 +121,7 @@ async fn a_tag_that_moves_to_something_unsigned_and_keys_that_change() {
     assert_eq!(world.failure(OCI, "app").await.0, "VerificationError");
 }
 
-/// SRC-SCK-5: the tag is looked at once. What it stood for then is checked and pulled by digest, so that a tag that moves
+/// SRC-SCK-5: the tag is resolved once. The digest found then is checked and pulled, so that a tag that moves
 /// meanwhile has no effect.
 #[tokio::test]
 async fn after_the_first_look_everything_is_asked_for_by_digest() {

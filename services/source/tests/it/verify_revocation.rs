@@ -108,7 +108,7 @@ async fn signers_that_were_taken_back() {
     let nobody = format!("http://127.0.0.1:{}", free_port().unwrap());
     let login = format!("http://user:word@{}/list", lists.address());
     let missing = format!("http://{}/missing", lists.address());
-    // What the certificate of a signer names, and whether the signature counts under `strict`.
+    // The revocation sources in the signer's certificate, and true when the signature counts under `strict`.
     let signers = [
         ("good", 1, Some(server), None, true),
         ("revoked", 2, Some(server), None, false),

@@ -36,7 +36,7 @@ pub struct Setup {
     pub arguments: Vec<String>,
     /// Another way to the control plane.
     pub kubeconfig: Option<PathBuf>,
-    /// What is done to the storage folder before.
+    /// Preparation of the storage folder before the start.
     pub prepare: Option<fn(&Path)>,
 }
 

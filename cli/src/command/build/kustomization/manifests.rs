@@ -63,8 +63,8 @@ pub(super) fn build(
     Ok(owned.collect())
 }
 
-/// What the directory's kustomization file is not to name: what stays out of an artifact of the directory, and the patterns
-/// of `--ignore-paths`.
+/// Returns the matcher of files that the directory's kustomization file is not to name: those that stay out of an
+/// artifact of the directory, and the patterns of `--ignore-paths`.
 fn matcher(directory: &Path, patterns: &str) -> io::Result<Matcher> {
     let mut rules = ignore_rules(&DirectoryTree::open_path(directory)?)?;
     rules.read(patterns, &[]);

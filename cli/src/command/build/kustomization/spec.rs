@@ -20,8 +20,8 @@ pub(super) struct Specs<'a> {
 }
 
 impl Specs<'_> {
-    /// The Kustomization that is asked for. With a cluster it has to be there even if the file says what counts: what is
-    /// built is something that exists.
+    /// Returns the wanted Kustomization. With a cluster it has to exist there, even if the file decides the content:
+    /// something that exists is built.
     pub(super) async fn of(&self, name: &str, namespace: &str) -> Result<Kustomization, Error> {
         let live = match &self.cluster {
             Some(cluster) => {

@@ -1,4 +1,4 @@
-//! What is shared, and that it makes no difference to the bytes.
+//! Shared pieces, and the proof that sharing makes no difference to the bytes.
 
 use super::{Disk, PIECE, Written, fill, inodes, location, names, options};
 use crate::parts::{Named, fresh};

@@ -1,4 +1,4 @@
-//! What may go wrong: altered files, full disks, names that lead elsewhere, writes that fail.
+//! Faults: altered files, full disks, names that lead elsewhere, writes that fail.
 
 use super::{Disk, bytes_of, fill, location, options};
 use std::fs::File;
@@ -41,7 +41,7 @@ fn an_altered_piece_is_noticed_whatever_its_times_say() {
     assert!(matches!(disk.verify(&second), Err(VerifyError::Missing)));
 }
 
-/// What has been hashed is what is stored, also when an old piece changes in between.
+/// The bytes hashed are the bytes stored, also when an old piece changes in between.
 #[test]
 fn a_piece_that_changes_while_it_is_taken_over_is_noticed() {
     let disk = Disk::new();
@@ -58,7 +58,7 @@ fn a_piece_that_changes_while_it_is_taken_over_is_noticed() {
     }
 }
 
-/// What has the name of a piece now is not the piece.
+/// The file that now has the name of a piece is not the piece.
 #[test]
 fn a_piece_whose_name_leads_elsewhere_is_not_taken_over() {
     let disk = Disk::new();
@@ -111,7 +111,7 @@ fn a_failed_write_leaves_what_was_there() {
     disk.assert_whole(&first);
 }
 
-/// SRC-SCK-10. What is shared needs no room.
+/// SRC-SCK-10. Shared pieces need no room.
 #[test]
 fn a_full_disk_leaves_the_old_pieces_and_takes_what_shares_them() {
     let Some((folder, _mounted)) = crate::storing::small_disk("4m") else { return };

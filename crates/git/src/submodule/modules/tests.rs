@@ -20,7 +20,7 @@ fn the_last_value_counts_and_half_an_entry_does_not() {
     let text =
         "[submodule \"a\"]\npath = p\n[submodule \"b\"]\npath=q\n[submodule \"a\"]\nurl = one\nURL = two\n";
     assert_eq!(parsed(text), [("a".to_owned(), "p".to_owned(), "two".to_owned())]);
-    // What other sections say is nobody's business, least of all files that they include.
+    // Other sections are ignored, above all the files that they include.
     assert!(parsed("[include]\npath = /etc/passwd\nurl = x\n").is_empty());
 }
 

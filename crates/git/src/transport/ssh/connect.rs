@@ -108,7 +108,7 @@ fn judge(remote: &Remote, auth: &SshAuth) -> Result<Client, Error> {
     })
 }
 
-/// Asks the host for keys that we can judge (DEP-GIT-9), unless the service was told which ones to ask for.
+/// Requests keys of the host that we can judge (DEP-GIT-9), unless the service was given the algorithms.
 fn configuration(client: &Client, asked: &SshAlgorithms) -> client::Config {
     let mut config =
         client::Config { inactivity_timeout: Some(INACTIVITY), nodelay: true, ..Default::default() };
@@ -124,7 +124,7 @@ fn configuration(client: &Client, asked: &SshAlgorithms) -> client::Config {
     }
     if client.known_hosts.has_authority(&client.host, client.port) {
         config.preferred.host_key_certificates = match asked.host_keys.is_empty() {
-            // The authority's line does not tell of which kind the host's own key is, and other lines do not either.
+            // The authority's line does not name the kind of the host's own key, and other lines do not either.
             true => Cow::Borrowed(CERTIFIED),
             false => config.preferred.key.clone(),
         };

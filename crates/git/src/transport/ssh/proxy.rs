@@ -1,6 +1,6 @@
-//! The way to a host that is behind a proxy (SRC-GIT-30): the object's own, or that of the environment. The libraries
-//! for it are made for HTTP, where the client speaks first: they drop what the server says right behind the proxy's answer,
-//! and with SSH that is the server's greeting.
+//! The way to a host behind a proxy (SRC-GIT-30): the object's own, or that of the environment. The libraries for it
+//! are made for HTTP, where the client sends first: they drop bytes that the server sends right behind the proxy's
+//! answer, and with SSH those are the server's greeting.
 
 mod http;
 mod socks;

@@ -1,4 +1,4 @@
-//! What the query of a Git URL asks for (KZ-313). What cannot be read counts as not said.
+//! The parameters in the query of a Git URL (KZ-313). An unreadable one counts as absent.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub(super) struct Query {
 }
 
 impl Query {
-    /// A query that is malformed anywhere says nothing at all.
+    /// Parses a query. One that is malformed anywhere counts as empty.
     pub(super) fn parse(text: &str) -> Self {
         let Some(values) = pairs(text) else { return Self::default() };
         let value = |key: &str| values.get(key).map(String::as_str).filter(|value| !value.is_empty());

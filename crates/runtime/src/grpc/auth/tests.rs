@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// What the API server was asked: paths, and specs of reviews.
+/// The requests to the API server: paths, and specs of reviews.
 type Asked = Arc<Mutex<Vec<(String, Value)>>>;
 
 /// A token that says whom it is for.

@@ -13,7 +13,7 @@ use super::rights::Rights;
 use super::version::{Version, out_of_range};
 use crate::cache::ObjectKey;
 
-/// What one watcher asked for.
+/// The objects that one watcher selected.
 #[derive(Debug, Clone)]
 pub(super) struct Selection {
     pub kinds: Vec<&'static str>,
@@ -41,13 +41,13 @@ pub(super) struct Feed {
     stage: Stage,
 }
 
-/// What the watcher is being sent.
+/// The part of the stream that the watcher is at.
 enum Stage {
-    /// What is there: the kinds still to come, the first of them from behind an object on.
+    /// Existing objects: the kinds still to come, the first of them from behind an object on.
     There { kinds: Vec<&'static str>, after: Option<ObjectKey> },
-    /// What has changed up to the position at which it came.
+    /// Changes up to the position at which the watcher came.
     Missed { until: u64 },
-    /// What changes.
+    /// Changes as they happen.
     Live,
 }
 

@@ -1,4 +1,4 @@
-//! What has changed last, and in which order: one entry an object, so that a reader who is behind finds the newest state of
+//! The order in which objects have changed: one entry an object, so that a reader who is behind finds the newest state of
 //! each and the journal is no longer than the list of objects and remembered deletions.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,7 +147,7 @@ impl Journal {
         })
     }
 
-    /// Whether all that was deleted after `position` is still known.
+    /// Returns true when all that was deleted after `position` is still known.
     pub(super) fn knows(&self, position: u64) -> bool {
         (self.forgotten..=self.head).contains(&position)
     }

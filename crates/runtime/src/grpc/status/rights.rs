@@ -1,4 +1,4 @@
-//! Whether the caller of a running watch may still watch.
+//! Rights of the caller of a running watch, asked again while it runs.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::StatusRegistry;
 use super::service::access;
 use crate::grpc::{Authorizer, Identity};
 
-/// What a caller asked to watch, and its token.
+/// The kinds and namespace that a caller asked to watch, and its token.
 pub(super) struct Rights {
     pub registry: StatusRegistry,
     pub authorizer: Authorizer,
@@ -40,7 +40,7 @@ impl Rights {
         Ok(())
     }
 
-    /// Whether the caller may watch objects of a kind.
+    /// Returns true when the caller may watch objects of a kind.
     pub(super) async fn may_watch(&self, identity: &Identity, kind: &str) -> Result<bool, Status> {
         let Some(source) = self.registry.source(kind) else { return Ok(false) };
         let access = access(&*source, "watch", &self.namespace, &self.name);

@@ -92,7 +92,7 @@ impl StatusService {
             return Ok((self.registry.version(journal.head()), None));
         }
         let PageToken { version, after } = token.parse().map_err(|_| out_of_range())?;
-        // What was deleted since the first page could not be told any more.
+        // Objects deleted since the first page could not be reported any more.
         if version.epoch != self.registry.epoch || !journal.knows(version.position) {
             return Err(out_of_range());
         }

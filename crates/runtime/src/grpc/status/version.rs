@@ -15,7 +15,7 @@ pub(super) struct Version {
     pub position: u64,
 }
 
-/// Why a version or token is none.
+/// Reasons to refuse a version or a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a version of this service")]
 pub(super) struct NotAVersion;

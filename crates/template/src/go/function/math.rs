@@ -1,4 +1,4 @@
-//! Sprig's numbers: whole ones unless the name says otherwise, wrapping as Go's do.
+//! Sprig's numbers: whole ones unless the name has another type, wrapping as Go's do.
 
 use super::{CallError, Function, at, failed, int, text};
 use crate::go::{limit::MAX_ITEMS, value::Value};

@@ -1,5 +1,5 @@
-//! What the Notary Project asks of every chain, whatever a policy says (SRC-OCI-26): each certificate is made by the next,
-//! the last by itself, and each is for what it is used for.
+//! The rules of the Notary Project for every chain, whatever a policy says (SRC-OCI-26): each certificate is made by
+//! the next, the last by itself, and each is used for its declared purpose.
 
 use super::super::signed::Signed;
 use rustls_pki_types::CertificateDer;
@@ -8,7 +8,7 @@ use x509_parser::prelude::{ExtendedKeyUsage, FromDer, X509Certificate, X509Error
 /// `digitalSignature` and `nonRepudiation`, as bits: all that a signer's key may be for.
 const SIGNING: u16 = 0b11;
 
-/// What a chain is for.
+/// The purpose of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Purpose {
     /// To sign artifacts.
@@ -44,7 +44,7 @@ pub(in super::super) enum RuleError {
     ExtendedKeyUsage(String),
 }
 
-/// Whether a chain, leaf first, is whole and fit for a purpose.
+/// Returns true when a chain, leaf first, is whole and fit for a purpose.
 pub(in super::super) fn check(chain: &[CertificateDer<'_>], purpose: Purpose) -> Result<(), RuleError> {
     let read: Result<Vec<_>, RuleError> = chain.iter().map(|der| read(der)).collect();
     let read = read?;
@@ -73,7 +73,7 @@ fn read<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, RuleErro
     Ok(certificate)
 }
 
-/// Whether a certificate, also given as it is encoded, is named and signed after an issuer.
+/// Returns true when a certificate, also given as it is encoded, is named and signed after an issuer.
 fn is_made_by(der: &[u8], certificate: &X509Certificate<'_>, issuer: &X509Certificate<'_>) -> bool {
     certificate.issuer().as_raw() == issuer.subject().as_raw()
         && Signed::read(der).is_ok_and(|signed| signed.is_by(issuer.public_key().raw))
@@ -106,7 +106,7 @@ fn is_for_others(usage: &ExtendedKeyUsage<'_>) -> bool {
         || usage.ocsp_signing
 }
 
-/// Whether there is no use but to say the time (RFC 3161, 2.3).
+/// Returns true when there is no use but to say the time (RFC 3161, 2.3).
 fn is_for_time_only(usage: &ExtendedKeyUsage<'_>) -> bool {
     let others = usage.any
         || usage.server_auth
@@ -135,7 +135,7 @@ fn is_authority(authority: &X509Certificate<'_>, below: usize, purpose: Purpose)
     Ok(())
 }
 
-/// What a key may be used for, as bits.
+/// Returns the allowed uses of a key, as bits.
 fn key_usage(certificate: &X509Certificate<'_>, purpose: Purpose) -> Result<u16, RuleError> {
     let usage = certificate.key_usage().map_err(malformed)?;
     let usage = usage.filter(|usage| usage.critical || purpose == Purpose::Timestamping);

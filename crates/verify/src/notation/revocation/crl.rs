@@ -42,7 +42,8 @@ enum CrlError {
     Freshest,
 }
 
-/// What the lists at `urls` say. Each may be about a part of the reasons to take a certificate back, so that all are read.
+/// Returns the standing by the lists at `urls`. Each may be about a part of the reasons for revocation, so all are
+/// read.
 pub(super) fn standing(
     urls: &[&str],
     link: &Link<'_>,
@@ -95,7 +96,7 @@ fn fetch<'a>(url: &str, inquiry: &mut Inquiry<'a>) -> Result<List<'a>, CrlError>
     Ok(List::read(answer)?)
 }
 
-/// The list that adds to another one: the first that is to be had where that says.
+/// Returns the list that adds to another one: the first that can be fetched from the places named in it.
 fn addition<'a>(whole: &List<'a>, inquiry: &mut Inquiry<'a>) -> Result<Option<List<'a>>, CrlError> {
     let mut failed = None;
     for url in whole.additions()? {
@@ -108,7 +109,7 @@ fn addition<'a>(whole: &List<'a>, inquiry: &mut Inquiry<'a>) -> Result<Option<Li
     failed.map_or(Ok(None), Err)
 }
 
-/// Whether a list is the issuer's, in force, and about the certificate.
+/// Returns true when a list is the issuer's, in force, and about the certificate.
 fn is_good(list: &List<'_>, named: &[&str], link: &Link<'_>, moment: Moment) -> Result<(), CrlError> {
     let usage = link.issuer.key_usage().ok().flatten();
     if usage.is_some_and(|usage| !usage.value.crl_sign()) {
@@ -125,7 +126,7 @@ fn is_good(list: &List<'_>, named: &[&str], link: &Link<'_>, moment: Moment) -> 
     if list.covers(named, link.certificate.is_ca())? { Ok(()) } else { Err(CrlError::Scope) }
 }
 
-/// Whether a list with a number adds, from the list `base` on, to the one that there is.
+/// Returns true when a list with a number adds, from the list `base` on, to the one that there is.
 fn adds_to(number: Option<Uint>, base: Option<Uint>, whole: Option<Uint>) -> Result<(), CrlError> {
     let base = base.ok_or(CrlError::NoAddition)?;
     let (Some(number), Some(whole)) = (number, whole) else { return Err(CrlError::Number) };
@@ -134,7 +135,8 @@ fn adds_to(number: Option<Uint>, base: Option<Uint>, whole: Option<Uint>) -> Res
     if size(&number) > size(&whole) && size(&base) <= size(&whole) { Ok(()) } else { Err(CrlError::Number) }
 }
 
-/// Whether a certificate with these entries is revoked. One that is on hold may come back: the latest word counts.
+/// Returns true when a certificate with these entries is revoked. One that is on hold may come back: the latest word
+/// counts.
 fn are_final(entries: &[Entry], moment: Moment) -> bool {
     let mut latest: Option<&Entry> = None;
     for entry in entries {

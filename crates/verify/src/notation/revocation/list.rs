@@ -95,7 +95,7 @@ impl<'a> List<'a> {
         Ok(names.flat_map(|name| locations(&name)).collect())
     }
 
-    /// Whether certificates that name the lists at `named`, authorities or not, are within what it covers.
+    /// Returns true when certificates that name the lists at `named`, authorities or not, are within what it covers.
     pub(super) fn covers(&self, named: &[&str], is_authority: bool) -> Result<bool, ListError> {
         let Some(scope) = self.extension::<IssuingDistributionPoint>()? else { return Ok(true) };
         let is_excluded =

@@ -53,7 +53,7 @@ enum OcspError {
     Unknown,
 }
 
-/// What the first server says that says anything.
+/// Returns the standing by the first server that gives one.
 pub(super) fn standing(
     servers: &[&str],
     link: &Link<'_>,
@@ -69,7 +69,7 @@ pub(super) fn standing(
             Err(OcspError::Unanswered(Unanswered::Pending)) => return Standing::Pending,
             Err(error) => {
                 last = Standing::Unknown(format!("OCSP server {server}: {error}"));
-                // That it does not know the certificate is a word too: no other server is asked.
+                // A server that does not know the certificate has answered too: no other server is asked.
                 if matches!(error, OcspError::Unknown) {
                     return last;
                 }
@@ -99,7 +99,7 @@ fn question(server: &str, link: &Link<'_>) -> Result<Question, OcspError> {
     Ok(Question { url: url.into(), max_answer: MAX_ANSWER, timeout: TIMEOUT })
 }
 
-/// Whether an answer says that the certificate was taken back before it was used.
+/// Returns true when an answer says that the certificate was taken back before it was used.
 fn read(answer: &[u8], link: &Link<'_>, moment: Moment) -> Result<bool, OcspError> {
     let response = OcspResponse::from_der(answer)?;
     if response.response_status != OcspResponseStatus::Successful {
@@ -133,8 +133,9 @@ fn read(answer: &[u8], link: &Link<'_>, moment: Moment) -> Result<bool, OcspErro
     }
 }
 
-/// Whether the issuer signed an answer, or one for whom the issuer made a certificate to do that. Flux takes whomever the
-/// issuer made a certificate for; then one whose certificate was taken back could say that it was not.
+/// Returns true when the issuer signed an answer, or one for whom the issuer made a certificate to do that. Flux
+/// takes whomever the issuer made a certificate for; then one whose certificate was taken back could say that it was
+/// not.
 fn is_by_responder(signed: &Signed<'_>, issuer: &X509Certificate<'_>, now: Timestamp) -> bool {
     let issuer_key = issuer.public_key().raw;
     let Some(first) = signed.certificates.first() else { return signed.is_by(issuer_key) };

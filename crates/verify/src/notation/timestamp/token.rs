@@ -26,11 +26,11 @@ const MAX_TOKEN: usize = 32 << 10;
 const MAX_BESIDE: usize = 128;
 /// Things inside each other in a token: names in extensions of certificates are some 12 deep.
 const MAX_DEPTH: usize = 32;
-/// What a token contains.
+/// Type of a token's content.
 const TIMESTAMP: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.16.1.4");
 /// The attribute that names the certificate of the signer.
 const SIGNING_CERTIFICATE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.16.2.47");
-/// Who follows this policy is right to the second without saying so (ETSI EN 319 421).
+/// Policy whose tokens are right to the second without a stated accuracy (ETSI EN 319 421).
 const BASELINE: ObjectIdentifier = ObjectIdentifier::new_unwrap("0.4.0.2023.1.1");
 
 /// A token, taken apart and not yet believed.
@@ -41,7 +41,7 @@ pub(super) struct Token {
     statement: Statement,
 }
 
-/// What a token says.
+/// The statement of a token.
 struct Statement {
     /// How the message is hashed.
     algorithm: ObjectIdentifier,
@@ -147,7 +147,7 @@ impl Token {
         Ok(Token { certificates: certificates.collect(), statement, signers, content })
     }
 
-    /// Whether it is about a message.
+    /// Returns true when it is about a message.
     pub(super) fn is_of(&self, message: &[u8]) -> Result<(), TokenError> {
         let Statement { algorithm, hash, .. } = &self.statement;
         if digest(*algorithm, message)? == *hash { Ok(()) } else { Err(TokenError::Message) }
@@ -204,8 +204,8 @@ impl Token {
         Ok(chain)
     }
 
-    /// The certificate that a signer names, in the signed attribute by its hash. Who issued it is named there too, or else
-    /// beside the signature.
+    /// Returns the certificate that a signer names, in the signed attribute by its hash. Its issuer is named there
+    /// too, or else beside the signature.
     fn certificate_of(&self, signer: &SignerInfo) -> Result<&Certificate, TokenError> {
         let SignerIdentifier::IssuerAndSerialNumber(beside) = &signer.sid else {
             return Err(TokenError::SignerVersion);
@@ -239,7 +239,7 @@ impl Statement {
             let (version, policy): (u8, AnyRef<'_>) = (parts.decode()?, parts.decode()?);
             let (imprint, _serial): (Imprint<'_>, IntRef<'_>) = (parts.decode()?, parts.decode()?);
             let (time, accuracy): (AnyRef<'_>, Option<Accuracy>) = (parts.decode()?, parts.decode()?);
-            // What else is there says nothing of the time.
+            // The other fields do not concern the time.
             parts.read_slice(parts.remaining_len())?;
             Ok((version, policy, imprint, time, accuracy.unwrap_or_default()))
         });
@@ -265,7 +265,7 @@ impl Accuracy {
     }
 }
 
-/// Whether there is neither too much beside each other nor inside each other.
+/// Returns true when there is neither too much beside each other nor inside each other.
 fn is_modest(values: &[u8], depth: usize) -> der::Result<bool> {
     let mut rest = SliceReader::new(values)?;
     let mut count = 0;

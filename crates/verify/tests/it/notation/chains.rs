@@ -1,4 +1,5 @@
-//! Chains: all of their certificates are asked after, and those that are not whole are no chains, whatever a policy says.
+//! Chains: all of their certificates are checked for revocation, and those that are not whole are no chains, whatever
+//! a policy says.
 
 use super::{DIGEST, NOW, good, judge_asking, policy, strict};
 use rcgen::{
@@ -53,7 +54,7 @@ fn authorities_are_asked_after_too(
 type Change = fn(&mut CertificateParams);
 type Chain = fn(&mut Vec<Certificate>);
 
-/// What is wrong with the authority below the root, with the signer, or with what is in the signature.
+/// Faults of the authority below the root, of the signer, or of the signature's content.
 const BROKEN: [(&str, Change, Change, Chain); 9] = [
     ("must end with a root", |_| {}, |_| {}, |chain| chain.truncate(2)),
     ("has a root \"CN=notation authority\" before", |_| {}, |_| {}, |chain| chain.push(chain[2].clone())),

@@ -187,7 +187,7 @@ fn what_lists_say(#[case] list: List, #[case] expected: Option<&str>) {
     ends(judge(&authority, &[LIST], Vec::new(), |_| Ok(list.encode(&authority))), expected);
 }
 
-/// A list says that it is added to, and another list does that.
+/// A list announces additions, and another list has them.
 #[rstest]
 #[case::nothing(List { number: Some(2), base: Some(1), ..List::default() }, Vec::new(), None)]
 #[case::it(List { number: Some(2), base: Some(1), entries: vec![entry(7, None, NOW)], ..List::default() }, Vec::new(),

@@ -25,7 +25,7 @@ use x509_ocsp::{
 pub(super) const SERVER: &str = "http://ocsp.test/status";
 const LIST: &str = "http://crl.test/list";
 
-/// What a server says, unless a test has it say something else: that all is well until tomorrow.
+/// The answer of a server, by default: all is well until tomorrow.
 struct Answer<'a> {
     status: CertStatus,
     until: Option<&'a str>,
@@ -33,7 +33,7 @@ struct Answer<'a> {
     /// Since when the certificate is not valid.
     invalid_from: Option<&'a str>,
     is_critical: bool,
-    /// Who signs, if it is not the authority, and whether their certificate comes along.
+    /// Signer, if it is not the authority, and true when the signer's certificate comes along.
     by: Option<(&'a NotationSigner, bool)>,
 }
 
@@ -174,7 +174,7 @@ fn what_a_server_is_asked() {
     assert_eq!(request.req_cert.serial_number.as_bytes(), [7]);
 }
 
-/// What each level makes of what servers say.
+/// Results of each level for each answer of the servers.
 #[rstest]
 #[case::good(Answer::default(), None)]
 #[case::revoked(Answer { status: revoked(), ..Answer::default() }, Some("O=weir\" is revoked"))]
@@ -295,7 +295,7 @@ fn the_next_server_and_then_the_list() {
     let answer = |status| Answer { status, ..Answer::default() }.encode(&world.authority);
     let gone = || Err("gone".to_owned());
     let list = |revoked| Ok(super::crl::list(&world.authority, revoked));
-    // What the first and the second server and the list say, and what is known then.
+    // Answers of the first and the second server and of the list, and the standing that follows.
     let cases = [
         (Ok(answer(CertStatus::good())), gone(), gone(), None),
         (gone(), Ok(answer(CertStatus::good())), gone(), None),

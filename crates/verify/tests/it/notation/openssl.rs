@@ -16,7 +16,7 @@ use weir_verify::notation::{JWS_TYPE, Outcome, SignatureEnvelope, TrustPolicy};
 const SERVER: &str = "http://ocsp.test";
 const LIST: &str = "http://crl.test/list";
 
-/// What an authority has made, in the words of `openssl ca`: the signer with the serial number 7.
+/// Record of an authority in the syntax of `openssl ca`: the signer with the serial number 7.
 const VALID: &str = "V\t391231235959Z\t\t07\tunknown\t/CN=signer\n";
 const REVOKED: &str = "R\t391231235959Z\t220101000000Z,keyCompromise\t07\tunknown\t/CN=signer\n";
 const HOLD: &str = "R\t391231235959Z\t220101000000Z,certificateHold\t07\tunknown\t/CN=signer\n";

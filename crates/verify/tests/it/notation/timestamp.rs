@@ -15,7 +15,7 @@ use weir_verify::notation::{COSE_TYPE, JWS_TYPE, Outcome, SignatureEnvelope, Tru
 
 const LIST: &str = "http://crl.test/list";
 
-/// A signer whose certificate was valid in 2021 only, and one who says the time, of different authorities.
+/// A signer whose certificate was valid in 2021 only, and a timestamping authority, of different authorities.
 struct World {
     signer: NotationSigner,
     clock: NotationSigner,
@@ -105,7 +105,7 @@ fn what_was_signed_in_time(#[case] token: Token) {
     );
 }
 
-/// What each level makes of tokens.
+/// Results of each level for each token.
 #[rstest]
 #[case::late(Token { time: "20220101000001Z", ..Token::default() }, "timestamp can be after certificate")]
 #[case::early(Token { time: "20201231235959Z", ..Token::default() }, "timestamp can be before certificate")]
@@ -156,7 +156,7 @@ fn tokens_that_are_not_what_they_were() {
     let token = Token::default().encode(&signature_of(&envelope), &world.clock);
     let judged = |token: &[u8]| judge(&strict(), &world.trusted(), stamped(&envelope, token));
     assert_eq!(judged(&token), Ok(good()));
-    // What is under no signature: hints, and the certificate of the authority, which is in the store as well.
+    // The parts without a signature: hints, and the certificate of the authority, which is in the store as well.
     let idle: Vec<_> = idle(&world.clock).into_iter().map(|part| place(&token, &part)).collect();
     for at in 0..token.len() {
         let mut damaged = token.clone();
@@ -218,7 +218,7 @@ fn clocks_that_are_authorities() {
     let world = World::create(|_| {});
     let error = World::create(|params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained));
     error.judge(&strict(), &Token::default()).unwrap_err();
-    // One that is over by now was valid when it said the time.
+    // A certificate that has expired by now was valid at the time of the timestamp.
     let over = World::create(|params| params.not_after = date_time_ymd(2021, 8, 1));
     assert_eq!(over.judge(&strict(), &Token::default()), Ok(good()));
     // One that is trusted itself, and made by itself.
@@ -233,7 +233,7 @@ fn clocks_that_are_authorities() {
     assert_eq!(alone.judge(&strict(), &Token::default()), Ok(good()));
 }
 
-/// Whether those who say the time were taken back is asked too.
+/// Returns true when those who say the time were taken back is asked too.
 #[rstest]
 #[case(&[], None)]
 #[case(&[8], None)]
@@ -254,7 +254,7 @@ fn clocks_that_were_taken_back(#[case] revoked: &[u8], #[case] expected: Option<
         })
     };
     assert_eq!(judged(&strict(), Ok(list.clone())).err().as_deref(), expected);
-    // What is overridden is the revocation of signers, as with Flux.
+    // The override is about the revocation of signers, as with Flux.
     let skipped = policy(json!({"level": "strict", "override": {"revocation": "skip"}}));
     assert_eq!(judged(&skipped, Ok(list)).err().as_deref(), expected);
     let error = judged(&strict(), Err("gone".into())).unwrap_err();

@@ -23,7 +23,7 @@ const TIMESTAMP: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549
 const SIGNING_CERTIFICATE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.16.2.47");
 pub(super) const BASELINE: &str = "0.4.0.2023.1.1";
 
-/// What a token says, unless a test has it say something else: that a message was there in June 2021.
+/// The statement of a token, by default: a message existed in June 2021.
 #[derive(Clone)]
 pub(super) struct Token {
     pub(super) version: u8,
@@ -32,9 +32,9 @@ pub(super) struct Token {
     /// Seconds that the time may be wrong.
     pub(super) seconds: Option<u32>,
     pub(super) kind: ObjectIdentifier,
-    /// What is hashed in the signed attribute, if it is not what the token contains.
+    /// Content hashed in the signed attribute, if it differs from the token's.
     pub(super) content: Option<&'static [u8]>,
-    /// Whether the signer's certificate is named after its issuer too.
+    /// True when the signer's certificate is named after its issuer too.
     pub(super) names_issuer: bool,
     pub(super) signing_time: Option<&'static str>,
     /// Attributes that are left out.
@@ -182,7 +182,8 @@ impl Token {
     }
 }
 
-/// Parts of tokens that nobody signs: which hashes there are, who the signer is said to be, and the authority's certificate.
+/// Returns the parts of tokens that nobody signs: the hash algorithms, the name of the signer, and the authority's
+/// certificate.
 pub(super) fn idle(by: &NotationSigner) -> Vec<Vec<u8>> {
     let certificate = decoded(&by.chain()[0]).tbs_certificate;
     let (issuer, serial_number) = (certificate.issuer, certificate.serial_number);

@@ -10,7 +10,7 @@ use crate::git_source::Refspec;
 pub(super) struct Target {
     /// The commit that it follows.
     pub(super) base: ObjectId,
-    /// What the branch must be.
+    /// State that the branch must have.
     pub(super) lease: Lease,
 }
 
@@ -88,7 +88,7 @@ fn source_of(work: &Work, refspec: &Refspec, checkout: &Checkout, commit: Object
     (branch == refspec.source).then_some(checkout.commit().id)
 }
 
-/// A push that has begun is not given up when the run is superseded: its answer says what to record.
+/// Keeps a push that has begun alive when the run is superseded: its answer has to be recorded.
 fn to_the_end(remote: &Remote) -> Remote {
     Remote { cancel: CancellationToken::new(), ..remote.clone() }
 }

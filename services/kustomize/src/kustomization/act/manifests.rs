@@ -18,7 +18,7 @@ use crate::kustomization::health::timeout_of;
 use crate::kustomization::memory::{Applied, Inputs};
 use crate::kustomization::observe::Observed;
 
-/// What came of a build.
+/// The result of a build.
 pub(super) enum Made {
     /// The manifests of the last apply, which the cluster still has.
     Same(Applied),

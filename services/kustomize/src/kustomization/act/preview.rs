@@ -1,4 +1,4 @@
-//! What an apply would do, for those who ask; nothing is written.
+//! A preview of an apply; nothing is written.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ impl KustomizationReconciler {
         Ok((manifests, masks))
     }
 
-    /// What applying the current artifact would change, told with the rights that an apply would have; and, also of a failure, what
-    /// of it is not to be seen.
+    /// Returns the changes that applying the current artifact would make, found with the rights of an apply; and, also of a
+    /// failure, what of it is not to be seen.
     pub(crate) async fn preview_changes(
         &self,
         kustomization: &Arc<Kustomization>,
@@ -52,7 +52,7 @@ impl KustomizationReconciler {
     async fn manifests(&self, observed: &Observed) -> Result<Vec<Manifest>, Failure> {
         let artifact = artifact(observed, &self.settings)?;
         let (files, directory) = self.fetch(observed, &artifact).await?;
-        // Who asked may go away.
+        // The caller may go away.
         let cancel = CancellationToken::new();
         let _guard = cancel.clone().drop_guard();
         // The share of memory goes back at once: there are no more than a few previews, and readers may be slow.

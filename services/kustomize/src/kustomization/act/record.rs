@@ -11,10 +11,10 @@ use weir_ssa::Entry;
 use crate::kustomization::inventory;
 use crate::kustomization::report::status_of;
 
-/// What the status of a Kustomization names while its objects are made.
+/// The inventory that the status of a Kustomization has while its objects are made.
 pub(super) struct Record<'a> {
     run: &'a Run<Kustomization>,
-    /// What may be in the cluster already.
+    /// Objects that may be in the cluster already.
     known: Vec<Entry>,
     newest: Mutex<Arc<Kustomization>>,
 }

@@ -5,7 +5,7 @@ use rstest::rstest;
 
 use crate::process::Service;
 
-/// What is asked for when the process starts again.
+/// The change made before the process starts again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Next {
     /// The revision at which it died.

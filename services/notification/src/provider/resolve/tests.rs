@@ -1,4 +1,4 @@
-//! What Secrets make of settings, and the words for what is wrong with them.
+//! Settings made from Secrets, and the error messages for Secrets that are wrong.
 
 use rstest::rstest;
 

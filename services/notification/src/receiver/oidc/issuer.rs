@@ -29,7 +29,7 @@ const MAX_REDIRECTS: usize = 3;
 /// Bytes of one document.
 const MAX_DOCUMENT: usize = 1024 * 1024;
 
-/// Why a token of an issuer is not believed.
+/// Reasons not to trust a token of an issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IssuerError {
     /// The provider's documents cannot be had.

@@ -9,7 +9,7 @@ use weir_expression::{Expression, Type};
 
 const VARIABLES: [&str; 2] = ["claims", "vars"];
 
-/// Checks the providers of a Receiver as far as that goes without a token; the error is what its status says.
+/// Checks the providers of a Receiver as far as that goes without a token; the error is the message of its status.
 pub enum Fault {
     /// Fields do not fit.
     Spec(String),

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// How far a provider's clock may be ahead of ours.
 const NOT_BEFORE_LEEWAY: Duration = Duration::from_secs(300);
 
-/// What is asked of a token.
+/// The demands that a token has to meet.
 #[derive(Debug, Clone, Copy)]
 pub struct Demand<'a> {
     /// Must be among the `aud` claim.
@@ -21,7 +21,7 @@ pub struct Demand<'a> {
     pub now: Timestamp,
 }
 
-/// Why a token is not believed.
+/// Reasons not to trust a token.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Fault {
     /// Not of the form `a.b.c` with JSON inside.
@@ -93,7 +93,7 @@ fn check_times(claims: Value, now: Timestamp) -> Result<Value, Fault> {
     Ok(claims)
 }
 
-/// The algorithms to admit, given what the provider says it uses: never a shared secret, never none.
+/// Returns the algorithms to admit, given those that the provider advertises: never a shared secret, never none.
 pub fn admitted(advertised: &[String]) -> Vec<Algorithm> {
     let parse = |name: &String| name.parse::<Algorithm>().ok();
     let asymmetric = |algorithm: &Algorithm| !AlgorithmFamily::Hmac.algorithms().contains(algorithm);

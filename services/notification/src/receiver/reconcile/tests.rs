@@ -1,4 +1,4 @@
-//! What the status says, one row per situation.
+//! Tests of the status, one row per situation.
 
 use rstest::rstest;
 use weir_api::{Condition, LocalObjectReference};

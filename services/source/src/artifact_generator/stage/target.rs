@@ -12,7 +12,7 @@ const MAX_MERGED: u64 = 4 << 20;
 const FILE_MODE: u32 = 0o644;
 const EXECUTABLE_MODE: u32 = 0o755;
 
-/// Why the artifact does not take something.
+/// Errors of adding something to the artifact.
 #[derive(Debug, thiserror::Error)]
 pub(in super::super) enum TargetError {
     /// The file system refused.

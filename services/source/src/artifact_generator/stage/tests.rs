@@ -258,7 +258,7 @@ proptest! {
         tarball(&world.path().join("source/a.tgz"), |tar| add(tar, "a", tar::EntryType::Regular, "4"));
         let sources = Sources::from([("git".to_owned(), SourceTree::open(&world.path().join("source")).unwrap())]);
         let operation = with(strategy, &format!("@git/{from}"), &format!("@artifact/{to}"));
-        // Whether it is refused does not matter here.
+        // True when it is refused does not matter here.
         let _ = stage(&sources, &[operation], &world.path().join("out"), Limits::default());
         let everything = SourceTree::open(world.path()).unwrap();
         let beside: Vec<_> = everything.entries().map(|(path, _)| path.to_string()).filter(|path| !path.starts_with("out/")).collect();

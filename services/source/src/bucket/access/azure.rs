@@ -7,7 +7,7 @@ use std::future::ready;
 use weir_auth::{BucketLogin, LoginError, ProviderError};
 use weir_bucket::{AzureAccess, AzureService};
 
-/// What a Secret for Azure has to hold.
+/// Message about the fields that a Secret for Azure needs.
 const REQUIRED: &str = "requires a 'clientId' or 'accountKey' field, a combination of 'tenantId', 'clientId' and \
                         'clientSecret', or 'tenantId', 'clientId' and 'clientCertificate'";
 

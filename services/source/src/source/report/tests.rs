@@ -90,7 +90,7 @@ fn the_same_content_as_another_revision_is_told_nobody() {
     assert!(events(&report(&first, Ok(again))).is_empty(), "made again from other settings");
 }
 
-/// SRC-EVT-1: that a signature is good again is told by its verification, and not as the recovery of the source.
+/// SRC-EVT-1: a signature that is good again is reported by its verification, and not as the recovery of the source.
 #[test]
 fn a_signature_that_is_good_again_is_no_recovery() {
     let first = report(&object(1, json!({})), Ok(success("sha256:a"))).object;

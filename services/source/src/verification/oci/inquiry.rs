@@ -5,7 +5,7 @@ use weir_http::{Clients, Profile};
 use weir_oci::Registry;
 use weir_verify::notation::Question;
 
-/// What the server answers that a question names, in at most `room` bytes.
+/// Returns the answer of the server that a question names, at most `room` bytes of it.
 ///
 /// # Errors
 /// When it does not, with the reason.

@@ -5,14 +5,15 @@ use std::time::Duration;
 use weir_http::{Clients, Profile};
 use weir_oci::Registry;
 
-/// Where a log is asked for the entry of a signature.
+/// Path at which a log answers for the entry of a signature.
 const PATH: &str = "api/v1/log/entries/retrieve";
 /// Bytes of an answer: an entry has a few KiB, its proof of inclusion some more.
 const MAX_ANSWER: usize = 1 << 20;
 /// Time for one question; the object's own time may be shorter.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What the log at `url` answers. The object's authorities count on the way there, its proxy does not (SRC-PRX-2).
+/// Returns the answer of the log at `url`. The object's authorities are trusted on the way there, its proxy is not
+/// used (SRC-PRX-2).
 ///
 /// # Errors
 /// When the log cannot be asked.

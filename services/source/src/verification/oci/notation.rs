@@ -66,7 +66,7 @@ pub(super) async fn verify(
     Err(Unverified::Signature(error))
 }
 
-/// What a signature is worth, after those were asked whom its certificates name.
+/// Judges a signature once the responders named in its certificates have answered.
 async fn decide(
     verifier: &OciVerifier,
     judge: &Arc<Judge>,

@@ -58,7 +58,8 @@ impl OciTrust {
         evidence([artifact.as_bytes(), &generation, &spec].into_iter().chain(contents))
     }
 
-    /// Whether anyone at all may have signed: keyless, and no identity is asked for (source.md 20, line 28).
+    /// Returns true when anyone at all may have signed: keyless, and no identity is asked for (source.md 20, line
+    /// 28).
     pub(super) fn takes_anyone(&self) -> bool {
         self.is_keyless() && self.spec.match_oidc_identity.is_empty()
     }

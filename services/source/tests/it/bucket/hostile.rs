@@ -21,7 +21,7 @@ async fn keys_that_lead_elsewhere_are_refused() {
             format!("fetch from bucket 'apps' failed: failed to resolve path for '{key}' object: ");
         assert!(message.starts_with(&expected), "{message}");
         assert_eq!(server.requests(), 4, "nothing of it is downloaded");
-        // What is ignored does no harm.
+        // An ignored file does no harm.
         world.bucket("evil", &server.endpoint(), "apps", json!({"ignore": "/*\n!/good.yaml"})).await;
         world.ready(BUCKET, "evil").await;
     }

@@ -60,7 +60,7 @@ impl StandIn {
         self.store.objects.lock().insert(key.to_owned(), content.to_owned());
     }
 
-    /// What `spec.endpoint` is.
+    /// Returns the value for `spec.endpoint`.
     pub fn endpoint(&self) -> String {
         self.address.to_string()
     }
@@ -71,7 +71,7 @@ impl StandIn {
 }
 
 impl Store {
-    /// Counts the request and says no to whom the key is not.
+    /// Counts the request and refuses a wrong key.
     fn admit(&self, request: &Request) -> Option<Response> {
         self.requests.fetch_add(1, Ordering::SeqCst);
         let named = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -153,7 +153,7 @@ async fn container(request: Request) -> Response {
         .into_response()
 }
 
-/// A token service that knows one user, and repeats what it was told.
+/// A token service that knows one user, and repeats its input.
 async fn sts(Form(form): Form<HashMap<String, String>>) -> Response {
     let (user, password) = (&form["LDAPUsername"], &form["LDAPPassword"]);
     if password != "hunter2" {

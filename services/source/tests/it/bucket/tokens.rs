@@ -16,7 +16,7 @@ use weir_testkit::Server;
 use super::BUCKET;
 use crate::world::{Setup, World, paths};
 
-/// What tokens were asked for with.
+/// Bodies of the requests for tokens.
 type Asked = Arc<Mutex<Vec<String>>>;
 type Fields = HashMap<String, String>;
 
@@ -37,7 +37,7 @@ async fn machine(State(asked): State<Asked>, headers: HeaderMap, Query(query): Q
     json!({"access_token": "of-machine", "expires_in": "3600"}).to_string()
 }
 
-/// Who has a token may read it.
+/// Anyone with a token may read it.
 async fn container(headers: HeaderMap) -> Response {
     let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if !token.is_some_and(|token| token.starts_with("Bearer of-")) {

@@ -1,5 +1,5 @@
-//! Full disks (SRC-SCK-10): it is said that storage failed and where, the old artifact is served, and what did not fit comes
-//! as soon as it does.
+//! Full disks (SRC-SCK-10): the condition names the failed storage and its place, the old artifact is served, and the
+//! new one comes as soon as there is room.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use weir_testkit::{Folder, Registry, SmallDisk, condition};
 use crate::origin::{Kind, NAME, Origin, holds, noise, served};
 use crate::world::{Setup, World, paths};
 
-/// What the volumes of these tests hold at first, in the words of tmpfs: a small artifact and what goes with it.
+/// The size of these tests' volumes at first, as an option of tmpfs: a small artifact and what goes with it.
 const SMALL: &str = "3m";
 const LARGE: &str = "200m";
 /// More than that, of what does not shrink.

@@ -8,7 +8,7 @@ use crate::origin::{Kind, Origin, holds, served};
 use crate::world::{DEADLINE, World};
 
 const BYTES: usize = 2 << 20;
-/// What does not shrink to less than a piece.
+/// Size of a file that stays larger than a piece when compressed, in bytes.
 const LARGE: usize = 10 << 20;
 const AFTER_STATUS: &str = "after-status";
 
@@ -87,7 +87,7 @@ async fn killed_at(kind: Kind, point: &str, bytes: [usize; 2]) {
     let names = std::fs::read_dir(file(&world, &status).parent().unwrap()).unwrap();
     let partial = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let partial: Vec<_> = partial.filter(|name| name.ends_with(".partial")).collect();
-    // What a killed write leaves is neither served nor counted, and goes with the sweep.
+    // The remains of a killed write are neither served nor counted, and the sweep removes them.
     assert!(partial.len() <= 1, "{point}: {partial:?}");
     for name in partial {
         let url = status["artifact"]["url"].as_str().unwrap();

@@ -1,4 +1,5 @@
-//! What HTTP cannot tell: an answer that is shorter, and says so (docs/sources/helmrepository.md).
+//! A fault that HTTP cannot show: an answer that is shorter than meant, with the shorter length in its header
+//! (docs/sources/helmrepository.md).
 
 use serde_json::json;
 use weir_testkit::{Fault, FaultProxy};

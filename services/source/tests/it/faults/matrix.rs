@@ -26,14 +26,14 @@ fn faults(offset: u64) -> [Fault; 9] {
     ]
 }
 
-/// What has to come of a fault.
+/// The expected outcome of a fault.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     /// The new content comes as it is.
     Passes,
-    /// Nothing changes but what is said, with this reason.
+    /// Nothing changes but the condition, which has this reason.
     Refused(&'static str),
-    /// HTTP does not tell, so that something else may be taken for new content.
+    /// HTTP cannot show it, so that something else may be taken for new content.
     Unnoticed,
 }
 
@@ -44,7 +44,7 @@ fn outcome(kind: Kind, part: &str, fault: Fault) -> Outcome {
         // Only the status of this page is of interest.
         (_, PING, _) if !is_status => Outcome::Passes,
         (Kind::Git | Kind::GitSha256, ..) => Outcome::Refused("GitOperationFailed"),
-        // The manifest says how much there is, and the digest that this is it.
+        // The manifest has size and digest of the content.
         (Kind::Oci, "/blobs/", Fault::ContentLength(1..)) => Outcome::Passes,
         (Kind::Oci, "/blobs/", _) => Outcome::Refused("OCIArtifactLayerOperationFailed"),
         (Kind::Oci, ..) => Outcome::Refused("OCIArtifactPullFailed"),
@@ -52,7 +52,7 @@ fn outcome(kind: Kind, part: &str, fault: Fault) -> Outcome {
         // Etags are no digests, see docs/sources/bucket.md.
         (Kind::Bucket, "/a.txt", Fault::CorruptAt(_)) => Outcome::Unnoticed,
         (Kind::Bucket, ..) => Outcome::Refused("BucketOperationFailed"),
-        // All of it came, as far as HTTP tells, and it is no index.
+        // All of it arrived, as far as HTTP shows, and it is no index.
         (Kind::Helm, _, Fault::CorruptAt(_) | Fault::ContentLength(..0)) => {
             Outcome::Refused("IndexationFailed")
         }
@@ -103,7 +103,7 @@ async fn meet(world: &mut World, origin: &Origin, part: &str, fault: Fault, vers
     origin.proxy.forget_requests();
     origin.proxy.set_for(part, usize::MAX, fault);
     if part == PING {
-        // What came of it is remembered as long as the process runs.
+        // The result is remembered as long as the process runs.
         world.start_again(&[]);
         world.until_served().await;
     }
@@ -125,7 +125,7 @@ async fn meet(world: &mut World, origin: &Origin, part: &str, fault: Fault, vers
                 object.data["status"]["artifact"]["revision"] != old["artifact"]["revision"]
             };
             let status = world.until(origin.kind.name(), NAME, "something new", is_new).await;
-            // What is advertised is what is served, whatever it is.
+            // The advertised artifact is the one that is served, whichever it is.
             served(&status).await;
         }
     }

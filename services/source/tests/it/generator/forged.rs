@@ -6,7 +6,7 @@ use weir_testkit::touch_requested_at;
 
 use super::{Sources, split};
 
-/// What an inventory says of objects of other generators neither removes their files nor those of other namespaces.
+/// An inventory that names objects of other generators removes neither their files nor those of other namespaces.
 #[tokio::test]
 async fn regression_14_a_forged_inventory_removes_no_file_of_others() {
     let sources = Sources::start().await;

@@ -7,8 +7,9 @@ use super::{EXTERNAL, GENERATOR, OCI, Sources};
 use crate::chart_server::{chart, package};
 use crate::world::{Setup, paths};
 
-/// An artifact that is named as a source's alias is made of what it copies only, and ignore rules are about paths in the
-/// artifact: where it is put together may be called anything. What is generated is a source again (SRC-EXT-1, B9).
+/// An artifact that is named as a source's alias holds only what its copies put there, and ignore rules are about
+/// paths in the artifact: the folder in which it is put together may have any name. The result is a source again
+/// (SRC-EXT-1, B9).
 #[tokio::test]
 async fn names_of_places_have_no_effect() {
     let folder = tempfile::tempdir().unwrap();

@@ -208,7 +208,7 @@ async fn a_described_repository_is_asked_for_the_package_only() {
     );
 }
 
-/// B5, SRC-CHT-11, SRC-CHT-13: packages among the files, and what a lock says of the versions.
+/// B5, SRC-CHT-11, SRC-CHT-13: packages among the files, and the versions in a lock file.
 #[tokio::test]
 async fn packages_and_locks_of_git_and_buckets() {
     let (world, bucket, charts) =

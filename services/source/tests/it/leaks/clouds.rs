@@ -68,7 +68,8 @@ impl Clouds {
         world.oci("token", "oci://europe-west1-docker.pkg.dev/project/app", spec).await;
     }
 
-    /// What came out of the logins: a line of the app's key, the statement it signed, the account's token.
+    /// Returns the secrets that the logins produced: a line of the app's key, the statement that it signed, the
+    /// account's token.
     pub fn secrets(&self) -> Vec<String> {
         let line = self.app_key.lines().nth(10).unwrap().to_owned();
         let requests = self.requests.lock();

@@ -39,7 +39,8 @@ pub async fn produced(world: &World, sink: &WebhookSink, folders: [&Path; 2]) ->
     found
 }
 
-/// Contents as text, which keeps every secret that a file holds as it is. What goes while we look is not produced.
+/// Contents as text, which keeps every secret that a file holds as it is. A file that disappears during the walk is
+/// passed over.
 fn walk(folder: &Path, names: &mut Vec<String>, found: &mut Vec<(String, String)>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for path in entries.map(|entry| entry.unwrap().path()) {

@@ -1,5 +1,5 @@
-//! Servers that repeat what they are told, and a registry whose layers lie at presigned places; both as they are met in the
-//! wild, where pages for debugging and stores of objects stand behind a registry's name.
+//! Servers that repeat their input, and a registry whose layers lie at presigned places; both as they are met in
+//! practice, where pages for debugging and stores of objects stand behind a registry's name.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
@@ -68,7 +68,8 @@ impl StandIns {
         world.apply(CHART, "echo", spec).await;
     }
 
-    /// All of them were told what they could repeat, and the stores were asked by signature.
+    /// Asserts that all of them received secrets that they could repeat, and that the stores were requested by
+    /// signature.
     pub fn assert_told(&self) {
         for echo in [&self.echo, &self.tokens] {
             let told = echo.requests();

@@ -10,7 +10,7 @@ use crate::chart_server;
 const GIT: &str = "GitRepository";
 const OCI: &str = "OCIRepository";
 const CHART_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
-/// What only the other namespace has: a Secret, a ServiceAccount and a GitRepository.
+/// Name of the objects that only the other namespace has: a Secret, a ServiceAccount and a GitRepository.
 const THEIRS: &str = "theirs";
 
 /// Servers that would do with what the other namespace has.
@@ -116,7 +116,7 @@ fn account(secret: &str) -> &'static str {
     if secret == THEIRS { "pulls-named" } else { "pulls-path" }
 }
 
-/// What the other namespace has would open every door.
+/// Makes the objects of the other namespace, which would give access to everything.
 async fn other_namespace(tenants: &Tenants, servers: &Servers) {
     let plane = tenants.world.plane;
     let data = json!({

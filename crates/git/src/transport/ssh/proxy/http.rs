@@ -1,4 +1,4 @@
-//! Through an HTTP proxy: `CONNECT`, then what the host says.
+//! The way through an HTTP proxy: `CONNECT`, then the host's bytes.
 
 use super::{failed, place};
 use crate::error::SshError;

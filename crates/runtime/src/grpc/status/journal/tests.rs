@@ -16,7 +16,7 @@ fn with(names: &[&str]) -> Journal {
     journal
 }
 
-/// What a reader is sent who was at `position`.
+/// Returns the changes that a reader who was at `position` receives.
 fn told(journal: &Journal, mut position: u64) -> Vec<String> {
     let mut told = Vec::new();
     while let (at, Some(happened)) = journal.next(position, |_| true) {
