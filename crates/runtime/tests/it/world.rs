@@ -18,7 +18,7 @@ use weir_runtime::{
 };
 use weir_testkit::{ControlPlane, repo_path};
 
-pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
 
 #[derive(Parser)]
 struct Flags {

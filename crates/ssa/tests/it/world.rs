@@ -18,7 +18,7 @@ use weir_ssa::{
 };
 use weir_testkit::ControlPlane;
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 pub(crate) struct World {
     pub(crate) plane: &'static ControlPlane,

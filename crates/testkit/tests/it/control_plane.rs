@@ -6,7 +6,7 @@ use kube::api::{DynamicObject, ListParams};
 use kube::{Api, ResourceExt};
 use weir_testkit::{ControlPlane, Error, wait_for, wait_gone};
 
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(90);
 
 #[tokio::test]
 async fn says_the_version_it_was_built_from() {

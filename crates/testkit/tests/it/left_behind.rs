@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weir_testkit::{ControlPlane, eventually, watched_processes};
 
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(90);
 
 #[tokio::test]
 async fn dropping_a_control_plane_ends_its_processes_and_removes_its_folder() {

@@ -8,7 +8,7 @@ use kube::{Api, core::DynamicObject};
 use serde_json::{Value, json};
 use weir_testkit::{ControlPlane, Folder, GitServer, Process, eventually, free_port, repo_path, wait_for};
 
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_secs(90);
 
 const IMAGE: &str = "image.toolkit.fluxcd.io/v1";
 

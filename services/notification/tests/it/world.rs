@@ -9,7 +9,7 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use weir_testkit::{ControlPlane, Folder, Process, WebhookSink, eventually, free_port, repo_path};
 
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_secs(90);
 
 /// Objects first, then the controller: its endpoints open when it knows them all.
 pub struct World {

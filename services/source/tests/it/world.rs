@@ -13,7 +13,7 @@ use weir_testkit::{
     wait_not_ready,
 };
 
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_secs(90);
 pub const SOURCE: &str = "source.toolkit.fluxcd.io/v1";
 
 pub struct World {
