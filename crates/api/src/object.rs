@@ -31,6 +31,8 @@ pub trait FluxObject:
     fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>>;
     /// Generation that the status speaks of, -1 before the first reconciliation.
     fn observed_generation(&self) -> i64;
+    /// Records the generation that the status speaks of; no effect for kinds that do not have it.
+    fn set_observed_generation(&mut self, generation: i64);
     /// Token of the last request that was handled.
     fn last_handled_reconcile_at(&self) -> Option<&str>;
     /// Records the token of a request as handled; no effect for kinds without a status.
@@ -89,6 +91,8 @@ macro_rules! flux_object {
             ready.and_then(|it| it.observed_generation).unwrap_or(-1)
         }
 
+        fn set_observed_generation(&mut self, _: i64) {}
+
         fn interval(&self) -> Option<Duration> {
             None
         }
@@ -103,6 +107,10 @@ macro_rules! flux_object {
 
             fn observed_generation(&self) -> i64 {
                 self.status.as_ref().map_or(-1, |status| status.observed_generation)
+            }
+
+            fn set_observed_generation(&mut self, generation: i64) {
+                self.status.get_or_insert_default().observed_generation = generation;
             }
 
             fn interval(&self) -> Option<Duration> {
@@ -133,6 +141,8 @@ macro_rules! flux_object {
             fn observed_generation(&self) -> i64 {
                 -1
             }
+
+            fn set_observed_generation(&mut self, _: i64) {}
 
             fn interval(&self) -> Option<Duration> {
                 None

@@ -1,8 +1,12 @@
-//! Conditions of an object: set, remove and read them as Flux's controllers do.
+//! Conditions of an object: set, remove and read them as Flux's controllers do. [`Writer`] knows the common states.
+
+mod writer;
 
 use jiff::Timestamp;
 use weir_api::Condition;
 use weir_api::condition_type::{self, READY, RECONCILING, STALLED};
+
+pub use writer::Writer;
 
 /// Status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +111,7 @@ pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
 
 /// Returns true when the object is Ready.
 pub fn is_ready(conditions: &[Condition]) -> bool {
-    is_true(conditions, "Ready")
+    is_true(conditions, READY)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod backoff;
 mod patch;
 mod progress;
 mod report;
+mod request;
 mod run;
 
 use std::future::Future;
@@ -21,10 +22,12 @@ use tracing::Instrument;
 use weir_api::FluxObject;
 
 use crate::cache::{Cache, Change, ObjectKey};
+use crate::condition;
 use crate::event::EventDraft;
 use crate::log;
 use crate::queue::{Cause, Queue, Ticket};
 
+pub use request::request_reconcile;
 pub use run::{Finalized, Next, Outcome, Run};
 
 use backoff::Backoff;
@@ -32,6 +35,8 @@ pub(crate) use backoff::RetryDelays;
 use progress::Phases;
 pub(crate) use report::ReportSettings;
 use report::Reporter;
+use request::is_requested_anew;
+pub(crate) use request::requested_at;
 
 /// How long runs in flight may take to end once the service stops; Pods are killed 60 s after the signal.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
@@ -61,10 +66,14 @@ pub trait Reconciler: Send + Sync + 'static {
         false
     }
 
-    /// Returns the status of a suspended object; by default it stays as it is.
+    /// Returns the status of a suspended object; by default a ready one shows that its newest generation was seen.
     fn suspended(&self, object: &Self::Object) -> impl Future<Output = Option<Self::Object>> + Send {
-        let _ = object;
-        async { None }
+        let shown = condition::is_ready(object.conditions()).then(|| {
+            let mut object = object.clone();
+            object.set_observed_generation(object.meta().generation.unwrap_or_default());
+            object
+        });
+        async { shown }
     }
 
     /// Returns the event of each visit to a suspended object; by default none.
@@ -246,22 +255,6 @@ fn cause_of<K: FluxObject>(change: &Change<K>) -> Option<(ObjectKey, Cause)> {
         Some(_) => return None,
     };
     Some((key, cause))
-}
-
-/// Returns true when someone asks for a run that was not asked for before. Who takes the request away asks for
-/// nothing.
-fn is_requested_anew<K: kube::Resource>(old: &K, new: &K) -> bool {
-    let request = request(new);
-    request.is_some() && request != self::request(old)
-}
-
-fn request(object: &impl kube::Resource) -> Option<&str> {
-    object.meta().annotations.as_ref()?.get(weir_api::REQUESTED_AT_ANNOTATION).map(String::as_str)
-}
-
-/// The token of the newest request to reconcile now. An empty one has none that a status could show.
-pub(crate) fn requested_at(object: &impl kube::Resource) -> Option<&str> {
-    request(object).filter(|token| !token.is_empty())
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub struct EventDraft {
 }
 
 impl EventDraft {
-    fn new(severity: Severity, reason: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(severity: Severity, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self { severity, reason: reason.into(), message: message.into(), metadata: BTreeMap::new() }
     }
 

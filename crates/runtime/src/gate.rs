@@ -8,6 +8,13 @@ use crate::args::ArgsError;
 /// (SRC-CLD-2).
 pub const WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";
 
+/// Returns the message of a refusal while [`WORKLOAD_IDENTITY`] is off. `usage` completes "to use … authentication".
+pub fn workload_identity_needed(usage: &str) -> String {
+    format!(
+        "to use {usage} authentication please enable the {WORKLOAD_IDENTITY} feature gate in the controller"
+    )
+}
+
 /// The gates of one service with their values in force.
 #[derive(Debug, Clone, Default)]
 pub struct Gates(BTreeMap<&'static str, bool>);

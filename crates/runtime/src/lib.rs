@@ -24,6 +24,7 @@ pub mod connections;
 pub mod controller;
 pub mod environment;
 pub mod event;
+mod failure;
 pub mod gate;
 pub mod grpc;
 mod issuer;
@@ -36,8 +37,9 @@ pub mod queue;
 pub mod service;
 
 pub use cache::{Cache, Cached, Change, ObjectKey};
-pub use controller::{Finalized, Next, Outcome, Reconciler, Run};
+pub use controller::{Finalized, Next, Outcome, Reconciler, Run, request_reconcile};
 pub use environment::{Environment, hostname};
 pub use event::{EventDraft, EventSink, Severity};
+pub use failure::Failure;
 pub use queue::{Cause, Queue};
 pub use service::{Program, Service, ServiceError, run_together, service_main};

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use weir_api::{FluxObject, GitRepository, ImagePolicy, ImageUpdateAutomation};
 use weir_auth::Logins;
 use weir_git::Git;
-use weir_runtime::{Cache, Cause, ObjectKey, Outcome, Reconciler, Run, condition};
+use weir_runtime::condition::Writer;
+use weir_runtime::{Cache, Cause, Failure, ObjectKey, Outcome, Reconciler, Run};
 
-pub(crate) use self::failure::Failure;
 use crate::resolution::Resolutions;
 
 /// Settings of runs, from the service's flags.
@@ -63,26 +63,18 @@ impl Automation {
     }
 }
 
-/// The reconciler.
-pub(crate) struct Controlled(pub(crate) Arc<Automation>);
+/// The reconciler; previews share the automation with it.
+pub(crate) struct AutomationReconciler(pub(crate) Arc<Automation>);
 
-impl Reconciler for Controlled {
+impl Reconciler for AutomationReconciler {
     type Object = ImageUpdateAutomation;
-
-    async fn suspended(&self, object: &ImageUpdateAutomation) -> Option<ImageUpdateAutomation> {
-        let mut object = object.clone();
-        let generation = object.metadata.generation.unwrap_or_default();
-        let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;
-        status.observed_generation = generation;
-        Some(object)
-    }
 
     fn forget(&self, key: &ObjectKey) {
         self.0.logins.forget(ImageUpdateAutomation::KIND, &key.namespace, &key.name);
     }
 
     async fn reconcile(&self, run: Run<ImageUpdateAutomation>) -> Outcome<ImageUpdateAutomation> {
-        let progress = report::progress(&run.object);
+        let progress = Writer::of(&*run.object, run.now).progress();
         run.phase(progress.clone(), progress);
         let observed = self.0.observe(run.object.clone(), &run.cancel).await;
         let is_woken_only = run.causes == [Cause::Dependency];
@@ -96,7 +88,7 @@ impl Reconciler for Controlled {
             },
             Err(failure) => Err(failure),
         };
-        if run.cancel.is_cancelled() && matches!(result, Err(Failure::Cancelled)) {
+        if run.cancel.is_cancelled() && result.as_ref().is_err_and(failure::is_cancelled) {
             return Outcome::superseded((*run.object).clone());
         }
         report::report(&run.object, observed.policies.unwrap_or_default(), result, run.now)

@@ -2,20 +2,15 @@
 
 use std::sync::Arc;
 
-use kube::{
-    Api,
-    api::{Patch, PatchParams},
-};
-use serde_json::json;
+use kube::Api;
+use kube::api::PatchParams;
 use tonic::{Request, Response, Status};
-use weir_api::{IMAGE_GROUP, ImageUpdateAutomation, REQUESTED_AT_ANNOTATION};
+use weir_api::ImageUpdateAutomation;
 use weir_proto::image::v1::{
     PreviewCommitRequest, PreviewCommitResponse, RunNowRequest, RunNowResponse, automation_server,
 };
-use weir_runtime::{
-    Cache, ObjectKey,
-    grpc::{Access, Authorizer},
-};
+use weir_runtime::grpc::{Access, Authorizer};
+use weir_runtime::{Cache, ObjectKey, request_reconcile};
 
 use crate::image_update_automation::Automation;
 
@@ -34,13 +29,7 @@ impl Rpc {
         verb: &'static str,
         key: &ObjectKey,
     ) -> Result<Arc<ImageUpdateAutomation>, Status> {
-        let access = Access {
-            verb,
-            group: IMAGE_GROUP.to_owned(),
-            resource: "imageupdateautomations".to_owned(),
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-        };
+        let access = Access::to::<ImageUpdateAutomation>(verb, key);
         self.authorizer.allow(request, access).await?;
         let found = self.automations.get(key);
         found.ok_or_else(|| Status::not_found(format!("ImageUpdateAutomation '{key}' not found")))
@@ -67,10 +56,9 @@ impl automation_server::Automation for Rpc {
         let key = ObjectKey::new(namespace, name);
         self.find(&request, "patch", &key).await?;
         let token = jiff::Timestamp::now().to_string();
-        let patch = json!({ "metadata": { "annotations": { REQUESTED_AT_ANNOTATION: token } } });
         let api: Api<ImageUpdateAutomation> = Api::namespaced(self.automation.client.clone(), &key.namespace);
-        let patched = api.patch(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await;
-        patched.map_err(|error| Status::unavailable(format!("the request was not recorded: {error}")))?;
+        let requested = request_reconcile(&api, &key.name, &token, &PatchParams::default()).await;
+        requested.map_err(|error| Status::unavailable(format!("the request was not recorded: {error}")))?;
         Ok(Response::new(RunNowResponse { token }))
     }
 }

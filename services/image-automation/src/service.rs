@@ -56,7 +56,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         },
     });
     let concurrent = args.runtime.concurrent(args::CONCURRENT);
-    let reconciler = image_update_automation::Controlled(automation.clone());
+    let reconciler = image_update_automation::AutomationReconciler(automation.clone());
     let queue = service.controller("imageupdateautomation", automations.clone(), reconciler, concurrent);
     wake_for_policies(&policies, &automations, &queue, resolutions.clone());
     wake_for_repositories(&repositories, &automations, &queue);
@@ -95,8 +95,9 @@ fn wake_for_policies(
 
 /// Wakes every automation of a namespace.
 pub(crate) fn wake_namespace(automations: &Cache<ImageUpdateAutomation>, queue: &Queue, namespace: &str) {
-    let keys = automations.list().into_iter().map(|automation| ObjectKey::of(&*automation));
-    keys.filter(|key| key.namespace == namespace).for_each(|key| queue.enqueue(key, Cause::Dependency));
+    queue.wake(automations, Cause::Dependency, |automation| {
+        automation.metadata.namespace.as_deref() == Some(namespace)
+    });
 }
 
 /// A changed spec of a repository concerns those that name it, a new repository those that failed without it; its
@@ -112,12 +113,10 @@ fn wake_for_repositories(
         let is_changed =
             change.old.as_ref().is_some_and(|old| old.metadata.generation != new.metadata.generation);
         let repository = ObjectKey::of(&**new);
-        for automation in automations.list() {
-            let is_meant = is_changed || (change.old.is_none() && has_failed(&automation));
-            if is_meant && git_source::repository_key(&automation) == repository {
-                queue.enqueue(ObjectKey::of(&*automation), Cause::Config);
-            }
-        }
+        queue.wake(&automations, Cause::Config, |automation| {
+            let is_meant = is_changed || (change.old.is_none() && has_failed(automation));
+            is_meant && git_source::repository_key(automation) == repository
+        });
     });
 }
 

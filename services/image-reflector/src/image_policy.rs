@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
-use weir_runtime::{Cache, ObjectKey, Outcome, Reconciler, Run, condition};
+use weir_runtime::condition::Writer;
+use weir_runtime::{Cache, ObjectKey, Outcome, Reconciler, Run};
 
 use self::decide::{Plan, decide};
-use crate::{access::Accesses, mark::Mark, tag_store::TagStore};
+use crate::{access::Accesses, tag_store::TagStore};
 
 /// The reconciler.
 pub(crate) struct Selector {
@@ -46,17 +47,9 @@ pub(crate) fn repository_key(policy: &ImagePolicy) -> ObjectKey {
 impl Reconciler for Selector {
     type Object = ImagePolicy;
 
-    async fn suspended(&self, object: &ImagePolicy) -> Option<ImagePolicy> {
-        let mut object = object.clone();
-        let generation = object.metadata.generation.unwrap_or_default();
-        let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;
-        status.observed_generation = generation;
-        Some(object)
-    }
-
     async fn reconcile(&self, run: Run<ImagePolicy>) -> Outcome<ImagePolicy> {
-        let mark = Mark::of(&*run.object, run.now);
-        run.phase(mark.progress(), mark.progress());
+        let writer = Writer::of(&*run.object, run.now);
+        run.phase(writer.progress(), writer.progress());
         let observed = self.observe(&run).await;
         let plan = decide(&observed);
         let latest = match &plan {
@@ -67,8 +60,8 @@ impl Reconciler for Selector {
                 };
                 Some(latest)
             }
-            Plan::Wait { .. } | Plan::Fail(_) => None,
+            Plan::Wait(_) | Plan::Fail(_) => None,
         };
-        report::report(&run.object, &mark, plan, latest)
+        report::report(&run.object, &writer, plan, latest)
     }
 }

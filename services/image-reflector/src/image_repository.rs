@@ -9,11 +9,12 @@ use std::sync::{Arc, OnceLock};
 
 use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
-use weir_runtime::{Cache, Cause, Finalized, ObjectKey, Outcome, Queue, Reconciler, Run, condition};
+use weir_runtime::condition::Writer;
+use weir_runtime::{Cache, Cause, Finalized, ObjectKey, Outcome, Queue, Reconciler, Run};
 
 use self::act::ScanError;
 use self::decide::{Plan, decide};
-use crate::{access::Accesses, image_policy, mark::Mark, tag_store::TagStore};
+use crate::{access::Accesses, image_policy, tag_store::TagStore};
 
 /// The reconciler.
 pub(crate) struct Scanner {
@@ -30,16 +31,8 @@ pub(crate) struct Scanner {
 impl Reconciler for Scanner {
     type Object = ImageRepository;
 
-    async fn suspended(&self, object: &ImageRepository) -> Option<ImageRepository> {
-        let mut object = object.clone();
-        let generation = object.metadata.generation.unwrap_or_default();
-        let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;
-        status.observed_generation = generation;
-        Some(object)
-    }
-
     async fn reconcile(&self, run: Run<ImageRepository>) -> Outcome<ImageRepository> {
-        let mark = Mark::of(&*run.object, run.now);
+        let writer = Writer::of(&*run.object, run.now);
         let observed = self.observe(&run).await;
         let plan = decide(&observed);
         let result = match &plan {
@@ -57,7 +50,7 @@ impl Reconciler for Scanner {
         {
             self.release_policies(&run.key);
         }
-        report::report(&run.object, &mark, plan, result, run.now)
+        report::report(&run.object, &writer, plan, result, run.now)
     }
 
     async fn finalize(&self, run: Run<ImageRepository>) -> Finalized<ImageRepository> {
@@ -77,10 +70,8 @@ impl Scanner {
     /// Lost tags are back with the same revision, which no watch reports: policies are woken directly.
     fn release_policies(&self, repository: &ObjectKey) {
         let Some(queue) = self.policy_queue.get() else { return };
-        for policy in self.policies.list() {
-            if image_policy::repository_key(&policy) == *repository {
-                queue.enqueue(ObjectKey::of(&*policy), Cause::Dependency);
-            }
-        }
+        queue.wake(&self.policies, Cause::Dependency, |policy| {
+            image_policy::repository_key(policy) == *repository
+        });
     }
 }

@@ -19,7 +19,6 @@ mod feed;
 mod image_name;
 mod image_policy;
 mod image_repository;
-mod mark;
 mod rpc;
 mod service;
 mod tag_store;

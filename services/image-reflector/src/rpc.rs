@@ -6,15 +6,13 @@ use futures::{Stream, StreamExt, future, stream};
 use tokio_stream::wrappers::{BroadcastStream, errors::BroadcastStreamRecvError};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
-use weir_api::{IMAGE_GROUP, ImagePolicy, ImageRepository};
+use weir_api::{ImagePolicy, ImageRepository};
 use weir_proto::image::v1::{
     ListTagsRequest, ListTagsResponse, Resolution, ResolvePolicyRequest, ResolvePolicyResponse,
     WatchResolutionsRequest, WatchResolutionsResponse, reflector_server,
 };
-use weir_runtime::{
-    Cache, ObjectKey,
-    grpc::{Access, Authorizer},
-};
+use weir_runtime::grpc::{Access, Authorizer};
+use weir_runtime::{Cache, ObjectKey};
 
 use crate::{
     feed::{self, Feed},
@@ -31,25 +29,6 @@ pub(crate) struct Rpc {
     pub(crate) shutdown: CancellationToken,
 }
 
-impl Rpc {
-    async fn allow<T>(
-        &self,
-        request: &Request<T>,
-        verb: &'static str,
-        resource: &str,
-        key: &ObjectKey,
-    ) -> Result<(), Status> {
-        let access = Access {
-            verb,
-            group: IMAGE_GROUP.to_owned(),
-            resource: resource.to_owned(),
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-        };
-        self.authorizer.allow(request, access).await.map(drop)
-    }
-}
-
 type Resolutions = Pin<Box<dyn Stream<Item = Result<WatchResolutionsResponse, Status>> + Send>>;
 
 #[tonic::async_trait]
@@ -62,7 +41,7 @@ impl reflector_server::Reflector for Rpc {
     ) -> Result<Response<ListTagsResponse>, Status> {
         let ListTagsRequest { namespace, name } = request.get_ref().clone();
         let key = ObjectKey::new(namespace, name);
-        self.allow(&request, "get", "imagerepositories", &key).await?;
+        self.authorizer.allow(&request, Access::to::<ImageRepository>("get", &key)).await?;
         let found = self.repositories.get(&key);
         let repository =
             found.ok_or_else(|| Status::not_found(format!("ImageRepository '{key}' not found")))?;
@@ -79,7 +58,7 @@ impl reflector_server::Reflector for Rpc {
     ) -> Result<Response<ResolvePolicyResponse>, Status> {
         let ResolvePolicyRequest { namespace, name } = request.get_ref().clone();
         let key = ObjectKey::new(namespace, name);
-        self.allow(&request, "get", "imagepolicies", &key).await?;
+        self.authorizer.allow(&request, Access::to::<ImagePolicy>("get", &key)).await?;
         let found = self.policies.get(&key);
         let policy = found.ok_or_else(|| Status::not_found(format!("ImagePolicy '{key}' not found")))?;
         Ok(Response::new(ResolvePolicyResponse { resolution: Some(feed::current(&policy)) }))
@@ -90,7 +69,8 @@ impl reflector_server::Reflector for Rpc {
         request: Request<WatchResolutionsRequest>,
     ) -> Result<Response<Resolutions>, Status> {
         let namespace = request.get_ref().namespace.clone();
-        self.allow(&request, "watch", "imagepolicies", &ObjectKey::new(&namespace, "")).await?;
+        let access = Access::to::<ImagePolicy>("watch", &ObjectKey::new(&namespace, ""));
+        self.authorizer.allow(&request, access).await?;
         // Subscribed before the list is read: a change in between is sent twice rather than never.
         let changes = BroadcastStream::new(self.feed.subscribe());
         let known = self.policies.list().into_iter().map(|policy| feed::current(&policy));

@@ -105,11 +105,7 @@ fn wake_policies(repositories: &Cache<ImageRepository>, policies: &Cache<ImagePo
         let is_new = change.old.is_some() && revision(&change.old) != revision(&change.new);
         let Some(repository) = change.latest().filter(|_| is_new && change.new.is_some()) else { return };
         let repository = ObjectKey::of(&**repository);
-        for policy in policies.list() {
-            if image_policy::repository_key(&policy) == repository {
-                queue.enqueue(ObjectKey::of(&*policy), Cause::Dependency);
-            }
-        }
+        queue.wake(&policies, Cause::Dependency, |policy| image_policy::repository_key(policy) == repository);
     });
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{ArgAction, Parser};
 use weir_runtime::args::{EventsArgs, RuntimeArgs};
+use weir_runtime::gate::WORKLOAD_IDENTITY;
 
 /// Keeps clusters equal to what Kustomizations ask for.
 #[derive(Parser, Debug, Clone)]
@@ -87,5 +88,3 @@ pub(crate) const ADDITIVE_CEL: &str = "AdditiveCELDependencyCheck";
 pub(crate) const DISABLE_FAIL_FAST: &str = "DisableFailFastBehavior";
 /// Gate: sources of kind ExternalArtifact (KS-SRC-3).
 pub(crate) const EXTERNAL_ARTIFACT: &str = "ExternalArtifact";
-/// Gate: ServiceAccounts of objects as identities towards clouds (KS-REC-25).
-pub(crate) const WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";

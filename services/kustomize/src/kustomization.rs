@@ -47,7 +47,7 @@ pub(crate) struct Settings {
     pub(crate) requeue_dependency: weir_api::Duration,
     pub(crate) no_cross_namespace_refs: bool,
     pub(crate) has_external_artifacts: bool,
-    pub(crate) has_workload_identity: bool,
+    pub(crate) workload_identity: bool,
     /// True when a `readyExpr` comes on top of the built-in checks instead of in their place (KS-DEP-4).
     pub(crate) adds_ready_expr: bool,
     pub(crate) is_strict: bool,

@@ -1,4 +1,4 @@
-//! The service's own gRPC methods: a doorman each, who checks the caller and passes the request on.
+//! The service's own gRPC methods: each checks the caller and passes the request on.
 
 mod previews;
 
@@ -7,19 +7,17 @@ use std::sync::Arc;
 
 use futures::Stream;
 use kube::Api;
-use kube::api::{Patch, PatchParams};
-use serde_json::json;
+use kube::api::PatchParams;
 use tonic::{Request, Response, Status};
-use weir_api::{Kustomization, REQUESTED_AT_ANNOTATION};
+use weir_api::Kustomization;
 use weir_proto::kustomize::v1::{
     BuildRequest, BuildResponse, DiffRequest, DiffResponse, InventoryEntry, InventoryRequest,
     InventoryResponse, KustomizationRef, ReconcileNowRequest, ReconcileNowResponse, kustomizations_server,
 };
-use weir_runtime::ObjectKey;
 use weir_runtime::grpc::{Access, Authorizer};
+use weir_runtime::{ObjectKey, request_reconcile};
 
 use crate::build::to_yaml;
-use crate::cluster::GROUP;
 use crate::kustomization::{Failure, KustomizationReconciler};
 use previews::Previews;
 
@@ -46,14 +44,7 @@ impl Rpc {
     ) -> Result<Arc<Kustomization>, Status> {
         let reference = reference.ok_or_else(|| Status::invalid_argument("kustomization is missing"))?;
         let key = ObjectKey::new(reference.namespace, reference.name);
-        let access = Access {
-            verb,
-            group: GROUP.to_owned(),
-            resource: "kustomizations".to_owned(),
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-        };
-        self.authorizer.allow(request, access).await?;
+        self.authorizer.allow(request, Access::to::<Kustomization>(verb, &key)).await?;
         let found = self.reconciler.kustomizations.get(&key);
         found.ok_or_else(|| Status::not_found(format!("Kustomization '{key}' not found")))
     }
@@ -117,10 +108,9 @@ impl kustomizations_server::Kustomizations for Rpc {
         let reference = request.get_ref().kustomization.clone();
         let key = ObjectKey::of(&*self.find(&request, "patch", reference).await?);
         let token = jiff::Timestamp::now().to_string();
-        let patch = json!({ "metadata": { "annotations": { REQUESTED_AT_ANNOTATION: token } } });
         let api: Api<Kustomization> = Api::namespaced(self.reconciler.client.clone(), &key.namespace);
-        let patched = api.patch(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await;
-        patched.map_err(|error| Status::unavailable(format!("the request was not recorded: {error}")))?;
+        let requested = request_reconcile(&api, &key.name, &token, &PatchParams::default()).await;
+        requested.map_err(|error| Status::unavailable(format!("the request was not recorded: {error}")))?;
         Ok(Response::new(ReconcileNowResponse { token }))
     }
 }

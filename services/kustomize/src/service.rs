@@ -6,13 +6,13 @@ use std::sync::{Arc, OnceLock};
 use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
+use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::metrics::Payload;
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Program, Queue, Service, ServiceError};
 use weir_ssa::{Notice, Owner};
 
 use crate::args::{
     ADDITIVE_CEL, Args, CONCURRENT, DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, STRICT_SUBSTITUTIONS,
-    WORKLOAD_IDENTITY,
 };
 use crate::builds::Builds;
 use crate::cluster::Cluster;
@@ -99,7 +99,7 @@ fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
         requeue_dependency: args.runtime.requeue_dependency,
         no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
         has_external_artifacts: gates.enabled(EXTERNAL_ARTIFACT),
-        has_workload_identity: gates.enabled(WORKLOAD_IDENTITY),
+        workload_identity: gates.enabled(WORKLOAD_IDENTITY),
         adds_ready_expr: gates.enabled(ADDITIVE_CEL),
         is_strict: gates.enabled(STRICT_SUBSTITUTIONS),
         fails_fast: !gates.enabled(DISABLE_FAIL_FAST),

@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser};
 use weir_api::Duration;
 use weir_runtime::args::RuntimeArgs;
+use weir_runtime::gate::WORKLOAD_IDENTITY;
 
 /// Feature gates with their defaults (NTF-114).
-pub const GATES: &[(&str, bool)] = &[
-    ("CacheSecretsAndConfigMaps", false),
-    ("DisableConfigWatchers", false),
-    (OBJECT_LEVEL_WORKLOAD_IDENTITY, false),
-];
-/// The gate that lets Providers name a service account.
-pub const OBJECT_LEVEL_WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";
+pub const GATES: &[(&str, bool)] =
+    &[("CacheSecretsAndConfigMaps", false), ("DisableConfigWatchers", false), (WORKLOAD_IDENTITY, false)];
 /// The gate that stops Secrets from waking Receivers.
 pub const DISABLE_CONFIG_WATCHERS: &str = "DisableConfigWatchers";
+
+/// Number of concurrent runs by default (`--concurrent`).
+pub(crate) const CONCURRENT: usize = 4;
 
 /// Receives events and webhooks, and notifies people and systems.
 #[derive(Parser, Debug, Clone)]

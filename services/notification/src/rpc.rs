@@ -21,7 +21,7 @@ use crate::event::{Event, ObjectReference};
 use crate::intake::{Intake, Receipt};
 
 /// The service behind the protocol.
-pub struct EventsService {
+pub struct Rpc {
     /// Takes events.
     pub intake: Arc<Intake>,
     /// Makes deliveries.
@@ -35,7 +35,7 @@ pub struct EventsService {
 type Streamed<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 #[tonic::async_trait]
-impl Events for EventsService {
+impl Events for Rpc {
     type WatchEventsStream = Streamed<WatchEventsResponse>;
     type WatchDeliveriesStream = Streamed<WatchDeliveriesResponse>;
 

@@ -9,14 +9,15 @@ use k8s_openapi::api::core::v1::Secret;
 use tokio::task::JoinHandle;
 use weir_api::{Alert, Provider, Receiver};
 use weir_proto::notification::v1::events_server::EventsServer;
+use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::grpc::MAX_MESSAGE_BYTES;
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Program, Queue, Service, ServiceError};
 
 use crate::alert::legacy::{AlertReconciler, ProviderReconciler};
-use crate::args::{Args, DISABLE_CONFIG_WATCHERS, GATES, OBJECT_LEVEL_WORKLOAD_IDENTITY};
+use crate::args::{Args, CONCURRENT, DISABLE_CONFIG_WATCHERS, GATES};
 use crate::delivery::{Retry, Sender};
 use crate::dispatch::guard::Policy;
-use crate::dispatch::{Dispatcher, Parts};
+use crate::dispatch::{Dispatcher, DispatcherParts};
 use crate::intake::Intake;
 use crate::metrics::{DeliveryMetrics, HttpMetrics};
 use crate::outbox::{Found, Outbox};
@@ -25,13 +26,11 @@ use crate::receiver::oidc::issuer::Issuers;
 use crate::receiver::path::PREFIX;
 use crate::receiver::reconcile::ReceiverReconciler;
 use crate::receiver::target::Marker;
-use crate::rpc::EventsService;
+use crate::rpc::Rpc;
 use crate::webhook_server::{self, Webhooks};
 use crate::{event_server, http_server};
 
 const NAME: &str = "notification-controller";
-/// Reconciles of one kind at once, where the flag does not say it.
-const CONCURRENT: usize = 4;
 /// Time for deliveries in flight at a stop, within the Pod's grace period of 10 s (NTF-118).
 const DELIVERY_GRACE: Duration = Duration::from_secs(6);
 
@@ -61,7 +60,7 @@ pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
 /// Runs the service until it is stopped.
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let service = Service::start(NAME, &args.runtime, None, env, GATES).await?;
-    let may_name_accounts = service.gates().enabled(OBJECT_LEVEL_WORKLOAD_IDENTITY);
+    let may_name_accounts = service.gates().enabled(WORKLOAD_IDENTITY);
     if !args.runtime.default_service_account.is_empty() && !may_name_accounts {
         return Err(ServiceError::Other(
             "cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
@@ -98,7 +97,7 @@ async fn open_pipeline(args: &Args, service: &Service, caches: &Caches) -> Resul
     let opened = Outbox::open(&args.outbox_folder(), interval, clock()).await;
     let (outbox, found, writer) = opened.map_err(|error| ServiceError::Other(error.to_string()))?;
     let client = service.client().clone();
-    let dispatcher = Dispatcher::new(Parts {
+    let dispatcher = Dispatcher::new(DispatcherParts {
         client: client.clone(),
         alerts: caches.alerts.clone(),
         providers: caches.providers.clone(),
@@ -108,7 +107,7 @@ async fn open_pipeline(args: &Args, service: &Service, caches: &Caches) -> Resul
         metrics: DeliveryMetrics::new(service.metrics()),
         policy: Policy {
             no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
-            object_level_workload_identity: service.gates().enabled(OBJECT_LEVEL_WORKLOAD_IDENTITY),
+            workload_identity: service.gates().enabled(WORKLOAD_IDENTITY),
         },
         clock,
     });
@@ -144,18 +143,16 @@ async fn add_controllers(args: &Args, service: &Service, caches: &Caches) -> Res
 fn wake_on_secrets(secrets: &Cache<Secret>, receivers: Cache<Receiver>, queue: Queue) {
     secrets.on_change(move |change| {
         let Some(secret) = change.latest().map(|secret| ObjectKey::of(&**secret)) else { return };
-        for receiver in receivers.list() {
-            let key = ObjectKey::of(&*receiver);
+        queue.wake(&receivers, Cause::Config, |receiver| {
             let name = receiver.spec.secret_ref.as_ref().map(|reference| reference.name.as_str());
-            if key.namespace == secret.namespace && name == Some(secret.name.as_str()) {
-                queue.enqueue(key, Cause::Config);
-            }
-        }
+            receiver.metadata.namespace.as_ref() == Some(&secret.namespace)
+                && name == Some(secret.name.as_str())
+        });
     });
 }
 
 async fn serve_events(args: &Args, service: &Service, pipeline: &Pipeline) -> Result<(), ServiceError> {
-    let rpc = EventsService {
+    let rpc = Rpc {
         intake: pipeline.intake.clone(),
         dispatcher: pipeline.dispatcher.clone(),
         authorizer: service.authorizer(),

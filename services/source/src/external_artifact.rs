@@ -8,7 +8,8 @@ use std::sync::Arc;
 use weir_api::{
     ARTIFACT_GENERATOR_LABEL, Condition, ExternalArtifact, FluxObject, SourceObject, condition_type, reason,
 };
-use weir_runtime::{Cache, ObjectKey, condition};
+use weir_runtime::condition::{self, Writer};
+use weir_runtime::{Cache, ObjectKey};
 
 /// Field manager of the objects; the name of Flux's controller, so that either can take over from the other.
 const FIELD_MANAGER: &str = "source-watcher";
@@ -86,10 +87,7 @@ impl ExternalArtifacts {
 fn ready(object: &ExternalArtifact, now: jiff::Timestamp) -> Vec<Condition> {
     let mut conditions = object.conditions().to_vec();
     conditions.retain(|condition| condition.type_ == condition_type::READY);
-    let generation = object.metadata.generation.unwrap_or_default();
-    let status = condition::Status::True;
-    let (type_, message) = (condition_type::READY, "Artifact is ready");
-    condition::set(&mut conditions, type_, status, reason::SUCCEEDED, message, generation, now);
+    Writer::of(object, now).ready(&mut conditions, reason::SUCCEEDED, "Artifact is ready");
     conditions
 }
 

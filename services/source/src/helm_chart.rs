@@ -67,7 +67,7 @@ pub(crate) fn start(
         indexes,
     };
     let queue = wiring.control(charts.clone(), reconciler);
-    wake::wake(catalog, &charts, &queue);
+    wake::wake_by_sources(catalog, &charts, &queue);
 }
 
 impl SourceReconciler for HelmChartReconciler {

@@ -21,7 +21,7 @@ use weir_runtime::{ObjectKey, Service};
 
 /// Adds the methods to the service's gRPC server.
 pub(crate) fn serve(service: &Service, storage: Storage, catalog: Catalog) {
-    let doorman = Doorman {
+    let rpc = Rpc {
         authorizer: service.authorizer(),
         client: service.client().clone(),
         news: News::of(&catalog),
@@ -29,11 +29,11 @@ pub(crate) fn serve(service: &Service, storage: Storage, catalog: Catalog) {
         storage,
         stop: service.shutdown(),
     };
-    service.grpc(move |server| server.add(ArtifactsServer::new(doorman)));
+    service.grpc(move |server| server.add(ArtifactsServer::new(rpc)));
 }
 
-/// Checks the caller and passes the request on.
-struct Doorman {
+/// The service that callers reach: checks the caller and passes the request on.
+struct Rpc {
     authorizer: Authorizer,
     client: kube::Client,
     catalog: Catalog,
@@ -42,7 +42,7 @@ struct Doorman {
     stop: CancellationToken,
 }
 
-impl Doorman {
+impl Rpc {
     fn kind(&self, name: &str) -> Result<&dyn Kind, Status> {
         let unknown = || Status::invalid_argument(format!("'{name}' is no kind of source"));
         self.catalog.kind(name).map(|kind| &**kind).ok_or_else(unknown)
@@ -77,7 +77,7 @@ impl Doorman {
 }
 
 #[tonic::async_trait]
-impl Artifacts for Doorman {
+impl Artifacts for Rpc {
     type FetchStream = BoxStream<'static, Result<FetchResponse, Status>>;
     type WatchStream = BoxStream<'static, Result<WatchResponse, Status>>;
 

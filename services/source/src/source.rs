@@ -4,16 +4,17 @@ mod attempt;
 mod content;
 mod failure;
 mod kinds;
+mod reconciler;
 mod report;
-mod sourced;
+
 mod success;
 mod suspended;
 mod wiring;
 
 pub(crate) use attempt::Attempt;
 pub(crate) use content::{pack, pack_after, sparse};
-pub(crate) use failure::{Failure, Severity};
-pub(crate) use sourced::SourceReconciler;
+pub(crate) use failure::Failure;
+pub(crate) use reconciler::SourceReconciler;
 pub(crate) use success::Success;
 pub(crate) use wiring::Wiring;
 

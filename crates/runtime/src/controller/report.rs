@@ -16,7 +16,7 @@ use super::patch::merge_diff;
 use super::progress::Phase;
 use super::{Finalized, Next, Outcome, Reconciler, requested_at};
 use crate::cache::{Cache, ObjectKey};
-use crate::condition::{self, Status};
+use crate::condition::{self, Writer};
 use crate::event::{EventDraft, EventSink};
 use crate::killpoint;
 use crate::metrics::ControllerMetrics;
@@ -134,15 +134,8 @@ where
 
     /// The conditions of an object while a run lasts.
     fn progressing(&self, shown: &K, phase: &Phase<K>) -> Vec<Condition> {
-        let generation = shown.meta().generation.unwrap_or_default();
         let mut conditions = shown.conditions().to_vec();
-        let now = self.now();
-        condition::remove(&mut conditions, "Stalled");
-        for (type_, status, message) in
-            [("Reconciling", Status::True, &phase.reconciling), ("Ready", Status::Unknown, &phase.ready)]
-        {
-            condition::set(&mut conditions, type_, status, "Progressing", message, generation, now);
-        }
+        Writer::of(shown, self.now()).progressing(&mut conditions, &phase.ready, &phase.reconciling);
         conditions
     }
 

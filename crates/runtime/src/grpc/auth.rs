@@ -10,9 +10,11 @@ use kube::api::{Api, PostParams};
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
 use tonic::{Request, Status};
+use weir_api::FluxObject;
 
 use super::Peers;
 use super::token::{AUDIENCE, audiences};
+use crate::cache::ObjectKey;
 
 /// How long an answer of the API server is used again: the time by which a revoked right may outlive its revocation.
 const REMEMBERED: Duration = Duration::from_secs(30);
@@ -51,6 +53,19 @@ pub struct Access {
     pub namespace: String,
     /// Name; empty asks for all of them.
     pub name: String,
+}
+
+impl Access {
+    /// Returns the access to an object of a kind; an empty name or namespace in the key stands for all of them.
+    pub fn to<K: FluxObject>(verb: &'static str, key: &ObjectKey) -> Self {
+        Self {
+            verb,
+            group: K::GROUP.to_owned(),
+            resource: K::PLURAL.to_owned(),
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        }
+    }
 }
 
 /// Checks callers; clones share what is remembered.

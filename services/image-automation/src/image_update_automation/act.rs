@@ -1,14 +1,15 @@
 //! Does the work: checkout, edit, commit, push.
 
 mod push;
-mod wake;
+mod source;
 
 use jiff::Timestamp;
 use weir_git::{Checkout, CommitRequest, Error, Fetched, Lease, ObjectId, Signature};
+use weir_runtime::Failure;
 use weir_template::{Message, MessageData};
 
 use self::push::Target;
-use super::{Automation, Failure, Preview, decide::Work};
+use super::{Automation, Preview, decide::Work, failure};
 use crate::tree::{self, Edits};
 
 /// Tries of a run that lost the race for the branch each time; after that the normal backoff goes on (IU-16).
@@ -56,7 +57,7 @@ impl Automation {
         loop {
             match self.attempt(work, now).await? {
                 Attempt::Done(done) => return Ok(done),
-                Attempt::Lost(error) if tries >= MAX_ATTEMPTS => return Err(Failure::push(&error)),
+                Attempt::Lost(error) if tries >= MAX_ATTEMPTS => return Err(failure::push(&error)),
                 Attempt::Lost(error) => {
                     tracing::debug!(%error, automation = %work.automation, "starting over")
                 }
@@ -87,10 +88,10 @@ impl Automation {
         match self.push_branch(work, &checkout, commit, target).await {
             Ok(()) => {}
             Err(error @ Error::LeaseLost { .. }) => return Ok(Attempt::Lost(error)),
-            Err(error) => return Err(Failure::push(&error)),
+            Err(error) => return Err(failure::push(&error)),
         }
         weir_runtime::killpoint::hit("after-push");
-        self.wake_source(work, now).await;
+        self.request_source(work, now).await;
         self.push_refspec(work, &checkout, commit, base).await?;
         let pushed = format!("{}@sha1:{commit}", work.git.push_branch);
         Ok(Attempt::Done(Done::Pushed(Pushed {
@@ -106,17 +107,17 @@ impl Automation {
     async fn prepare(&self, work: &Work) -> Result<Option<Prepared>, Failure> {
         let url = work.remote.url.as_str();
         let fetched = self.git.fetch(&work.remote, &work.git.checkout, work.known_revision.as_deref()).await;
-        let checkout = match fetched.map_err(|error| Failure::checkout(&error, url))? {
+        let checkout = match fetched.map_err(|error| failure::checkout(&error, url))? {
             Fetched::Unchanged { .. } => return Ok(None),
             Fetched::New(checkout) => checkout,
         };
         // Parsed before it is needed, so that a broken template does not wait for an image to be noticed (TP-4).
-        let template = Message::parse(&work.commit.template).map_err(Failure::update_source)?;
+        let template = Message::parse(&work.commit.template).map_err(failure::update_source)?;
         let target = self.target(work, &checkout).await?;
         let (tree, base) = (checkout.clone(), target.base);
         let (path, setters) = (work.path.clone(), work.setters.clone());
         let edits =
-            blocking(move || tree::apply(&tree, base, &path, &setters)).await?.map_err(Failure::policies)?;
+            blocking(move || tree::apply(&tree, base, &path, &setters)).await?.map_err(failure::policies)?;
         for (path, problem) in &edits.problems {
             tracing::info!(automation = %work.automation, path, problem, "file with markers left as it is");
         }
@@ -130,7 +131,7 @@ impl Automation {
         if !work.git.switches {
             return Ok(Target { base: head, lease: Lease::Expect(head) });
         }
-        let failed = |error: Error| Failure::checkout(&error, work.remote.url.as_str());
+        let failed = |error: Error| failure::checkout(&error, work.remote.url.as_str());
         if work.settings.all_branch_references {
             let branch =
                 self.git.fetch_more(&work.remote, checkout, &work.git.push_branch).await.map_err(failed)?;
@@ -145,7 +146,7 @@ impl Automation {
             Some(found) if found == head || work.settings.force_push_branch => {
                 Ok(Target { base: head, lease: Lease::Expect(found) })
             }
-            Some(_) => Err(Failure::push(&push::not_fast_forward(&work.git.push_ref()))),
+            Some(_) => Err(failure::push(&push::not_fast_forward(&work.git.push_ref()))),
         }
     }
 }
@@ -157,7 +158,7 @@ fn render(work: &Work, template: &Message, edits: &Edits) -> Result<String, Fail
         update: &edits.update,
         values: &work.commit.values,
     };
-    template.render(&data).map_err(Failure::update_source)
+    template.render(&data).map_err(failure::update_source)
 }
 
 async fn commit(
@@ -186,7 +187,7 @@ async fn commit(
             sign: None,
         })
     });
-    made.await?.map_err(Failure::update_source)
+    made.await?.map_err(failure::update_source)
 }
 
 /// Leaves out what would break the header of a commit (SEC-9).
@@ -196,5 +197,5 @@ fn printable(text: &str) -> String {
 
 /// Runs work on the pool for blocking work; runs are bounded by the controller's workers.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
-    tokio::task::spawn_blocking(work).await.map_err(Failure::update_source)
+    tokio::task::spawn_blocking(work).await.map_err(failure::update_source)
 }

@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
 use weir_auth::GitLogin;
 use weir_git::Remote;
-use weir_runtime::{Next, ObjectKey, condition};
+use weir_runtime::{Failure, Next, ObjectKey, condition};
 use weir_setters::Setters;
 
 use super::{
     Settings,
-    failure::{Failure, reason as reasons},
+    failure::{self, reason as reasons},
     observe::Observed,
 };
 use crate::{
@@ -61,19 +61,19 @@ pub(super) struct Commit {
 pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     let automation = &*observed.automation;
     let selector = |text: &String| {
-        Failure::terminal(reasons::INVALID_SELECTOR, format!("failed to parse policy selector: {text}"))
+        Failure::stalled(reasons::INVALID_SELECTOR, format!("failed to parse policy selector: {text}"))
     };
     let selected = observed.policies.as_ref().map_err(selector)?;
     let git = git_spec(automation)?;
     let repository = repository(observed)?;
     let Access { remote, login } = access(observed, repository)?;
-    let plan = GitPlan::of(git, repository).map_err(Failure::source_manager)?;
+    let plan = GitPlan::of(git, repository).map_err(failure::source_manager)?;
     if git.commit.signing_key.is_some() {
-        return Err(Failure::source_manager("signed commits are not supported yet"));
+        return Err(failure::source_manager("signed commits are not supported yet"));
     }
     check_strategy(automation)?;
     let key = ObjectKey::of(automation);
-    let setters = policy::setters(&key.namespace, selected).map_err(Failure::policies)?;
+    let setters = policy::setters(&key.namespace, selected).map_err(failure::policies)?;
     Ok(Work {
         source: ObjectKey::of(repository),
         remote,
@@ -110,7 +110,7 @@ pub(super) fn superfluous(observed: &Observed, now: Timestamp) -> Option<Next> {
 
 fn git_spec(automation: &ImageUpdateAutomation) -> Result<&GitSpec, Failure> {
     let invalid = |text: String| {
-        Failure::terminal(reasons::INVALID_SOURCE, format!("{text}: invalid source configuration"))
+        Failure::stalled(reasons::INVALID_SOURCE, format!("{text}: invalid source configuration"))
     };
     let kind = &automation.spec.source_ref.kind;
     if kind != GIT_REPOSITORY {
@@ -125,11 +125,11 @@ fn repository(observed: &Observed) -> Result<&GitRepository, Failure> {
     if observed.is_blocked() {
         let message =
             format!("can't access '{GIT_REPOSITORY}/{key}', cross-namespace references have been blocked");
-        return Err(Failure::terminal(reason::ACCESS_DENIED, message));
+        return Err(Failure::stalled(reason::ACCESS_DENIED, message));
     }
     let missing = || {
         let name = format!("{GIT_REPOSITORY}.source.toolkit.fluxcd.io {:?} not found", key.name);
-        Failure::source_manager(format!("referenced git repository does not exist: {name}"))
+        failure::source_manager(format!("referenced git repository does not exist: {name}"))
     };
     observed.repository.as_deref().ok_or_else(missing)
 }
@@ -138,16 +138,14 @@ fn access(observed: &Observed, repository: &GitRepository) -> Result<Access, Fai
     let spec = &repository.spec;
     let uses_cloud = !matches!(spec.provider.as_deref(), None | Some("generic" | "github"));
     if uses_cloud && spec.service_account_name.is_some() && !observed.settings.workload_identity {
-        let message = "to use spec.serviceAccountName for provider authentication please enable the \
-                       ObjectLevelWorkloadIdentity feature gate in the controller";
-        return Err(Failure::terminal(reason::FEATURE_GATE_DISABLED, message));
+        return Err(Failure::workload_identity("spec.serviceAccountName for provider"));
     }
-    let secret = observed.secret.as_ref().map_err(Failure::source_manager)?;
-    let proxy = observed.proxy.as_ref().map_err(Failure::source_manager)?;
+    let secret = observed.secret.as_ref().map_err(failure::source_manager)?;
+    let proxy = observed.proxy.as_ref().map_err(failure::source_manager)?;
     git_source::access(repository, secret.as_ref(), proxy.as_ref(), &observed.cancel).map_err(|error| {
         match error.is_terminal() {
-            true => Failure::terminal(reasons::INVALID_SOURCE, error.to_string()),
-            false => Failure::source_manager(error),
+            true => Failure::stalled(reasons::INVALID_SOURCE, error.to_string()),
+            false => failure::source_manager(error),
         }
     })
 }
@@ -156,9 +154,9 @@ fn check_strategy(automation: &ImageUpdateAutomation) -> Result<(), Failure> {
     let strategy = automation.spec.update.as_ref().map(|update| update.strategy.as_str());
     match strategy {
         Some("Setters") => Ok(()),
-        None => Err(Failure::terminal(reasons::INVALID_STRATEGY, "no update strategy")),
+        None => Err(Failure::stalled(reasons::INVALID_STRATEGY, "no update strategy")),
         Some(other) => {
-            Err(Failure::terminal(reasons::INVALID_STRATEGY, format!("unsupported update strategy: {other}")))
+            Err(Failure::stalled(reasons::INVALID_STRATEGY, format!("unsupported update strategy: {other}")))
         }
     }
 }

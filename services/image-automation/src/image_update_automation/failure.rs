@@ -1,18 +1,8 @@
-//! The failure of a run: reasons and texts of conditions (image spec 6).
+//! The failures of a run: reasons and texts of conditions (image spec 6).
 
-/// A failed run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Failure {
-    /// Only a change of a spec can help.
-    #[error("{message}")]
-    Terminal { reason: &'static str, message: String },
-    /// Tried again with backoff.
-    #[error("{message}")]
-    Retry { reason: &'static str, message: String },
-    /// A newer cause made the run obsolete.
-    #[error("context canceled")]
-    Cancelled,
-}
+use std::fmt::Display;
+
+use weir_runtime::Failure;
 
 /// Reasons of conditions.
 pub(super) mod reason {
@@ -22,46 +12,43 @@ pub(super) mod reason {
     pub(in super::super) const SOURCE_MANAGER: &str = "SourceManagerFailed";
     pub(in super::super) const GIT_OPERATION: &str = "GitOperationFailed";
     pub(in super::super) const UPDATE: &str = "UpdateFailed";
+    /// Reason of runs that a newer cause made obsolete, and of nothing else.
+    pub(in super::super) const CANCELLED: &str = weir_api::reason::FAILED;
 }
 
-impl Failure {
-    pub(super) fn terminal(reason: &'static str, message: impl Into<String>) -> Self {
-        Self::Terminal { reason, message: message.into() }
-    }
+/// Returns true when a Git operation was given up because the run was cancelled.
+pub(super) fn is_cancelled(failure: &Failure) -> bool {
+    failure.reason == reason::CANCELLED
+}
 
-    pub(super) fn source_manager(cause: impl std::fmt::Display) -> Self {
-        let message = format!("failed configuring source manager: {cause}");
-        Self::Retry { reason: reason::SOURCE_MANAGER, message }
-    }
+pub(super) fn source_manager(cause: impl Display) -> Failure {
+    Failure::retried(reason::SOURCE_MANAGER, format!("failed configuring source manager: {cause}"))
+}
 
-    pub(super) fn checkout(error: &weir_git::Error, url: &str) -> Self {
-        Self::git("failed to checkout source", error, error.clone_message(url))
-    }
+pub(super) fn checkout(error: &weir_git::Error, url: &str) -> Failure {
+    git("failed to checkout source", error, &error.clone_message(url))
+}
 
-    pub(super) fn push(error: &weir_git::Error) -> Self {
-        // The words of go-git, which the conditions of Flux show.
-        let cause = match error {
-            weir_git::Error::PushRejected { refname, reason } => {
-                format!("command error on {refname}: {reason}")
-            }
-            other => other.to_string(),
-        };
-        Self::git("failed to update source: failed to push to remote", error, cause)
-    }
+pub(super) fn push(error: &weir_git::Error) -> Failure {
+    // The words of go-git, which the conditions of Flux show.
+    let cause = match error {
+        weir_git::Error::PushRejected { refname, reason } => format!("command error on {refname}: {reason}"),
+        other => other.to_string(),
+    };
+    git("failed to update source: failed to push to remote", error, &cause)
+}
 
-    fn git(context: &str, error: &weir_git::Error, cause: String) -> Self {
-        if matches!(error, weir_git::Error::Cancelled) {
-            return Self::Cancelled;
-        }
-        Self::Retry { reason: reason::GIT_OPERATION, message: format!("{context}: {cause}") }
+fn git(context: &str, error: &weir_git::Error, cause: &str) -> Failure {
+    if matches!(error, weir_git::Error::Cancelled) {
+        return Failure::retried(reason::CANCELLED, "context canceled");
     }
+    Failure::retried(reason::GIT_OPERATION, format!("{context}: {cause}"))
+}
 
-    pub(super) fn update_source(cause: impl std::fmt::Display) -> Self {
-        let message = format!("failed to update source: {cause}");
-        Self::Retry { reason: reason::GIT_OPERATION, message }
-    }
+pub(super) fn update_source(cause: impl Display) -> Failure {
+    Failure::retried(reason::GIT_OPERATION, format!("failed to update source: {cause}"))
+}
 
-    pub(super) fn policies(cause: impl std::fmt::Display) -> Self {
-        Self::Retry { reason: reason::UPDATE, message: format!("failed to apply policies: {cause}") }
-    }
+pub(super) fn policies(cause: impl Display) -> Failure {
+    Failure::retried(reason::UPDATE, format!("failed to apply policies: {cause}"))
 }

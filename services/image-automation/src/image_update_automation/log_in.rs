@@ -2,8 +2,9 @@
 
 use weir_api::{FluxObject, ImageUpdateAutomation};
 use weir_auth::{Caller, Credentials};
+use weir_runtime::Failure;
 
-use super::{Automation, decide::Work, failure::Failure};
+use super::{Automation, decide::Work, failure};
 
 impl Automation {
     /// Completes the remote with the credentials that its provider gives, if it has one.
@@ -18,7 +19,7 @@ impl Automation {
         };
         let issued = self.logins.git(&work.login, &caller, &work.remote.url).await;
         let issued = issued.map_err(|error| {
-            Failure::source_manager(format!("failed to configure authentication options: {error}"))
+            failure::source_manager(format!("failed to configure authentication options: {error}"))
         })?;
         let Some(login) = issued else { return Ok(()) };
         work.remote.credentials = match &login.credentials {

@@ -1,13 +1,13 @@
 //! Looks digests up.
 
 use weir_api::image::ImageRef;
+use weir_runtime::Failure;
 
 use super::{
     Selector,
     decide::{Choice, DigestPlan},
     observe::Observed,
 };
-use crate::mark::Failure;
 
 impl Selector {
     /// Completes the choice to a reference.
@@ -18,7 +18,7 @@ impl Selector {
             DigestPlan::Fetch => self.digest(observed, choice).await.map_err(|cause| {
                 let Choice { name, tag, .. } = choice;
                 let message = format!("failed fetching digest of {name}:{tag}: {cause}");
-                Failure::retry(weir_api::reason::FAILED, message)
+                Failure::retried(weir_api::reason::FAILED, message)
             })?,
         };
         Ok(ImageRef { name: choice.name.clone(), tag: choice.tag.clone(), digest })

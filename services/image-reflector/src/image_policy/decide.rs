@@ -9,10 +9,10 @@ use weir_api::{
 };
 use weir_oci::Repository;
 use weir_policy::{Order, Policy, PolicyError, TagFilter, select};
-use weir_runtime::ObjectKey;
+use weir_runtime::{Failure, Next, ObjectKey};
 
 use super::{observe::Observed, repository_key};
-use crate::{image_name, mark::Failure};
+use crate::image_name;
 
 /// How long a policy is silent while its repository has no tags: one that was applied with it is scanned in this time.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,13 +31,8 @@ const FAILURE: &str = "Failure";
 pub(super) enum Plan {
     /// Publishes a tag.
     Select(Choice),
-    /// Waits for tags.
-    Wait {
-        /// When to look again, if no scan ends before.
-        give_up: Duration,
-        /// Message while the run goes on; none at first.
-        failure: Option<Failure>,
-    },
+    /// Waits for tags in silence: at the latest for this long, if no scan ends before.
+    Wait(Duration),
     /// The run ends here.
     Fail(Failure),
 }
@@ -73,20 +68,20 @@ fn selection(observed: &Observed) -> Result<Plan, Failure> {
     let spec = &observed.policy.spec;
     if spec.digest_reflection_policy.as_deref() == Some("Always") && spec.interval.is_none() {
         let message = "spec.interval must be set when spec.digestReflectionPolicy is set to 'Always'";
-        return Err(Failure::terminal(INTERVAL_NOT_CONFIGURED, message));
+        return Err(Failure::stalled(INTERVAL_NOT_CONFIGURED, message));
     }
     let object = repository(observed)?;
     let repository = image_name::parse(&object.spec.image);
-    let repository = repository.map_err(|error| Failure::terminal(IMAGE_URL_INVALID, error.to_string()))?;
+    let repository = repository.map_err(|error| Failure::stalled(IMAGE_URL_INVALID, error.to_string()))?;
     check_identity(object, observed.settings.workload_identity)?;
     let policy = policy(spec)?;
-    let tags = observed.tags.as_ref().map_err(|cause| Failure::retry(FAILURE, cause.clone()))?;
+    let tags = observed.tags.as_ref().map_err(|cause| Failure::retried(FAILURE, cause.clone()))?;
     if tags.is_empty() {
         return Ok(wait(observed));
     }
     let filter = filter(spec)?;
     let tag = select(&policy, filter.as_ref(), tags.iter().map(String::as_str));
-    let tag = tag.map_err(|error| Failure::retry(FAILURE, error.to_string()))?.to_owned();
+    let tag = tag.map_err(|error| Failure::retried(FAILURE, error.to_string()))?.to_owned();
     let name = object.spec.image.clone();
     let digest = digest_plan(&observed.policy, &name, &tag);
     Ok(Plan::Select(Choice { name, tag, digest, repository }))
@@ -97,7 +92,7 @@ fn repository(observed: &Observed) -> Result<&ImageRepository, Failure> {
     let key = repository_key(&observed.policy);
     let own = ObjectKey::of(&*observed.policy).namespace;
     let prefix = "failed to get the referred ImageRepository";
-    let denied = |text: String| Failure::retry(reason::ACCESS_DENIED, format!("{prefix}: {text}"));
+    let denied = |text: String| Failure::retried(reason::ACCESS_DENIED, format!("{prefix}: {text}"));
     if key.namespace != own && observed.settings.no_cross_namespace_refs {
         let text =
             format!("cannot access 'ImageRepository/{key}', cross-namespace references have been blocked");
@@ -106,7 +101,7 @@ fn repository(observed: &Observed) -> Result<&ImageRepository, Failure> {
     let object = observed.repository.as_deref().ok_or_else(|| {
         let missing = format!("ImageRepository.image.toolkit.fluxcd.io {:?} not found", key.name);
         let text = format!("{prefix}: referenced ImageRepository does not exist: {missing}");
-        Failure::retry(reason::DEPENDENCY_NOT_READY, text)
+        Failure::retried(reason::DEPENDENCY_NOT_READY, text)
     })?;
     if key.namespace == own {
         return Ok(object);
@@ -133,9 +128,8 @@ fn repository(observed: &Observed) -> Result<&ImageRepository, Failure> {
 fn check_identity(object: &ImageRepository, is_enabled: bool) -> Result<(), Failure> {
     let uses_cloud = !matches!(object.spec.provider.as_deref(), None | Some("" | "generic"));
     if uses_cloud && object.spec.service_account_name.is_some() && !is_enabled {
-        let message = "to use spec.serviceAccountName in the ImageRepository for provider authentication please \
-                       enable the ObjectLevelWorkloadIdentity feature gate in the controller";
-        return Err(Failure::terminal(reason::FEATURE_GATE_DISABLED, message));
+        let usage = "spec.serviceAccountName in the ImageRepository for provider";
+        return Err(Failure::workload_identity(usage));
     }
     Ok(())
 }
@@ -143,7 +137,7 @@ fn check_identity(object: &ImageRepository, is_enabled: bool) -> Result<(), Fail
 /// The first of semver, alphabetical and numerical that is set (IP-2).
 fn policy(spec: &ImagePolicySpec) -> Result<Policy, Failure> {
     let invalid =
-        |text: &dyn std::fmt::Display| Failure::terminal(INVALID_POLICY, format!("invalid policy: {text}"));
+        |text: &dyn std::fmt::Display| Failure::stalled(INVALID_POLICY, format!("invalid policy: {text}"));
     let order = |order: &Option<String>| order.as_deref().map_or(Order::default(), Order::parse);
     let choice = &spec.policy;
     if let Some(semver) = &choice.semver {
@@ -161,7 +155,7 @@ fn policy(spec: &ImagePolicySpec) -> Result<Policy, Failure> {
 fn filter(spec: &ImagePolicySpec) -> Result<Option<TagFilter>, Failure> {
     let compile = |filter: &weir_api::image::TagFilter| TagFilter::new(&filter.pattern, &filter.extract);
     spec.filter_tags.as_ref().map(compile).transpose().map_err(|error| {
-        Failure::terminal(INVALID_POLICY, format!("failed to filter tags: {}", PolicyError::from(error)))
+        Failure::stalled(INVALID_POLICY, format!("failed to filter tags: {}", PolicyError::from(error)))
     })
 }
 
@@ -170,11 +164,11 @@ fn filter(spec: &ImagePolicySpec) -> Result<Option<TagFilter>, Failure> {
 fn wait(observed: &Observed) -> Plan {
     let conditions = observed.policy.status.as_ref().map_or(&[][..], |status| &status.conditions);
     if !observed.has_waited && conditions.is_empty() {
-        return Plan::Wait { give_up: PATIENCE, failure: None };
+        return Plan::Wait(PATIENCE);
     }
     let give_up = observed.settings.requeue_dependency;
     let message = format!("retrying in {} error: no tags in database", weir_api::Duration::from(give_up));
-    Plan::Wait { give_up, failure: Some(Failure::retry(reason::DEPENDENCY_NOT_READY, message)) }
+    Plan::Fail(Failure::retried(reason::DEPENDENCY_NOT_READY, message).then(Next::Wait { give_up }))
 }
 
 fn digest_plan(policy: &ImagePolicy, name: &str, tag: &str) -> DigestPlan {

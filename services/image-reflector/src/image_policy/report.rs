@@ -3,34 +3,30 @@
 use std::time::Duration;
 
 use weir_api::{ImagePolicy, image::ImageRef, reason};
-use weir_runtime::{EventDraft, Next, Outcome, condition};
+use weir_runtime::condition::{self, Writer};
+use weir_runtime::{EventDraft, Failure, Next, Outcome};
 
 use super::decide::Plan;
-use crate::mark::{Failure, Mark};
 
 /// Makes the outcome of a run.
 pub(super) fn report(
     policy: &ImagePolicy,
-    mark: &Mark,
+    writer: &Writer,
     plan: Plan,
     latest: Option<Result<ImageRef, Failure>>,
 ) -> Outcome<ImagePolicy> {
     match (plan, latest) {
-        (Plan::Select(_), Some(Ok(latest))) => selected(policy, mark, latest),
-        (Plan::Select(_), Some(Err(failure))) => failed(policy, mark, &failure, Next::Backoff),
-        (Plan::Fail(failure), _) => {
-            failed(policy, mark, &failure, if failure.is_terminal { Next::Stop } else { Next::Backoff })
+        (Plan::Select(_), Some(Ok(latest))) => selected(policy, writer, latest),
+        (Plan::Select(_), Some(Err(failure))) | (Plan::Fail(failure), _) => {
+            failure.outcome(policy.clone(), writer, &writer.progress())
         }
-        (Plan::Wait { give_up, failure: Some(failure) }, _) => {
-            failed(policy, mark, &failure, Next::Wait { give_up })
-        }
-        (Plan::Wait { give_up, failure: None }, _) => Outcome::new(policy.clone(), Next::Wait { give_up }),
+        (Plan::Wait(give_up), _) => Outcome::new(policy.clone(), Next::Wait { give_up }),
         // A selection always has a result; without one there is nothing to report.
         (Plan::Select(_), None) => Outcome::superseded(policy.clone()),
     }
 }
 
-fn selected(policy: &ImagePolicy, mark: &Mark, latest: ImageRef) -> Outcome<ImagePolicy> {
+fn selected(policy: &ImagePolicy, writer: &Writer, latest: ImageRef) -> Outcome<ImagePolicy> {
     let mut object = policy.clone();
     let status = object.status.get_or_insert_default();
     if status.latest_ref.as_ref() != Some(&latest) {
@@ -38,7 +34,7 @@ fn selected(policy: &ImagePolicy, mark: &Mark, latest: ImageRef) -> Outcome<Imag
     }
     status.observed_generation = policy.metadata.generation.unwrap_or_default();
     let message = message(&latest, status.observed_previous_ref.as_ref());
-    mark.ready(&mut status.conditions, &message);
+    writer.ready(&mut status.conditions, reason::SUCCEEDED, &message);
     let known = policy.status.as_ref().and_then(|status| condition::find(&status.conditions, "Ready"));
     let event = match known.filter(|ready| ready.status == "True") {
         Some(ready) if ready.message == message => EventDraft::trace(reason::SUCCEEDED, &message),
@@ -58,18 +54,6 @@ fn message(latest: &ImageRef, previous: Option<&ImageRef>) -> String {
         text.push_str(&format!(" (previously {previous})"));
     }
     text
-}
-
-fn failed(policy: &ImagePolicy, mark: &Mark, failure: &Failure, next: Next) -> Outcome<ImagePolicy> {
-    let mut object = policy.clone();
-    let status = object.status.get_or_insert_default();
-    mark.failed(&mut status.conditions, failure, &mark.progress());
-    if failure.is_terminal {
-        status.observed_generation = policy.metadata.generation.unwrap_or_default();
-    }
-    Outcome::new(object, next)
-        .event(EventDraft::error(failure.reason, &failure.message))
-        .error(failure.message.clone())
 }
 
 #[cfg(test)]

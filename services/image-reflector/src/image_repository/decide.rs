@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use weir_api::{ImageRepository, condition_type, reason};
+use weir_api::{ImageRepository, condition_type};
 use weir_oci::{RegistryOptions, Repository};
-use weir_runtime::condition;
+use weir_runtime::{Failure, condition};
 
 use super::observe::Observed;
 use crate::access::AccessError;
-use crate::mark::Failure;
 
 /// Tags that are left out when the object does not say; signatures of cosign (IR-1).
 const DEFAULT_EXCLUSIONS: [&str; 1] = [r"^.*\.sig$"];
@@ -97,14 +96,12 @@ pub(super) fn exclusions(object: &ImageRepository) -> Vec<String> {
 pub(super) fn decide(observed: &Observed) -> Plan {
     let repository = match &observed.name {
         Ok(repository) => repository.clone(),
-        Err(error) => return Plan::Fail(Failure::terminal(IMAGE_URL_INVALID, error.to_string())),
+        Err(error) => return Plan::Fail(Failure::stalled(IMAGE_URL_INVALID, error.to_string())),
     };
     let spec = &observed.object.spec;
     let uses_cloud = !matches!(spec.provider.as_deref(), None | Some("" | "generic"));
     if uses_cloud && spec.service_account_name.is_some() && !observed.workload_identity {
-        let message = "to use spec.serviceAccountName for provider authentication please enable the \
-                       ObjectLevelWorkloadIdentity feature gate in the controller";
-        return Plan::Fail(Failure::terminal(reason::FEATURE_GATE_DISABLED, message));
+        return Plan::Fail(Failure::workload_identity("spec.serviceAccountName for provider"));
     }
     let options = match &observed.options {
         Ok(options) => Ok(options.clone()),
@@ -112,53 +109,61 @@ pub(super) fn decide(observed: &Observed) -> Plan {
         Err(AccessError::Login(cause)) => Err(format!("scan failed: {cause}")),
         Err(cause) => {
             let message = format!("failed to configure authentication options: {cause}");
-            return Plan::Fail(Failure::retry(AUTHENTICATION_FAILED, message));
+            return Plan::Fail(Failure::retried(AUTHENTICATION_FAILED, message));
         }
     };
     match due(observed, &repository) {
-        Ok(Ok(why)) => match options {
+        Ok(Due::Now(why)) => match options {
             Ok(options) => {
                 let exclusions = exclusions(&observed.object);
                 Plan::Scan(Box::new(Scan { why, repository, options, exclusions }))
             }
-            Err(message) => Plan::Fail(Failure::retry(READ_OPERATION_FAILED, message)),
+            Err(message) => Plan::Fail(Failure::retried(READ_OPERATION_FAILED, message)),
         },
-        Ok(Err(next)) => Plan::Keep { next, canonical: repository.to_string() },
+        Ok(Due::In(next)) => Plan::Keep { next, canonical: repository.to_string() },
         Err(cause) => {
-            Plan::Fail(Failure::retry(FAILURE, format!("failed to determine if it's scan time: {cause}")))
+            Plan::Fail(Failure::retried(FAILURE, format!("failed to determine if it's scan time: {cause}")))
         }
     }
 }
 
-/// Returns the reason for a scan that is due, or the time until the next one.
-fn due(observed: &Observed, repository: &Repository) -> Result<Result<Why, Duration>, String> {
-    let Some(status) = &observed.object.status else { return Ok(Ok(Why::First)) };
+/// The time of the next scan.
+enum Due {
+    /// At once.
+    Now(Why),
+    /// After this long.
+    In(Duration),
+}
+
+/// Returns the time of the next scan, or why it is not known.
+fn due(observed: &Observed, repository: &Repository) -> Result<Due, String> {
+    let Some(status) = &observed.object.status else { return Ok(Due::Now(Why::First)) };
     let Some(scan_time) = status.last_scan_result.as_ref().and_then(|last| last.scan_time.as_ref()) else {
-        return Ok(Ok(Why::First));
+        return Ok(Due::Now(Why::First));
     };
     if observed.is_requested {
-        return Ok(Ok(Why::Requested));
+        return Ok(Due::Now(Why::Requested));
     }
     let ready = condition::find(&status.conditions, condition_type::READY);
     if ready.is_some_and(|ready| ready.status == "False") {
-        return Ok(Ok(Why::Failed));
+        return Ok(Due::Now(Why::Failed));
     }
     if status.canonical_image_name.as_deref() != Some(&repository.to_string()) {
-        return Ok(Ok(Why::NewName));
+        return Ok(Due::Now(Why::NewName));
     }
     let set = |list: &[String]| list.iter().cloned().collect::<BTreeSet<_>>();
     if set(&exclusions(&observed.object)) != set(&status.observed_exclusion_list) {
-        return Ok(Ok(Why::NewExclusions));
+        return Ok(Due::Now(Why::NewExclusions));
     }
     if !observed.has_tags.clone()? {
-        return Ok(Ok(Why::EmptyStore));
+        return Ok(Due::Now(Why::EmptyStore));
     }
     let interval = observed.object.spec.interval.to_std();
     let age = observed.now.duration_since(scan_time.0);
     // A scan in the future, by a clock that was set back, is as old as now.
     let age = Duration::try_from(age).unwrap_or_default();
     let left = interval.saturating_sub(age);
-    Ok(if left < NEARLY_DUE { Ok(Why::Interval) } else { Err(left) })
+    Ok(if left < NEARLY_DUE { Due::Now(Why::Interval) } else { Due::In(left) })
 }
 
 #[cfg(test)]

@@ -2,18 +2,18 @@
 
 use jiff::Timestamp;
 use weir_api::{Duration, ImageRepository, condition_time, image::ScanResult, reason};
-use weir_runtime::{EventDraft, Next, Outcome, condition};
+use weir_runtime::condition::{self, Writer};
+use weir_runtime::{EventDraft, Failure, Next, Outcome};
 
 use super::{
     act::{Found, ScanError},
     decide::{Plan, READ_OPERATION_FAILED, exclusions},
 };
-use crate::mark::{Failure, Mark};
 
 /// Makes the outcome of a run.
 pub(super) fn report(
     object: &ImageRepository,
-    mark: &Mark,
+    writer: &Writer,
     plan: Plan,
     result: Option<Result<Found, ScanError>>,
     now: Timestamp,
@@ -34,21 +34,21 @@ pub(super) fn report(
                 object,
                 scanned,
                 scan.repository.to_string(),
-                mark,
+                writer,
                 quiet,
                 Next::Interval(interval.to_std()),
             )
         }
         (Plan::Scan(scan), Some(Err(error))) => {
-            let failure = Failure::retry(READ_OPERATION_FAILED, format!("scan failed: {error}"));
-            failed(object, mark, &failure, &scan.progress())
+            let failure = Failure::retried(READ_OPERATION_FAILED, format!("scan failed: {error}"));
+            failure.outcome(object.clone(), writer, &scan.progress())
         }
         (Plan::Keep { next, canonical }, _) => {
             let left = Duration::from(next);
             let quiet = format!("no change in repository configuration since last scan, next scan in {left}");
-            succeeded(object, object.clone(), canonical, mark, quiet, Next::After(next))
+            succeeded(object, object.clone(), canonical, writer, quiet, Next::After(next))
         }
-        (Plan::Fail(failure), _) => failed(object, mark, &failure, &mark.progress()),
+        (Plan::Fail(failure), _) => failure.outcome(object.clone(), writer, &writer.progress()),
         // A scan always has a result; without one there is nothing to report.
         (Plan::Scan(_), None) => Outcome::superseded(object.clone()),
     }
@@ -58,7 +58,7 @@ fn succeeded(
     before: &ImageRepository,
     mut object: ImageRepository,
     canonical: String,
-    mark: &Mark,
+    writer: &Writer,
     quiet: String,
     next: Next,
 ) -> Outcome<ImageRepository> {
@@ -70,30 +70,12 @@ fn succeeded(
     let (count, revision) =
         status.last_scan_result.as_ref().map_or((0, ""), |last| (last.tag_count, last.revision.as_str()));
     let message = format!("successful scan: found {count} tags with checksum {revision}");
-    mark.ready(&mut status.conditions, &message);
+    writer.ready(&mut status.conditions, reason::SUCCEEDED, &message);
     let event = match ready_message(before) {
         Some(known) if known == message => EventDraft::trace(reason::SUCCEEDED, quiet),
         _ => EventDraft::info(reason::SUCCEEDED, &message),
     };
     Outcome::new(object, next).event(event).info(message)
-}
-
-fn failed(
-    before: &ImageRepository,
-    mark: &Mark,
-    failure: &Failure,
-    progress: &str,
-) -> Outcome<ImageRepository> {
-    let mut object = before.clone();
-    let status = object.status.get_or_insert_default();
-    mark.failed(&mut status.conditions, failure, progress);
-    if failure.is_terminal {
-        status.observed_generation = before.metadata.generation.unwrap_or_default();
-    }
-    let next = if failure.is_terminal { Next::Stop } else { Next::Backoff };
-    Outcome::new(object, next)
-        .event(EventDraft::error(failure.reason, &failure.message))
-        .error(failure.message.clone())
 }
 
 /// The message with which the object was ready.

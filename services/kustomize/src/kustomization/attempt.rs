@@ -15,7 +15,7 @@ use super::memory::Waiting;
 use crate::source::origin_revision;
 
 /// Message of the Ready condition while a run lasts (KS-REC-27).
-const IN_PROGRESS: &str = "Reconciliation in progress";
+pub(super) const IN_PROGRESS: &str = "Reconciliation in progress";
 
 /// How far a run has come; what it leaves in the status.
 #[derive(Clone, Debug)]

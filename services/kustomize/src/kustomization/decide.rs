@@ -95,7 +95,7 @@ pub(crate) fn artifact(observed: &Observed, settings: &Settings) -> Result<Arc<A
     let source_id = &observed.source_id;
     let decryption = kustomization.spec.decryption.as_ref();
     if decryption.is_some_and(|decryption| decryption.service_account_name.is_some())
-        && !settings.has_workload_identity
+        && !settings.workload_identity
     {
         return Err(Failure::workload_identity());
     }

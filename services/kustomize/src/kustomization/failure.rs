@@ -4,6 +4,7 @@ use std::time::Duration as StdDuration;
 
 use weir_api::Duration;
 use weir_api::reason as common;
+use weir_runtime::gate::workload_identity_needed;
 
 use crate::source::SourceId;
 
@@ -73,9 +74,8 @@ impl Failure {
 
     /// KS-REC-25
     pub(crate) fn workload_identity() -> Self {
-        let message = "to use spec.decryption.serviceAccountName for decryption authentication please enable the \
-                       ObjectLevelWorkloadIdentity feature gate in the controller";
-        Self { reason: common::FEATURE_GATE_DISABLED, message: message.to_owned(), class: Class::Denied }
+        let message = workload_identity_needed("spec.decryption.serviceAccountName for decryption");
+        Self { reason: common::FEATURE_GATE_DISABLED, message, class: Class::Denied }
     }
 
     /// KS-SRC-4

@@ -9,11 +9,11 @@ use weir_api::condition_type::{HEALTHY, READY, RECONCILING, STALLED};
 use weir_api::kustomize::{HistoryEntry, KustomizationStatus};
 use weir_api::reason::{PROGRESSING, PROGRESSING_WITH_RETRY, SUCCEEDED};
 use weir_api::{Kustomization, condition_time};
-use weir_runtime::condition::{self, Status};
+use weir_runtime::condition::{self, Status, Writer};
 use weir_runtime::{EventDraft, Next, Outcome};
 
 use super::Settings;
-use super::attempt::{Attempt, Done};
+use super::attempt::{Attempt, Done, IN_PROGRESS};
 use super::decide::{conditions, is_healthy};
 use super::failure::{Class, Failure, reason};
 use super::inventory::to_status;
@@ -84,11 +84,10 @@ fn refused(mut draft: Draft<'_>, settings: &Settings, failure: &Failure) -> Outc
     match failure.class {
         Class::Denied | Class::Invalid => {
             if failure.class == Class::Invalid {
-                draft.status.observed_generation = draft.generation;
+                draft.status.observed_generation = draft.writer.generation();
             }
-            draft.remove(RECONCILING);
-            draft.set(STALLED, Status::True, failure.reason, &failure.message);
-            draft.set(READY, Status::False, failure.reason, &failure.message);
+            let stalled = weir_runtime::Failure::stalled(failure.reason, &failure.message);
+            draft.writer.failed(&mut draft.status.conditions, &stalled, "");
             draft.events.push(EventDraft::error(failure.reason, failure.message.clone()));
             draft.outcome(Next::Stop).error(failure.message.clone())
         }
@@ -141,9 +140,8 @@ fn failed(
     };
     draft.tell_changes(attempt);
     draft.attempted(attempt);
-    draft.remove(STALLED);
-    draft.set(RECONCILING, Status::True, PROGRESSING_WITH_RETRY, &attempt.phase);
-    draft.set(READY, Status::False, failure.reason, &message);
+    let retried = weir_runtime::Failure::retried(failure.reason, &message);
+    draft.writer.failed(&mut draft.status.conditions, &retried, &attempt.phase);
     let is_recorded = [
         reason::RECONCILIATION_FAILED,
         reason::PRUNE_FAILED,
@@ -168,7 +166,7 @@ fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -
     draft.tell_changes(attempt);
     draft.attempted(attempt);
     match health {
-        None => draft.remove(HEALTHY),
+        None => condition::remove(&mut draft.status.conditions, HEALTHY),
         Some(took) => {
             let message = format!("Health check passed in {}", text(took));
             if !is_healthy(draft.object) || (is_new && !attempt.changed.is_empty()) {
@@ -184,11 +182,9 @@ fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -
     }
     draft.status.last_applied_revision = Some(attempt.revision.clone());
     draft.status.last_applied_origin_revision.clone_from(&attempt.origin_revision);
-    draft.status.observed_generation = draft.generation;
-    draft.remove(RECONCILING);
-    draft.remove(STALLED);
+    draft.status.observed_generation = draft.writer.generation();
     let message = format!("Applied revision: {}", attempt.revision);
-    draft.set(READY, Status::True, reason::RECONCILIATION_SUCCEEDED, &message);
+    draft.writer.ready(&mut draft.status.conditions, reason::RECONCILIATION_SUCCEEDED, &message);
     draft.record(attempt, reason::RECONCILIATION_SUCCEEDED);
     let next = draft.object.spec.interval;
     let took = text(attempt.started.elapsed());
@@ -202,15 +198,14 @@ fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -
 struct Draft<'a> {
     object: &'a Arc<Kustomization>,
     status: KustomizationStatus,
-    generation: i64,
+    writer: Writer,
     now: Timestamp,
     events: Vec<EventDraft>,
 }
 
 impl<'a> Draft<'a> {
     fn new(object: &'a Arc<Kustomization>, status: KustomizationStatus, now: Timestamp) -> Self {
-        let generation = object.metadata.generation.unwrap_or_default();
-        Self { object, status, generation, now, events: Vec::new() }
+        Self { object, status, writer: Writer::of(&**object, now), now, events: Vec::new() }
     }
 
     fn outcome(&self, next: Next) -> Outcome<Kustomization> {
@@ -224,19 +219,14 @@ impl<'a> Draft<'a> {
     }
 
     fn set(&mut self, type_: &str, status: Status, reason: &str, message: &str) {
-        let conditions = &mut self.status.conditions;
-        condition::set(conditions, type_, status, reason, message, self.generation, self.now);
-    }
-
-    fn remove(&mut self, type_: &str) {
-        condition::remove(&mut self.status.conditions, type_);
+        self.writer.set(&mut self.status.conditions, type_, status, reason, message);
     }
 
     /// A condition that stays as it is speaks of this generation too.
     fn observe(&mut self, type_: &str) {
         let conditions = self.status.conditions.iter_mut();
         conditions.filter(|known| known.type_ == type_).for_each(|known| {
-            known.observed_generation = Some(self.generation);
+            known.observed_generation = Some(self.writer.generation());
         });
     }
 
@@ -248,21 +238,18 @@ impl<'a> Draft<'a> {
 
     /// Ready=False; a failure before keeps its Reconciling condition.
     fn not_ready(&mut self, failure: &Failure) {
-        self.remove(STALLED);
-        let reconciling =
-            condition::find(&self.status.conditions, RECONCILING).map(|known| known.message.clone());
-        if let Some(message) = reconciling {
-            self.set(RECONCILING, Status::True, PROGRESSING_WITH_RETRY, &message);
+        let conditions = &mut self.status.conditions;
+        condition::remove(conditions, STALLED);
+        if let Some(message) = condition::find(conditions, RECONCILING).map(|known| known.message.clone()) {
+            self.writer.set(conditions, RECONCILING, Status::True, PROGRESSING_WITH_RETRY, &message);
         }
-        self.set(READY, Status::False, failure.reason, &failure.message);
+        self.writer.not_ready(conditions, failure.reason, &failure.message);
     }
 
     /// KS-HC-4
     fn announce(&mut self, attempt: &Attempt) {
         self.attempted(attempt);
-        self.remove(STALLED);
-        self.set(RECONCILING, Status::True, PROGRESSING, &attempt.phase);
-        self.set(READY, Status::Unknown, PROGRESSING, "Reconciliation in progress");
+        self.writer.progressing(&mut self.status.conditions, IN_PROGRESS, &attempt.phase);
         self.set(HEALTHY, Status::Unknown, PROGRESSING, &attempt.phase);
     }
 

@@ -22,11 +22,9 @@ pub(crate) fn wake_by_source<S: SourceObject>(
         return;
     }
     let id = SourceId { kind: S::KIND.to_owned(), key: ObjectKey::of(&**latest) };
-    for kustomization in kustomizations.list() {
-        if SourceId::of(&kustomization) == id && !has_seen(&kustomization, &new) {
-            queue.enqueue(ObjectKey::of(&*kustomization), Cause::Revision);
-        }
-    }
+    queue.wake(kustomizations, Cause::Revision, |kustomization| {
+        SourceId::of(kustomization) == id && !has_seen(kustomization, &new)
+    });
 }
 
 /// KS-REC-4
@@ -62,14 +60,12 @@ pub(crate) fn wake_by_dependency(
     let is_ready = state(new);
     let has_become_ready = is_ready.is_some() && change.old.as_ref().is_none_or(|old| state(old) != is_ready);
     let key = ObjectKey::of(&**new);
-    for kustomization in kustomizations.list() {
+    queue.wake(kustomizations, Cause::Dependency, |kustomization| {
         // An expression may look at anything of the dependency.
-        let mut dependencies = dependencies_of(&kustomization).zip(&kustomization.spec.depends_on);
+        let mut dependencies = dependencies_of(kustomization).zip(&kustomization.spec.depends_on);
         let waits = dependencies.any(|(dependency, reference)| {
             dependency == key && (has_become_ready || reference.ready_expr.is_some())
         });
-        if waits && !condition::is_ready(conditions(&kustomization)) {
-            queue.enqueue(ObjectKey::of(&*kustomization), Cause::Dependency);
-        }
-    }
+        waits && !condition::is_ready(conditions(kustomization))
+    });
 }

@@ -1,6 +1,7 @@
 //! The decision about an event and an Alert, before anything is rendered (spec 4.5, in its order).
 
 use weir_api::{Alert, Provider};
+use weir_runtime::gate::workload_identity_needed;
 
 use crate::event::{Event, metadata};
 use crate::provider::{COMMENT_TYPES, GENERIC_TYPES, GIT_STATUS_TYPES};
@@ -11,7 +12,7 @@ pub struct Policy {
     /// `--no-cross-namespace-refs`
     pub no_cross_namespace_refs: bool,
     /// Feature gate `ObjectLevelWorkloadIdentity`.
-    pub object_level_workload_identity: bool,
+    pub workload_identity: bool,
 }
 
 /// The verdict.
@@ -60,13 +61,9 @@ pub fn judge(policy: Policy, provider: &Provider, event: &Event) -> Verdict {
         return Verdict::Drop("event has no change request to comment on");
     }
     if provider.spec.service_account_name.as_deref().is_some_and(|name| !name.is_empty())
-        && !policy.object_level_workload_identity
+        && !policy.workload_identity
     {
-        return Verdict::Refuse(
-            "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity \
-             feature gate in the controller"
-                .to_owned(),
-        );
+        return Verdict::Refuse(workload_identity_needed("spec.serviceAccountName for provider"));
     }
     Verdict::Deliver
 }
@@ -122,7 +119,7 @@ mod tests {
         let mut provider = provider("generic");
         provider.spec.service_account_name = Some("deployer".into());
         assert!(matches!(judge(Policy::default(), &provider, &event("info", &[])), Verdict::Refuse(_)));
-        let policy = Policy { object_level_workload_identity: true, ..Policy::default() };
+        let policy = Policy { workload_identity: true, ..Policy::default() };
         assert_eq!(judge(policy, &provider, &event("info", &[])), Verdict::Deliver);
         provider.spec.suspend = true;
         assert_eq!(judge(Policy::default(), &provider, &event("info", &[])), Verdict::Skip);

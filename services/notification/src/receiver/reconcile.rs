@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::Api;
-use weir_api::notification::{ReceiverSpec, ReceiverStatus};
-use weir_api::{Receiver, condition_type, reason};
-use weir_runtime::condition::{self, Status};
-use weir_runtime::{EventDraft, Next, Outcome, Reconciler, Run};
+use weir_api::notification::ReceiverSpec;
+use weir_api::{FluxObject, Receiver, reason};
+use weir_runtime::condition::Writer;
+use weir_runtime::{EventDraft, Failure, Next, Outcome, Reconciler, Run};
 
 use super::TYPE_GENERIC_OIDC;
 use super::filter::Filters;
@@ -45,8 +45,7 @@ impl Reconciler for ReceiverReconciler {
     /// The generation counts as observed; all else stays as it was.
     async fn suspended(&self, receiver: &Receiver) -> Option<Receiver> {
         let mut shown = receiver.clone();
-        shown.status.get_or_insert_default().observed_generation =
-            receiver.metadata.generation.unwrap_or_default();
+        shown.set_observed_generation(receiver.metadata.generation.unwrap_or_default());
         Some(shown)
     }
 
@@ -117,58 +116,38 @@ fn check_fields(spec: &ReceiverSpec) -> Result<(), String> {
 
 /// Status, event and next look, from what was found out (NTF-89).
 fn decide(receiver: &Receiver, observed: Observed, now: jiff::Timestamp) -> Outcome<Receiver> {
-    let generation = receiver.metadata.generation.unwrap_or_default();
+    let writer = Writer::of(receiver, now);
     let mut desired = receiver.clone();
     let status = desired.status.get_or_insert_default();
-    let set = |status: &mut ReceiverStatus, type_, value, reason: &str, message: &str| {
-        condition::set(&mut status.conditions, type_, value, reason, message, generation, now);
-    };
-    match observed {
+    let failure = match observed {
         Observed::Token(token) => {
             let name = receiver.metadata.name.as_deref().unwrap_or_default();
             let namespace = receiver.metadata.namespace.as_deref().unwrap_or_default();
             let path = webhook_path(&token, name, namespace);
-            condition::remove(&mut status.conditions, condition_type::RECONCILING);
-            condition::remove(&mut status.conditions, condition_type::STALLED);
             let text = format!("Receiver initialized for path: {path}");
-            set(status, condition_type::READY, Status::True, reason::SUCCEEDED, &text);
+            writer.ready(&mut status.conditions, reason::SUCCEEDED, &text);
             status.webhook_path = Some(path);
-            status.observed_generation = generation;
+            status.observed_generation = writer.generation();
             let interval = receiver.spec.interval.filter(|it| !it.is_zero()).unwrap_or(DEFAULT_INTERVAL);
             let text = format!("Reconciliation finished, next run in {interval}");
             // The path is as good as a password: it stands in the status by contract, and nowhere else (NTF-95).
             let event = EventDraft::info(reason::SUCCEEDED, text.clone());
-            Outcome::new(desired, Next::Interval(Duration::from(interval))).event(event).info(text)
+            return Outcome::new(desired, Next::Interval(Duration::from(interval))).event(event).info(text);
         }
         Observed::NoToken(text) => {
-            let progress = "Reconciliation in progress";
-            condition::remove(&mut status.conditions, condition_type::STALLED);
-            set(status, condition_type::RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, progress);
-            set(status, condition_type::READY, Status::False, TOKEN_NOT_FOUND, &text);
             status.webhook_path = None;
             // The API's default for a status that nobody has written: nothing is observed yet.
             if status.observed_generation == 0 {
                 status.observed_generation = -1;
             }
-            let event = EventDraft::error(reason::FAILED, text.clone());
-            Outcome::new(desired, Next::Backoff).event(event).error(text)
+            Failure::retried(TOKEN_NOT_FOUND, text).reported_as(reason::FAILED)
         }
-        Observed::BadExpression(text) => stalled(desired, reason::INVALID_CEL_EXPRESSION, &text, now),
-        Observed::BadSpec(text) => stalled(desired, VALIDATION_FAILED, &text, now),
-    }
-}
-
-fn stalled(mut desired: Receiver, reason: &str, text: &str, now: jiff::Timestamp) -> Outcome<Receiver> {
-    let generation = desired.metadata.generation.unwrap_or_default();
-    let status = desired.status.get_or_insert_default();
-    let text = format!("{TERMINAL}{text}");
-    condition::remove(&mut status.conditions, condition_type::RECONCILING);
-    for (type_, value) in [(condition_type::STALLED, Status::True), (condition_type::READY, Status::False)] {
-        condition::set(&mut status.conditions, type_, value, reason, &text, generation, now);
-    }
-    status.observed_generation = generation;
-    let event = EventDraft::error(reason, text.clone());
-    Outcome::new(desired, Next::Stop).event(event).error(text)
+        Observed::BadExpression(text) => {
+            Failure::stalled(reason::INVALID_CEL_EXPRESSION, format!("{TERMINAL}{text}"))
+        }
+        Observed::BadSpec(text) => Failure::stalled(VALIDATION_FAILED, format!("{TERMINAL}{text}")),
+    };
+    failure.outcome(desired, &writer, "Reconciliation in progress")
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Marking: asks the controllers of the objects that a Receiver names to reconcile them (NTF-105 … NTF-113).
 
-use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, PatchParams};
 use kube::core::{GroupVersion, GroupVersionKind};
 use serde_json::{Value, json};
+use weir_api::Receiver;
 use weir_api::notification::ReceiverResource;
-use weir_api::{REQUESTED_AT_ANNOTATION, Receiver};
+use weir_runtime::request_reconcile;
 
 use super::filter::Filters;
 use crate::FIELD_MANAGER;
@@ -136,11 +137,9 @@ impl Marker {
             }
         }
         let now = jiff::Timestamp::now().to_string();
-        let patch = json!({"metadata": {"annotations": {REQUESTED_AT_ANNOTATION: now}}});
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        api.patch_metadata(name, &params, &Patch::Merge(&patch))
-            .await
-            .map_err(|error| Failure::of_api(error, name))?;
+        let requested = request_reconcile(api, name, &now, &params).await;
+        requested.map_err(|error| Failure::of_api(error, name))?;
         tracing::info!("resource '{path}' annotated");
         Ok(())
     }

@@ -91,11 +91,9 @@ where
             return;
         }
         let key = ObjectKey::of(&**latest);
-        for generator in generators.list() {
-            let is_it = |it: &SourceReference| it.kind == S::KIND && key_of(it, &generator) == key;
-            if generator.spec.sources.iter().any(is_it) {
-                queue.enqueue(ObjectKey::of(&*generator), Cause::Revision);
-            }
-        }
+        queue.wake(&generators, Cause::Revision, |generator| {
+            let is_it = |it: &SourceReference| it.kind == S::KIND && key_of(it, generator) == key;
+            generator.spec.sources.iter().any(is_it)
+        });
     });
 }

@@ -1,11 +1,11 @@
 //! The result of a run as conditions, status and events (SRC-AGN-1, SRC-AGN-5, SRC-AGN-10, SRC-AGN-11).
 
-use super::failure::{Failure, Severity};
+use super::failure::Failure;
 use std::time::Duration;
 use weir_api::condition_type::{READY, RECONCILING, STALLED};
 use weir_api::source::ExternalArtifactReference;
 use weir_api::{ArtifactGenerator, FluxObject, reason};
-use weir_runtime::condition::{self, Status};
+use weir_runtime::condition::{self, Writer};
 use weir_runtime::{EventDraft, Next, Outcome, Run};
 
 /// How often the artifacts are looked at when nothing changes.
@@ -53,11 +53,8 @@ fn succeeded(run: &Run<ArtifactGenerator>, done: Done) -> Outcome<ArtifactGenera
         }
     }
     let message = format!("reconciliation succeeded, generated {} artifact(s)", status.inventory.len());
-    let generation = run.object.metadata.generation.unwrap_or_default();
-    condition::remove(&mut status.conditions, RECONCILING);
-    condition::remove(&mut status.conditions, STALLED);
-    let (ok, why) = (Status::True, reason::SUCCEEDED);
-    condition::set(&mut status.conditions, READY, ok, why, &message, generation, run.now);
+    let writer = Writer::of(&*run.object, run.now);
+    writer.ready(&mut status.conditions, reason::SUCCEEDED, &message);
     let mut outcome = Outcome::new(object, Next::Interval(INTERVAL));
     let line = events.last().map_or(message, |event| event.message.clone());
     outcome.events = events;
@@ -91,38 +88,25 @@ fn unmatched(run: &Run<ArtifactGenerator>, inventory: &[ExternalArtifactReferenc
 }
 
 fn failed(run: &Run<ArtifactGenerator>, failure: Failure, waiting: Duration) -> Outcome<ArtifactGenerator> {
+    let Failure { cause, is_waiting, made } = failure;
     let mut object = ArtifactGenerator::clone(&run.object);
     let is_news = condition::find(object.conditions(), READY)
-        .is_none_or(|ready| ready.status != "False" || ready.message != failure.message);
-    let generation = run.object.metadata.generation.unwrap_or_default();
+        .is_none_or(|ready| ready.status != "False" || ready.message != cause.message);
     let status = object.status.get_or_insert_default();
-    for made in failure.made {
+    for made in made {
         status.inventory.retain(|known| (&known.namespace, &known.name) != (&made.namespace, &made.name));
         status.inventory.push(made);
     }
-    condition::remove(&mut status.conditions, RECONCILING);
-    condition::remove(&mut status.conditions, STALLED);
-    let mut set = |type_, status_is, why: &str, message: &str| {
-        condition::set(&mut status.conditions, type_, status_is, why, message, generation, run.now);
-    };
-    set(READY, Status::False, failure.reason, &failure.message);
-    let next = match failure.severity {
-        Severity::Stalled => {
-            set(STALLED, Status::True, failure.reason, &failure.message);
-            Next::Stop
-        }
-        Severity::Waiting => Next::After(waiting),
-        Severity::Retried => Next::Backoff,
-    };
-    if failure.severity != Severity::Stalled {
-        set(RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, IN_PROGRESS);
+    for gone in [RECONCILING, STALLED] {
+        condition::remove(&mut status.conditions, gone);
     }
-    let mut outcome = Outcome::new(object, next);
+    let cause = if is_waiting { cause.then(Next::After(waiting)) } else { cause };
+    let mut outcome = cause.outcome(object, &Writer::of(&*run.object, run.now), IN_PROGRESS);
     // A failure that is checked again every few seconds is reported once.
-    if is_news || failure.severity != Severity::Waiting {
-        outcome.events.push(EventDraft::error(failure.reason, &failure.message));
+    if is_waiting && !is_news {
+        outcome.events.clear();
     }
-    outcome.error(failure.message)
+    outcome
 }
 
 /// Returns the status of a paused generator: one that was paused before anything was made of it gets a condition
@@ -131,11 +115,9 @@ pub(super) fn paused(object: &ArtifactGenerator, now: jiff::Timestamp) -> Option
     if condition::find(object.conditions(), READY).is_some() {
         return None;
     }
+    let writer = Writer::of(object, now);
     let mut object = object.clone();
-    let generation = object.metadata.generation.unwrap_or_default();
-    let message = "Initialized with reconciliation suspended";
-    let conditions = object.conditions_mut()?;
-    condition::set(conditions, READY, Status::True, DISABLED, message, generation, now);
+    writer.ready(object.conditions_mut()?, DISABLED, "Initialized with reconciliation suspended");
     Some(object)
 }
 

@@ -26,9 +26,7 @@ impl BucketReconciler {
         let spec = &attempt.object.spec;
         decide::check_sts(spec)?;
         if spec.service_account_name.is_some() && !self.workload_identity {
-            let message = "to use spec.serviceAccountName for provider authentication please enable the \
-                           ObjectLevelWorkloadIdentity feature gate in the controller";
-            return Err(Failure::fetch(weir_api::reason::FEATURE_GATE_DISABLED, message).stalled());
+            return Err(Failure::workload_identity());
         }
         let secret = self.secret(attempt, "").await?;
         let http = self.transport(attempt).await?;

@@ -85,7 +85,7 @@ fn unpack(store: &Store, at: &Location, artifact: &Artifact, limits: Limits) -> 
 }
 
 /// Lets a new artifact wake the repositories that include it (DEV 10).
-pub(super) fn wake(objects: &Cache<GitRepository>, queue: &Queue) {
+pub(super) fn wake_by_included(objects: &Cache<GitRepository>, queue: &Queue) {
     let (all, to) = (objects.clone(), queue.clone());
     objects.on_change(move |change| wake_includers(change, &all, &to));
 }
@@ -100,13 +100,9 @@ fn wake_includers(change: &Change<GitRepository>, all: &Cache<GitRepository>, qu
         return;
     }
     let included = ObjectKey::of(&**included);
-    for object in all.list() {
-        let key = ObjectKey::of(&*object);
+    queue.wake(all, Cause::Dependency, |object| {
         let mut includes = object.spec.include.iter();
-        if key.namespace == included.namespace
+        object.metadata.namespace.as_ref() == Some(&included.namespace)
             && includes.any(|include| include.repository.name == included.name)
-        {
-            queue.enqueue(key, Cause::Dependency);
-        }
-    }
+    });
 }

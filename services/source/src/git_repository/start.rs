@@ -29,7 +29,7 @@ pub(crate) fn start(wiring: &Wiring<'_>, objects: Cache<GitRepository>) -> Resul
         workload_identity: wiring.workload_identity(),
     };
     let queue = wiring.control(objects.clone(), reconciler);
-    include::wake(&objects, &queue);
+    include::wake_by_included(&objects, &queue);
     Ok(())
 }
 

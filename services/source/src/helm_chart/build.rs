@@ -129,6 +129,6 @@ mod tests {
     #[case("tls: unknown certificate authority", "AuthenticationFailed")]
     #[case("404 Not Found", "ChartPullError")]
     fn who_is_not_let_in(#[case] said: &str, #[case] reason: &str) {
-        assert_eq!(pull_failure(said, "x").reason, reason);
+        assert_eq!(pull_failure(said, "x").cause.reason, reason);
     }
 }

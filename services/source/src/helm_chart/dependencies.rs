@@ -71,14 +71,14 @@ impl HelmChartReconciler {
             let server = match &known {
                 Some(repository) => {
                     let opened = self.connector.open(&ObjectKey::of(&**repository), repository).await;
-                    opened.map_err(|failure| refuse(&failure.message))?
+                    opened.map_err(|failure| refuse(&failure.cause.message))?
                 }
                 None => self.connector.anonymous(url.clone()).map_err(|error| refuse(&error))?,
             };
             let releases = match self.stored_index(known.as_deref()).await {
                 Some(index) => {
                     let stored = self.releases(owner, &index, &needed.name).await;
-                    stored.map_err(|failure| refuse(&failure.message))?
+                    stored.map_err(|failure| refuse(&failure.cause.message))?
                 }
                 None => self.fetched_releases(&server, url, needed, fetched).await?,
             };
@@ -154,7 +154,7 @@ impl HelmChartReconciler {
             Arc::new(anonymous)
         });
         let pulled = self.pull_version(&described, &needed.name, &needed.version).await;
-        pulled.map_err(|failure| failed("remote ", needed, failure.message))
+        pulled.map_err(|failure| failed("remote ", needed, failure.cause.message))
     }
 
     async fn blocking_index<T: Send + 'static>(

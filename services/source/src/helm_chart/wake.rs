@@ -5,18 +5,16 @@ use super::observe::NO_SOURCE_ARTIFACT;
 use crate::catalog::{Catalog, Entry};
 use weir_api::condition_type::FETCH_FAILED;
 use weir_api::{FluxObject, HelmChart};
-use weir_runtime::{Cache, Cause, ObjectKey, Queue, condition};
+use weir_runtime::{Cache, Cause, Queue, condition};
 
 /// Lets new artifacts of sources wake the charts that are made of them.
-pub(super) fn wake(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) {
+pub(super) fn wake_by_sources(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) {
     for kind in
         catalog.kinds().filter(|kind| kind.group() == HelmChart::GROUP && kind.name() != HelmChart::KIND)
     {
         let (charts, queue) = (charts.clone(), queue.clone());
         kind.follow(Box::new(move |source| {
-            for chart in charts.list().iter().filter(|chart| concerns(&source, chart)) {
-                queue.enqueue(ObjectKey::of(&**chart), Cause::Revision);
-            }
+            queue.wake(&charts, Cause::Revision, |chart| concerns(&source, chart));
         }));
     }
 }
@@ -44,6 +42,7 @@ mod tests {
     use rstest::rstest;
     use serde_json::json;
     use weir_api::Artifact;
+    use weir_runtime::ObjectKey;
 
     /// Deviation 7.
     #[rstest]

@@ -3,11 +3,10 @@
 use super::feed::News;
 use crate::catalog::{Entry, Kind};
 use kube::Api;
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
-use serde_json::json;
+use kube::api::{ApiResource, DynamicObject, PatchParams};
 use std::time::Duration;
 use tonic::Status;
-use weir_runtime::ObjectKey;
+use weir_runtime::{ObjectKey, request_reconcile};
 
 /// How long a caller is kept waiting at most; callers set shorter deadlines themselves.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -54,9 +53,8 @@ async fn annotate(
         plural: kind.plural().to_owned(),
     };
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &key.namespace, &resource);
-    let patch = json!({ "metadata": { "annotations": { weir_api::REQUESTED_AT_ANNOTATION: token } } });
-    match api.patch_metadata(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await {
-        Ok(_) => Ok(()),
+    match request_reconcile(&api, &key.name, token, &PatchParams::default()).await {
+        Ok(()) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Err(Status::not_found(status.message)),
         Err(error) => Err(Status::unavailable(format!("{} {key} cannot be annotated: {error}", kind.name()))),
     }

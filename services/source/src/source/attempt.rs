@@ -9,7 +9,7 @@ use weir_api::condition_type::{ARTIFACT_OUTDATED, SOURCE_VERIFIED};
 use weir_api::{Artifact, reason};
 use weir_artifact::StoreError;
 use weir_artifact::archive::Sink;
-use weir_runtime::condition::{self, Status};
+use weir_runtime::condition::{self, Status, Writer};
 use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Run};
 
 /// A run in progress.
@@ -36,7 +36,7 @@ impl<'a, S: Source> Attempt<'a, S> {
             Ok(at) => storage.inspect(&at, object.artifact()).await,
             Err(_) => (Found::Nothing, 0),
         };
-        let progress = progress(&object, &found);
+        let progress = progress(&object, &found, run.now);
         let known = known_artifact(&mut object, &found, |path| storage.url_of(path));
         match found {
             // Nobody may be sent to a dead address while the artifact is made again (SRC-REC-15).
@@ -95,9 +95,8 @@ impl<'a, S: Source> Attempt<'a, S> {
     }
 
     fn set(&mut self, type_: &str, reason: &str, message: &str) {
-        let generation = self.object.meta().generation.unwrap_or_default();
-        let conditions = self.object.status_mut().conditions;
-        condition::set(conditions, type_, Status::True, reason, message, generation, self.run.now);
+        let writer = Writer::of(&*self.run.object, self.run.now);
+        writer.set(self.object.status_mut().conditions, type_, Status::True, reason, message);
     }
 
     /// Returns true when the last run said that the signature is not good: it is looked for again although nothing

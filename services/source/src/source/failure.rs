@@ -1,35 +1,17 @@
-//! The failure of a source's run: a condition, a reason, a message, and the next step (SRC 3.3).
+//! The failure of a source's run: that of every kind, and the condition that is the sources' own (SRC 3.3).
 
 use std::time::Duration;
 use weir_api::condition_type::{FETCH_FAILED, SOURCE_VERIFIED, STORAGE_OPERATION_FAILED};
 use weir_artifact::StoreError;
+use weir_runtime::{Next, Severity};
 
-/// The effect of a failure on the object's next run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Severity {
-    /// It is tried again, later each time.
-    Retried,
-    /// It is tried again after this long: another object is not ready yet.
-    Waiting(Duration),
-    /// It is tried again, later each time, and is no error: another object will be ready any moment.
-    Requeued,
-    /// A person has to change the object.
-    Stalled,
-    /// The same, for a reason that the condition does not have.
-    StalledFor(&'static str),
-}
-
-/// A failed run.
+/// A failed run of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// Condition of the failure.
     pub(crate) condition: &'static str,
-    /// Its reason.
-    pub(crate) reason: &'static str,
-    /// Its message.
-    pub(crate) message: String,
-    /// Effect on the next run.
-    pub(crate) severity: Severity,
+    /// Reason, message, and the effect on the next run.
+    pub(crate) cause: weir_runtime::Failure,
     /// True when it is a signature that is at fault, which `SourceVerified` says beside the condition.
     pub(crate) is_unverified: bool,
     /// A remark for Kubernetes beside the failure.
@@ -38,17 +20,25 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// Fetching, credentials or configuration failed.
-    pub(crate) fn fetch(reason: &'static str, message: impl Into<String>) -> Failure {
-        Failure::new(FETCH_FAILED, reason, message)
+    pub(crate) fn fetch(reason: &'static str, message: impl Into<String>) -> Self {
+        Self::new(FETCH_FAILED, reason, message)
     }
 
     /// Makes the failure of a signature that is required and bad, or cannot be checked.
-    pub(crate) fn verification(reason: &'static str, message: impl Into<String>) -> Failure {
-        Failure::new(SOURCE_VERIFIED, reason, message)
+    pub(crate) fn verification(reason: &'static str, message: impl Into<String>) -> Self {
+        Self::new(SOURCE_VERIFIED, reason, message)
+    }
+
+    /// Makes the failure of an object that names a ServiceAccount while the gate for that is off.
+    pub(crate) fn workload_identity() -> Self {
+        Self::of(
+            FETCH_FAILED,
+            weir_runtime::Failure::workload_identity("spec.serviceAccountName for provider"),
+        )
     }
 
     /// The store failed (SRC-GIT-33).
-    pub(crate) fn storage(error: &StoreError) -> Failure {
+    pub(crate) fn storage(error: &StoreError) -> Self {
         let reason = match error {
             StoreError::Directory { .. } => "DirectoryCreationFailed",
             StoreError::Lock { .. } => "Failed",
@@ -56,61 +46,52 @@ impl Failure {
             StoreError::Access { .. } | StoreError::Root { .. } => "StatOperationFailed",
             StoreError::Write { .. } => "ArchiveOperationFailed",
         };
-        Failure::new(STORAGE_OPERATION_FAILED, reason, error.to_string())
+        Self::new(STORAGE_OPERATION_FAILED, reason, error.to_string())
     }
 
     /// The disk failed where something is put down on its way to the store.
-    pub(crate) fn disk(message: impl Into<String>) -> Failure {
-        Failure::new(STORAGE_OPERATION_FAILED, "ArchiveOperationFailed", message)
+    pub(crate) fn disk(message: impl Into<String>) -> Self {
+        Self::new(STORAGE_OPERATION_FAILED, "ArchiveOperationFailed", message)
     }
 
-    /// Any condition of a kind's own.
-    pub(crate) fn new(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Failure {
-        Failure {
-            condition,
-            reason,
-            message: message.into(),
-            severity: Severity::Retried,
-            is_unverified: false,
-            remark: None,
-        }
+    /// Any condition of a kind's own; tried again, later each time.
+    pub(crate) fn new(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
+        Self::of(condition, weir_runtime::Failure::retried(reason, message))
+    }
+
+    fn of(condition: &'static str, cause: weir_runtime::Failure) -> Self {
+        Self { condition, cause, is_unverified: false, remark: None }
     }
 
     /// The same failure, not tried again until the object changes.
-    pub(crate) fn stalled(self) -> Failure {
-        Failure { severity: Severity::Stalled, ..self }
+    pub(crate) fn stalled(self) -> Self {
+        Self { cause: self.cause.then(Next::Stop), ..self }
     }
 
     /// The same failure, not tried again until the object changes; `reason` is why not, which is not why it failed.
-    pub(crate) fn stalled_for(self, reason: &'static str) -> Failure {
-        Failure { severity: Severity::StalledFor(reason), ..self }
-    }
-
-    /// The reason of the run's end, for its event.
-    pub(crate) fn end_reason(&self) -> &'static str {
-        match self.severity {
-            Severity::StalledFor(reason) => reason,
-            Severity::Retried | Severity::Waiting(_) | Severity::Requeued | Severity::Stalled => self.reason,
-        }
+    pub(crate) fn stalled_for(self, reason: &'static str) -> Self {
+        Self { cause: self.cause.then(Next::Stop).reported_as(reason), ..self }
     }
 
     /// The same failure, of something that another object has to change: no error, looked at again after `pause`.
-    pub(crate) fn waiting(self, pause: Duration) -> Failure {
-        Failure { severity: Severity::Waiting(pause), ..self }
+    pub(crate) fn waiting(self, pause: Duration) -> Self {
+        let failure = self.requeued();
+        Self { cause: failure.cause.then(Next::After(pause)), ..failure }
     }
 
     /// The same failure, of something that another object is about to change: no error, looked at again soon.
-    pub(crate) fn requeued(self) -> Failure {
-        Failure { severity: Severity::Requeued, ..self }
+    pub(crate) fn requeued(mut self) -> Self {
+        self.cause.severity = Severity::Trace;
+        self
     }
 
     /// The same failure, which is that of a signature.
-    pub(crate) fn unverified(self) -> Failure {
-        Failure { is_unverified: true, ..self }
+    pub(crate) fn unverified(self) -> Self {
+        Self { is_unverified: true, ..self }
     }
 
     /// The same failure with a remark.
-    pub(crate) fn remarked(self, remark: impl Into<String>) -> Failure {
-        Failure { remark: Some(remark.into()), ..self }
+    pub(crate) fn remarked(self, remark: impl Into<String>) -> Self {
+        Self { remark: Some(remark.into()), ..self }
     }
 }

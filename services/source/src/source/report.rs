@@ -1,15 +1,15 @@
 //! The result of a run as conditions and events (SRC-REC-7…10, SRC-EVT-1…2).
 
-use super::{Failure, Severity, Source, Success};
+use super::{Failure, Source, Success};
 use crate::storage::Found;
 use crate::verification::VERIFICATION_ERROR;
 use weir_api::condition_type::{
-    ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, BUILD_FAILED, FETCH_FAILED, INCLUDE_UNAVAILABLE, READY,
-    RECONCILING, SOURCE_VERIFIED, STALLED, STORAGE_OPERATION_FAILED,
+    ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, BUILD_FAILED, FETCH_FAILED, INCLUDE_UNAVAILABLE, SOURCE_VERIFIED,
+    STORAGE_OPERATION_FAILED,
 };
 use weir_api::{Artifact, Condition, reason};
 use weir_artifact::Revision;
-use weir_runtime::condition::{self, Status};
+use weir_runtime::condition::{self, Status, Writer};
 use weir_runtime::{EventDraft, Next, Outcome};
 
 /// Annotations that events about artifacts carry.
@@ -52,20 +52,15 @@ impl<S: Source> Report<'_, S> {
 
     fn succeeded(&self, mut object: S, success: Success) -> Outcome<S> {
         let interval = object.interval().map_or(DEFAULT_INTERVAL, weir_api::Duration::to_std);
-        let generation = self.generation();
+        let writer = self.writer();
         let message = (self.stored_message)(&success);
         let reason = success.reason.unwrap_or(reason::SUCCEEDED);
         let parts = object.status_mut();
         parts.conditions.retain(|condition| !is_failure(condition));
-        for gone in [RECONCILING, STALLED, ARTIFACT_OUTDATED] {
-            condition::remove(parts.conditions, gone);
-        }
-        let mut set = |type_, reason, message: &str| {
-            condition::set(parts.conditions, type_, Status::True, reason, message, generation, self.now);
-        };
-        set(ARTIFACT_IN_STORAGE, reason, &message);
-        set(READY, reason, &message);
-        *parts.observed_generation = generation;
+        condition::remove(parts.conditions, ARTIFACT_OUTDATED);
+        writer.set(parts.conditions, ARTIFACT_IN_STORAGE, Status::True, reason, &message);
+        writer.ready(parts.conditions, reason, &message);
+        *parts.observed_generation = writer.generation();
         let is_new =
             self.before.artifact().map(|artifact| &artifact.digest) != Some(&success.artifact.digest);
         // A signature that has become valid again is reported by the event of the verification (SRC-EVT-1).
@@ -92,55 +87,27 @@ impl<S: Source> Report<'_, S> {
     }
 
     fn failed(&self, mut object: S, failure: Failure) -> Outcome<S> {
-        let generation = self.generation();
-        let (reason, message) = (failure.reason, &failure.message);
-        let parts = object.status_mut();
+        let Failure { condition, mut cause, is_unverified, remark } = failure;
+        let writer = self.writer();
+        let conditions = object.status_mut().conditions;
         // A condition that does not change keeps its time.
-        let is_stalled = matches!(failure.severity, Severity::Stalled);
-        let is_said_again =
-            |type_: &str| type_ == failure.condition || (failure.is_unverified && type_ == SOURCE_VERIFIED);
-        parts.conditions.retain(|condition| !is_failure(condition) || is_said_again(&condition.type_));
-        condition::remove(parts.conditions, if is_stalled { RECONCILING } else { STALLED });
-        let mut set = |type_, status, reason, message: &str| {
-            condition::set(parts.conditions, type_, status, reason, message, generation, self.now);
-        };
-        let bad = if failure.condition == SOURCE_VERIFIED { Status::False } else { Status::True };
-        set(failure.condition, bad, reason, message);
-        if failure.is_unverified {
-            set(SOURCE_VERIFIED, Status::False, VERIFICATION_ERROR, message);
+        let is_said_again = |type_: &str| type_ == condition || (is_unverified && type_ == SOURCE_VERIFIED);
+        conditions.retain(|known| !is_failure(known) || is_said_again(&known.type_));
+        let bad = if condition == SOURCE_VERIFIED { Status::False } else { Status::True };
+        writer.set(conditions, condition, bad, cause.reason, &cause.message);
+        let remark = remark.map(|remark| EventDraft::trace(cause.reason, remark));
+        if is_unverified {
+            writer.set(conditions, SOURCE_VERIFIED, Status::False, VERIFICATION_ERROR, &cause.message);
+            // Ready shows the bad signature, whatever else failed because of it (SRC-REC-9).
+            cause.reason = VERIFICATION_ERROR;
         }
-        // Ready shows the bad signature, whatever else failed because of it (SRC-REC-9).
-        set(READY, Status::False, if failure.is_unverified { VERIFICATION_ERROR } else { reason }, message);
-        let next = match failure.severity {
-            Severity::Stalled | Severity::StalledFor(_) => {
-                set(STALLED, Status::True, failure.end_reason(), message);
-                *parts.observed_generation = generation;
-                Next::Stop
-            }
-            Severity::Retried | Severity::Requeued | Severity::Waiting(_) => {
-                set(RECONCILING, Status::True, reason::PROGRESSING_WITH_RETRY, &self.progress);
-                match failure.severity {
-                    Severity::Waiting(pause) => Next::After(pause),
-                    _ => Next::Backoff,
-                }
-            }
-        };
-        let told = failure.end_reason();
-        let remark = failure.remark.map(|remark| EventDraft::trace(reason, remark));
-        let mut outcome = Outcome::new(object, next);
-        outcome.events.extend(remark);
-        match failure.severity {
-            Severity::Waiting(_) | Severity::Requeued => {
-                outcome.event(EventDraft::trace(reason, message)).info(message)
-            }
-            Severity::Retried | Severity::Stalled | Severity::StalledFor(_) => {
-                outcome.event(EventDraft::error(told, message)).error(message)
-            }
-        }
+        let mut outcome = cause.outcome(object, &writer, &self.progress);
+        outcome.events.splice(0..0, remark);
+        outcome
     }
 
-    fn generation(&self) -> i64 {
-        self.before.meta().generation.unwrap_or_default()
+    fn writer(&self) -> Writer {
+        Writer::of(self.before, self.now)
     }
 }
 
@@ -169,15 +136,11 @@ pub(crate) fn remarks_of_store(found: &Found, collected: usize) -> Vec<EventDraf
 }
 
 /// Returns the message of a run that has not found a new revision yet (SRC 3.2).
-pub(crate) fn progress<S: Source>(object: &S, found: &Found) -> String {
-    let generation = object.meta().generation.unwrap_or_default();
+pub(crate) fn progress<S: Source>(object: &S, found: &Found, now: jiff::Timestamp) -> String {
     match found {
         Found::Nothing => "building artifact".to_owned(),
         Found::Missing | Found::Broken { .. } => "building artifact: disappeared from storage".to_owned(),
-        Found::Whole if object.observed_generation() != generation => {
-            format!("processing object: new generation {} -> {generation}", object.observed_generation())
-        }
-        Found::Whole => "reconciliation in progress".to_owned(),
+        Found::Whole => Writer::of(object, now).progress(),
     }
 }
 

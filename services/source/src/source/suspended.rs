@@ -4,7 +4,7 @@ use super::{Source, known_artifact};
 use crate::storage::{Found, Storage};
 use weir_api::Condition;
 use weir_api::condition_type::{ARTIFACT_IN_STORAGE, READY, RECONCILING, STALLED};
-use weir_runtime::condition::{self, Status};
+use weir_runtime::condition::{self, Status, Writer};
 
 /// Reason of the conditions of a suspended object whose artifact is gone.
 const REASON: &str = "ArtifactNotFound";
@@ -24,8 +24,8 @@ pub(super) async fn suspended<S: Source>(storage: &Storage, object: &S) -> Optio
 }
 
 fn shown<S: Source>(object: &S, found: &Found, url: impl Fn(&str) -> Option<String>) -> S {
-    let now = jiff::Timestamp::now();
-    let generation = object.meta().generation.unwrap_or_default();
+    let writer = Writer::of(object, jiff::Timestamp::now());
+    let generation = writer.generation();
     let mut object = object.clone();
     if *found != Found::Nothing {
         known_artifact(&mut object, found, url);
@@ -40,7 +40,7 @@ fn shown<S: Source>(object: &S, found: &Found, url: impl Fn(&str) -> Option<Stri
     }
     if matches!(found, Found::Missing | Found::Broken { .. }) {
         for type_ in [ARTIFACT_IN_STORAGE, READY] {
-            condition::set(parts.conditions, type_, Status::False, REASON, MESSAGE, generation, now);
+            writer.set(parts.conditions, type_, Status::False, REASON, MESSAGE);
         }
     }
     object

@@ -1,6 +1,6 @@
 //! The parts from which the controllers of all kinds are built.
 
-use super::sourced::{SourceReconciler, Sourced};
+use super::reconciler::{SourceReconciler, StoringReconciler};
 use crate::args::{Args, CONCURRENT};
 use crate::secrets::Secrets;
 use crate::storage::Storage;
@@ -33,7 +33,8 @@ impl Wiring<'_> {
     /// Adds the loop of a kind.
     pub(crate) fn control<R: SourceReconciler>(&self, objects: Cache<R::Object>, kind: R) -> Queue {
         let name = R::Object::KIND.to_lowercase();
-        let reconciler = Sourced { storage: self.storage.clone(), logins: self.logins.clone(), kind };
+        let reconciler =
+            StoringReconciler { storage: self.storage.clone(), logins: self.logins.clone(), kind };
         self.service.controller(&name, objects, reconciler, self.concurrent())
     }
 }

@@ -2,8 +2,9 @@
 
 use tokio_util::sync::CancellationToken;
 use weir_git::{Checkout, Error, Lease, ObjectId, PushRequest, Remote};
+use weir_runtime::Failure;
 
-use super::super::{Automation, Failure, decide::Work};
+use super::super::{Automation, decide::Work, failure};
 use crate::git_source::Refspec;
 
 /// Where a commit goes.
@@ -45,9 +46,9 @@ impl Automation {
         base: ObjectId,
     ) -> Result<(), Failure> {
         let Some(refspec) = &work.git.refspec else { return Ok(()) };
-        let failed = |error: Error| Failure::push(&error);
+        let failed = |error: Error| failure::push(&error);
         let source = source_of(work, refspec, checkout, commit).ok_or_else(|| {
-            Failure::update_source(format!("couldn't find source of refspec '{}'", refspec.text))
+            failure::update_source(format!("couldn't find source of refspec '{}'", refspec.text))
         })?;
         let found = self.head_of(work, &refspec.destination).await.map_err(failed)?;
         let lease = match found {

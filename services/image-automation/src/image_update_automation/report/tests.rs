@@ -79,7 +79,7 @@ fn a_push_is_recorded_with_what_it_was_made_of() {
 
 #[test]
 fn a_failure_keeps_what_was_observed_and_is_tried_again() {
-    let failure = Failure::Retry { reason: "GitOperationFailed", message: "no".into() };
+    let failure = Failure::retried("GitOperationFailed", "no");
     let outcome = report(&automation(json!({})), Selected::new(), Err(failure), Timestamp::UNIX_EPOCH);
     let status = outcome.object.status.unwrap();
     let conditions: Vec<_> =
@@ -96,7 +96,7 @@ fn a_failure_keeps_what_was_observed_and_is_tried_again() {
 
 #[test]
 fn a_terminal_failure_stalls() {
-    let failure = Failure::Terminal { reason: "AccessDenied", message: "no".into() };
+    let failure = Failure::stalled("AccessDenied", "no");
     let outcome = report(&automation(ready()), Selected::new(), Err(failure), Timestamp::UNIX_EPOCH);
     let status = outcome.object.status.unwrap();
     let types: Vec<_> = status.conditions.iter().map(|c| c.type_.as_str()).collect();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use weir_runtime::{Failure, Next};
 
 use super::{DigestPlan, Plan, decide};
 use crate::image_policy::{Settings, observe::Observed};
@@ -41,11 +42,12 @@ fn observed(policy_change: Value, repository_change: Value) -> Observed {
 fn words(plan: Plan) -> String {
     match plan {
         Plan::Select(choice) => format!("{}:{} {:?}", choice.name, choice.tag, choice.digest),
-        Plan::Wait { give_up, failure } => {
-            format!("wait {give_up:?} {}", failure.map(|failure| failure.message).unwrap_or_default())
+        Plan::Wait(give_up) => format!("wait {give_up:?} "),
+        Plan::Fail(Failure { next: Next::Wait { give_up }, message, .. }) => {
+            format!("wait {give_up:?} {message}")
         }
         Plan::Fail(failure) => {
-            let stalled = if failure.is_terminal { "stalled " } else { "" };
+            let stalled = if failure.is_stalled() { "stalled " } else { "" };
             format!("{stalled}{}: {}", failure.reason, failure.message)
         }
     }

@@ -3,10 +3,10 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use weir_api::{ImagePolicy, image::ImageRef};
+use weir_runtime::condition::Writer;
 use weir_runtime::{Next, Severity};
 
 use super::{message, selected};
-use crate::mark::Mark;
 
 fn policy(status: Value) -> ImagePolicy {
     let object = json!({
@@ -39,7 +39,7 @@ fn the_message_names_what_was_before(#[case] previous: Option<ImageRef>, #[case]
 #[test]
 fn a_new_selection_moves_the_old_one_aside_and_is_told() {
     let before = policy(json!({"latestRef": {"name": "r/app", "tag": "1"}}));
-    let outcome = selected(&before, &Mark::of(&before, jiff::Timestamp::UNIX_EPOCH), reference("2", ""));
+    let outcome = selected(&before, &Writer::of(&before, jiff::Timestamp::UNIX_EPOCH), reference("2", ""));
     let status = outcome.object.status.unwrap();
     assert_eq!(status.latest_ref, Some(reference("2", "")));
     assert_eq!(status.observed_previous_ref, Some(reference("1", "")));
@@ -52,9 +52,9 @@ fn a_new_selection_moves_the_old_one_aside_and_is_told() {
 #[test]
 fn the_same_selection_is_told_quietly() {
     let before = policy(json!({"latestRef": {"name": "r/app", "tag": "1"}}));
-    let mark = Mark::of(&before, jiff::Timestamp::UNIX_EPOCH);
-    let first = selected(&before, &mark, reference("1", ""));
-    let second = selected(&first.object, &mark, reference("1", ""));
+    let writer = Writer::of(&before, jiff::Timestamp::UNIX_EPOCH);
+    let first = selected(&before, &writer, reference("1", ""));
+    let second = selected(&first.object, &writer, reference("1", ""));
     assert_eq!(second.events[0].severity, Severity::Trace);
     assert_eq!(second.object.status, first.object.status);
 }

@@ -1,6 +1,7 @@
 //! Tests of the status, one row per situation.
 
 use rstest::rstest;
+use weir_api::notification::ReceiverStatus;
 use weir_api::{Condition, LocalObjectReference};
 
 use super::*;

@@ -54,9 +54,9 @@ fn changed(pointer: &str, value: Value) -> Value {
 #[case(spec(), "AccessDenied", "cross-namespace reference to source OCIRepository/shared/app is not allowed")]
 fn what_can_never_be_built_is_refused(#[case] spec: Value, #[case] reason: &str, #[case] message: &str) {
     let failure = validate(&generator(spec, json!({})), reason == "AccessDenied").unwrap_err();
-    assert_eq!(failure.reason, reason);
-    assert!(failure.message.starts_with(message), "{}", failure.message);
-    assert_eq!(failure.severity, super::super::failure::Severity::Stalled);
+    assert_eq!(failure.cause.reason, reason);
+    assert!(failure.cause.message.starts_with(message), "{}", failure.cause.message);
+    assert!(failure.cause.is_stalled());
 }
 
 #[rstest]

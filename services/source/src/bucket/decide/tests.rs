@@ -1,5 +1,4 @@
 use super::*;
-use crate::source::Severity;
 use proptest::prelude::*;
 use rstest::rstest;
 use weir_api::source::BucketSts;
@@ -72,9 +71,9 @@ fn token_services(#[case] provider: Option<&str>, #[case] sts: &str, #[case] mes
         BucketSts { provider: sts.to_owned(), endpoint: "https://sts".to_owned(), ..BucketSts::default() };
     let spec = BucketSpec { provider: provider.map(str::to_owned), sts: Some(sts), ..BucketSpec::default() };
     let failure = check_sts(&spec).err();
-    assert_eq!(failure.as_ref().map(|failure| failure.message.as_str()), message);
+    assert_eq!(failure.as_ref().map(|failure| failure.cause.message.as_str()), message);
     assert!(failure.is_none_or(|failure| {
-        failure.reason == "InvalidSTSConfiguration" && failure.severity == Severity::Stalled
+        failure.cause.reason == "InvalidSTSConfiguration" && failure.cause.is_stalled()
     }));
 }
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::source::Severity;
 use rstest::rstest;
+use weir_runtime::Next;
 
 fn trust(mode: Mode) -> Trust {
     Trust { mode, keys: GitKeys::default(), secret: evidence([]) }
@@ -28,46 +28,49 @@ fn objects(asked: Option<&str>, tag: Option<Option<&str>>) -> Objects {
     Mode::Tag,
     objects(None, None),
     "InvalidVerificationMode",
-    Severity::Stalled,
+    Next::Stop,
     "cannot verify tag object's signature if a tag reference is not specified"
 )]
 #[case::lightweight(
     Mode::Tag,
     objects(Some("v1"), None),
     "InvalidGitObject",
-    Severity::Retried,
+    Next::Backoff,
     "cannot verify signature of tag 'v1' since it is not signed"
 )]
 #[case::not_signed(
     Mode::TagAndHead,
     objects(Some("v1"), Some(None)),
     "InvalidGitObject",
-    Severity::Retried,
+    Next::Backoff,
     "cannot verify signature of tag 'v1@1111111111111111111111111111111111111111' since it is not signed"
 )]
 #[case::smime(
     Mode::Tag,
     objects(Some("v1"), Some(Some("-----BEGIN SIGNED MESSAGE-----"))),
     "InvalidTagSignature",
-    Severity::Retried,
+    Next::Backoff,
     "signature verification of tag 'v1@1111111111111111111111111111111111111111' failed: unsupported signature type: x509"
 )]
 #[case::unsigned_commit(
     Mode::Head,
     objects(Some("v1"), Some(Some("x"))),
     "InvalidCommitSignature",
-    Severity::Retried,
+    Next::Backoff,
     "signature verification of commit '1111111111111111111111111111111111111111' failed: unsupported signature type: empty"
 )]
 fn failures(
     #[case] mode: Mode,
     #[case] objects: Objects,
     #[case] reason: &str,
-    #[case] severity: Severity,
+    #[case] next: Next,
     #[case] message: &str,
 ) {
     let failure = trust(mode).judge(&objects, Timestamp::UNIX_EPOCH).unwrap_err();
-    assert_eq!((failure.reason, failure.severity, failure.message.as_str()), (reason, severity, message));
+    assert_eq!(
+        (failure.cause.reason, failure.cause.next, failure.cause.message.as_str()),
+        (reason, next, message)
+    );
     assert_eq!(failure.condition, SOURCE_VERIFIED);
 }
 

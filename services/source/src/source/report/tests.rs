@@ -36,7 +36,7 @@ fn report(before: &GitRepository, result: Result<Success, Failure>) -> Outcome<G
         before,
         found: &found,
         collected: 0,
-        progress: progress(before, &found),
+        progress: progress(before, &found, now()),
         stored_message,
         now: now(),
     };
@@ -175,7 +175,7 @@ fn a_bad_signature_is_a_false_condition() {
 #[case(Found::Missing, "building artifact: disappeared from storage")]
 #[case(Found::Whole, "processing object: new generation -1 -> 1")]
 fn progress_messages(#[case] found: Found, #[case] message: &str) {
-    assert_eq!(progress(&object(1, json!({ "observedGeneration": -1 })), &found), message);
+    assert_eq!(progress(&object(1, json!({ "observedGeneration": -1 })), &found, now()), message);
 }
 
 #[test]

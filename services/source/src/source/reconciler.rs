@@ -44,14 +44,14 @@ pub(crate) trait SourceReconciler: Send + Sync + 'static {
     }
 }
 
-/// A kind of sources in its loop.
-pub(super) struct Sourced<R> {
+/// The reconciler of a kind: looks into the store before the kind's own work, and reports after it.
+pub(super) struct StoringReconciler<R> {
     pub(super) storage: Storage,
     pub(super) logins: Logins,
     pub(super) kind: R,
 }
 
-impl<R: SourceReconciler> Reconciler for Sourced<R> {
+impl<R: SourceReconciler> Reconciler for StoringReconciler<R> {
     type Object = R::Object;
 
     fn is_static(object: &R::Object) -> bool {
