@@ -45,7 +45,7 @@ pub struct Delivered {
 }
 
 /// Everything that deliveries need.
-pub struct Parts {
+pub struct DispatcherParts {
     /// The service's own client.
     pub client: kube::Client,
     /// All Alerts.
@@ -69,11 +69,25 @@ pub struct Parts {
 /// Makes deliveries in the background. Their number is bounded by what the outbox admits.
 #[derive(Clone)]
 pub struct Dispatcher {
-    parts: Arc<Parts>,
+    parts: Arc<DispatcherParts>,
     fairness: Arc<Fairness>,
     tasks: TaskTracker,
     stop: CancellationToken,
     delivered: broadcast::Sender<Delivered>,
+}
+
+/// The end of one delivery.
+struct Attempt {
+    /// Type of the Provider; empty if it was not read.
+    provider_type: String,
+    result: Result<(), Failure>,
+}
+
+impl Attempt {
+    /// Makes the end of a delivery that did not get to its Provider.
+    fn refused(error: String) -> Self {
+        Self { provider_type: String::new(), result: Err(Failure::Dispatch(error)) }
+    }
 }
 
 /// A failed delivery: failed before it was sent, or while it was sent.
@@ -84,7 +98,7 @@ enum Failure {
 
 impl Dispatcher {
     /// A dispatcher without work.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: DispatcherParts) -> Self {
         Self {
             parts: Arc::new(parts),
             fairness: Arc::default(),
@@ -129,22 +143,18 @@ impl Dispatcher {
         let provider_key = ObjectKey::new(target.namespace.clone(), alert.spec.provider_ref.name.clone());
         let turn = self.fairness.turn(&provider_key).await;
         let started = Instant::now();
-        let result = match &turn {
+        let attempt = match &turn {
             Some(_) => self.attempt(&alert, &provider_key, &event).await,
-            None => Err((String::new(), Failure::Dispatch(too_many(&provider_key)))),
+            None => Some(Attempt::refused(too_many(&provider_key))),
         };
+        let Some(Attempt { provider_type, result }) = attempt else { return };
         let path = event.involved_object.path();
-        let (kind, error) = match result {
-            Ok(Some(kind)) => (kind, String::new()),
-            Ok(None) => return,
-            Err((kind, Failure::Dispatch(error))) => {
-                (kind, format!("failed to dispatch notification for {path}: {error}"))
-            }
-            Err((kind, Failure::Send(error))) => {
-                (kind, format!("failed to send notification for {path}: {error}"))
-            }
+        let error = match result {
+            Ok(()) => String::new(),
+            Err(Failure::Dispatch(error)) => format!("failed to dispatch notification for {path}: {error}"),
+            Err(Failure::Send(error)) => format!("failed to send notification for {path}: {error}"),
         };
-        self.parts.metrics.delivered(&kind, error.is_empty(), started.elapsed());
+        self.parts.metrics.delivered(&provider_type, error.is_empty(), started.elapsed());
         if !error.is_empty() {
             tracing::error!(alert = %ObjectKey::from(target), provider = %provider_key, error, "notification failed");
             self.parts.events.send(&*alert, EventDraft::error("NotificationDispatchFailed", error.clone()));
@@ -154,33 +164,32 @@ impl Dispatcher {
         let _ = self.delivered.send(delivered);
     }
 
-    /// Delivers once; returns the provider's type, or nothing when there was nothing to deliver.
-    async fn attempt(
-        &self,
-        alert: &Alert,
-        provider_key: &ObjectKey,
-        event: &Event,
-    ) -> Result<Option<String>, (String, Failure)> {
-        let refuse = |error| (String::new(), Failure::Dispatch(error));
-        guard::check_namespace(self.parts.policy, alert, event).map_err(refuse)?;
-        let provider = self.provider(provider_key).await.map_err(refuse)?;
-        let kind = provider.spec.type_.clone();
+    /// Delivers once; returns none when there was nothing to deliver.
+    async fn attempt(&self, alert: &Alert, provider_key: &ObjectKey, event: &Event) -> Option<Attempt> {
+        if let Err(error) = guard::check_namespace(self.parts.policy, alert, event) {
+            return Some(Attempt::refused(error));
+        }
+        let provider = match self.provider(provider_key).await {
+            Ok(provider) => provider,
+            Err(error) => return Some(Attempt::refused(error)),
+        };
+        let provider_type = provider.spec.type_.clone();
         match guard::judge(self.parts.policy, &provider, event) {
             Verdict::Deliver => {}
-            Verdict::Skip => return Ok(None),
+            Verdict::Skip => return None,
             Verdict::Drop(reason) => {
                 let object = event.involved_object.path();
                 tracing::info!(alert = %ObjectKey::of(alert), provider = %provider_key, object, "discarding event, {reason}");
-                return Ok(None);
+                return None;
             }
-            Verdict::Refuse(error) => return Err((kind, Failure::Dispatch(error))),
+            Verdict::Refuse(error) => {
+                return Some(Attempt { provider_type, ..Attempt::refused(error) });
+            }
         }
         let outgoing = self.outgoing(alert, event);
         let timeout = provider.spec.timeout.map_or(DEFAULT_TIMEOUT, weir_api::Duration::to_std);
-        match self.send(alert, &provider, &outgoing, timeout).await {
-            Ok(()) => Ok(Some(kind)),
-            Err(failure) => Err((kind, failure)),
-        }
+        let result = self.send(alert, &provider, &outgoing, timeout).await;
+        Some(Attempt { provider_type, result })
     }
 
     /// The event as it is sent: with the metadata of the Alert, without prefixes (NTF-33).

@@ -127,11 +127,11 @@ impl Issuers {
         demand: Demand<'_>,
     ) -> Result<Value, IssuerError> {
         let mut known = self.known(&source).await;
-        let mut verdict = check(&known, token, demand)?;
+        let mut verdict = known.keys()?.verify(token, demand);
         if verdict == Err(Fault::UnknownKey) && known.read.elapsed() > UNKNOWN_KEY_AGE {
             self.known.invalidate(&source).await;
             known = self.known(&source).await;
-            verdict = check(&known, token, demand)?;
+            verdict = known.keys()?.verify(token, demand);
         }
         verdict.map_err(|fault| IssuerError::Token(fault.to_string()))
     }
@@ -174,7 +174,14 @@ impl Issuers {
     }
 }
 
-fn check(known: &Known, token: &str, demand: Demand<'_>) -> Result<Result<Value, Fault>, IssuerError> {
-    let keys = known.keys.as_ref().map_err(|error| IssuerError::Discovery(error.clone()))?;
-    Ok(token::verify(token, &keys.keys, &keys.admitted, demand))
+impl Known {
+    fn keys(&self) -> Result<&Keys, IssuerError> {
+        self.keys.as_ref().map_err(|error| IssuerError::Discovery(error.clone()))
+    }
+}
+
+impl Keys {
+    fn verify(&self, token: &str, demand: Demand<'_>) -> Result<Value, Fault> {
+        token::verify(token, &self.keys, &self.admitted, demand)
+    }
 }

@@ -26,9 +26,9 @@ pub(super) async fn verify(
 ) -> Result<Verdict, Unverified> {
     let read = Arc::new(read(trust).map_err(Unverified::Trust)?);
     let judge = Judge { verifier, trust: read, digest: digest.to_string() };
-    match judge.any_is_good(registry, digest).await.map_err(Unverified::Signature)? {
-        Ok(()) => Ok(Verdict::Verified),
-        Err(causes) => {
+    match judge.search(registry, digest).await.map_err(Unverified::Signature)? {
+        Search::Good => Ok(Verdict::Verified),
+        Search::NoneGood { causes } => {
             tracing::info!(artifact = reference, ?causes, "no signature is good");
             let nothing = format!("no matching signatures were found for '{reference}'");
             let error = match (trust.is_keyless(), causes.is_empty()) {
@@ -41,6 +41,15 @@ pub(super) async fn verify(
     }
 }
 
+/// The end of a search for a good signature.
+enum Search {
+    Good,
+    /// No signature is good; with what is wrong with each.
+    NoneGood {
+        causes: Vec<String>,
+    },
+}
+
 struct Judge<'a> {
     verifier: &'a OciVerifier,
     trust: Arc<Trust>,
@@ -48,12 +57,8 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Looks at what is attached, one bundle in memory at a time; what is wrong with each when none is good.
-    async fn any_is_good(
-        &self,
-        registry: &mut Registry,
-        digest: &Digest,
-    ) -> Result<Result<(), Vec<String>>, String> {
+    /// Looks at what is attached, one bundle in memory at a time.
+    async fn search(&self, registry: &mut Registry, digest: &Digest) -> Result<Search, String> {
         let mut causes = Vec::new();
         let (bundles, unlisted) = bundles(registry, digest).await;
         for manifest in &bundles {
@@ -61,7 +66,7 @@ impl Judge<'_> {
             let found = found.map_err(|error| error.to_string())?;
             let bundle = found.into_iter().take(1).map(|layer| Signature::Bundle(layer.content.to_vec()));
             if self.is_good(bundle.collect(), &mut causes).await? {
-                return Ok(Ok(()));
+                return Ok(Search::Good);
             }
         }
         if bundles.is_empty() {
@@ -71,10 +76,10 @@ impl Judge<'_> {
             }
             let signatures = self.logged(signatures, registry, &mut causes).await;
             if self.is_good(signatures, &mut causes).await? {
-                return Ok(Ok(()));
+                return Ok(Search::Good);
             }
         }
-        Ok(Err(causes))
+        Ok(Search::NoneGood { causes })
     }
 
     /// The signatures that can be judged: with certificates, those of which a log knows, or for which one is not asked.

@@ -52,8 +52,10 @@ pub(super) async fn verify(
             continue;
         };
         match decide(verifier, &judge, signature, registry).await? {
-            Ok(outcome) => return Ok(verdict(reference, outcome)),
-            Err(error) => tracing::info!(artifact = reference, %manifest, error, "signature is not good"),
+            Decision::Outcome(outcome) => return Ok(verdict(reference, outcome)),
+            Decision::Bad(error) => {
+                tracing::info!(artifact = reference, %manifest, error, "signature is not good")
+            }
         }
     }
     let error = if found.len() > MAX_ATTEMPTS {
@@ -66,13 +68,21 @@ pub(super) async fn verify(
     Err(Unverified::Signature(error))
 }
 
+/// The end of a signature's judgement.
+enum Decision {
+    /// The trust policy says what the artifact is worth.
+    Outcome(Outcome),
+    /// The signature is not good, for this reason.
+    Bad(String),
+}
+
 /// Judges a signature once the responders named in its certificates have answered.
 async fn decide(
     verifier: &OciVerifier,
     judge: &Arc<Judge>,
     signature: SignatureEnvelope,
     registry: &Registry,
-) -> Result<Result<Outcome, String>, Unverified> {
+) -> Result<Decision, Unverified> {
     let signature = Arc::new(signature);
     let (mut answers, mut room) = (Answers::default(), MAX_ANSWERS);
     loop {
@@ -85,8 +95,8 @@ async fn decide(
         let judged = judged.await.map_err(|error| Unverified::Signature(error.to_string()))?;
         answers = judged.1;
         let questions = match judged.0 {
-            Err(error) => return Ok(Err(error)),
-            Ok(Judgement::Decided(outcome)) => return Ok(Ok(outcome)),
+            Err(error) => return Ok(Decision::Bad(error)),
+            Ok(Judgement::Decided(outcome)) => return Ok(Decision::Outcome(outcome)),
             Ok(Judgement::Lacking(questions)) => questions,
         };
         for question in questions {
