@@ -21,7 +21,7 @@ use crate::verification::Verdicts;
 use packed::Packed;
 use weir_api::GitRepository;
 use weir_auth::Logins;
-use weir_git::{Fetched, Git, Stores};
+use weir_git::{Git, Stores};
 use weir_runtime::{Cache, EventDraft, ObjectKey};
 
 /// Keeps the artifacts of `GitRepository` objects equal to what their references stand for.
@@ -49,42 +49,9 @@ impl SourceReconciler for GitReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, GitRepository>) -> Result<Success, Failure> {
         decide::refuse_gated(&attempt.object.spec, self.workload_identity)?;
         self.warn_of_ambiguity(attempt);
-        let mut remote = self.observe(attempt).await?;
-        let includes = self.includes(attempt)?;
-        let included: Vec<_> = includes.iter().map(|include| &include.artifact).collect();
-        if decide::includes_differ(&attempt.object, &included) {
-            let message = "building artifact: included artifacts differ from last observed includes";
-            attempt.progress(message.to_owned());
-        }
-        attempt.not_outdated();
-        // A failed fetch is reported before missing trusted keys, as Flux does.
-        let trust = self.trust(attempt).await;
-        let asked = trust.as_ref().ok().and_then(Option::as_ref);
-        let known = attempt.known.as_ref().filter(|known| self.is_verified(attempt, asked, &known.revision));
-        let plan = decide::plan(&attempt.object, known, &included);
-        remote.part = part::part(&attempt.object.spec, &plan.sparse);
-        let fetched = self.git.fetch(&remote, &plan.reference, plan.known.as_deref()).await;
-        let fetched = fetched.map_err(|error| {
-            let (url, has_known) = (&attempt.object.spec.url, attempt.known.is_some());
-            decide::fetch_failure(&error, url, &plan.reference, has_known)
-        })?;
-        match (trust?, &fetched) {
-            (None, _) => self.ignore_signatures(attempt),
-            (Some(trust), Fetched::New(checkout)) => {
-                self.verify(attempt, checkout, &plan.reference, trust).await?;
-            }
-            (Some(_), Fetched::Unchanged { .. }) => {}
-        }
-        match (fetched, &attempt.known) {
-            (Fetched::New(checkout), _) => self.act(attempt, &remote, checkout, plan, includes).await,
-            (Fetched::Unchanged { revision }, Some(known)) => {
-                Ok(decide::unchanged(known.clone(), &revision, &plan.reference))
-            }
-            // The remote gets a known revision only if there is one.
-            (Fetched::Unchanged { revision }, None) => {
-                Err(Failure::fetch("GitOperationFailed", format!("nothing was fetched for '{revision}'")))
-            }
-        }
+        let observed = self.observe(attempt).await?;
+        let plan = decide::decide(&attempt.object, attempt.known.as_ref(), &observed);
+        self.act(attempt, observed, plan).await
     }
 
     fn stored_message(success: &Success) -> String {

@@ -10,6 +10,8 @@ use weir_api::HelmRepository;
 use weir_helm::Limits;
 use weir_runtime::Cache;
 
+use decide::Plan;
+
 pub(crate) use act::converted;
 pub(crate) use connect::Connector;
 pub(crate) use decide::is_oci;
@@ -38,13 +40,12 @@ impl SourceReconciler for HelmRepositoryReconciler {
         let repository = self.connector.open(attempt.key(), &attempt.object).await?;
         let fetched =
             repository.index(self.limits.index).await.map_err(|error| decide::fetch_failure(&error))?;
-        let revision = format!("sha256:{}", fetched.sha256());
-        match attempt.known.clone().filter(|known| known.revision == revision) {
-            Some(known) => {
+        match decide::decide(attempt.known.as_ref(), fetched.sha256()) {
+            Plan::Keep(known) => {
                 let message = decide::stored_event(&known, &attempt.object.spec.url);
                 Ok(Success::up_to_date(known, message))
             }
-            None => self.act(attempt, fetched, revision).await,
+            Plan::Store { revision } => self.act(attempt, fetched, revision).await,
         }
     }
 }

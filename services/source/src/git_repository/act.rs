@@ -1,8 +1,9 @@
-//! Making the artifact of a fetched commit.
+//! The work of a run: fetch, verify, make the artifact.
 
 use super::GitReconciler;
 use super::decide::{self, Plan, SparsePath};
 use super::include::Include;
+use super::observe::Observed;
 use super::tree::CommitTree;
 use super::whole::{WholeTree, find};
 use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success, pack_after, sparse};
@@ -11,33 +12,73 @@ use std::io;
 use weir_api::{Artifact, GitRepository};
 use weir_artifact::archive::Sink;
 use weir_artifact::{RelPath, Revision};
-use weir_git::{Checkout, Error, Remote, Submodule};
+use weir_git::{Checkout, Error, Fetched, Remote, Submodule};
 
 /// The parts of the repository from which the artifact is made.
-struct Parts {
+struct RepositoryParts {
     checkout: Checkout,
     submodules: Vec<Submodule>,
     sparse: Vec<SparsePath>,
 }
 
 impl GitReconciler {
-    /// Packs the commit's tree, stores it, and notes with which settings (SRC-GIT-31, SRC-GIT-32).
+    /// Asks the remote, verifies what is new, and makes the artifact of it.
     pub(super) async fn act(
+        &self,
+        attempt: &mut Attempt<'_, GitRepository>,
+        observed: Observed,
+        plan: Plan,
+    ) -> Result<Success, Failure> {
+        let Plan { question, progress, part } = plan;
+        let Observed { remote, includes, trust, .. } = observed;
+        if let Some(message) = progress {
+            attempt.progress(message.to_owned());
+        }
+        attempt.not_outdated();
+        let remote = Remote { part, ..remote };
+        let fetched = self.git.fetch(&remote, &question.reference, question.known.as_deref()).await;
+        let fetched = fetched.map_err(|error| {
+            let (url, has_known) = (&attempt.object.spec.url, attempt.known.is_some());
+            decide::fetch_failure(&error, url, &question.reference, has_known)
+        })?;
+        match (trust?, &fetched) {
+            (None, _) => self.ignore_signatures(attempt),
+            (Some(trust), Fetched::New(checkout)) => {
+                self.verify(attempt, checkout, &question.reference, trust).await?;
+            }
+            (Some(_), Fetched::Unchanged { .. }) => {}
+        }
+        match (fetched, &attempt.known) {
+            (Fetched::New(checkout), _) => {
+                self.make(attempt, &remote, checkout, question.sparse, includes).await
+            }
+            (Fetched::Unchanged { revision }, Some(known)) => {
+                Ok(decide::unchanged(known.clone(), &revision, &question.reference))
+            }
+            // The remote gets a known revision only if there is one.
+            (Fetched::Unchanged { revision }, None) => {
+                Err(Failure::fetch("GitOperationFailed", format!("nothing was fetched for '{revision}'")))
+            }
+        }
+    }
+
+    /// Packs the commit's tree, stores it, and notes with which settings (SRC-GIT-31, SRC-GIT-32).
+    async fn make(
         &self,
         attempt: &mut Attempt<'_, GitRepository>,
         remote: &Remote,
         checkout: Checkout,
-        plan: Plan,
+        sparse: Vec<SparsePath>,
         includes: Vec<Include>,
     ) -> Result<Success, Failure> {
         let revision = Revision::normalise(checkout.revision());
-        let submodules = self.submodules(attempt, remote, &checkout, &plan.sparse).await?;
+        let submodules = self.submodules(attempt, remote, &checkout, &sparse).await?;
         let summary = checkout.commit().short_summary();
         let included: Vec<_> = includes.iter().map(|include| include.artifact.clone()).collect();
         let is_as_before = decide::is_as_before(&attempt.object, &included.iter().collect::<Vec<_>>());
         let used: Vec<_> =
             submodules.iter().map(|submodule| (submodule.path.clone(), submodule.url.clone())).collect();
-        let parts = Parts { checkout: checkout.clone(), submodules, sparse: plan.sparse };
+        let parts = RepositoryParts { checkout: checkout.clone(), submodules, sparse };
         let (store, url) = (self.storage.store().clone(), attempt.object.spec.url.clone());
         let failed = |error: io::Error| Failure::fetch("GitOperationFailed", error.to_string());
         let mut whole = self.storage.blocking(move || parts.compose(&url)).await.map_err(failed)??;
@@ -122,7 +163,7 @@ impl GitReconciler {
     }
 }
 
-impl Parts {
+impl RepositoryParts {
     /// Puts everything together. Blocks.
     fn compose(self, url: &str) -> Result<WholeTree, Failure> {
         let checkout = self.checkout;

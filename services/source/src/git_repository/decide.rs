@@ -1,5 +1,7 @@
 //! The plan of a run, made from the facts observed. Pure.
 
+use super::observe::Observed;
+use super::part;
 use crate::source::{Failure, Success};
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
 use weir_api::source::{GitRepositoryRef, GitRepositorySpec};
@@ -12,9 +14,19 @@ const GIT_OPERATION_FAILED: &str = "GitOperationFailed";
 /// Branch without a reference, whatever the remote's own default is (SRC-GIT-1).
 const DEFAULT_BRANCH: &str = "master";
 
+/// The plan of a run.
+pub(super) struct Plan {
+    /// The question to the remote.
+    pub(super) question: Question,
+    /// Message while the run lasts, where there is a better one than that of every run.
+    pub(super) progress: Option<&'static str>,
+    /// The part of a commit that is asked for; none means all of it.
+    pub(super) part: Option<weir_git::Part>,
+}
+
 /// The question to the remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct Question {
     pub(super) reference: Reference,
     /// The revision that need not be fetched again.
     pub(super) known: Option<String>,
@@ -34,20 +46,32 @@ pub(super) struct SparsePath {
 /// Refuses fields whose gate is off; they are never obeyed in part (CLD-2).
 pub(super) fn refuse_gated(spec: &GitRepositorySpec, workload_identity: bool) -> Result<(), Failure> {
     if spec.service_account_name.is_some() && !workload_identity {
-        let message = "to use spec.serviceAccountName for provider authentication please enable the \
-                       ObjectLevelWorkloadIdentity feature gate in the controller";
-        return Err(Failure::fetch(weir_api::reason::FEATURE_GATE_DISABLED, message).stalled());
+        return Err(Failure::workload_identity());
     }
     Ok(())
 }
 
+/// Decides what a run does; `known` is the artifact that is whole in the store.
+pub(super) fn decide(object: &GitRepository, known: Option<&Artifact>, observed: &Observed) -> Plan {
+    let included: Vec<_> = observed.includes.iter().map(|include| &include.artifact).collect();
+    let question = question(object, known.filter(|_| observed.is_verified), &included);
+    let part = part::part(&object.spec, &question.sparse);
+    let progress = includes_differ(object, &included)
+        .then_some("building artifact: included artifacts differ from last observed includes");
+    Plan { question, progress, part }
+}
+
 /// Decides what to ask the remote for; `known` is the artifact that is whole in the store, `included` what goes into it.
-pub(super) fn plan(object: &GitRepository, known: Option<&Artifact>, included: &[&Artifact]) -> Plan {
+fn question(object: &GitRepository, known: Option<&Artifact>, included: &[&Artifact]) -> Question {
     let spec = &object.spec;
     let known = known
         .filter(|_| is_as_before(object, included))
         .map(|artifact| Revision::normalise(&artifact.revision).to_string());
-    Plan { reference: reference(spec.reference.as_ref()), known, sparse: sparse_paths(&spec.sparse_checkout) }
+    Question {
+        reference: reference(spec.reference.as_ref()),
+        known,
+        sparse: sparse_paths(&spec.sparse_checkout),
+    }
 }
 
 /// The directories to which the artifact is limited; none when the root is among them.
@@ -92,7 +116,7 @@ pub(super) fn is_as_before(object: &GitRepository, included: &[&Artifact]) -> bo
 }
 
 /// Returns true when other artifacts are to be included than those that were, by revision and content (SRC-GIT-10).
-pub(super) fn includes_differ(object: &GitRepository, included: &[&Artifact]) -> bool {
+fn includes_differ(object: &GitRepository, included: &[&Artifact]) -> bool {
     // The included content may be recorded as Flux did before 0.40.
     let content =
         |artifact: &Artifact| (Revision::normalise(&artifact.revision).to_string(), artifact.digest.clone());

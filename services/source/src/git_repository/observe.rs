@@ -1,6 +1,8 @@
-//! Facts that a run needs before it asks the remote: the remote's address and our identity there.
+//! The facts by which a run decides, gathered before it asks the remote.
 
 use super::GitReconciler;
+use super::include::Include;
+use super::verify::Trust;
 use crate::go_url;
 use crate::secrets::{self, SecretData};
 use crate::source::{Attempt, Failure, Source};
@@ -10,9 +12,32 @@ use weir_git::{Credentials, Profile, Remote};
 
 const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
 
+/// Everything that a run is decided by, beside the object and its artifact.
+pub(super) struct Observed {
+    /// Address of the remote, and our identity there.
+    pub(super) remote: Remote,
+    /// Artifacts that are put into this one.
+    pub(super) includes: Vec<Include>,
+    /// Trusted keys; none when signatures do not matter. An error is reported only if the fetch succeeded, as Flux does.
+    pub(super) trust: Result<Option<Trust>, Failure>,
+    /// True when the artifact that is there was verified with what would be asked of it now.
+    pub(super) is_verified: bool,
+}
+
 impl GitReconciler {
+    /// Reads what the object refers to.
+    pub(super) async fn observe(&self, attempt: &Attempt<'_, GitRepository>) -> Result<Observed, Failure> {
+        let remote = self.remote(attempt).await?;
+        let includes = self.includes(attempt)?;
+        let trust = self.trust(attempt).await;
+        let asked = trust.as_ref().ok().and_then(Option::as_ref);
+        let known = attempt.known.as_ref();
+        let is_verified = known.is_some_and(|known| self.is_verified(attempt, asked, &known.revision));
+        Ok(Observed { remote, includes, trust, is_verified })
+    }
+
     /// The remote of an object (SRC-GIT 4.9).
-    pub(super) async fn observe(&self, attempt: &Attempt<'_, GitRepository>) -> Result<Remote, Failure> {
+    async fn remote(&self, attempt: &Attempt<'_, GitRepository>) -> Result<Remote, Failure> {
         let (spec, key) = (&attempt.object.spec, attempt.key());
         let mut http = Profile::default();
         if let Some(reference) = &spec.proxy_secret_ref {

@@ -82,13 +82,11 @@ impl GitReconciler {
         let tag_name = tag_name(reference, checkout.revision());
         let (checkout, now) = (checkout.clone(), attempt.run.now);
         let judge = move || {
-            let commit = checkout.commit_signature().map_err(|error| error.to_string())?;
-            let tag = checkout.tag().map_err(|error| error.to_string())?;
-            Ok(trust.judge(&Objects { tag_name, tag, commit }, now))
+            let commit = checkout.commit_signature().map_err(unreadable)?;
+            let tag = checkout.tag().map_err(unreadable)?;
+            trust.judge(&Objects { tag_name, tag, commit }, now)
         };
-        let judged: Result<Result<String, Failure>, String> =
-            self.storage.blocking(judge).await.unwrap_or_else(|error| Err(error.to_string()));
-        let message = judged.map_err(|error| Failure::fetch("GitOperationFailed", error))??;
+        let message = self.storage.blocking(judge).await.map_err(unreadable)??;
         attempt.verified(&message);
         attempt.remark(EventDraft::trace(weir_api::reason::SUCCEEDED, message));
         attempt.object.status.get_or_insert_default().source_verification_mode = Some(mode.name().to_owned());
@@ -171,6 +169,10 @@ impl Mode {
             Mode::TagAndHead => "TagAndHEAD",
         }
     }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> Failure {
+    Failure::fetch("GitOperationFailed", error.to_string())
 }
 
 /// The short name of the tag that a reference stands for, if it is a tag.

@@ -12,6 +12,24 @@ const UNIT: f64 = 1000.0;
 /// Digits of a size that are shown.
 const DIGITS: usize = 4;
 
+/// The plan of a run whose index is fetched.
+#[derive(Debug, PartialEq)]
+pub(super) enum Plan {
+    /// The artifact that is there has this index.
+    Keep(Artifact),
+    /// The index becomes the artifact of this revision.
+    Store { revision: String },
+}
+
+/// Decides what becomes of an index with this digest; `known` is the artifact that is whole in the store.
+pub(super) fn decide(known: Option<&Artifact>, sha256: &str) -> Plan {
+    let revision = format!("sha256:{sha256}");
+    match known.filter(|known| known.revision == revision) {
+        Some(known) => Plan::Keep(known.clone()),
+        None => Plan::Store { revision },
+    }
+}
+
 /// Returns true when an object stands for a part of a registry and not for an index (SRC-HRP-10).
 pub(crate) fn is_oci(object: &HelmRepository) -> bool {
     object.spec.type_.as_deref() == Some("oci")
@@ -71,8 +89,18 @@ fn human_size(bytes: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Severity;
     use rstest::rstest;
+
+    #[rstest]
+    #[case(None, false)]
+    #[case(Some("sha256:a"), true)]
+    #[case(Some("sha256:b"), false)]
+    fn an_index_that_is_there_is_kept(#[case] revision: Option<&str>, #[case] is_kept: bool) {
+        let known = revision.map(|text| Artifact { revision: text.to_owned(), ..Artifact::default() });
+        let store = Plan::Store { revision: "sha256:a".to_owned() };
+        let expected = known.clone().filter(|_| is_kept).map_or(store, Plan::Keep);
+        assert_eq!(decide(known.as_ref(), "a"), expected);
+    }
 
     #[rstest]
     #[case(0, "0B")]
@@ -97,7 +125,7 @@ mod tests {
     )]
     fn no_address(#[case] url: &str, #[case] expected: &str) {
         let failure = address(url).unwrap_err();
-        assert_eq!(failure.message, expected);
-        assert_eq!(failure.severity, Severity::Stalled);
+        assert_eq!(failure.cause.message, expected);
+        assert!(failure.cause.is_stalled());
     }
 }

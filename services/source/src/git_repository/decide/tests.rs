@@ -1,5 +1,4 @@
 use super::*;
-use crate::source::Severity;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -41,7 +40,7 @@ fn artifact(revision: &str) -> Artifact {
     Reference::Commit { id: "c".into(), branch: Some("main".into()), name: Some("refs/heads/x".into()) }
 )]
 fn precedence(#[case] wanted: Value, #[case] expected: Reference) {
-    assert_eq!(plan(&object(json!({ "ref": wanted }), json!({})), None, &[]).reference, expected);
+    assert_eq!(question(&object(json!({ "ref": wanted }), json!({})), None, &[]).reference, expected);
 }
 
 #[rstest]
@@ -55,14 +54,14 @@ fn precedence(#[case] wanted: Value, #[case] expected: Reference) {
 #[case::same_sparse(json!({ "sparseCheckout": ["a"] }), with(stored(), "observedSparseCheckout", json!(["a"])), true)]
 fn no_fetch(#[case] spec: Value, #[case] status: Value, #[case] skips: bool) {
     let revision = "main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63";
-    let plan = plan(&object(spec, status), Some(&artifact(revision)), &[]);
+    let plan = question(&object(spec, status), Some(&artifact(revision)), &[]);
     assert_eq!(plan.known.as_deref(), skips.then_some(revision));
 }
 
 #[test]
 fn old_revision_formats_are_no_change() {
     let known = artifact("main/05770d51bf5487f95e421df60813d6c8bd5c4b63");
-    let plan = plan(&object(json!({}), stored()), Some(&known), &[]);
+    let plan = question(&object(json!({}), stored()), Some(&known), &[]);
     assert_eq!(plan.known.as_deref(), Some("main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63"));
 }
 
@@ -70,7 +69,7 @@ fn old_revision_formats_are_no_change() {
 #[case(json!({ "provider": "azure", "serviceAccountName": "x" }), "FeatureGateDisabled")]
 fn refused(#[case] spec: Value, #[case] reason: &str) {
     let failure = refuse_gated(&object(spec, json!({})).spec, false).unwrap_err();
-    assert_eq!((failure.reason, failure.severity), (reason, Severity::Stalled));
+    assert_eq!((failure.cause.reason, failure.cause.is_stalled()), (reason, true));
 }
 
 #[rstest]
@@ -117,7 +116,7 @@ fn both_tag_and_range(#[case] wanted: Value, #[case] told: bool) {
 #[case(&["d", ""], 0)]
 #[case(&["./d", "e"], 2)]
 fn sparse_paths_that_are_the_root(#[case] written: &[&str], #[case] limits: usize) {
-    let plan = plan(&object(json!({ "sparseCheckout": written }), json!({})), None, &[]);
+    let plan = question(&object(json!({ "sparseCheckout": written }), json!({})), None, &[]);
     assert_eq!(plan.sparse.len(), limits);
 }
 
@@ -152,8 +151,8 @@ fn an_empty_repository(
     #[case] words: &str,
 ) {
     let failure = fetch_failure(&Error::Empty, "u", &reference, has_known);
-    assert_eq!(failure.reason, reason);
-    assert!(failure.message.ends_with(words), "{}", failure.message);
+    assert_eq!(failure.cause.reason, reason);
+    assert!(failure.cause.message.ends_with(words), "{}", failure.cause.message);
 }
 
 /// SRC-SCK-11
@@ -164,8 +163,8 @@ fn an_empty_repository(
 fn no_words_repeat_the_password_of_a_url(#[case] reference: Reference) {
     let url = "https://user:hunter2@git.test/app";
     let failure = fetch_failure(&Error::Empty, url, &reference, false);
-    assert!(failure.message.contains("git.test/app"), "{}", failure.message);
-    assert!(!failure.message.contains("hunter2"), "{}", failure.message);
+    assert!(failure.cause.message.contains("git.test/app"), "{}", failure.cause.message);
+    assert!(!failure.cause.message.contains("hunter2"), "{}", failure.cause.message);
 }
 
 #[rstest]
@@ -174,5 +173,5 @@ fn no_words_repeat_the_password_of_a_url(#[case] reference: Reference) {
 fn a_repository_that_lets_nobody_in(#[case] has_known: bool, #[case] words: &str) {
     let error = Error::AuthenticationRequired { detail: "x".to_owned() };
     let failure = fetch_failure(&error, "u", &Reference::Branch("main".into()), has_known);
-    assert_eq!(failure.message, format!("failed to checkout and determine revision: {words}"));
+    assert_eq!(failure.cause.message, format!("failed to checkout and determine revision: {words}"));
 }
