@@ -10,8 +10,8 @@ use weir_runtime::{Next, Severity};
 pub(crate) struct Failure {
     /// Condition of the failure.
     pub(crate) condition: &'static str,
-    /// Reason, message, and the effect on the next run.
-    pub(crate) cause: weir_runtime::Failure,
+    /// Reason, message, and the effect on the next run; boxed, which keeps results small.
+    pub(crate) cause: Box<weir_runtime::Failure>,
     /// True when it is a signature that is at fault, which `SourceVerified` says beside the condition.
     pub(crate) is_unverified: bool,
     /// A remark for Kubernetes beside the failure.
@@ -60,28 +60,33 @@ impl Failure {
     }
 
     fn of(condition: &'static str, cause: weir_runtime::Failure) -> Self {
-        Self { condition, cause, is_unverified: false, remark: None }
+        Self { condition, cause: Box::new(cause), is_unverified: false, remark: None }
     }
 
     /// The same failure, not tried again until the object changes.
     pub(crate) fn stalled(self) -> Self {
-        Self { cause: self.cause.then(Next::Stop), ..self }
+        self.then(Next::Stop)
     }
 
     /// The same failure, not tried again until the object changes; `reason` is why not, which is not why it failed.
-    pub(crate) fn stalled_for(self, reason: &'static str) -> Self {
-        Self { cause: self.cause.then(Next::Stop).reported_as(reason), ..self }
+    pub(crate) fn stalled_for(mut self, reason: &'static str) -> Self {
+        self.cause.event_reason = reason;
+        self.then(Next::Stop)
     }
 
     /// The same failure, of something that another object has to change: no error, looked at again after `pause`.
     pub(crate) fn waiting(self, pause: Duration) -> Self {
-        let failure = self.requeued();
-        Self { cause: failure.cause.then(Next::After(pause)), ..failure }
+        self.requeued().then(Next::After(pause))
     }
 
     /// The same failure, of something that another object is about to change: no error, looked at again soon.
     pub(crate) fn requeued(mut self) -> Self {
         self.cause.severity = Severity::Trace;
+        self
+    }
+
+    fn then(mut self, next: Next) -> Self {
+        self.cause.next = next;
         self
     }
 
