@@ -4,8 +4,8 @@ use rstest::rstest;
 
 use super::*;
 
-fn data(entries: &[(&str, &str)]) -> Data {
-    entries.iter().map(|(k, v)| (k.to_string(), ByteString(v.as_bytes().to_vec()))).collect()
+fn data(entries: &[(&str, &str)]) -> SecretData {
+    entries.iter().map(|(k, v)| (k.to_string(), v.as_bytes().to_vec())).collect()
 }
 
 fn key() -> ObjectKey {
