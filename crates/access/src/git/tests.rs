@@ -33,6 +33,8 @@ fn access(spec: Value, entries: &[(&str, &str)], rules: GitRules) -> Result<GitA
     "failed to configure authentication options: invalid 'ssh' auth option: 'known_hosts' is required")]
 #[case(json!({"url": "ssh://h/r"}), &[],
     "failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required")]
+#[case(json!({"url": "ssh://h/r"}), &[("identity", "-----BEGIN ENCRYPTED PRIVATE KEY-----"), ("known_hosts", "h")],
+    "SSH identity key is encrypted but no 'password' field was provided in the secret 'ns/s'")]
 #[case(json!({"url": "https://h/r", "provider": "github"}), &[],
     "secretRef with github app data must be specified when provider is set to github")]
 #[case(json!({"url": "https://h/r", "provider": "github"}), &[("githubAppID", "1")],
