@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use url::Url;
-use weir_access::Secrets;
+use weir_access::{ReadError, Secret, Secrets};
 use weir_api::Provider;
 use weir_http::SecretData;
-use weir_runtime::ObjectKey;
 use weir_yaml::{Limits, Source, Value, parse_first_document};
 
 use super::{GIT_STATUS_TYPES, Settings};
@@ -21,13 +20,8 @@ const MAX_HEADERS: usize = 64 * 1024;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ResolveError {
     /// A Secret cannot be read.
-    #[error("failed to get secret '{secret}': {reason}")]
-    Secret {
-        /// Namespace and name.
-        secret: ObjectKey,
-        /// The API server's message.
-        reason: String,
-    },
+    #[error("failed to get secret '{place}': {0}", place = .0.place)]
+    Secret(#[from] ReadError),
     /// The Secret's address is longer than the API admits.
     #[error("invalid address in secret: address exceeds maximum length of {MAX_ADDRESS} bytes")]
     AddressLength,
@@ -36,7 +30,7 @@ pub enum ResolveError {
     Headers(String),
     /// The deprecated key `proxy`.
     #[error("invalid 'proxy' in secret '{0}'")]
-    OldProxy(ObjectKey),
+    OldProxy(String),
     /// The Secret of the proxy.
     #[error("failed to get proxy URL: {0}")]
     Proxy(String),
@@ -63,27 +57,19 @@ pub async fn resolve(
     commit_status: String,
 ) -> Result<Resolved, ResolveError> {
     let spec = &provider.spec;
-    let namespace = provider.metadata.namespace.clone().unwrap_or_default();
-    let key = |name: &str| ObjectKey::new(namespace.clone(), name);
-
+    let namespace = provider.metadata.namespace.as_deref().unwrap_or_default();
     let mut resolved = from_spec(provider, commit_status)?;
-    let mut main = None;
-    if let Some(reference) = &spec.secret_ref {
-        let data = read(secrets, key(&reference.name)).await?;
-        add_credentials(&mut resolved, &key(&reference.name), &data)?;
-        main = Some((key(&reference.name), data));
+    let main = secrets.find(namespace, spec.secret_ref.as_ref()).await?;
+    if let Some(secret) = &main {
+        add_credentials(&mut resolved, secret)?;
     }
-    if let Some(reference) = &spec.proxy_secret_ref {
-        let data = read(secrets, key(&reference.name)).await?;
-        resolved.transport.proxy = Some(proxy_of(&key(&reference.name), &data)?);
+    if let Some(secret) = secrets.find(namespace, spec.proxy_secret_ref.as_ref()).await? {
+        resolved.transport.proxy = Some(proxy_of(&secret)?);
     }
-    match (&spec.cert_secret_ref, main) {
-        (Some(reference), _) => {
-            let data = read(secrets, key(&reference.name)).await?;
-            add_certificates(&mut resolved.transport, &key(&reference.name), &data)?;
-        }
+    match (secrets.find(namespace, spec.cert_secret_ref.as_ref()).await?, main) {
+        (Some(secret), _) => add_certificates(&mut resolved.transport, &secret)?,
         // Git services take their TLS material from the one Secret; half a pair is not used then.
-        (None, Some((_, data))) if GIT_STATUS_TYPES.contains(&spec.type_.as_str()) => {
+        (None, Some(Secret { data, .. })) if GIT_STATUS_TYPES.contains(&spec.type_.as_str()) => {
             resolved.transport.authorities = pem(&data, "ca.crt", "caFile");
             resolved.transport.identity =
                 pem(&data, "tls.crt", "certFile").zip(pem(&data, "tls.key", "keyFile"));
@@ -95,13 +81,6 @@ pub async fn resolve(
     }
     resolved.secrets.extend(resolved.settings.secrets());
     Ok(resolved)
-}
-
-async fn read(secrets: &Secrets, secret: ObjectKey) -> Result<SecretData, ResolveError> {
-    match secrets.get(&secret.namespace, &secret.name).await {
-        Ok(found) => Ok(found.data),
-        Err(error) => Err(ResolveError::Secret { secret, reason: error.message }),
-    }
 }
 
 fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, ResolveError> {
@@ -123,11 +102,8 @@ fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, Res
 }
 
 /// Each key is read by itself: one that is missing does not hide the others (NTF-43).
-fn add_credentials(
-    resolved: &mut Resolved,
-    secret: &ObjectKey,
-    data: &SecretData,
-) -> Result<(), ResolveError> {
+fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), ResolveError> {
+    let Secret { place, data, .. } = secret;
     let text = |name: &str| data.get(name).map(|value| String::from_utf8_lossy(value).trim().to_owned());
     let settings = &mut resolved.settings;
     if let Some(address) = text("address") {
@@ -148,7 +124,7 @@ fn add_credentials(
     }
     if let Some(proxy) = text("proxy") {
         let url = Url::parse(&proxy).ok().filter(Url::has_host);
-        resolved.transport.proxy = Some(url.ok_or_else(|| ResolveError::OldProxy(secret.clone()))?);
+        resolved.transport.proxy = Some(url.ok_or_else(|| ResolveError::OldProxy(place.clone()))?);
     }
     Ok(())
 }
@@ -175,9 +151,10 @@ fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
     Ok(headers)
 }
 
-fn proxy_of(secret: &ObjectKey, data: &SecretData) -> Result<Url, ResolveError> {
+fn proxy_of(secret: &Secret) -> Result<Url, ResolveError> {
+    let Secret { place, data, .. } = secret;
     let text = |name: &str| data.get(name).map(|value| String::from_utf8_lossy(value).trim().to_owned());
-    let fail = |reason: String| Err(ResolveError::Proxy(format!("secret '{secret}': {reason}")));
+    let fail = |reason: String| Err(ResolveError::Proxy(format!("secret '{place}': {reason}")));
     let Some(address) = text("address") else { return fail("key 'address' not found".to_owned()) };
     if address.is_empty() {
         return fail("proxy address is empty".to_owned());
@@ -206,13 +183,10 @@ fn pem(data: &SecretData, name: &str, old_name: &str) -> Option<Vec<u8>> {
     value(name).or_else(|| value(old_name))
 }
 
-fn add_certificates(
-    transport: &mut Transport,
-    secret: &ObjectKey,
-    data: &SecretData,
-) -> Result<(), ResolveError> {
+fn add_certificates(transport: &mut Transport, secret: &Secret) -> Result<(), ResolveError> {
+    let Secret { place, data, .. } = secret;
     let authorities = pem(data, "ca.crt", "caFile");
-    let fail = |reason: &str| Err(ResolveError::Tls(format!("secret '{secret}' {reason}")));
+    let fail = |reason: &str| Err(ResolveError::Tls(format!("secret '{place}' {reason}")));
     transport.identity = match (pem(data, "tls.crt", "certFile"), pem(data, "tls.key", "keyFile")) {
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) if authorities.is_none() => {
