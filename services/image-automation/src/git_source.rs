@@ -1,15 +1,11 @@
-//! The Git repository of an automation: where it is, how we get in, what is checked out and where commits go.
+//! The Git repository of an automation: which it is, what is checked out and where commits go.
 
-mod access;
 mod plan;
 
 use weir_api::ImageUpdateAutomation;
 use weir_runtime::ObjectKey;
 
-pub(crate) use self::{
-    access::{Access, access},
-    plan::{GitPlan, Refspec},
-};
+pub(crate) use self::plan::{GitPlan, Refspec};
 
 /// The GitRepository that an automation names.
 pub(crate) fn repository_key(automation: &ImageUpdateAutomation) -> ObjectKey {

@@ -3,19 +3,20 @@
 mod act;
 mod decide;
 mod failure;
-mod log_in;
 mod observe;
 mod report;
 
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
+use weir_access::Secrets;
 use weir_api::{FluxObject, GitRepository, ImagePolicy, ImageUpdateAutomation};
 use weir_auth::Logins;
 use weir_git::Git;
 use weir_runtime::condition::Writer;
 use weir_runtime::{Cache, Cause, Failure, ObjectKey, Outcome, Reconciler, Run};
 
+use self::decide::Work;
 use crate::resolution::Resolutions;
 
 /// Settings of runs, from the service's flags.
@@ -34,6 +35,7 @@ pub(crate) struct Settings {
 /// Runs automations, for the controller and for previews.
 pub(crate) struct Automation {
     pub(crate) client: kube::Client,
+    pub(crate) secrets: Secrets,
     pub(crate) git: Git,
     pub(crate) logins: Logins,
     pub(crate) policies: Cache<ImagePolicy>,
@@ -60,6 +62,18 @@ impl Automation {
         work.known_revision = None;
         self.log_in(&mut work).await?;
         self.preview_of(&work).await
+    }
+
+    /// Completes the remote with the credentials that its provider gives, if it has one.
+    async fn log_in(&self, work: &mut Work) -> Result<(), Failure> {
+        let login = work.access.log_in::<ImageUpdateAutomation>(
+            &self.logins,
+            &work.automation,
+            work.account.as_deref(),
+        );
+        login.await.map_err(|error| {
+            failure::source_manager(format!("failed to configure authentication options: {error}"))
+        })
     }
 }
 

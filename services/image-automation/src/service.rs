@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use weir_access::Secrets;
 use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
 use weir_git::{Git, GitConfig};
 use weir_proto::image::v1::automation_server::AutomationServer;
@@ -43,6 +44,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let resolutions = Resolutions::new(service.metrics().routes(Payload::Resolution));
     let automation = Arc::new(Automation {
         client: service.client().clone(),
+        secrets: Secrets::new(service.client().clone()),
         git,
         logins: service.logins()?,
         policies: policies.clone(),

@@ -12,6 +12,7 @@ use kube::api::Api;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use weir_access::Secrets;
 use weir_api::{Alert, Provider};
 use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 
@@ -243,7 +244,7 @@ impl Dispatcher {
         let context = |error: String| {
             Failure::Dispatch(format!("failed to initialize notifier for provider '{name}': {error}"))
         };
-        let resolved = resolve(&self.parts.client, provider, commit_status)
+        let resolved = resolve(&Secrets::new(self.parts.client.clone()), provider, commit_status)
             .await
             .map_err(|error| context(error.to_string()))?;
         let Resolved { settings, transport, secrets } = resolved;

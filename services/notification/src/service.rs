@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Secret;
 use tokio::task::JoinHandle;
+use weir_access::Secrets;
 use weir_api::{Alert, Provider, Receiver};
 use weir_proto::notification::v1::events_server::EventsServer;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
@@ -129,7 +130,7 @@ async fn add_controllers(args: &Args, service: &Service, caches: &Caches) -> Res
     let alerts = AlertReconciler { client: client.clone() };
     service.controller("alert", caches.alerts.clone(), alerts, concurrent);
     service.controller("provider", caches.providers.clone(), ProviderReconciler, concurrent);
-    let receivers = ReceiverReconciler { client };
+    let receivers = ReceiverReconciler { secrets: Secrets::new(client) };
     let queue = service.controller("receiver", caches.receivers.clone(), receivers, concurrent);
     if service.gates().enabled(DISABLE_CONFIG_WATCHERS) {
         return Ok(());
@@ -173,7 +174,7 @@ async fn serve_webhooks(args: &Args, service: &Service, caches: &Caches) -> Resu
     let client = service.client().clone();
     let no_cross_namespace_refs = args.runtime.no_cross_namespace_refs;
     let webhooks = Arc::new(Webhooks {
-        client: client.clone(),
+        secrets: Secrets::new(client.clone()),
         receivers: caches.receivers.clone(),
         paths: PathIndex::over(&caches.receivers),
         marker: Marker { client, no_cross_namespace_refs },

@@ -1,15 +1,13 @@
 //! The endpoint that the outside world calls: finds the Receiver of a path, checks the call, marks objects (spec 6.4).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Body;
 use futures::{StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode, Uri, header::LOCATION};
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::Api;
+use weir_access::Secrets;
 use weir_api::{FluxObject, Receiver, condition_type};
+use weir_http::SecretData;
 use weir_runtime::{Cache, ObjectKey, condition};
 
 use crate::http_server::{Call, answer};
@@ -25,8 +23,8 @@ const LOOKS: usize = 8;
 
 /// Everything that the endpoint needs.
 pub struct Webhooks {
-    /// The service's own client.
-    pub client: kube::Client,
+    /// Reads the Secrets of Receivers.
+    pub secrets: Secrets,
     /// All Receivers.
     pub receivers: Cache<Receiver>,
     /// Their paths.
@@ -72,13 +70,10 @@ pub async fn handle(webhooks: Arc<Webhooks>, call: Call) -> Response<Body> {
     }
 }
 
-/// The data of a Secret, or why it is not to be had.
-type SecretData = Result<BTreeMap<String, ByteString>, String>;
-
 impl Webhooks {
     /// The Receiver whose path it is, with its Secret: of those whose status names the path, the one whose token makes it.
     /// Where that is not known, because a Secret cannot be read, the first of these, which is served nothing.
-    async fn owner(&self, path: &str) -> Option<(Arc<Receiver>, SecretData)> {
+    async fn owner(&self, path: &str) -> Option<(Arc<Receiver>, Result<SecretData, String>)> {
         let claimants = self.paths.claimants(path).into_iter().filter_map(|key| self.receivers.get(&key));
         let looks = claimants.map(|receiver| async move {
             let secret = self.secret(&receiver).await;
@@ -101,7 +96,7 @@ impl Webhooks {
     async fn serve(
         &self,
         receiver: &Receiver,
-        secret: SecretData,
+        secret: Result<SecretData, String>,
         call: receiver::Call<'_>,
     ) -> Result<(), (StatusCode, String)> {
         if !is_serving(receiver) {
@@ -122,7 +117,7 @@ impl Webhooks {
     async fn authenticate(
         &self,
         receiver: &Receiver,
-        secret: &BTreeMap<String, ByteString>,
+        secret: &SecretData,
         call: receiver::Call<'_>,
     ) -> Result<Known, String> {
         let spec = &receiver.spec;
@@ -138,28 +133,24 @@ impl Webhooks {
                 claims: None,
             });
         }
-        let token = secret.get("token").map(|value| value.0.as_slice()).unwrap_or_default();
+        let token = secret.get("token").map(Vec::as_slice).unwrap_or_default();
         let rules = Rules { token, events: &spec.events };
         receiver::verify(&spec.type_, call, rules).map_err(|refusal| refusal.to_string())?;
         Ok(Known::default())
     }
 
     /// The Secret's data; it has a token that is not empty (NTF-124), but for the type that has no Secret.
-    async fn secret(&self, receiver: &Receiver) -> SecretData {
+    async fn secret(&self, receiver: &Receiver) -> Result<SecretData, String> {
         if receiver.spec.type_ == TYPE_GENERIC_OIDC {
-            return Ok(BTreeMap::new());
+            return Ok(SecretData::new());
         }
         let namespace = receiver.metadata.namespace.clone().unwrap_or_default();
         let Some(reference) = &receiver.spec.secret_ref else {
             return Err("the receiver has no secretRef".to_owned());
         };
-        let api: Api<Secret> = Api::namespaced(self.client.clone(), &namespace);
-        let secret = api
-            .get(&reference.name)
-            .await
-            .map_err(|error| format!("unable to read secret, error: {}", crate::api_reason(error)))?;
-        let data = secret.data.unwrap_or_default();
-        if data.get("token").is_none_or(|token| token.0.is_empty()) {
+        let secret = self.secrets.get(&namespace, &reference.name).await;
+        let data = secret.map_err(|error| format!("unable to read secret, error: {error}"))?.data;
+        if data.get("token").is_none_or(Vec::is_empty) {
             let name = &reference.name;
             return Err(format!("invalid \"{namespace}/{name}\" secret data: required field 'token'"));
         }
@@ -168,8 +159,8 @@ impl Webhooks {
 }
 
 /// Is it the path that the Receiver's reconcile would make?
-fn is_path_of(path: &str, receiver: &Receiver, secret: &BTreeMap<String, ByteString>) -> bool {
-    let token = secret.get("token").map(|value| value.0.as_slice()).unwrap_or_default();
+fn is_path_of(path: &str, receiver: &Receiver, secret: &SecretData) -> bool {
+    let token = secret.get("token").map(Vec::as_slice).unwrap_or_default();
     let ObjectKey { namespace, name } = ObjectKey::of(receiver);
     webhook_path(token, &name, &namespace) == path
 }

@@ -6,9 +6,9 @@ mod decide;
 mod download;
 mod observe;
 
-use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
+use weir_access::Secrets;
 use weir_api::Bucket;
 use weir_auth::Logins;
 use weir_bucket::Buckets;

@@ -14,11 +14,11 @@ mod whole;
 
 pub(crate) use start::start;
 
-use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, SourceReconciler, Success};
 use crate::storage::Storage;
 use crate::verification::Verdicts;
 use packed::Packed;
+use weir_access::Secrets;
 use weir_api::GitRepository;
 use weir_auth::Logins;
 use weir_git::{Git, Stores};

@@ -5,10 +5,10 @@ mod decide;
 mod observe;
 mod verify;
 
-use crate::secrets::Secrets;
 use crate::source::{Attempt, Failure, NEW_REVISION, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
 use crate::verification::OciVerifier;
+use weir_access::Secrets;
 use weir_api::OciRepository;
 use weir_auth::Logins;
 use weir_oci::Registries;

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use crate::args::{Args, GATES};
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
-use crate::secrets::Secrets;
 use crate::server::{Doorman, Gate};
 use crate::source::Wiring;
 use crate::storage::Storage;
@@ -13,6 +12,7 @@ use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_reposit
 use crate::{catalog, rpc, server, standby};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
+use weir_access::Secrets;
 use weir_artifact::{Algorithm, Limits, PIECE_BYTES, Store, StoreOptions};
 use weir_http::Clients;
 use weir_oci::Registries;

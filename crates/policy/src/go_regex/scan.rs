@@ -107,10 +107,11 @@ impl<'p> Scanner<'p> {
         }
         self.rest = terminator.get(1..).unwrap_or_default();
         let flags = each_once(flags);
+        // Go lets a repetition behind bare flags repeat the piece before them; nobody means that, and it is refused here.
+        self.last = Last::Nothing;
         if terminator.starts_with(':') {
             self.depth += 1;
             self.out.push_str(&format!("(?{flags}:"));
-            self.last = Last::Nothing;
         } else if flags.is_empty() {
             // `(?)` sets nothing; Rust wants a group for it.
             self.out.push_str("(?:)");

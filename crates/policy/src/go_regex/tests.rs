@@ -52,6 +52,7 @@ fn patterns_mean_what_go_means(#[case] pattern: &str, #[case] text: &str, #[case
 #[case("a**", "invalid nested repetition operator: `**`")]
 #[case("a*?+", "invalid nested repetition operator: `*?+`")]
 #[case("*a", "missing argument to repetition operator: `*`")]
+#[case("a(?i)*", "missing argument to repetition operator: `*`")]
 #[case("(|+)", "missing argument to repetition operator: `+`")]
 #[case("x{1001}", "invalid repeat count: `{1001}`")]
 #[case("x{3,2}", "invalid repeat count: `{3,2}`")]

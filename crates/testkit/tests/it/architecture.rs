@@ -36,6 +36,14 @@ const KNOWS_MESSAGES: [&str; 3] = [
     "services/image-reflector/src/feed.rs",
 ];
 
+/// Where Secrets are read beside `crates/access`: the runtime's own certificate authority, variables that come from a
+/// ConfigMap or a Secret, and the watch that wakes Receivers.
+const READS_SECRETS: [&str; 3] = [
+    "crates/runtime/src/issuer.rs",
+    "services/kustomize/src/variables.rs",
+    "services/notification/src/service.rs",
+];
+
 /// Lines of a file; generated ones have more.
 const MAX_LINES: usize = 600;
 /// Names that say nothing.
@@ -98,6 +106,7 @@ fn dependencies_point_down() {
             let protocols: Vec<String> = CLIENTS.iter().map(|client| format!("weir-{client}")).collect();
             assert!(protocols.iter().all(|client| !needs.contains(client)), "{name} is not pure: {needs:?}");
         }
+        assert!(!needs.contains("weir-access"), "{name} is below weir-access: {needs:?}");
         if PURE.contains(&name.as_str()) || CLIENTS.contains(&name.as_str()) {
             assert!(!forbidden(&["weir-runtime", "weir-api"]), "{name} knows of reconciling: {needs:?}");
         }
@@ -120,6 +129,17 @@ fn only_reports_write_statuses() {
     let writers: BTreeSet<String> =
         own.filter(|(_, text)| writes(before_tests(text))).map(|(path, _)| path).collect();
     assert_eq!(writers, WRITES_STATUSES.map(str::to_owned).into());
+}
+
+#[test]
+fn secrets_are_read_in_one_place() {
+    let all = ["crates", "services", "cli"].iter().flat_map(|group| sources(group));
+    let own = all.filter(|(path, _)| path.contains("/src/") && !path.starts_with("crates/testkit"));
+    let reads =
+        |text: &str| ["Api<Secret>", "Api::<Secret>", "Cache<Secret>"].iter().any(|api| text.contains(api));
+    let readers: BTreeSet<String> =
+        own.filter(|(_, text)| reads(before_tests(text))).map(|(path, _)| path).collect();
+    assert_eq!(readers, READS_SECRETS.map(str::to_owned).into());
 }
 
 #[test]

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use weir_api::{GitRepository, image::GitSpec, source::GitRepositoryRef};
+use weir_access::DEFAULT_BRANCH;
+use weir_api::{GitRepository, image::GitSpec};
 use weir_git::Reference;
-
-/// Branch that is checked out when nothing names another.
-const DEFAULT_BRANCH: &str = "master";
 
 /// Longest branch or reference name taken; file systems of Git servers take no longer path parts.
 const MAX_REF: usize = 255;
@@ -58,14 +56,12 @@ impl GitPlan {
     pub(crate) fn of(git: &GitSpec, repository: &GitRepository) -> Result<Self, PlanError> {
         let reference = git.checkout.as_ref().map(|checkout| &checkout.reference);
         let reference = reference.or(repository.spec.reference.as_ref());
-        let default =
-            GitRepositoryRef { branch: Some(DEFAULT_BRANCH.to_owned()), ..GitRepositoryRef::default() };
-        let reference = reference.unwrap_or(&default);
         let push = git.push.as_ref();
         let given = push.and_then(|push| push.branch.as_deref()).filter(|branch| !branch.is_empty());
-        let push_branch = given.or(reference.branch.as_deref()).filter(|branch| !branch.is_empty());
+        let own = reference.map_or(Some(DEFAULT_BRANCH), |reference| reference.branch.as_deref());
+        let push_branch = given.or(own).filter(|branch| !branch.is_empty());
         let push_branch = push_branch.ok_or(PlanError::NoPushBranch)?.to_owned();
-        let checkout = checkout(reference);
+        let checkout = weir_access::reference(reference);
         for name in [Some(&push_branch), full_name(&checkout).as_ref()].into_iter().flatten() {
             check_name(name)?;
         }
@@ -110,25 +106,6 @@ impl Refspec {
 
 fn branch_name(branch: &str) -> String {
     format!("refs/heads/{branch}")
-}
-
-/// The reference that counts; empty parts are absent (precedence: commit, name, tag, semver, branch).
-fn checkout(reference: &GitRepositoryRef) -> Reference {
-    let part = |part: &Option<String>| part.clone().filter(|text| !text.is_empty());
-    let GitRepositoryRef { branch, tag, semver, name, commit } = reference;
-    if let Some(id) = part(commit) {
-        return Reference::Commit { id, branch: part(branch), name: part(name) };
-    }
-    if let Some(name) = part(name) {
-        return Reference::Name(name);
-    }
-    if let Some(tag) = part(tag) {
-        return Reference::Tag(tag);
-    }
-    if let Some(range) = part(semver) {
-        return Reference::Semver(range);
-    }
-    Reference::Branch(part(branch).unwrap_or_else(|| DEFAULT_BRANCH.to_owned()))
 }
 
 /// The full name of what is checked out, if it is a reference that commits can go to.

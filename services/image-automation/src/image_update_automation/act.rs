@@ -105,8 +105,9 @@ impl Automation {
 
     /// Checks out and edits; `None` when there is nothing to do.
     async fn prepare(&self, work: &Work) -> Result<Option<Prepared>, Failure> {
-        let url = work.remote.url.as_str();
-        let fetched = self.git.fetch(&work.remote, &work.git.checkout, work.known_revision.as_deref()).await;
+        let url = work.access.remote.url.as_str();
+        let fetched =
+            self.git.fetch(&work.access.remote, &work.git.checkout, work.known_revision.as_deref()).await;
         let checkout = match fetched.map_err(|error| failure::checkout(&error, url))? {
             Fetched::Unchanged { .. } => return Ok(None),
             Fetched::New(checkout) => checkout,
@@ -131,10 +132,13 @@ impl Automation {
         if !work.git.switches {
             return Ok(Target { base: head, lease: Lease::Expect(head) });
         }
-        let failed = |error: Error| failure::checkout(&error, work.remote.url.as_str());
+        let failed = |error: Error| failure::checkout(&error, work.access.remote.url.as_str());
         if work.settings.all_branch_references {
-            let branch =
-                self.git.fetch_more(&work.remote, checkout, &work.git.push_branch).await.map_err(failed)?;
+            let branch = self
+                .git
+                .fetch_more(&work.access.remote, checkout, &work.git.push_branch)
+                .await
+                .map_err(failed)?;
             return Ok(match branch {
                 Some(commit) => Target { base: commit.id, lease: Lease::Expect(commit.id) },
                 None => Target { base: head, lease: Lease::Absent },

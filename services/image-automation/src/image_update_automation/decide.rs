@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use weir_access::{GitAccess, GitAccessError, TransportError};
 use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
-use weir_auth::GitLogin;
-use weir_git::Remote;
+use weir_auth::GitLoginError;
 use weir_runtime::{Failure, Next, ObjectKey, condition};
 use weir_setters::Setters;
 
@@ -17,7 +17,7 @@ use super::{
     observe::Observed,
 };
 use crate::{
-    git_source::{self, Access, GitPlan},
+    git_source::{self, GitPlan},
     policy::{self, Selected},
 };
 
@@ -30,10 +30,8 @@ pub(super) struct Work {
     pub(super) automation: ObjectKey,
     /// The GitRepository.
     pub(super) source: ObjectKey,
-    /// The remote; its credentials are those of its Secret until the run has logged in.
-    pub(super) remote: Remote,
-    /// Login that provides the other credentials.
-    pub(super) login: GitLogin,
+    /// The remote, and the login that provides its credentials.
+    pub(super) access: GitAccess,
     /// The ServiceAccount that logs in, of the automation's namespace (IU-27).
     pub(super) account: Option<String>,
     pub(super) git: GitPlan,
@@ -65,8 +63,9 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     };
     let selected = observed.policies.as_ref().map_err(selector)?;
     let git = git_spec(automation)?;
-    let repository = repository(observed)?;
-    let Access { remote, login } = access(observed, repository)?;
+    let (repository, access) = repository(observed)?;
+    check_gate(observed, repository)?;
+    let access = access.clone().map_err(access_failure)?;
     let plan = GitPlan::of(git, repository).map_err(failure::source_manager)?;
     if git.commit.signing_key.is_some() {
         return Err(failure::source_manager("signed commits are not supported yet"));
@@ -76,8 +75,7 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     let setters = policy::setters(&key.namespace, selected).map_err(failure::policies)?;
     Ok(Work {
         source: ObjectKey::of(repository),
-        remote,
-        login,
+        access,
         account: repository.spec.service_account_name.clone(),
         known_revision: known_revision(automation, &plan, selected),
         setters,
@@ -120,7 +118,7 @@ fn git_spec(automation: &ImageUpdateAutomation) -> Result<&GitSpec, Failure> {
     git.ok_or_else(|| invalid(format!("source kind '{kind}' necessitates field .spec.git")))
 }
 
-fn repository(observed: &Observed) -> Result<&GitRepository, Failure> {
+fn repository(observed: &Observed) -> Result<(&GitRepository, &Result<GitAccess, GitAccessError>), Failure> {
     let key = git_source::repository_key(&observed.automation);
     if observed.is_blocked() {
         let message =
@@ -131,23 +129,34 @@ fn repository(observed: &Observed) -> Result<&GitRepository, Failure> {
         let name = format!("{GIT_REPOSITORY}.source.toolkit.fluxcd.io {:?} not found", key.name);
         failure::source_manager(format!("referenced git repository does not exist: {name}"))
     };
-    observed.repository.as_deref().ok_or_else(missing)
+    observed.repository.as_ref().map(|(repository, access)| (&**repository, access)).ok_or_else(missing)
 }
 
-fn access(observed: &Observed, repository: &GitRepository) -> Result<Access, Failure> {
+fn check_gate(observed: &Observed, repository: &GitRepository) -> Result<(), Failure> {
     let spec = &repository.spec;
     let uses_cloud = !matches!(spec.provider.as_deref(), None | Some("generic" | "github"));
     if uses_cloud && spec.service_account_name.is_some() && !observed.settings.workload_identity {
         return Err(Failure::workload_identity("spec.serviceAccountName for provider"));
     }
-    let secret = observed.secret.as_ref().map_err(failure::source_manager)?;
-    let proxy = observed.proxy.as_ref().map_err(failure::source_manager)?;
-    git_source::access(repository, secret.as_ref(), proxy.as_ref(), &observed.cancel).map_err(|error| {
-        match error.is_terminal() {
-            true => Failure::stalled(reasons::INVALID_SOURCE, error.to_string()),
-            false => failure::source_manager(error),
+    Ok(())
+}
+
+fn access_failure(error: GitAccessError) -> Failure {
+    match error {
+        GitAccessError::Login(GitLoginError::App(cause)) => {
+            failure::source_manager(format!("failed to configure authentication options: {cause}"))
         }
-    })
+        GitAccessError::Login(_) => {
+            Failure::stalled(reasons::INVALID_SOURCE, format!("{error}: invalid source configuration"))
+        }
+        GitAccessError::Secret(cause) => {
+            failure::source_manager(format!("failed to get auth secret '{}': {cause}", cause.place))
+        }
+        GitAccessError::Proxy(TransportError::Read(cause)) => {
+            failure::source_manager(format!("failed to get proxy secret '{}': {cause}", cause.place))
+        }
+        other => failure::source_manager(other),
+    }
 }
 
 fn check_strategy(automation: &ImageUpdateAutomation) -> Result<(), Failure> {

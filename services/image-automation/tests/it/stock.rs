@@ -21,7 +21,7 @@ async fn stock_commands_about_automations_work() {
     world.repository("app").await;
     let create = "create image update app --git-repo-ref=app --git-repo-path=./ --checkout-branch=main \
                   --author-name=bot --author-email=bot@example.com --interval=1h";
-    flux.run(create, &["image update automation", "ready"]).await.unwrap();
+    flux.run(create, &["ImageUpdateAutomation reconciliation completed"]).await.unwrap();
     assert_eq!(repo.read("main", "web.yaml").unwrap(), world.manifest("ghcr.io/acme/web:1.0.0", "web"));
     flux.run("reconcile image update app", &["repository up-to-date"]).await.unwrap();
     flux.run("get image update app", &["app", "True", "repository up-to-date"]).await.unwrap();

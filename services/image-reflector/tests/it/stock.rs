@@ -19,15 +19,19 @@ async fn stock_commands_about_images_work() {
     registry.push_image("app", "1.0.0").await.unwrap();
     let image = format!("{}/app", registry.address());
     let repository = format!("create image repository app --image={image} --interval=1h");
-    flux.run(&repository, &["latest scan", "found 1"]).await.unwrap();
-    flux.run("create image policy app --image-ref=app --select-semver=1.x", &["1.0.0"]).await.unwrap();
+    flux.run(&repository, &["reconciliation completed"]).await.unwrap();
+    flux.run("get image repository app", &["found 1"]).await.unwrap();
+    flux.run("create image policy app --image-ref=app --select-semver=1.x", &["reconciliation completed"])
+        .await
+        .unwrap();
+    flux.run("get image policy app", &["1.0.0", "True"]).await.unwrap();
     registry.push_image("app", "1.1.0").await.unwrap();
-    flux.run("reconcile image repository app", &["scan fetched", "found 2"]).await.unwrap();
+    flux.run("reconcile image repository app", &["scan fetched 2 tags"]).await.unwrap();
     world.until("ImagePolicy", "app", "1.1.0").await;
     flux.run("reconcile image policy app", &["1.1.0"]).await.unwrap();
     flux.run("get image policy app", &["1.1.0", "True"]).await.unwrap();
     flux.run("suspend image repository app", &["suspended"]).await.unwrap();
-    flux.run("resume image repository app", &["found 2"]).await.unwrap();
+    flux.run("resume image repository app", &["ImageRepository app reconciliation completed"]).await.unwrap();
     flux.run("get images all", &["imagerepository/app", "imagepolicy/app"]).await.unwrap();
     flux.run("export image policy app", &["range: 1.x"]).await.unwrap();
     flux.run("delete image policy app --silent", &["deleted"]).await.unwrap();

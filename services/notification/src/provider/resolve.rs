@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::Api;
 use url::Url;
+use weir_access::{ReadError, Secret, Secrets};
 use weir_api::Provider;
-use weir_runtime::ObjectKey;
+use weir_http::SecretData;
 use weir_yaml::{Limits, Source, Value, parse_first_document};
 
 use super::{GIT_STATUS_TYPES, Settings};
@@ -18,19 +16,12 @@ const MAX_ADDRESS: usize = 2048;
 /// Bytes of the `headers` map; more than any server takes.
 const MAX_HEADERS: usize = 64 * 1024;
 
-type Data = BTreeMap<String, ByteString>;
-
 /// Errors in the references of a Provider that keep settings from being made.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ResolveError {
     /// A Secret cannot be read.
-    #[error("failed to get secret '{secret}': {reason}")]
-    Secret {
-        /// Namespace and name.
-        secret: ObjectKey,
-        /// The API server's message.
-        reason: String,
-    },
+    #[error("failed to get secret '{place}': {0}", place = .0.place)]
+    Secret(#[from] ReadError),
     /// The Secret's address is longer than the API admits.
     #[error("invalid address in secret: address exceeds maximum length of {MAX_ADDRESS} bytes")]
     AddressLength,
@@ -39,7 +30,7 @@ pub enum ResolveError {
     Headers(String),
     /// The deprecated key `proxy`.
     #[error("invalid 'proxy' in secret '{0}'")]
-    OldProxy(ObjectKey),
+    OldProxy(String),
     /// The Secret of the proxy.
     #[error("failed to get proxy URL: {0}")]
     Proxy(String),
@@ -61,33 +52,24 @@ pub struct Resolved {
 
 /// Reads the Secrets, all from the Provider's own namespace (NTF-129).
 pub async fn resolve(
-    client: &kube::Client,
+    secrets: &Secrets,
     provider: &Provider,
     commit_status: String,
 ) -> Result<Resolved, ResolveError> {
     let spec = &provider.spec;
-    let namespace = provider.metadata.namespace.clone().unwrap_or_default();
-    let api: Api<Secret> = Api::namespaced(client.clone(), &namespace);
-    let key = |name: &str| ObjectKey::new(namespace.clone(), name);
-
+    let namespace = provider.metadata.namespace.as_deref().unwrap_or_default();
     let mut resolved = from_spec(provider, commit_status)?;
-    let mut main = None;
-    if let Some(reference) = &spec.secret_ref {
-        let data = read(&api, key(&reference.name)).await?;
-        add_credentials(&mut resolved, &key(&reference.name), &data)?;
-        main = Some((key(&reference.name), data));
+    let main = secrets.find(namespace, spec.secret_ref.as_ref()).await?;
+    if let Some(secret) = &main {
+        add_credentials(&mut resolved, secret)?;
     }
-    if let Some(reference) = &spec.proxy_secret_ref {
-        let data = read(&api, key(&reference.name)).await?;
-        resolved.transport.proxy = Some(proxy_of(&key(&reference.name), &data)?);
+    if let Some(secret) = secrets.find(namespace, spec.proxy_secret_ref.as_ref()).await? {
+        resolved.transport.proxy = Some(proxy_of(&secret)?);
     }
-    match (&spec.cert_secret_ref, main) {
-        (Some(reference), _) => {
-            let data = read(&api, key(&reference.name)).await?;
-            add_certificates(&mut resolved.transport, &key(&reference.name), &data)?;
-        }
+    match (secrets.find(namespace, spec.cert_secret_ref.as_ref()).await?, main) {
+        (Some(secret), _) => add_certificates(&mut resolved.transport, &secret)?,
         // Git services take their TLS material from the one Secret; half a pair is not used then.
-        (None, Some((_, data))) if GIT_STATUS_TYPES.contains(&spec.type_.as_str()) => {
+        (None, Some(Secret { data, .. })) if GIT_STATUS_TYPES.contains(&spec.type_.as_str()) => {
             resolved.transport.authorities = pem(&data, "ca.crt", "caFile");
             resolved.transport.identity =
                 pem(&data, "tls.crt", "certFile").zip(pem(&data, "tls.key", "keyFile"));
@@ -99,13 +81,6 @@ pub async fn resolve(
     }
     resolved.secrets.extend(resolved.settings.secrets());
     Ok(resolved)
-}
-
-async fn read(api: &Api<Secret>, secret: ObjectKey) -> Result<Data, ResolveError> {
-    match api.get(&secret.name).await {
-        Ok(found) => Ok(found.data.unwrap_or_default()),
-        Err(error) => Err(ResolveError::Secret { secret, reason: crate::api_reason(error) }),
-    }
 }
 
 fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, ResolveError> {
@@ -127,8 +102,9 @@ fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, Res
 }
 
 /// Each key is read by itself: one that is missing does not hide the others (NTF-43).
-fn add_credentials(resolved: &mut Resolved, secret: &ObjectKey, data: &Data) -> Result<(), ResolveError> {
-    let text = |name: &str| data.get(name).map(|value| String::from_utf8_lossy(&value.0).trim().to_owned());
+fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), ResolveError> {
+    let Secret { place, data, .. } = secret;
+    let text = |name: &str| data.get(name).map(|value| String::from_utf8_lossy(value).trim().to_owned());
     let settings = &mut resolved.settings;
     if let Some(address) = text("address") {
         if address.len() > MAX_ADDRESS {
@@ -138,17 +114,17 @@ fn add_credentials(resolved: &mut Resolved, secret: &ObjectKey, data: &Data) -> 
         settings.address = address;
     }
     settings.token = text("token").unwrap_or_default();
-    settings.hmac_key = data.get("token").map(|value| value.0.clone()).unwrap_or_default();
+    settings.hmac_key = data.get("token").cloned().unwrap_or_default();
     settings.password = text("password").unwrap_or_default();
     if let Some(username) = text("username").filter(|username| !username.is_empty()) {
         settings.username = username;
     }
     if let Some(headers) = data.get("headers") {
-        settings.headers = headers_of(&headers.0)?;
+        settings.headers = headers_of(headers)?;
     }
     if let Some(proxy) = text("proxy") {
         let url = Url::parse(&proxy).ok().filter(Url::has_host);
-        resolved.transport.proxy = Some(url.ok_or_else(|| ResolveError::OldProxy(secret.clone()))?);
+        resolved.transport.proxy = Some(url.ok_or_else(|| ResolveError::OldProxy(place.clone()))?);
     }
     Ok(())
 }
@@ -175,9 +151,10 @@ fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
     Ok(headers)
 }
 
-fn proxy_of(secret: &ObjectKey, data: &Data) -> Result<Url, ResolveError> {
-    let text = |name: &str| data.get(name).map(|value| String::from_utf8_lossy(&value.0).trim().to_owned());
-    let fail = |reason: String| Err(ResolveError::Proxy(format!("secret '{secret}': {reason}")));
+fn proxy_of(secret: &Secret) -> Result<Url, ResolveError> {
+    let Secret { place, data, .. } = secret;
+    let text = |name: &str| data.get(name).map(|value| String::from_utf8_lossy(value).trim().to_owned());
+    let fail = |reason: String| Err(ResolveError::Proxy(format!("secret '{place}': {reason}")));
     let Some(address) = text("address") else { return fail("key 'address' not found".to_owned()) };
     if address.is_empty() {
         return fail("proxy address is empty".to_owned());
@@ -201,14 +178,15 @@ fn proxy_of(secret: &ObjectKey, data: &Data) -> Result<Url, ResolveError> {
 }
 
 /// Standard keys go before those of earlier versions.
-fn pem(data: &Data, name: &str, old_name: &str) -> Option<Vec<u8>> {
-    let value = |name: &str| data.get(name).map(|value| value.0.clone()).filter(|value| !value.is_empty());
+fn pem(data: &SecretData, name: &str, old_name: &str) -> Option<Vec<u8>> {
+    let value = |name: &str| data.get(name).cloned().filter(|value| !value.is_empty());
     value(name).or_else(|| value(old_name))
 }
 
-fn add_certificates(transport: &mut Transport, secret: &ObjectKey, data: &Data) -> Result<(), ResolveError> {
+fn add_certificates(transport: &mut Transport, secret: &Secret) -> Result<(), ResolveError> {
+    let Secret { place, data, .. } = secret;
     let authorities = pem(data, "ca.crt", "caFile");
-    let fail = |reason: &str| Err(ResolveError::Tls(format!("secret '{secret}' {reason}")));
+    let fail = |reason: &str| Err(ResolveError::Tls(format!("secret '{place}' {reason}")));
     transport.identity = match (pem(data, "tls.crt", "certFile"), pem(data, "tls.key", "keyFile")) {
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) if authorities.is_none() => {

@@ -1,12 +1,10 @@
 //! `gcr`: Google's Pub/Sub push, which shows an identity token of a service account (NTF-100).
 
-use std::collections::BTreeMap;
-
 use base64::prelude::{BASE64_STANDARD, Engine};
-use k8s_openapi::ByteString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
+use weir_http::SecretData;
 
 use super::oidc::{bearer, issuer::Issuers, token::Demand};
 use super::{Call, Refusal};
@@ -39,12 +37,12 @@ struct Image {
 /// Is the call Google's, on behalf of the account in the Secret? Returns what the message is about.
 pub async fn verify(
     call: Call<'_>,
-    secret: &BTreeMap<String, ByteString>,
+    secret: &SecretData,
     issuers: &Issuers,
     now: jiff::Timestamp,
 ) -> Result<Value, Refusal> {
     let field = |name: &str| {
-        let value = secret.get(name).map(|value| String::from_utf8_lossy(&value.0).trim().to_owned());
+        let value = secret.get(name).map(|value| String::from_utf8_lossy(value).trim().to_owned());
         let missing =
             || Refusal::Gcr(format!("invalid secret data: required field '{name}' for GCR receiver"));
         value.filter(|value| !value.is_empty()).ok_or_else(missing)
@@ -94,8 +92,7 @@ mod tests {
     async fn account_and_audience_must_be_in_the_secret() {
         let headers = http::HeaderMap::new();
         let call = Call { headers: &headers, body: b"{}" };
-        let secret =
-            |names: &[&str]| names.iter().map(|n| (n.to_string(), ByteString(b"x".to_vec()))).collect();
+        let secret = |names: &[&str]| names.iter().map(|n| (n.to_string(), b"x".to_vec())).collect();
         weir_runtime::service::install_crypto();
         let issuers = Issuers::new().unwrap();
         let now = jiff::Timestamp::UNIX_EPOCH;

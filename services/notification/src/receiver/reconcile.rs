@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::Api;
+use weir_access::Secrets;
 use weir_api::notification::ReceiverSpec;
 use weir_api::{FluxObject, Receiver, reason};
 use weir_runtime::condition::Writer;
@@ -22,8 +21,8 @@ const TERMINAL: &str = "Reconciliation failed terminally due to configuration er
 
 /// Reconciles Receivers.
 pub struct ReceiverReconciler {
-    /// The service's own client.
-    pub client: kube::Client,
+    /// Reads the Secrets with the tokens.
+    pub secrets: Secrets,
 }
 
 /// The state in which a Receiver was found.
@@ -77,21 +76,15 @@ impl ReceiverReconciler {
         let Some(reference) = &receiver.spec.secret_ref else { return Observed::Token(Vec::new()) };
         let namespace = receiver.metadata.namespace.clone().unwrap_or_default();
         let secret = format!("'{namespace}/{}'", reference.name);
-        let api: Api<Secret> = Api::namespaced(self.client.clone(), &namespace);
-        match api.get(&reference.name).await {
+        match self.secrets.get(&namespace, &reference.name).await {
             Err(error) => {
-                let error = crate::api_reason(error);
                 Observed::NoToken(format!("unable to read token from secret {secret} error: {error}"))
             }
             // An empty token would switch signatures off (NTF-91).
-            Ok(found) => {
-                match found.data.unwrap_or_default().remove("token").filter(|token| !token.0.is_empty()) {
-                    Some(token) => Observed::Token(token.0),
-                    None => {
-                        Observed::NoToken(format!("invalid {secret} secret data: required fields 'token'"))
-                    }
-                }
-            }
+            Ok(found) => match found.data.get("token").filter(|token| !token.is_empty()) {
+                Some(token) => Observed::Token(token.clone()),
+                None => Observed::NoToken(format!("invalid {secret} secret data: required fields 'token'")),
+            },
         }
     }
 }

@@ -30,9 +30,9 @@ async fn stock_commands_about_alerts_and_receivers_work() {
     flux.run("get alerts", &["web"]).await.unwrap();
     flux.run("get alert-providers", &["chat"]).await.unwrap();
     flux.run("get receivers push", &["push", "True", "Receiver initialized for path: /hook/"]).await.unwrap();
-    flux.run("reconcile receiver push", &["/hook/"]).await.unwrap();
+    flux.run("reconcile receiver push", &["Receiver reconciliation completed"]).await.unwrap();
     flux.run("suspend receiver push", &["suspended"]).await.unwrap();
-    flux.run("resume receiver push", &["/hook/"]).await.unwrap();
+    flux.run("resume receiver push", &["Receiver push reconciliation completed"]).await.unwrap();
     flux.run("suspend alert web", &["suspended"]).await.unwrap();
     flux.run("resume alert web", &["resumed"]).await.unwrap();
     flux.run("export alert web", &["name: chat"]).await.unwrap();

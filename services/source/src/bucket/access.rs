@@ -6,12 +6,13 @@ mod s3;
 
 use super::BucketReconciler;
 use super::decide::{self, AZURE, GCP, GENERIC, provider};
-use crate::secrets::{self, SecretData, shown};
-use crate::source::{Attempt, Failure};
+use crate::login::login_failure;
+use crate::source::{Attempt, Failure, Source};
 use secrecy::SecretString;
 use std::future::Future;
 use std::sync::Arc;
 use url::Url;
+use weir_access::{ProfileError, ReadError, Secret};
 use weir_api::Bucket;
 use weir_auth::{BucketLogin, Caller, Credentials, LoginError, Logins};
 use weir_bucket::{Error, GcsService, Service};
@@ -28,7 +29,8 @@ impl BucketReconciler {
         if spec.service_account_name.is_some() && !self.workload_identity {
             return Err(Failure::workload_identity());
         }
-        let secret = self.secret(attempt, "").await?;
+        let secret = self.secrets.find(&attempt.key().namespace, spec.secret_ref.as_ref()).await;
+        let secret = secret.map_err(|error| secret_failure("", &error))?;
         let http = self.transport(attempt).await?;
         let login = Login { reconciler: self, attempt, secret, http: &http };
         let service = match provider(spec) {
@@ -40,42 +42,24 @@ impl BucketReconciler {
         opened.map_err(|error| confirm_failure(&spec.bucket_name, &error))
     }
 
-    /// The data of `spec.secretRef`; `what` is a word for messages.
-    async fn secret(&self, attempt: &Attempt<'_, Bucket>, what: &str) -> Result<Option<SecretData>, Failure> {
-        let Some(reference) = &attempt.object.spec.secret_ref else { return Ok(None) };
-        self.read(attempt, &reference.name, what).await.map(Some)
-    }
-
-    async fn read(
-        &self,
-        attempt: &Attempt<'_, Bucket>,
-        name: &str,
-        what: &str,
-    ) -> Result<SecretData, Failure> {
-        let key = attempt.key();
-        self.secrets.secret(&key.namespace, name).await.map_err(|error| {
-            let place = shown(key, name);
-            decide::unauthenticated(format!("failed to get {what}secret '{place}': {error}"))
-        })
-    }
-
     /// Certificates and proxy of the object.
     async fn transport(&self, attempt: &Attempt<'_, Bucket>) -> Result<Profile, Failure> {
-        let (spec, key) = (&attempt.object.spec, attempt.key());
-        let mut profile = match &spec.cert_secret_ref {
-            Some(reference) if provider(spec) == GENERIC => secrets::tls(&self.secrets, key, &reference.name)
-                .await
-                .map_err(|error| decide::unauthenticated(format!("failed to get TLS config: {error}")))?,
-            _ => Profile::default(),
-        };
-        if let Some(reference) = &spec.proxy_secret_ref {
-            let proxy = secrets::proxy(&self.secrets, key, &reference.name).await;
-            let proxy = proxy
-                .map_err(|error| decide::unauthenticated(format!("failed to get proxy URL: {error}")))?;
-            profile.proxy = Some(proxy);
-        }
-        Ok(profile)
+        let spec = &attempt.object.spec;
+        let certificates = spec.cert_secret_ref.as_ref().filter(|_| provider(spec) == GENERIC);
+        let proxy = spec.proxy_secret_ref.as_ref();
+        let profile = self.secrets.profile(&attempt.key().namespace, certificates, proxy).await;
+        profile.map_err(|error| {
+            decide::unauthenticated(match error {
+                ProfileError::Certificates(error) => format!("failed to get TLS config: {error}"),
+                ProfileError::Proxy(error) => format!("failed to get proxy URL: {error}"),
+            })
+        })
     }
+}
+
+/// Returns the failure of a Secret that cannot be read; `what` is a word about it for the message.
+fn secret_failure(what: &str, error: &ReadError) -> Failure {
+    decide::unauthenticated(format!("failed to get {what}secret '{}': {error}", error.place))
 }
 
 /// Makes the failure of a bucket that cannot even be requested. Flux finds an invalid endpoint while it makes its
@@ -91,8 +75,8 @@ fn confirm_failure(name: &str, error: &Error) -> Failure {
 struct Login<'a> {
     reconciler: &'a BucketReconciler,
     attempt: &'a Attempt<'a, Bucket>,
-    /// The data of `spec.secretRef`.
-    secret: Option<SecretData>,
+    /// The Secret of `spec.secretRef`.
+    secret: Option<Secret>,
     http: &'a Profile,
 }
 
@@ -105,8 +89,9 @@ impl Login<'_> {
         });
         let emulator = emulator.transpose()?;
         let token = match &self.secret {
-            Some(data) => {
-                let login = BucketLogin::gcp(data).map_err(|error| self.invalid(&error.to_string()))?;
+            Some(secret) => {
+                let login =
+                    BucketLogin::gcp(&secret.data).map_err(|error| self.invalid(&error.to_string()))?;
                 Some(self.token(&login).await?)
             }
             None if emulator.is_some() => None,
@@ -135,7 +120,7 @@ impl Login<'_> {
 
     /// The text of a field of the Secret.
     fn text(&self, field: &str) -> Option<String> {
-        secrets::text(self.secret.as_ref()?, field)
+        weir_http::text(&self.secret.as_ref()?.data, field)
     }
 
     fn hidden(&self, field: &str) -> Option<SecretString> {
@@ -148,7 +133,9 @@ impl Login<'_> {
 
     /// The object, or the pod in its place, as the one who logs in to a cloud (SRC-BKT-9).
     fn caller(&self) -> Caller<'_> {
-        secrets::caller(self.attempt, self.attempt.object.spec.service_account_name.as_deref(), self.http)
+        let (object, key) = (&self.attempt.object, self.attempt.key());
+        let account = object.spec.service_account_name.as_deref();
+        weir_access::caller::<Bucket>(key, account, self.http, object.timeout())
     }
 
     /// Returns the credentials that a cloud issued.
@@ -158,7 +145,7 @@ impl Login<'_> {
     ) -> Result<Arc<weir_auth::Login>, Failure> {
         let provider = provider(&self.attempt.object.spec);
         let what = format!("failed to get credential from {provider}");
-        login.await.map_err(|error| secrets::login_failure(&error, &what))
+        login.await.map_err(|error| login_failure(&error, &what))
     }
 }
 

@@ -3,16 +3,15 @@
 use super::observe::Observed;
 use super::part;
 use crate::source::{Failure, Success};
+use weir_access::reference;
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
-use weir_api::source::{GitRepositoryRef, GitRepositorySpec};
+use weir_api::source::GitRepositorySpec;
 use weir_api::{Artifact, GitRepository};
 use weir_artifact::{RelPath, Revision};
 use weir_git::{Error, Reference, without_password};
 use weir_runtime::{EventDraft, condition};
 
 const GIT_OPERATION_FAILED: &str = "GitOperationFailed";
-/// Branch without a reference, whatever the remote's own default is (SRC-GIT-1).
-const DEFAULT_BRANCH: &str = "master";
 
 /// The plan of a run.
 pub(super) struct Plan {
@@ -85,21 +84,6 @@ fn sparse_paths(written: &[String]) -> Vec<SparsePath> {
         path: RelPath::parse(&trimmed(written)).ok(),
     };
     written.iter().map(path).collect()
-}
-
-/// Returns the reference to fetch, by the precedence of Flux's code (SRC-GIT-1).
-fn reference(wanted: Option<&GitRepositoryRef>) -> Reference {
-    let given = |field: fn(&GitRepositoryRef) -> Option<&String>| {
-        wanted.and_then(field).filter(|text| !text.is_empty()).cloned()
-    };
-    let (branch, name) = (given(|it| it.branch.as_ref()), given(|it| it.name.as_ref()));
-    if let Some(id) = given(|it| it.commit.as_ref()) {
-        return Reference::Commit { id, branch, name };
-    }
-    name.map(Reference::Name)
-        .or_else(|| given(|it| it.tag.as_ref()).map(Reference::Tag))
-        .or_else(|| given(|it| it.semver.as_ref()).map(Reference::Semver))
-        .unwrap_or_else(|| Reference::Branch(branch.unwrap_or_else(|| DEFAULT_BRANCH.to_owned())))
 }
 
 /// Returns true when an unchanged revision needs no new artifact: it was made with the same settings (SRC-GIT-9,

@@ -4,13 +4,17 @@ use super::GitReconciler;
 use super::include::Include;
 use super::verify::Trust;
 use crate::go_url;
-use crate::secrets::{self, SecretData};
-use crate::source::{Attempt, Failure, Source};
-use url::Url;
+use crate::login::{AUTHENTICATION_FAILED, login_failure};
+use crate::source::{Attempt, Failure};
+use weir_access::{GitAccessError, GitRules};
 use weir_api::GitRepository;
-use weir_git::{Credentials, Profile, Remote};
+use weir_auth::{AppError, GitLoginError};
+use weir_git::{Credentials, Remote};
 
-const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
+const PROVIDER: &str = "InvalidProviderConfiguration";
+
+const RULES: GitRules =
+    GitRules { parse_url: go_url::parse, refuses_half_certificates: false, refuses_missing_keys: true };
 
 /// Everything that a run is decided by, beside the object and its artifact.
 pub(super) struct Observed {
@@ -38,79 +42,39 @@ impl GitReconciler {
 
     /// The remote of an object (SRC-GIT 4.9).
     async fn remote(&self, attempt: &Attempt<'_, GitRepository>) -> Result<Remote, Failure> {
-        let (spec, key) = (&attempt.object.spec, attempt.key());
-        let mut http = Profile::default();
-        if let Some(reference) = &spec.proxy_secret_ref {
-            let proxy = secrets::proxy(&self.secrets, key, &reference.name).await.map_err(|error| {
-                Failure::fetch(AUTHENTICATION_FAILED, format!("failed to configure proxy options: {error}"))
-            })?;
-            http.proxy = Some(proxy);
-        }
-        let url = parse_url(&spec.url)?;
-        let name = spec.secret_ref.as_ref().map(|reference| reference.name.as_str());
-        let data = match name {
-            Some(name) => Some(self.read(key, name).await?),
-            None => None,
-        };
-        let place = secrets::shown(key, name.unwrap_or_default());
-        let empty = SecretData::new();
-        let data = data.as_ref();
-        // Certificates are for the server, the proxy on the way or the API of GitHub. Else the Secret may hold anything.
-        if url.scheme() == "https" || http.proxy.is_some() || spec.provider.as_deref() == Some("github") {
-            http.add_whole_tls(data.unwrap_or(&empty));
-        }
-        let caller = secrets::caller(attempt, spec.service_account_name.as_deref(), &http);
-        let provider = spec.provider.as_deref();
-        let issued = secrets::git_credentials(&self.logins, &caller, provider, &url, &place, data).await?;
-        let credentials = match issued {
-            Some(issued) => issued,
-            None => credentials(&url, data.unwrap_or(&empty), &place)?,
-        };
-        if url.scheme() == "http" && !matches!(credentials, Credentials::None) {
+        let (object, key) = (&attempt.object, attempt.key());
+        let access = self.secrets.git_access(object, &RULES, &attempt.run.cancel).await;
+        let mut access = access.map_err(|error| failure(&error, object.spec.secret_ref.is_some()))?;
+        let account = object.spec.service_account_name.as_deref();
+        let login = access.log_in::<GitRepository>(&self.logins, key, account).await;
+        login.map_err(|error| login_failure(&error, "failed to configure authentication options"))?;
+        let mut remote = access.remote;
+        if remote.url.scheme() == "http" && !matches!(remote.credentials, Credentials::None) {
             tracing::warn!(object = %key, "credentials are sent over plain HTTP");
         }
-        let timeout = attempt.object.timeout();
-        let store = self.store_of(&attempt.object);
-        Ok(Remote {
-            url,
-            credentials,
-            http,
-            store,
-            part: None,
-            allowance: None,
-            timeout,
-            cancel: attempt.run.cancel.clone(),
-        })
-    }
-
-    async fn read(&self, key: &weir_runtime::ObjectKey, name: &str) -> Result<SecretData, Failure> {
-        let place = secrets::shown(key, name);
-        // Both halves say the same; Flux's users know the message so.
-        let message =
-            |error| format!("failed to get secret '{place}': failed to get secret '{place}': {error}");
-        let read = self.secrets.secret(&key.namespace, name).await;
-        read.map_err(|error| Failure::fetch(AUTHENTICATION_FAILED, message(error)))
+        remote.store = self.store_of(object);
+        Ok(remote)
     }
 }
 
-fn parse_url(text: &str) -> Result<Url, Failure> {
-    go_url::parse(text).map_err(|error| {
-        let shown = go_url::without_user_info(text);
-        let error = error.replace(text, &shown);
-        Failure::fetch("URLInvalid", format!("failed to parse url '{shown}': {error}")).stalled()
-    })
-}
-
-fn credentials(url: &Url, data: &SecretData, place: &str) -> Result<Credentials, Failure> {
+/// Returns the failure of a repository that is not to be reached as it is configured.
+fn failure(error: &GitAccessError, has_secret: bool) -> Failure {
     let failed = |message: String| Failure::fetch(AUTHENTICATION_FAILED, message);
-    let credentials = Credentials::from_secret(url, data)
-        .map_err(|error| failed(format!("failed to configure authentication options: {error}")))?;
-    let is_locked = secrets::text(data, "identity").is_some_and(|key| weir_git::identity_is_encrypted(&key));
-    if matches!(&credentials, Credentials::Ssh(auth) if auth.passphrase.is_none()) && is_locked {
-        let message = format!(
-            "SSH identity key is encrypted but no 'password' field was provided in the secret '{place}'"
-        );
-        return Err(failed(message));
+    match error {
+        GitAccessError::Url { url, reason } => {
+            let shown = go_url::without_user_info(url);
+            let reason = reason.replace(url, &shown);
+            Failure::fetch("URLInvalid", format!("failed to parse url '{shown}': {reason}")).stalled()
+        }
+        // Both halves say the same; Flux's users know the message so.
+        GitAccessError::Secret(cause) => failed(format!("failed to get secret '{}': {error}", cause.place)),
+        GitAccessError::Login(GitLoginError::App(cause)) if !matches!(cause, AppError::NoKey { .. }) => {
+            failed(format!("failed to configure authentication options: {cause}"))
+        }
+        GitAccessError::Login(GitLoginError::NoApp) if !has_secret => {
+            Failure::fetch(PROVIDER, error.to_string()).stalled()
+        }
+        GitAccessError::Login(cause) => Failure::fetch(PROVIDER, cause.to_string()),
+        _ => failed(error.to_string()),
     }
-    Ok(credentials)
 }

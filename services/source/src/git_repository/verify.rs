@@ -43,16 +43,15 @@ impl GitReconciler {
     /// Returns the trusted keys; none when signatures do not matter.
     pub(super) async fn trust(&self, attempt: &Attempt<'_, GitRepository>) -> Result<Option<Trust>, Failure> {
         let Some(verify) = &attempt.object.spec.verify else { return Ok(None) };
-        let read = self.secrets.secret(&attempt.key().namespace, &verify.secret_ref.name).await;
-        let data = read.map_err(|error| {
+        let read = self.secrets.get(&attempt.key().namespace, &verify.secret_ref.name).await;
+        let secret = read.map_err(|error| {
             Failure::verification(VERIFICATION_ERROR, format!("public keys secret error: {error}"))
         })?;
-        let parts = data.iter().flat_map(|(key, value)| [key.as_bytes(), value.as_slice()]);
-        let secret = evidence(parts);
+        let parts = secret.data.iter().flat_map(|(key, value)| [key.as_bytes(), value.as_slice()]);
         Ok(Some(Trust {
             mode: Mode::parse(verify.mode.as_deref()),
-            keys: GitKeys::from_secret(&data),
-            secret,
+            keys: GitKeys::from_secret(&secret.data),
+            secret: evidence(parts),
         }))
     }
 

@@ -6,14 +6,15 @@ use super::build::{Build, Step, pull_failure};
 use super::decide::Order;
 use super::indexed::{check_name, stored};
 use crate::go_url;
-use crate::secrets::{SecretData, login_failure};
+use crate::login::{AUTHENTICATION_FAILED, login_failure};
 use crate::source::{Attempt, Failure, Source};
 use bytes::{Bytes, BytesMut};
-use weir_api::{FluxObject, HelmChart, HelmRepository};
+use weir_access::caller;
+use weir_api::{HelmChart, HelmRepository};
 use weir_artifact::Digest;
-use weir_auth::{Caller, DockerConfig, Keyring, Provider, RegistryCredentials};
+use weir_auth::{DockerConfig, Keyring, Provider, RegistryCredentials};
 use weir_helm::version;
-use weir_http::Profile;
+use weir_http::{Profile, SecretData};
 use weir_oci::{Descriptor, Error, Manifest, Registry, RegistryOptions, Repository};
 use weir_runtime::ObjectKey;
 
@@ -24,7 +25,6 @@ const CHART_LAYERS: [&str; 2] =
 /// Tags of a repository that are looked through.
 const MAX_TAGS: usize = 100_000;
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
-const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
 
 impl HelmChartReconciler {
     /// The chart of a registry.
@@ -82,7 +82,7 @@ impl HelmChartReconciler {
         let repository = Repository::parse(&place)
             .map_err(|error| invalid(format!("invalid OCI registry URL: {shown}: {error}")))?;
         let access = self.connector.access(&key, object).await?;
-        let data = access.credentials.as_ref();
+        let data = access.credentials.as_ref().map(|secret| &secret.data);
         let credentials = self.credentials(object, data, &repository, &access.http).await?;
         let options = RegistryOptions {
             insecure: object.spec.insecure,
@@ -115,14 +115,7 @@ impl HelmChartReconciler {
         };
         let key = ObjectKey::of(object);
         // It names no ServiceAccount: under a lockdown that of its namespace logs in (DEV 9).
-        let caller = Caller {
-            kind: HelmRepository::KIND,
-            namespace: &key.namespace,
-            name: &key.name,
-            account: None,
-            http,
-            timeout: object.timeout(),
-        };
+        let caller = caller::<HelmRepository>(&key, None, http, object.timeout());
         let login = self.connector.logins.registry(provider, &caller, repository.host()).await;
         login.map_err(|error| login_failure(&error, &format!("failed to get credential from {provider}")))
     }

@@ -1,16 +1,15 @@
 //! How a repository is reached: its Secrets become a client with credentials (SRC-HRP-7, SRC-HRP-8).
 
 use super::decide;
-use crate::secrets::{SecretData, Secrets, shown};
+use crate::login::AUTHENTICATION_FAILED;
 use crate::source::{Failure, Source};
+use weir_access::{ReadError, Secret, Secrets, TransportError};
 use weir_api::HelmRepository;
 use weir_auth::Logins;
 use weir_helm::Repository;
 use weir_helm::repository::BasicAuth;
 use weir_http::{Clients, Profile};
 use weir_runtime::ObjectKey;
-
-const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
 
 /// Opens repositories. Cheap to clone.
 #[derive(Clone)]
@@ -22,8 +21,8 @@ pub(crate) struct Connector {
 
 /// The content of a repository's Secrets.
 pub(crate) struct Access {
-    /// The data of `secretRef`.
-    pub(crate) credentials: Option<SecretData>,
+    /// The Secret of `secretRef`.
+    pub(crate) credentials: Option<Secret>,
     /// Certificates.
     pub(crate) http: Profile,
 }
@@ -34,9 +33,8 @@ impl Connector {
         let spec = &object.spec;
         let url = decide::address(&spec.url)?;
         let access = self.access(key, object).await?;
-        let place = spec.secret_ref.as_ref().map(|reference| shown(key, &reference.name)).unwrap_or_default();
         let credentials = match &access.credentials {
-            Some(data) => basic_auth(&place, data, spec.pass_credentials).map_err(|why| {
+            Some(secret) => basic_auth(secret, spec.pass_credentials).map_err(|why| {
                 authentication_failure(format!("failed to detect authentication methods: {why}"))
             })?,
             None => None,
@@ -55,35 +53,27 @@ impl Connector {
     /// Reads the Secrets of a repository. Certificates of `certSecretRef` win over those that old objects have in
     /// `secretRef`.
     pub(crate) async fn access(&self, key: &ObjectKey, object: &HelmRepository) -> Result<Access, Failure> {
-        let spec = &object.spec;
-        let credentials = match &spec.secret_ref {
-            Some(reference) => {
-                Some(self.read(key, &reference.name, "failed to get authentication secret").await?)
-            }
-            None => None,
-        };
-        let mut http = Profile::default();
-        if let Some(reference) = &spec.cert_secret_ref {
-            let data = self.read(key, &reference.name, "failed to get TLS authentication secret").await?;
-            http = Profile::from_secret(&shown(key, &reference.name), &data)
-                .map_err(|error| tls_failure(&error.to_string()))?;
-        } else if let Some(data) = &credentials {
-            http.add_whole_tls(data);
+        let (spec, namespace) = (&object.spec, &key.namespace);
+        let credentials = self.secrets.find(namespace, spec.secret_ref.as_ref()).await;
+        let credentials = credentials.map_err(|error| read_failure("authentication", &error))?;
+        let certificates = self.secrets.certificates(namespace, spec.cert_secret_ref.as_ref()).await;
+        let mut http = certificates.map_err(|error| match error {
+            TransportError::Read(error) => read_failure("TLS authentication", &error),
+            TransportError::Content(error) => tls_failure(&error.to_string()),
+        })?;
+        if let (None, Some(secret)) = (&spec.cert_secret_ref, &credentials) {
+            http.add_whole_tls(&secret.data);
             if http.ca.is_some() || http.identity.is_some() {
                 tracing::warn!(%key, "TLS certificates in spec.secretRef are deprecated, use spec.certSecretRef");
             }
         }
         Ok(Access { credentials, http })
     }
-
-    async fn read(&self, key: &ObjectKey, name: &str, what: &str) -> Result<SecretData, Failure> {
-        let read = self.secrets.secret(&key.namespace, name).await;
-        read.map_err(|error| authentication_failure(format!("{what} '{}': {error}", shown(key, name))))
-    }
 }
 
 /// User and password of a Secret: both or none.
-fn basic_auth(place: &str, data: &SecretData, pass_on: bool) -> Result<Option<BasicAuth>, String> {
+fn basic_auth(secret: &Secret, pass_on: bool) -> Result<Option<BasicAuth>, String> {
+    let Secret { place, data, .. } = secret;
     let text = |key: &str| data.get(key).map(|value| String::from_utf8_lossy(value).into_owned());
     let half = |has: &str, misses: &str| {
         format!("secret '{place}': malformed basic auth - has '{has}' but missing '{misses}'")
@@ -100,6 +90,10 @@ fn basic_auth(place: &str, data: &SecretData, pass_on: bool) -> Result<Option<Ba
 
 fn authentication_failure(message: String) -> Failure {
     Failure::fetch(AUTHENTICATION_FAILED, message)
+}
+
+fn read_failure(what: &str, error: &ReadError) -> Failure {
+    authentication_failure(format!("failed to get {what} secret '{}': {error}", error.place))
 }
 
 fn tls_failure(why: &str) -> Failure {

@@ -2,15 +2,15 @@
 
 use super::OciReconciler;
 use super::decide::{self, Wanted};
-use crate::secrets;
+use crate::login::{AUTHENTICATION_FAILED, login_failure};
 use crate::source::{Attempt, Failure, Source};
+use weir_access::{KeyringError, ProfileError, PullSecrets, caller};
 use weir_api::source::OciRepositorySpec;
 use weir_api::{Artifact, OciRepository};
 use weir_artifact::{Digest, Revision};
 use weir_auth::{Keyring, Provider, RegistryCredentials};
 use weir_oci::{Error, Profile, Registry, RegistryOptions, Repository};
 
-const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
 const PULL_FAILED: &str = "OCIArtifactPullFailed";
 /// Tags of a repository that are looked through.
 const MAX_TAGS: usize = 100_000;
@@ -58,15 +58,18 @@ impl OciReconciler {
 
     /// The credentials of the object's Secret and of its ServiceAccount's pull Secrets (SRC-OCI-16).
     async fn pull_secrets(&self, attempt: &Attempt<'_, OciRepository>) -> Result<Keyring, Failure> {
-        let (spec, key) = (&attempt.object.spec, attempt.key());
-        let secret = spec.secret_ref.as_ref().map(|reference| reference.name.as_str());
-        let account = spec.service_account_name.as_deref();
-        secrets::keyring(&self.secrets, key, secret, account).await.map_err(|error| {
-            let message = format!("failed to get credential: {}", error.message);
+        let spec = &attempt.object.spec;
+        let (secret, account) = (spec.secret_ref.as_ref(), spec.service_account_name.as_deref());
+        let namespace = &attempt.key().namespace;
+        let ring = self.secrets.keyring(namespace, secret, account, PullSecrets::OfAnyType).await;
+        ring.map_err(|error| {
+            let message = format!("failed to get credential: {error}");
             let failure = Failure::fetch(AUTHENTICATION_FAILED, message);
-            match error.missing_secret {
-                Some(name) => failure.remarked(format!("auth secret '{name}' not found")),
-                None => failure,
+            match (error, secret) {
+                (KeyringError::Secret(cause), Some(secret)) if cause.is_not_found => {
+                    failure.remarked(format!("auth secret '{}' not found", secret.name))
+                }
+                _ => failure,
             }
         })
     }
@@ -85,30 +88,25 @@ impl OciReconciler {
             return Ok(found.unwrap_or_default());
         };
         let account = attempt.object.spec.service_account_name.as_deref();
-        let caller = secrets::caller(attempt, account, http);
+        let caller = caller::<OciRepository>(attempt.key(), account, http, attempt.object.timeout());
         let login = self.logins.registry(provider, &caller, repository.host()).await;
-        login.map_err(|error| {
-            secrets::login_failure(&error, &format!("failed to get credential from {provider}"))
-        })
+        login.map_err(|error| login_failure(&error, &format!("failed to get credential from {provider}")))
     }
 
     /// How the registry is reached. This is the one kind whose `insecure` lets any certificate pass, unless it names
     /// authorities (SRC-OCI-20).
     async fn transport(&self, attempt: &Attempt<'_, OciRepository>) -> Result<Profile, Failure> {
-        let (spec, key) = (&attempt.object.spec, attempt.key());
-        let mut profile = match &spec.cert_secret_ref {
-            Some(reference) => secrets::tls(&self.secrets, key, &reference.name)
-                .await
-                .map_err(|error| transport_failure(&spec.url, &error))?,
-            None => Profile { accept_invalid_certificates: spec.insecure, ..Profile::default() },
-        };
-        if let Some(reference) = &spec.proxy_secret_ref {
-            let proxy = secrets::proxy(&self.secrets, key, &reference.name).await.map_err(|error| {
+        let spec = &attempt.object.spec;
+        let (certificates, proxy) = (spec.cert_secret_ref.as_ref(), spec.proxy_secret_ref.as_ref());
+        let profile = self.secrets.profile(&attempt.key().namespace, certificates, proxy).await;
+        let profile = profile.map_err(|error| match error {
+            ProfileError::Certificates(error) => transport_failure(&spec.url, &error.to_string()),
+            ProfileError::Proxy(error) => {
                 Failure::fetch(AUTHENTICATION_FAILED, format!("failed to get proxy address: {error}"))
-            })?;
-            profile.proxy = Some(proxy);
-        }
-        Ok(profile)
+            }
+        })?;
+        let accept_invalid_certificates = spec.insecure && certificates.is_none();
+        Ok(Profile { accept_invalid_certificates, ..profile })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::reconciler::{SourceReconciler, StoringReconciler};
 use crate::args::{Args, CONCURRENT};
-use crate::secrets::Secrets;
 use crate::storage::Storage;
+use weir_access::Secrets;
 use weir_api::FluxObject;
 use weir_auth::Logins;
 use weir_runtime::gate::WORKLOAD_IDENTITY;

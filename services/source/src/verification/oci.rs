@@ -9,10 +9,10 @@ mod notation;
 mod trust;
 
 use super::Verdicts;
-use crate::secrets::Secrets;
 use crate::source::{Attempt, Source, Wiring};
 use crate::storage::Storage;
 use trust::OciTrust;
+use weir_access::Secrets;
 use weir_api::source::OciRepositoryVerification;
 use weir_artifact::Digest;
 use weir_http::Clients;

@@ -3,10 +3,10 @@
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use weir_testkit::object::kustomization;
-use weir_testkit::{ControlPlane, FluxCli, Folder, Registry, flux_program};
+use weir_testkit::{ControlPlane, FluxCli, Folder, Registry, eventually, flux_program};
 
 use crate::every_kind::Remotes;
-use crate::world::{Setup, World, paths};
+use crate::world::{DEADLINE, Setup, World, paths};
 
 struct Flux {
     cli: FluxCli,
@@ -81,8 +81,9 @@ async fn every_command_about_sources_works() {
     for (kind, _, _) in commands(&remotes).into_iter().rev() {
         flux.run(&format!("reconcile source {kind} app"), &["fetched"]).await;
         flux.run(&format!("delete source {kind} app --silent"), &["deleted"]).await;
-        let (is_found, _) = flux.try_run(&format!("get source {kind} app")).await;
-        assert!(!is_found, "{kind}");
+        // The command does not wait until the finalizer is gone.
+        let gone = async || (!flux.try_run(&format!("get source {kind} app")).await.0).then_some(());
+        eventually(&format!("{kind} to be gone"), DEADLINE, gone).await.unwrap();
     }
 }
 

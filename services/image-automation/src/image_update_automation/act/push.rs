@@ -34,7 +34,7 @@ impl Automation {
             lease: target.lease,
             options: work.git.options.clone(),
         };
-        self.git.push(&to_the_end(&work.remote), checkout, request).await
+        self.git.push(&to_the_end(&work.access.remote), checkout, request).await
     }
 
     /// Pushes the refspec, if there is one. `commit` is the head of the push branch now, `base` what it was before.
@@ -66,12 +66,12 @@ impl Automation {
             lease,
             options: work.git.options.clone(),
         };
-        self.git.push(&to_the_end(&work.remote), checkout, request).await.map_err(failed)
+        self.git.push(&to_the_end(&work.access.remote), checkout, request).await.map_err(failed)
     }
 
     /// The commit at a reference of the remote.
     pub(super) async fn head_of(&self, work: &Work, refname: &str) -> Result<Option<ObjectId>, Error> {
-        let refs = self.git.list(&work.remote).await?;
+        let refs = self.git.list(&work.access.remote).await?;
         Ok(refs.into_iter().find(|known| known.name == refname).map(|known| known.id))
     }
 }

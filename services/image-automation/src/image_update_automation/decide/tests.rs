@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
+use weir_access::{GitAccess, GitAccessError, ReadError};
+use weir_auth::{AppError, GitLogin, GitLoginError};
+use weir_git::Remote;
+use weir_http::SecretError;
 use weir_runtime::Next;
 
 use super::{Failure, decide, superfluous};
@@ -39,14 +42,13 @@ fn observed(change: Value) -> Observed {
         "metadata": {"name": "app", "namespace": "ns"},
         "spec": {"url": "https://h/r", "interval": "1m", "ref": {"branch": "main"}},
     });
+    let remote = Remote::new("https://h/r".parse().unwrap());
+    let access = GitAccess { remote, login: GitLogin::Secret };
     Observed {
         automation: Arc::new(serde_json::from_value(automation).unwrap()),
-        repository: Some(Arc::new(serde_json::from_value(repository).unwrap())),
-        secret: Ok(None),
-        proxy: Ok(None),
+        repository: Some((Arc::new(serde_json::from_value(repository).unwrap()), Ok(access))),
         policies: Ok(selected("1")),
         settings: SETTINGS,
-        cancel: CancellationToken::new(),
     }
 }
 
@@ -113,9 +115,41 @@ fn sources_that_are_not_there_are_tried_again() {
         "failed configuring source manager: referenced git repository does not exist: \
          GitRepository.source.toolkit.fluxcd.io \"app\" not found"
     );
-    let secret = Err("failed to get auth secret 'ns/s': secrets \"s\" not found".to_owned());
-    let failure = decide(&Observed { secret, ..observed(json!({})) }).unwrap_err();
-    assert_eq!((failure.reason, failure.is_stalled()), ("SourceManagerFailed", false));
+}
+
+fn unread() -> ReadError {
+    let message = "secrets \"s\" not found".to_owned();
+    ReadError { kind: "secret".to_owned(), place: "ns/s".to_owned(), is_not_found: true, message }
+}
+
+#[rstest]
+#[case::secret(
+    GitAccessError::Secret(unread()),
+    "SourceManagerFailed",
+    "failed configuring source manager: failed to get auth secret 'ns/s': secrets \"s\" not found"
+)]
+#[case::proxy(GitAccessError::Proxy(unread().into()), "SourceManagerFailed",
+    "failed configuring source manager: failed to get proxy secret 'ns/s': secrets \"s\" not found")]
+#[case::proxy_address(
+    GitAccessError::Proxy(SecretError::EmptyProxy { place: "ns/s".to_owned() }.into()), "SourceManagerFailed",
+    "failed configuring source manager: failed to configure proxy options: secret 'ns/s': proxy address is empty")]
+#[case::app(
+    GitAccessError::Login(AppError::NoKey { place: "ns/s".to_owned(), key: "k" }.into()), "SourceManagerFailed",
+    "failed configuring source manager: failed to configure authentication options: secret 'ns/s': key 'k' not found")]
+#[case::provider(
+    GitAccessError::Login(GitLoginError::NoApp),
+    "InvalidSourceConfiguration",
+    "secretRef with github app data must be specified when provider is set to github: invalid source configuration"
+)]
+fn repositories_that_cannot_be_reached(
+    #[case] error: GitAccessError,
+    #[case] reason: &str,
+    #[case] message: &str,
+) {
+    let mut observed = observed(json!({}));
+    observed.repository.as_mut().unwrap().1 = Err(error);
+    let failure = decide(&observed).unwrap_err();
+    assert_eq!((failure.reason, failure.message.as_str()), (reason, message));
 }
 
 #[test]

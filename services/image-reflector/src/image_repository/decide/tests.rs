@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
+use weir_access::ReadError;
 use weir_oci::RegistryOptions;
 
 use super::{Plan, decide};
@@ -78,7 +79,9 @@ fn a_request_and_an_empty_store_are_reasons_too() {
 
 #[test]
 fn what_cannot_be_read_fails() {
-    let options = Err(AccessError::Secret("secrets \"s\" not found".to_owned()));
+    let (kind, place) = ("secret".to_owned(), "ns/s".to_owned());
+    let message = "secrets \"s\" not found".to_owned();
+    let options = Err(AccessError::Secret(ReadError { kind, place, is_not_found: true, message }));
     assert_eq!(
         words(decide(&Observed { options, ..observed(json!({})) })),
         "AuthenticationFailed: failed to configure authentication options: secrets \"s\" not found"

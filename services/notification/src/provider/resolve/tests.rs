@@ -4,12 +4,9 @@ use rstest::rstest;
 
 use super::*;
 
-fn data(entries: &[(&str, &str)]) -> Data {
-    entries.iter().map(|(k, v)| (k.to_string(), ByteString(v.as_bytes().to_vec()))).collect()
-}
-
-fn key() -> ObjectKey {
-    ObjectKey::new("apps", "creds")
+fn secret(entries: &[(&str, &str)]) -> Secret {
+    let data = entries.iter().map(|(k, v)| (k.to_string(), v.as_bytes().to_vec())).collect();
+    Secret { place: "apps/creds".to_owned(), data, ..Secret::default() }
 }
 
 fn credentials(entries: &[(&str, &str)]) -> Result<Resolved, ResolveError> {
@@ -17,7 +14,7 @@ fn credentials(entries: &[(&str, &str)]) -> Result<Resolved, ResolveError> {
     provider.spec.address = Some("https://spec.example/x".into());
     provider.spec.username = Some("spec-user".into());
     let mut resolved = from_spec(&provider, String::new())?;
-    add_credentials(&mut resolved, &key(), &data(entries))?;
+    add_credentials(&mut resolved, &secret(entries))?;
     Ok(resolved)
 }
 
@@ -64,7 +61,7 @@ fn headers_are_a_map_of_texts() {
 #[case(&[("address", "")], Err("failed to get proxy URL: secret 'apps/creds': proxy address is empty"))]
 #[case(&[("address", "ftp://x")], Err("failed to get proxy URL: secret 'apps/creds': proxy URL must use one of the supported schemes (http, https, socks5), got 'ftp'"))]
 fn proxies(#[case] entries: &[(&str, &str)], #[case] expected: Result<&str, &str>) {
-    let url = proxy_of(&key(), &data(entries)).map_err(|error| error.to_string());
+    let url = proxy_of(&secret(entries)).map_err(|error| error.to_string());
     assert_eq!(url.as_ref().map(Url::as_str).map_err(String::as_str), expected);
 }
 
@@ -77,7 +74,7 @@ fn proxies(#[case] entries: &[(&str, &str)], #[case] expected: Result<&str, &str
 #[case(&[("ca.crt", "a"), ("tls.key", "k")], "contains 'tls.key' but missing 'tls.crt'")]
 fn certificates(#[case] entries: &[(&str, &str)], #[case] fault: &str) {
     let mut transport = Transport::default();
-    let result = add_certificates(&mut transport, &key(), &data(entries)).map_err(|error| error.to_string());
+    let result = add_certificates(&mut transport, &secret(entries)).map_err(|error| error.to_string());
     let expected = match fault {
         "" => Ok(()),
         fault => Err(format!("failed to get TLS config: secret 'apps/creds' {fault}")),

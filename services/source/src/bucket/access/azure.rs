@@ -1,11 +1,11 @@
 //! Access to Azure, by the first of the ways that the Secret has (SRC-BKT-11).
 
 use super::{Login, token_of};
-use crate::secrets::SecretData;
 use crate::source::Failure;
 use std::future::ready;
 use weir_auth::{BucketLogin, LoginError, ProviderError};
 use weir_bucket::{AzureAccess, AzureService};
+use weir_http::SecretData;
 
 /// Message about the fields that a Secret for Azure needs.
 const REQUIRED: &str = "requires a 'clientId' or 'accountKey' field, a combination of 'tenantId', 'clientId' and \
@@ -14,7 +14,7 @@ const REQUIRED: &str = "requires a 'clientId' or 'accountKey' field, a combinati
 impl Login<'_> {
     pub(super) async fn azure(&self) -> Result<AzureService, Failure> {
         let access = match &self.secret {
-            Some(data) => self.azure_secret(data).await?,
+            Some(secret) => self.azure_secret(&secret.data).await?,
             None => {
                 let caller = self.caller();
                 match self.logins().azure_storage(&caller).await {

@@ -1,20 +1,19 @@
 //! Keys for S3: of the Secret, of a directory's user, of the pod, or none.
 
-use super::Login;
+use super::{Login, secret_failure};
 use crate::bucket::decide::{self, AWS, LDAP, provider};
-use crate::secrets::{self, SecretData, text};
 use crate::source::{Failure, Source};
 use tokio::time::timeout;
 use weir_api::source::BucketSts;
 use weir_auth::Credentials;
 use weir_bucket::{AccessKeys, Error, S3Service};
-use weir_http::Profile;
+use weir_http::{SecretData, text};
 
 impl Login<'_> {
     pub(super) async fn s3(&self) -> Result<S3Service, Failure> {
         let spec = &self.attempt.object.spec;
         let keys = match (&self.secret, &spec.sts) {
-            (Some(data), _) => self.static_keys(data)?,
+            (Some(secret), _) => self.static_keys(&secret.data)?,
             (None, sts) if provider(spec) == AWS => Some(self.cloud_keys(sts.as_ref()).await?),
             (None, Some(sts)) if sts.provider == LDAP => Some(self.ldap_keys(sts).await?),
             (None, _) => None,
@@ -59,12 +58,14 @@ impl Login<'_> {
             let message = format!("failed to parse STS endpoint '{shown}': {error}");
             Failure::fetch("URLInvalid", message).stalled()
         })?;
+        let (secrets, namespace) = (&self.reconciler.secrets, &self.attempt.key().namespace);
         let (user, password) = match &sts.secret_ref {
             None => (String::new(), String::new()),
             Some(reference) => {
                 let name = &reference.name;
-                let data = self.reconciler.read(self.attempt, name, "STS ").await?;
-                match (text(&data, "username"), text(&data, "password")) {
+                let secret = secrets.get(namespace, name).await;
+                let secret = secret.map_err(|error| secret_failure("STS ", &error))?;
+                match (text(&secret.data, "username"), text(&secret.data, "password")) {
                     (Some(user), Some(password)) => (user, password),
                     _ => {
                         return Err(decide::unauthenticated(format!(
@@ -74,15 +75,9 @@ impl Login<'_> {
                 }
             }
         };
-        let mut http = match &sts.cert_secret_ref {
-            None => Profile::default(),
-            Some(reference) => {
-                let tls = secrets::tls(&self.reconciler.secrets, self.attempt.key(), &reference.name).await;
-                tls.map_err(|error| {
-                    decide::unauthenticated(format!("failed to get STS TLS config: {error}"))
-                })?
-            }
-        };
+        let http = secrets.certificates(namespace, sts.cert_secret_ref.as_ref()).await;
+        let mut http =
+            http.map_err(|error| decide::unauthenticated(format!("failed to get STS TLS config: {error}")))?;
         http.proxy = self.http.proxy.clone();
         let password = password.into();
         let keys = self.reconciler.buckets.directory_keys(&endpoint, &user, &password, &http);

@@ -29,21 +29,6 @@ fn artifact(revision: &str) -> Artifact {
 }
 
 #[rstest]
-#[case(json!({}), Reference::Branch("master".into()))]
-#[case(json!({ "branch": "" }), Reference::Branch("master".into()))]
-#[case(json!({ "branch": "main" }), Reference::Branch("main".into()))]
-#[case(json!({ "branch": "main", "semver": "1.x" }), Reference::Semver("1.x".into()))]
-#[case(json!({ "semver": "1.x", "tag": "v1" }), Reference::Tag("v1".into()))]
-#[case(json!({ "tag": "v1", "name": "refs/pull/1/head" }), Reference::Name("refs/pull/1/head".into()))]
-#[case(
-    json!({ "name": "refs/heads/x", "commit": "c", "branch": "main" }),
-    Reference::Commit { id: "c".into(), branch: Some("main".into()), name: Some("refs/heads/x".into()) }
-)]
-fn precedence(#[case] wanted: Value, #[case] expected: Reference) {
-    assert_eq!(question(&object(json!({ "ref": wanted }), json!({})), None, &[]).reference, expected);
-}
-
-#[rstest]
 #[case::nothing_changed(json!({}), stored(), true)]
 #[case::not_stored(json!({}), json!({}), false)]
 #[case::same_ignore(json!({ "ignore": "a" }), with(stored(), "observedIgnore", json!("a")), true)]

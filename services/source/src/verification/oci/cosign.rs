@@ -1,8 +1,9 @@
 //! Cosign: bundles that refer to the artifact, else the signatures that versions before 3 put beside it (SRC-OCI-25).
 
-use super::trust::{NamedSecret, OciTrust};
+use super::trust::OciTrust;
 use super::{OciVerifier, Unverified, Verdict, log};
 use std::sync::Arc;
+use weir_access::Secret;
 use weir_artifact::Digest;
 use weir_oci::{Error, Registry};
 use weir_verify::cosign::{
@@ -132,7 +133,7 @@ impl Judge<'_> {
 
 /// Keys if there is a Secret of keys, else a Sigstore instance and identities.
 fn read(trust: &OciTrust) -> Result<Trust, String> {
-    if let Some(NamedSecret { place, data }) = &trust.secret {
+    if let Some(Secret { place, data, .. }) = &trust.secret {
         return match PublicKeys::from_secret(data) {
             Ok(keys) => Ok(Trust::Keys(keys)),
             Err(TrustError::NoKeys) => Err(format!("no public keys found in secret '{place}'")),
@@ -140,7 +141,7 @@ fn read(trust: &OciTrust) -> Result<Trust, String> {
         };
     }
     let root = match &trust.root {
-        Some(NamedSecret { place, data }) => Some(data.get(TRUSTED_ROOT_KEY).ok_or_else(|| {
+        Some(Secret { place, data, .. }) => Some(data.get(TRUSTED_ROOT_KEY).ok_or_else(|| {
             format!("failed to read trusted root from secret '{place}': key '{TRUSTED_ROOT_KEY}' not found")
         })?),
         None => None,

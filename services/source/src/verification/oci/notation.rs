@@ -1,9 +1,10 @@
 //! Notation: signatures that refer to the artifact, judged by the trust policy of a Secret (SRC-OCI-26).
 
-use super::trust::{NamedSecret, OciTrust};
+use super::trust::OciTrust;
 use super::{OciVerifier, Unverified, Verdict, inquiry};
 use jiff::Timestamp;
 use std::sync::Arc;
+use weir_access::Secret;
 use weir_artifact::Digest;
 use weir_oci::Registry;
 use weir_verify::notation::{
@@ -110,7 +111,7 @@ async fn decide(
 /// The statement of the trust policy for a repository, and the trusted certificates.
 fn read(trust: &OciTrust, repository: &str, reference: &str) -> Result<(Statement, Certificates), String> {
     let secret = trust.secret.as_ref();
-    let NamedSecret { place, data } =
+    let Secret { place, data, .. } =
         secret.ok_or_else(|| format!("verification secret cannot be empty: '{reference}'"))?;
     let policy =
         data.get(POLICY_KEY).ok_or_else(|| format!("'{POLICY_KEY}' not found in secret '{place}'"))?;

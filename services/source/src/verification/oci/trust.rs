@@ -1,8 +1,8 @@
 //! How an artifact has to be signed, as an object and its Secrets say.
 
 use super::COSIGN;
-use crate::secrets::{SecretData, Secrets, shown};
 use crate::verification::evidence;
+use weir_access::{Secret, Secrets};
 use weir_api::source::OciRepositoryVerification;
 use weir_artifact::Digest;
 use weir_runtime::ObjectKey;
@@ -11,15 +11,9 @@ use weir_runtime::ObjectKey;
 pub(super) struct OciTrust {
     pub(super) spec: OciRepositoryVerification,
     /// The Secret of keys or of trust policy and certificates.
-    pub(super) secret: Option<NamedSecret>,
+    pub(super) secret: Option<Secret>,
     /// The Secret of the trusted root.
-    pub(super) root: Option<NamedSecret>,
-}
-
-/// A Secret's data and how it is called in messages.
-pub(super) struct NamedSecret {
-    pub(super) place: String,
-    pub(super) data: SecretData,
+    pub(super) root: Option<Secret>,
 }
 
 impl OciTrust {
@@ -33,19 +27,12 @@ impl OciTrust {
         spec: &OciRepositoryVerification,
     ) -> Result<OciTrust, String> {
         let mut trust = OciTrust { spec: spec.clone(), secret: None, root: None };
-        if let Some(reference) = &spec.secret_ref {
-            let read = secrets.secret(&object.namespace, &reference.name).await;
-            let data = read.map_err(|error| trust.failed(error))?;
-            trust.secret = Some(NamedSecret { place: shown(object, &reference.name), data });
-        }
-        if let Some(reference) = &spec.trusted_root_secret_ref {
-            let place = shown(object, &reference.name);
-            let read = secrets.secret(&object.namespace, &reference.name).await;
-            let data = read.map_err(|error| {
-                trust.failed(format!("failed to read trusted root from secret '{place}': {error}"))
-            })?;
-            trust.root = Some(NamedSecret { place, data });
-        }
+        let secret = secrets.find(&object.namespace, spec.secret_ref.as_ref()).await;
+        trust.secret = secret.map_err(|error| trust.failed(error))?;
+        let root = secrets.find(&object.namespace, spec.trusted_root_secret_ref.as_ref()).await;
+        trust.root = root.map_err(|error| {
+            trust.failed(format!("failed to read trusted root from secret '{}': {error}", error.place))
+        })?;
         Ok(trust)
     }
 
