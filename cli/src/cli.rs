@@ -78,7 +78,7 @@ enum Command {
     Build(Box<Build>),
     /// Print the script that completes commands in a shell.
     Completion(Completion),
-    /// Print the versions of this command and of what runs in the cluster.
+    /// Print the versions of this command and of the services in the cluster.
     Version(Version),
 }
 

@@ -92,7 +92,7 @@ impl Group {
         match self {
             Self::Source => "sources",
             Self::Image => "image automation objects",
-            Self::Artifact => "what makes artifacts",
+            Self::Artifact => "artifact generators",
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct ClusterFlags {
     /// UID to impersonate.
     #[arg(long, global = true, hide_short_help = true, value_name = "UID")]
     as_uid: Option<String>,
-    /// Certificate of the authority that signed the API server's.
+    /// Certificate of the authority that signed the API server's certificate.
     #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
     certificate_authority: Option<PathBuf>,
     /// Client certificate for the API server.

@@ -16,10 +16,10 @@ pub(crate) struct Global {
     /// Namespace of the request (default "flux-system", or $FLUX_SYSTEM_NAMESPACE).
     #[arg(short, long, global = true)]
     namespace: Option<String>,
-    /// Take the namespace of the kubeconfig's context unless --namespace is given.
+    /// Use the namespace of the kubeconfig's context when --namespace is not given.
     #[arg(long, global = true, hide_short_help = true)]
     ns_follows_kube_context: bool,
-    /// How long the whole operation may take, such as 30s or 1m30s.
+    /// Longest time for the whole command, such as 30s or 1m30s.
     #[arg(long, global = true, default_value = "5m", value_name = "DURATION")]
     pub(crate) timeout: Duration,
     #[command(flatten)]

@@ -38,14 +38,14 @@ struct Flags {
     /// Show only objects with these labels, such as 'team=apps' or 'tier notin (test, dev)'.
     #[arg(short, long, value_name = "SELECTOR")]
     label_selector: Option<String>,
-    /// Go on with every change, until --timeout.
+    /// Print every later change too, until --timeout.
     #[arg(short, long)]
     watch: bool,
 }
 
 #[derive(Args, Debug)]
 struct OneKind {
-    /// Name of an object; all of them without one.
+    /// Name of one object; without it, all objects.
     name: Option<String>,
 }
 

@@ -51,8 +51,8 @@ pub(crate) struct Run {
 
 #[derive(Args, Debug)]
 struct Folders {
-    /// Folder of what has to outlive a restart: tags of images, events not delivered yet [default: weir/state in the
-    /// user's data folder].
+    /// Folder for data that must survive a restart: image tags and undelivered events [default: weir/state in the user's
+    /// data folder].
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
     /// Folder of the artifacts [default: weir/artifacts in the user's data folder].

@@ -10,13 +10,11 @@ use weir_git::{AuthOptionError, Credentials, Remote};
 use weir_http::SecretError;
 use weir_runtime::ObjectKey;
 
-use crate::{ReadError, Secret, Secrets, TransportError, caller};
+use crate::{ReadError, Secret, Secrets, TransportError, caller, go_url};
 
 /// Rules in which Flux's controllers differ about the same GitRepository.
 #[derive(Debug, Clone, Copy)]
 pub struct GitRules {
-    /// Parses `spec.url`, or returns the fault in it.
-    pub parse_url: fn(&str) -> Result<Url, String>,
     /// True when half of a client certificate is an error, whatever the URL. Otherwise it counts as none, and the
     /// Secret's certificates matter only where TLS is spoken.
     pub refuses_half_certificates: bool,
@@ -30,10 +28,10 @@ pub enum GitAccessError {
     /// The Secret of the proxy cannot be read or used.
     #[error("failed to configure proxy options: {0}")]
     Proxy(TransportError),
-    /// `spec.url` is no URL. It may have a password in it.
+    /// `spec.url` is no URL.
     #[error("failed to parse url '{url}': {reason}")]
     Url {
-        /// As it is written.
+        /// The URL without user and password, which may stand in it.
         url: String,
         /// The fault in it.
         reason: String,
@@ -79,14 +77,21 @@ impl Secrets {
         let namespace = repository.metadata.namespace.as_deref().unwrap_or_default();
         let proxy = self.proxy(namespace, spec.proxy_secret_ref.as_ref()).await;
         let proxy = proxy.map_err(GitAccessError::Proxy)?;
-        let url = (rules.parse_url)(&spec.url)
-            .map_err(|reason| GitAccessError::Url { url: spec.url.clone(), reason })?;
+        let url = parse_url(&spec.url)?;
         let secret = self.find(namespace, spec.secret_ref.as_ref()).await.map_err(GitAccessError::Secret)?;
         let mut remote = Remote::new(url);
         remote.http.proxy = proxy;
         remote.cancel = cancel.clone();
         GitAccess::new(remote, spec, secret.as_ref(), rules)
     }
+}
+
+/// Parses `spec.url`; its user and password are in no error.
+fn parse_url(text: &str) -> Result<Url, GitAccessError> {
+    go_url::parse(text).map_err(|reason| {
+        let url = go_url::without_user_info(text);
+        GitAccessError::Url { reason: reason.replace(text, &url), url }
+    })
 }
 
 impl GitAccess {

@@ -15,6 +15,7 @@
 
 mod caller;
 mod git;
+pub mod go_url;
 mod keyring;
 mod profile;
 mod reference;

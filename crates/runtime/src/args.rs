@@ -55,28 +55,30 @@ pub struct RuntimeArgs {
     /// Address of the gRPC server (status, and the service's own API); `0` switches it off.
     #[arg(long, default_value = DEFAULT_GRPC_ADDR)]
     pub grpc_addr: String,
-    /// PEM certificate chain of the gRPC server; without it gRPC is served in plain text inside the namespace.
+    /// PEM certificate chain of the gRPC server; without it, gRPC is served in plain text inside the namespace.
     #[arg(long)]
     pub grpc_tls_cert: Option<PathBuf>,
     /// PEM private key for `--grpc-tls-cert`.
     #[arg(long)]
     pub grpc_tls_key: Option<PathBuf>,
-    /// PEM certificates of the authorities that vouch for other services; with it, those are called over TLS only.
+    /// PEM certificates of the authorities that sign the certificates of other services; with it, other services are
+    /// called over TLS only.
     #[arg(long)]
     pub grpc_tls_ca: Option<PathBuf>,
-    /// Secret of its namespace that this service fills with an authority of its own and a certificate for all services.
+    /// Secret in the service's namespace; this service writes an authority of its own and a certificate for all
+    /// services into it.
     #[arg(long)]
     pub grpc_tls_issue_secret: Option<String>,
-    /// File with the ServiceAccount token that is shown to other services; its only audience must be `weir`.
+    /// File with the ServiceAccount token that is sent to other services; its only audience must be `weir`.
     #[arg(long, default_value = DEFAULT_PEER_TOKEN_FILE)]
     pub peer_token_file: PathBuf,
-    /// How many objects of one kind are reconciled at once.
+    /// Number of objects of one kind that are reconciled at the same time.
     #[arg(long)]
     pub concurrent: Option<usize>,
-    /// How long to wait before looking at a dependency again that no watch reports on.
+    /// Time before a dependency is checked again that no watch reports on.
     #[arg(long, default_value = "30s")]
     pub requeue_dependency: Duration,
-    /// Spread of intervals in percent, so that objects made at once are not reconciled at once.
+    /// Random spread of intervals in percent, so that objects created together are not reconciled together.
     #[arg(long, default_value_t = 5)]
     pub interval_jitter_percentage: u32,
     /// Sustained requests per second to the Kubernetes API (kept for compatibility, the server's flow control decides).
@@ -97,13 +99,13 @@ pub struct RuntimeArgs {
     /// Give the Lease back on a clean stop.
     #[arg(long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub leader_election_release_on_cancel: bool,
-    /// How long a Lease is valid without renewal.
+    /// Time that a Lease stays valid without renewal.
     #[arg(long, default_value = "35s")]
     pub leader_election_lease_duration: Duration,
-    /// How long the leader tries to renew before it gives up.
+    /// Time in which the leader must renew its Lease.
     #[arg(long, default_value = "30s")]
     pub leader_election_renew_deadline: Duration,
-    /// Pause between two tries to get or renew the Lease.
+    /// Pause between two attempts to get or renew the Lease.
     #[arg(long, default_value = "5s")]
     pub leader_election_retry_period: Duration,
     /// Watch all namespaces, not only the service's own.
@@ -112,7 +114,7 @@ pub struct RuntimeArgs {
     /// Reconcile only objects with these labels (sharding).
     #[arg(long, default_value = "")]
     pub watch_label_selector: String,
-    /// Secrets and ConfigMaps with these labels wake the objects that refer to them.
+    /// Reconcile an object when a Secret or ConfigMap that it refers to changes and has these labels.
     #[arg(long, default_value = "reconcile.fluxcd.io/watch=Enabled")]
     pub watch_configs_label_selector: String,
     /// Refuse references to objects of other namespaces.
@@ -121,10 +123,10 @@ pub struct RuntimeArgs {
     /// ServiceAccount used where an object names none.
     #[arg(long, default_value = "")]
     pub default_service_account: String,
-    /// First delay after a failure, doubled with every further one.
+    /// Delay after the first failure; each further failure doubles it.
     #[arg(long, default_value = "750ms")]
     pub min_retry_delay: Duration,
-    /// Longest delay between two tries.
+    /// Longest delay between two attempts.
     #[arg(long, default_value = "15m")]
     pub max_retry_delay: Duration,
     /// Feature gates, `Name=true,Other=false`.
@@ -133,7 +135,7 @@ pub struct RuntimeArgs {
     /// Number of registry and cloud tokens kept.
     #[arg(long, default_value_t = 100)]
     pub token_cache_max_size: u32,
-    /// Longest time a token is kept.
+    /// Longest time that a token is kept.
     #[arg(long, default_value = "1h")]
     pub token_cache_max_duration: Duration,
 }

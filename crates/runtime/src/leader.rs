@@ -21,7 +21,7 @@ pub struct Election {
     pub namespace: String,
     /// Identity of this process, unique among replicas.
     pub identity: String,
-    /// How long a Lease is valid without renewal.
+    /// Time that a Lease stays valid without renewal.
     pub duration: Duration,
     /// How long renewal is tried before leadership is given up.
     pub renew_deadline: Duration,

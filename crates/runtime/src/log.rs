@@ -15,13 +15,13 @@ use format::ZapFormat;
 /// Verbosity of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Level {
-    /// Everything, the wire included.
+    /// Everything, including requests and answers.
     Trace,
     /// Decisions.
     Debug,
-    /// State changes, once per reconcile.
+    /// Changes of state, one line per reconcile.
     Info,
-    /// An entry on which someone has to act.
+    /// Problems that need someone to act.
     Error,
 }
 

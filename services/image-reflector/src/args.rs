@@ -19,17 +19,17 @@ pub struct Args {
     /// Folder of the tag database; losing it costs a scan of every repository.
     #[arg(long, default_value = "/data")]
     pub storage_path: PathBuf,
-    /// Minutes between clean-ups of the tag database; 0 switches them off.
+    /// Minutes between clean-ups of the tag database; 0 turns them off.
     #[arg(long, default_value_t = 10)]
     pub gc_interval: u32,
-    /// KiB from which a list of tags is stored compressed.
+    /// Smallest size, in KiB, of a list of tags that is stored compressed.
     #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
     pub storage_compression_threshold: u32,
     /// Accepted for compatibility, without effect: there is no value log.
     #[arg(long, default_value_t = 268_435_456)]
     pub storage_value_log_file_size: i64,
-    /// Log in to Amazon's registries where an ImageRepository names neither provider nor Secret; `spec.provider: aws` is
-    /// the way to say so today.
+    /// Log in to Amazon's registries for an ImageRepository without provider and Secret. Deprecated: set
+    /// `spec.provider: aws` instead.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub aws_autologin_for_ecr: bool,
     /// Accepted for compatibility, without effect: the repository's provider names the cloud to log in to.

@@ -14,23 +14,23 @@ pub struct Args {
     /// Where events go.
     #[command(flatten)]
     pub events: EventsArgs,
-    /// Objects of one Kustomization that are tried at once.
+    /// Number of objects of one Kustomization that are applied at the same time.
     #[arg(long, default_value_t = 4)]
     pub concurrent_ssa: usize,
     /// Times that a download is tried again.
     #[arg(long, default_value_t = 9)]
     pub http_retry: u32,
-    /// Bytes of files and manifests that all builds and applies together may hold; a build that needs more fails. Their
-    /// memory is some ten times as much.
+    /// Total size, in bytes, of the files and manifests that all builds and applies may hold together; a build that
+    /// needs more fails. The memory used is about ten times this number.
     #[arg(long, default_value_t = 64 << 20)]
     pub max_build_bytes: u64,
     /// Refuse remote bases in kustomization files.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub no_remote_bases: bool,
-    /// Field managers whose fields are taken over, beside kubectl's. May be given several times.
+    /// Field managers whose fields are taken over, in addition to kubectl's; may be given several times.
     #[arg(long)]
     pub override_manager: Vec<String>,
-    /// Kinds that are applied in a stage of their own, `group/Kind,…`.
+    /// Kinds that are applied in a separate stage, `group/Kind,…`.
     #[arg(long, value_delimiter = ',')]
     pub custom_apply_stage_kinds: Vec<String>,
     /// ServiceAccount for decryption where an object names none.
@@ -39,19 +39,19 @@ pub struct Args {
     /// ServiceAccount for kubeconfigs of cloud providers where an object names none.
     #[arg(long, default_value = "")]
     pub default_kubeconfig_service_account: String,
-    /// Secret of the service's namespace with age keys for all Kustomizations.
+    /// Secret in the service's namespace with age keys for all Kustomizations.
     #[arg(long, default_value = "")]
     pub sops_age_secret: String,
-    /// ConfigMap of the service's namespace with login paths of Vault.
+    /// ConfigMap in the service's namespace with login paths of Vault.
     #[arg(long, default_value = "")]
     pub sops_vault_configmap: String,
-    /// Allow programs in kubeconfigs of remote clusters.
+    /// Allow kubeconfigs of remote clusters to run programs.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub insecure_kubeconfig_exec: bool,
     /// Allow kubeconfigs of remote clusters to skip the check of certificates.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub insecure_kubeconfig_tls: bool,
-    /// Refuse to prune more objects of a Kustomization at once than this: a number, a part of an inventory of 10 or more
+    /// Largest number of objects of a Kustomization to prune at once: a number, a part of an inventory of 10 or more
     /// objects (`50%`), or both (`20,50%`). With a limit, Namespaces, CustomResourceDefinitions and
     /// PersistentVolumeClaims are never pruned without a confirmation.
     #[arg(long, default_value = "none")]

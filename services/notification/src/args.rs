@@ -23,17 +23,17 @@ pub struct Args {
     /// Flags of every service.
     #[command(flatten)]
     pub runtime: RuntimeArgs,
-    /// Address that controllers post their events to.
+    /// Address on which events of controllers are received.
     #[arg(long, default_value = ":9090")]
     pub events_addr: String,
-    /// Address that webhooks from outside come in at.
+    /// Address on which webhooks are received.
     // Flux spells this one flag in camel case.
     #[arg(long = "receiverAddr", alias = "receiver-addr", default_value = ":9292")]
     pub receiver_addr: String,
-    /// Time within which a repeated event is a duplicate; 0 lets all pass.
+    /// Time in which a repeated event is dropped as a duplicate; 0 drops none.
     #[arg(long, default_value = "5m")]
     pub rate_limit_interval: Duration,
-    /// Use the real path as a label of HTTP metrics. Shows webhook paths to whoever reads metrics.
+    /// Use the real path as a label of HTTP metrics; everyone who can read the metrics then sees the webhook paths.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub export_http_path_metrics: bool,
     /// Folder for events that are accepted and not delivered yet; a folder in TMPDIR when not set. Put it on a volume

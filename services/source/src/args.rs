@@ -45,31 +45,31 @@ pub struct Args {
     /// Serve artifacts only to callers with a Kubernetes token (`Authorization: Bearer`) whose RBAC lets them get the object.
     #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub storage_authentication: bool,
-    /// PEM certificate chain with which artifacts are served over TLS; read anew when it changes.
+    /// PEM certificate chain of the artifact server; read again when it changes.
     #[arg(long, requires = "storage_tls_key")]
     pub storage_tls_cert: Option<PathBuf>,
     /// PEM private key for `--storage-tls-cert`.
     #[arg(long, requires = "storage_tls_cert")]
     pub storage_tls_key: Option<PathBuf>,
-    /// Age of old artifacts. Without effect, since the newest `--artifact-retention-records` are kept whatever their age
-    /// and the others go at once, as in Flux.
+    /// Accepted for compatibility, without effect: the newest `--artifact-retention-records` artifacts are kept
+    /// whatever their age, and older ones are removed at once, as in Flux.
     #[arg(long, default_value = "1m")]
     pub artifact_retention_ttl: Duration,
-    /// Artifacts kept per object, the current one included.
+    /// Number of artifacts kept for each object, including the current one.
     #[arg(long, default_value_t = 2)]
     pub artifact_retention_records: usize,
     /// Algorithm of artifact digests: sha256, sha384, sha512, blake3 or sha1.
     #[arg(long, default_value = "sha256")]
     pub artifact_digest_algo: String,
-    /// Bytes that the files of a layer, of a chart's or a generator's source, of an included artifact or of a bucket may have
-    /// together, unpacked. By default (0) they may fill their volume (that of --storage-path, that of temporary files) up to
-    /// a reserve: a twentieth of it, 64 MiB at most.
+    /// Largest total size, in bytes, of the unpacked files of one layer, chart source, generator source, included
+    /// artifact or bucket. With 0, the only limit is the free space of the volume, less a reserve of a twentieth of
+    /// it (64 MiB at most).
     #[arg(long, default_value_t = 0)]
     pub untar_max_size: u64,
-    /// Key exchange algorithms offered to SSH servers, the preferred one first; by default all that are safe.
+    /// Key exchange algorithms offered to SSH servers, the preferred one first; by default, all safe ones.
     #[arg(long, value_delimiter = ',')]
     pub ssh_kex_algos: Vec<String>,
-    /// Host key algorithms asked of SSH servers; by default those of the known keys.
+    /// Host key algorithms accepted from SSH servers; by default, those of the known keys.
     #[arg(long, value_delimiter = ',')]
     pub ssh_hostkey_algos: Vec<String>,
     /// Largest Helm index in bytes.
@@ -84,10 +84,10 @@ pub struct Args {
     /// Number of Helm repository indexes kept in memory. Only the charts in use are kept of each; 0 keeps none.
     #[arg(long, default_value_t = 0)]
     pub helm_cache_max_size: usize,
-    /// Time after the last use for which they are kept.
+    /// Time that an index stays in memory after its last use.
     #[arg(long, default_value = "15m")]
     pub helm_cache_ttl: Duration,
-    /// Interval at which the memory of those whose time is over is freed.
+    /// Interval between removals of expired indexes from memory.
     #[arg(long, default_value = "1m")]
     pub helm_cache_purge_interval: Duration,
     /// How ArtifactGenerators are treated.
@@ -99,16 +99,16 @@ pub struct Args {
 /// default (SRC-OPS-3).
 #[derive(clap::Args, Debug, Clone)]
 pub struct GeneratorArgs {
-    /// How many ArtifactGenerators are reconciled at once.
+    /// Number of ArtifactGenerators that are reconciled at the same time.
     #[arg(long, default_value_t = 10)]
     pub generator_concurrent: usize,
-    /// How long to wait before the sources of an ArtifactGenerator are looked for again.
+    /// Time before missing sources of an ArtifactGenerator are checked again.
     #[arg(long, default_value = "5s")]
     pub generator_requeue_dependency: Duration,
-    /// Time for one reconciliation of an ArtifactGenerator.
+    /// Longest time for one reconciliation of an ArtifactGenerator.
     #[arg(long, default_value = "10m")]
     pub reconciliation_timeout: Duration,
-    /// Retries of downloads. Accepted for compatibility: what is not there is looked for again after
+    /// Accepted for compatibility, without effect: a missing artifact is tried again after
     /// --generator-requeue-dependency.
     #[arg(long, default_value_t = HTTP_RETRY)]
     pub http_retry: u32,

@@ -18,7 +18,6 @@ mod bucket;
 mod catalog;
 mod external_artifact;
 mod git_repository;
-mod go_url;
 mod helm_chart;
 mod helm_repository;
 mod login;

@@ -8,11 +8,7 @@ use weir_git::{Credentials, Remote};
 use super::{GitAccess, GitAccessError, GitRules};
 use crate::Secret;
 
-const STRICT: GitRules = GitRules {
-    parse_url: |text| Url::parse(text).map_err(|error| error.to_string()),
-    refuses_half_certificates: true,
-    refuses_missing_keys: true,
-};
+const STRICT: GitRules = GitRules { refuses_half_certificates: true, refuses_missing_keys: true };
 const LENIENT: GitRules =
     GitRules { refuses_half_certificates: false, refuses_missing_keys: false, ..STRICT };
 
@@ -64,4 +60,14 @@ fn credentials_trust_and_timeout_come_along() {
     assert!(matches!(remote.credentials, Credentials::Basic { username, .. } if username == "u"));
     assert_eq!(remote.http.ca.as_deref(), Some(b"PEM".as_slice()));
     assert_eq!(remote.timeout.as_secs(), 20);
+}
+
+/// SRC-GIT 4.9.
+#[test]
+fn security_user_and_password_of_a_bad_url_are_not_shown() {
+    let error = super::parse_url("https://user:secret@h:port/r").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        r#"failed to parse url 'https://h:port/r': parse "https://h:port/r": invalid port ":port" after host"#
+    );
 }

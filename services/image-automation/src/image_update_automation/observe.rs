@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use url::Url;
 use weir_access::{GitAccess, GitAccessError, GitRules};
 use weir_api::{GitRepository, ImageUpdateAutomation};
 use weir_runtime::ObjectKey;
@@ -14,11 +13,7 @@ use crate::{
     policy::{self, Selected},
 };
 
-const RULES: GitRules = GitRules {
-    parse_url: |text| Url::parse(text).map_err(|error| error.to_string()),
-    refuses_half_certificates: true,
-    refuses_missing_keys: false,
-};
+const RULES: GitRules = GitRules { refuses_half_certificates: true, refuses_missing_keys: false };
 
 /// Everything that a run is decided by.
 pub(super) struct Observed {

@@ -3,7 +3,6 @@
 use super::GitReconciler;
 use super::include::Include;
 use super::verify::Trust;
-use crate::go_url;
 use crate::login::{AUTHENTICATION_FAILED, login_failure};
 use crate::source::{Attempt, Failure};
 use weir_access::{GitAccessError, GitRules};
@@ -13,8 +12,7 @@ use weir_git::{Credentials, Remote};
 
 const PROVIDER: &str = "InvalidProviderConfiguration";
 
-const RULES: GitRules =
-    GitRules { parse_url: go_url::parse, refuses_half_certificates: false, refuses_missing_keys: true };
+const RULES: GitRules = GitRules { refuses_half_certificates: false, refuses_missing_keys: true };
 
 /// Everything that a run is decided by, beside the object and its artifact.
 pub(super) struct Observed {
@@ -61,11 +59,7 @@ impl GitReconciler {
 fn failure(error: &GitAccessError, has_secret: bool) -> Failure {
     let failed = |message: String| Failure::fetch(AUTHENTICATION_FAILED, message);
     match error {
-        GitAccessError::Url { url, reason } => {
-            let shown = go_url::without_user_info(url);
-            let reason = reason.replace(url, &shown);
-            Failure::fetch("URLInvalid", format!("failed to parse url '{shown}': {reason}")).stalled()
-        }
+        GitAccessError::Url { .. } => Failure::fetch("URLInvalid", error.to_string()).stalled(),
         // Both halves say the same; Flux's users know the message so.
         GitAccessError::Secret(cause) => failed(format!("failed to get secret '{}': {error}", cause.place)),
         GitAccessError::Login(GitLoginError::App(cause)) if !matches!(cause, AppError::NoKey { .. }) => {

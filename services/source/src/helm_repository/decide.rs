@@ -1,8 +1,8 @@
 //! The plan of a run, and its messages. Pure.
 
-use crate::go_url;
 use crate::source::Failure;
 use url::Url;
+use weir_access::go_url;
 use weir_api::{Artifact, HelmRepository};
 use weir_helm::FetchError;
 

@@ -4,7 +4,10 @@
 use url::Url;
 
 /// Parses a URL, or returns Go's message about its fault.
-pub(crate) fn parse(text: &str) -> Result<Url, String> {
+///
+/// # Errors
+/// When Go would refuse it, or it has no scheme.
+pub fn parse(text: &str) -> Result<Url, String> {
     let refuse = |why: String| format!("parse {text:?}: {why}");
     if text.chars().any(|character| character.is_ascii_control()) {
         return Err(refuse("net/url: invalid control character in URL".to_owned()));
@@ -29,7 +32,7 @@ pub(crate) fn parse(text: &str) -> Result<Url, String> {
 
 /// Returns the text without `user:password@` and without its query (tokens and signatures stand there), for messages;
 /// it need not be a URL.
-pub(crate) fn without_user_info(text: &str) -> String {
+pub fn without_user_info(text: &str) -> String {
     let text = match text.split_once('?') {
         Some((before, _)) => &format!("{before}?..."),
         None => text,
