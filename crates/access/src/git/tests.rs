@@ -9,8 +9,7 @@ use super::{GitAccess, GitAccessError, GitRules};
 use crate::Secret;
 
 const STRICT: GitRules = GitRules { refuses_half_certificates: true, refuses_missing_keys: true };
-const LENIENT: GitRules =
-    GitRules { refuses_half_certificates: false, refuses_missing_keys: false, ..STRICT };
+const LENIENT: GitRules = GitRules { refuses_half_certificates: false, refuses_missing_keys: false };
 
 fn access(spec: Value, entries: &[(&str, &str)], rules: GitRules) -> Result<GitAccess, GitAccessError> {
     let mut full = json!({"interval": "1m"});
