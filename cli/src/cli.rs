@@ -9,9 +9,8 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use futures::future::BoxFuture;
-
 pub(crate) use cluster_flags::bearer_token;
+use futures::future::BoxFuture;
 pub(crate) use global::Global;
 pub(crate) use verb::{OnKinds, Target, Verb};
 

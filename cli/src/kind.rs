@@ -4,9 +4,8 @@ mod column;
 mod object;
 mod table;
 
-use kube::api::{ApiResource, DynamicObject};
-
 pub(crate) use column::Column;
+use kube::api::{ApiResource, DynamicObject};
 pub(crate) use object::{condition, is_suspended, last_handled, ready, revision_of, text};
 pub(crate) use table::KINDS;
 

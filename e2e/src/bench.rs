@@ -6,14 +6,13 @@ mod measure;
 mod report;
 
 use anyhow::Result;
-
-use crate::{WeirOptions, World, WorldOptions};
 use fleet::Fleet;
-use measure::Meter;
-
 pub(crate) use fleet::{create, is_ready, patch, wait_for_all};
+use measure::Meter;
 pub use measure::Phase;
 pub(crate) use report::{append, commit, machine};
+
+use crate::{WeirOptions, World, WorldOptions};
 
 /// The measurement to make.
 #[derive(Debug, Clone)]

@@ -13,14 +13,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use objects::Objects;
+use remotes::Content;
 use serde_json::json;
+use subject::Subject;
 use weir_testkit::{BucketProgram, BucketServer, ControlPlane, GitServer, Registry};
 
 use crate::Usage;
 use crate::weir_process::crds;
-use objects::Objects;
-use remotes::Content;
-use subject::Subject;
 
 /// Many times what the slowest scenario needs.
 const DEADLINE: Duration = Duration::from_secs(30 * 60);

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use kube::api::DynamicObject;
+use stream::Stream;
 use weir_testkit::{GitRepo, touch_requested_at, wait_for, wait_gone, wait_ready};
 
 use crate::World;
-use stream::Stream;
 
 /// A step that takes longer has failed; on a quiet machine each takes a second or two.
 const DEADLINE: Duration = Duration::from_secs(90);

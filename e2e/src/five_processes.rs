@@ -9,16 +9,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use arguments::Surroundings;
 use futures::future::try_join_all;
 use kube::Api;
 use kube::api::DynamicObject;
+use process::{Ports, ServiceProcess};
+pub use routes::{Payload, Routes};
 use weir_testkit::{AuditedRequest, ControlPlane, FaultProxy, GitServer, Registry, WebhookSink, eventually};
 
 use crate::installation::{Installation, NAMESPACE, SERVICES};
-use arguments::Surroundings;
-use process::{Ports, ServiceProcess};
-
-pub use routes::{Payload, Routes};
 
 /// Who answers starts before who asks, since a way that is not there is tried again some seconds later only.
 const STARTS: [&[&str]; 3] = [

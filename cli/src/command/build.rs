@@ -6,7 +6,6 @@ mod kustomization;
 mod remote;
 
 use clap::{Args, Subcommand};
-
 pub(crate) use directory::Directory;
 pub(crate) use kustomization::Kustomization;
 

@@ -6,7 +6,6 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use futures::StreamExt;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
-
 use status_selector::StatusSelector;
 
 use crate::cli::{Global, Target, Verb};

@@ -7,13 +7,13 @@ mod view;
 use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
+use feed::Feed;
 use futures::StreamExt;
+use view::View;
 
 use crate::cli::Global;
 use crate::error::Error;
 use crate::kind::{KINDS, Kind};
-use feed::Feed;
-use view::View;
 
 /// The objects to follow.
 #[derive(Args, Debug)]

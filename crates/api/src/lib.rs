@@ -30,6 +30,8 @@ pub use artifact::Artifact;
 pub use condition::{Condition, condition_time, condition_type, reason};
 pub use duration::{Duration, ParseDurationError};
 pub use image::{ImagePolicy, ImageRepository, ImageUpdateAutomation};
+/// The time type of the API, `metav1.Time`.
+pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 pub use kustomize::Kustomization;
 pub use metadata::*;
 pub use notification::{Alert, Provider, Receiver};
@@ -42,6 +44,3 @@ pub use source::{
     ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, HelmRepository, OciRepository,
     SourceObject,
 };
-
-/// The time type of the API, `metav1.Time`.
-pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

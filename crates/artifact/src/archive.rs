@@ -12,11 +12,12 @@ mod gzip;
 mod parts;
 mod sink;
 
+use std::io::{self, Read, Write};
+
 pub use parts::{Parts, Previous};
 pub use sink::Sink;
 
 use crate::RelPath;
-use std::io::{self, Read, Write};
 
 /// Directories that may lie inside each other: far beyond any real tree, and it ends a tree that refers to itself.
 const MAX_DEPTH: usize = 128;

@@ -1,8 +1,9 @@
 //! Content digests as they stand in `status.artifact.digest`: `<algorithm>:<hex>`.
 
-use sha2::Digest as _;
 use std::fmt;
 use std::str::FromStr;
+
+use sha2::Digest as _;
 
 /// Hash algorithms that `--artifact-digest-algo` takes (SRC-STO-7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -220,8 +221,9 @@ impl std::io::Write for Hasher {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("sha1", "a9993e364706816aba3e25717850c26c9cd0d89d")]

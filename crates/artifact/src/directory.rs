@@ -1,9 +1,11 @@
 //! A directory of the file system as a [`Tree`], confined to it.
 
+use std::io;
+
+use cap_std::fs::{Dir, MetadataExt};
+
 use crate::RelPath;
 use crate::archive::{OpenFile, Tree, TreeEntry, TreeKind};
-use cap_std::fs::{Dir, MetadataExt};
-use std::io;
 
 const ANY_EXECUTE: u32 = 0o111;
 

@@ -2,15 +2,16 @@
 
 mod spool;
 
+use std::io;
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use reqwest::{StatusCode, redirect};
 pub use spool::{Spool, SpoolError, VerifiedBlob};
 
 use crate::digest::{Digest, DigestError};
 use crate::limits::Limits;
 use crate::untar::{FileMap, UntarError};
-use futures::TryStreamExt;
-use reqwest::{StatusCode, redirect};
-use std::io;
-use std::time::Duration;
 
 /// Time to connect; the whole download has [`Limits::timeout`].
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

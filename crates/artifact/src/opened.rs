@@ -1,11 +1,12 @@
 //! A stored artifact that is open: one file, or the pieces that it lies in (docs/adr/0014).
 
-use cap_std::fs::{Dir, Metadata, MetadataExt};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use cap_std::fs::{Dir, Metadata, MetadataExt};
 
 /// Pieces of an artifact. A reader holds all of them open, so that it outlives their removal (SRC-STO-17).
 pub(crate) const MAX_PIECES: usize = 256;

@@ -123,9 +123,10 @@ impl AsRef<std::path::Path> for RelPath {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("a/b.yaml", "a/b.yaml")]

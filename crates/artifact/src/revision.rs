@@ -81,8 +81,9 @@ impl fmt::Display for Revision {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     const SHA1: &str = "05770d51bf5487f95e421df60813d6c8bd5c4b63";
     const SHA256: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

@@ -101,8 +101,9 @@ fn full(error: NoRoom) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     const MIB: u64 = 1 << 20;
 

@@ -12,21 +12,22 @@ mod pieces;
 mod sink;
 mod verified;
 
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt};
 pub use location::Location;
 pub use lock::Lock;
+use partial::{Laid, Partial, is_done};
+use verified::Verified;
 
 use crate::archive::Sink;
 use crate::digest::{Algorithm, Digest, DigestError, Hasher};
 use crate::opened::{FileState, Opened};
 use crate::path::{RelPath, RelPathError};
 use crate::room::Room;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt};
-use partial::{Laid, Partial, is_done};
-use std::io::{self, Read};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use verified::Verified;
 
 /// Suffix of files that are still being written. The file server does not show them.
 pub(crate) const PARTIAL_SUFFIX: &str = ".partial";

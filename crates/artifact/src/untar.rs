@@ -9,20 +9,22 @@ mod sink;
 mod stack;
 mod unpacked;
 
-use crate::limits::Limits;
-use crate::path::{RelPath, RelPathError};
-use crate::room::is_of_disk;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
 use flate2::read::MultiGzDecoder;
 use meter::Meter;
 use sink::{DirectorySink, MapSink, Sink};
 pub use sink::{FileEntry, FileMap};
 use stack::StackSink;
 pub use stack::{FileStack, Span};
-use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 pub use unpacked::Unpacked;
 use unpacked::UnpackedSink;
+
+use crate::limits::Limits;
+use crate::path::{RelPath, RelPathError};
+use crate::room::is_of_disk;
 
 /// First bytes of every gzip stream.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];

@@ -4,21 +4,22 @@ mod codecommit;
 mod ecr;
 mod transport;
 
+use std::time::SystemTime;
+
+use aws_config::{BehaviorVersion, ConfigLoader, Region};
+use aws_sdk_sts::config::{Credentials as Keys, ProvideCredentials};
+use aws_sdk_sts::error::{ProvideErrorMetadata, SdkError};
 pub(crate) use codecommit::Repository;
 pub(crate) use ecr::Registry;
 pub use ecr::is_ecr;
+use reqwest::Client;
+use secrecy::ExposeSecret;
+use transport::Transport;
 
 use crate::credentials::{Credentials, Login};
 use crate::error::{LoginError, ProviderError, words};
 use crate::identity::{AWS_ROLE, Account, Identity};
 use crate::rest;
-use aws_config::{BehaviorVersion, ConfigLoader, Region};
-use aws_sdk_sts::config::{Credentials as Keys, ProvideCredentials};
-use aws_sdk_sts::error::{ProvideErrorMetadata, SdkError};
-use reqwest::Client;
-use secrecy::ExposeSecret;
-use std::time::SystemTime;
-use transport::Transport;
 
 const AUDIENCE: &str = "sts.amazonaws.com";
 const ROLE_PATTERN: &str = r"^arn:aws[\w-]*:iam::[0-9]{1,30}:role/.{1,200}$";

@@ -4,13 +4,10 @@ mod application;
 mod certificate;
 pub(crate) mod machine;
 
-pub(crate) use application::{Application, Proof};
-pub use certificate::{CertificateError, ClientCertificate};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use crate::credentials::Login;
-use crate::error::{LoginError, ProviderError, words};
-use crate::identity::{AZURE_CLIENT, AZURE_TENANT, Account, Identity};
-use crate::rest;
+pub(crate) use application::{Application, Proof};
 use azure_core::credentials::{AccessToken, Secret, TokenCredential};
 use azure_core::http::{ClientMethodOptions, ClientOptions, Transport};
 use azure_identity::{
@@ -19,11 +16,15 @@ use azure_identity::{
     UserAssignedId, WorkloadIdentityCredential, WorkloadIdentityCredentialOptions,
 };
 use base64::Engine;
+pub use certificate::{CertificateError, ClientCertificate};
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+
+use crate::credentials::Login;
+use crate::error::{LoginError, ProviderError, words};
+use crate::identity::{AZURE_CLIENT, AZURE_TENANT, Account, Identity};
+use crate::rest;
 
 /// Azure DevOps.
 pub(crate) const DEVOPS_SCOPE: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
@@ -217,8 +218,9 @@ fn expiry(token: &str) -> SystemTime {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn stack() -> Environment {
         serde_json::from_str(

@@ -1,6 +1,12 @@
 //! The login to a bucket with the content of its Secret (SRC-BKT-11). Credentials are kept under a key that names
 //! everything in the Secret that they depend on: nobody gets them without that Secret (SRC-CLD-7).
 
+use std::sync::Arc;
+
+use reqwest::Client;
+use secrecy::{SecretSlice, SecretString};
+use weir_http::{Profile, SecretData, text};
+
 use crate::azure::{Application, Proof, machine};
 use crate::cache::fingerprint;
 use crate::credentials::Login;
@@ -8,10 +14,6 @@ use crate::error::{LoginError, ProviderError};
 use crate::gcp::{ServiceAccount, ServiceAccountError};
 use crate::identity::Caller;
 use crate::logins::Logins;
-use reqwest::Client;
-use secrecy::{SecretSlice, SecretString};
-use std::sync::Arc;
-use weir_http::{Profile, SecretData, text};
 
 /// Storage accounts of every cloud of Azure.
 pub(crate) const AZURE_STORAGE: &str = "https://storage.azure.com/.default";
@@ -121,8 +123,9 @@ impl Logins {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use std::collections::HashSet;
+
+    use super::*;
 
     fn key(pairs: &[(&str, &str)]) -> String {
         let data = pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()));

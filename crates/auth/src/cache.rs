@@ -2,19 +2,21 @@
 
 mod metrics;
 
-use crate::credentials::Login;
-use crate::error::LoginError;
-use crate::identity::Caller;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
 use metrics::Metrics;
 use moka::Expiry;
 use moka::future::Cache;
 use moka::notification::RemovalCause;
 use prometheus_client::registry::Registry;
 use sha2::{Digest, Sha256};
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+
+use crate::credentials::Login;
+use crate::error::LoginError;
+use crate::identity::Caller;
 
 /// Share of its life after which a login is renewed, in percent.
 const USABLE_PERCENT: u32 = 80;

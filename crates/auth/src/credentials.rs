@@ -1,7 +1,8 @@
 //! The credentials that identify us.
 
-use secrecy::SecretString;
 use std::time::SystemTime;
+
+use secrecy::SecretString;
 
 /// How we identify ourselves to a registry. Nothing of it is shown by `Debug`.
 #[derive(Debug, Clone, Default)]

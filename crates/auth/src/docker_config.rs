@@ -1,9 +1,11 @@
 //! `.dockerconfigjson` and the older `.dockercfg`.
 
-use crate::RegistryCredentials;
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+
+use crate::RegistryCredentials;
 
 /// Bytes of a configuration: the largest Secret that Kubernetes stores.
 const MAX_BYTES: usize = 1 << 20;

@@ -1,8 +1,9 @@
 //! The errors of a login, with the messages that conditions carry. Credentials are never among them.
 
-use crate::azure::CertificateError;
 use std::sync::Arc;
 use std::time::Duration;
+
+use crate::azure::CertificateError;
 
 /// Errors that leave an object without a login.
 #[derive(Debug, Clone, thiserror::Error)]

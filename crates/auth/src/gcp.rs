@@ -4,6 +4,10 @@ mod default_credentials;
 mod metadata;
 mod service_account;
 
+use metadata::Metadata;
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
 pub(crate) use service_account::ServiceAccount;
 pub use service_account::ServiceAccountError;
 
@@ -11,10 +15,6 @@ use crate::credentials::{Credentials, Login};
 use crate::error::{LoginError, ProviderError};
 use crate::identity::{Account, GCP_ACCOUNT, GCP_PROVIDER, Identity};
 use crate::rest;
-use metadata::Metadata;
-use reqwest::Client;
-use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
 
 /// Scopes of the tokens.
 const SCOPES: [&str; 2] =
@@ -188,8 +188,9 @@ fn is_email(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("gcr.io", true)]

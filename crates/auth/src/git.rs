@@ -1,14 +1,16 @@
 //! How a Git server is logged in to, by `spec.provider` of a `GitRepository` and its Secret (SRC-CLD-5, IU-26, IU-27).
 
+use std::sync::Arc;
+
+use url::Url;
+use weir_http::SecretData;
+
 use crate::credentials::Login;
 use crate::error::LoginError;
 use crate::github::{App, AppError};
 use crate::identity::Caller;
 use crate::logins::Logins;
 use crate::provider::Provider;
-use std::sync::Arc;
-use url::Url;
-use weir_http::SecretData;
 
 const GITHUB: &str = "github";
 
@@ -82,8 +84,9 @@ impl Logins {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case(None, None, "Ok(Secret)")]

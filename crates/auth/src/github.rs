@@ -1,15 +1,16 @@
 //! GitHub Apps: the app's key for a token of one installation (SRC-CLD-5, IU-26).
 
-use crate::cache::fingerprint;
-use crate::credentials::Login;
-use crate::error::{ProviderError, words};
-use crate::rest;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
 use weir_http::{SecretData, text};
+
+use crate::cache::fingerprint;
+use crate::credentials::Login;
+use crate::error::{ProviderError, words};
+use crate::rest;
 
 /// The user that goes with installation tokens.
 const USER: &str = "x-access-token";
@@ -198,8 +199,9 @@ fn is_owner(text: &str) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn data(pairs: &[(&str, &str)]) -> SecretData {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()

@@ -1,14 +1,16 @@
 //! The identity of a login: the Pod's, or a ServiceAccount's of the object's own namespace (SRC-CLD-2).
 
-use crate::error::{LoginError, ProviderError};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::PostParams;
 use secrecy::SecretString;
-use std::collections::BTreeMap;
-use std::time::Duration;
 use weir_http::Profile;
+
+use crate::error::{LoginError, ProviderError};
 
 /// Life requested for Kubernetes tokens, in seconds: the least that the API server gives. They are used at once.
 const TOKEN_SECONDS: i64 = 600;

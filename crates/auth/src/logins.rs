@@ -1,5 +1,13 @@
 //! Logins of a process: requested by objects, issued by providers, kept for a while.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::registry::Registry;
+use reqwest::Client;
+use url::Url;
+use weir_http::{Clients, Profile};
+
 use crate::bucket::AZURE_STORAGE;
 use crate::cache::{Making, TokenCache};
 use crate::credentials::{Credentials, Login, RegistryCredentials};
@@ -9,12 +17,6 @@ use crate::identity::{Caller, Identities};
 use crate::provider::Provider;
 use crate::purpose::Purpose;
 use crate::{aws, azure, gcp};
-use prometheus_client::registry::Registry;
-use reqwest::Client;
-use std::sync::Arc;
-use std::time::Duration;
-use url::Url;
-use weir_http::{Clients, Profile};
 
 const USER_AGENT: &str = "weir";
 

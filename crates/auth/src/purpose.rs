@@ -1,12 +1,14 @@
 //! The purpose of a login, and its issuer.
 
+use std::time::SystemTime;
+
+use reqwest::Client;
+
 use crate::credentials::Login;
 use crate::error::ProviderError;
 use crate::identity::Identity;
 use crate::provider::Provider;
 use crate::{aws, azure, gcp};
-use reqwest::Client;
-use std::time::SystemTime;
 
 /// Something that an identity is traded for.
 pub(crate) enum Purpose<'a> {

@@ -1,10 +1,12 @@
 //! Small JSON requests to providers: capped answers, plain words, nothing secret in errors.
 
-use crate::error::ProviderError;
+use std::time::{Duration, SystemTime};
+
 use reqwest::{Method, RequestBuilder, Response};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
-use std::time::{Duration, SystemTime};
+
+use crate::error::ProviderError;
 
 /// Bytes of an answer; tokens have a few KiB.
 const MAX_ANSWER: usize = 1 << 20;

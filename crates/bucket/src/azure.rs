@@ -3,15 +3,16 @@
 pub(crate) mod listing;
 mod shared_key;
 
-use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
-use crate::error::{Error, shown};
-use crate::object::Object;
-use crate::send::Sender;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{AUTHORIZATION, HeaderValue, IF_MATCH};
 use reqwest::{Client, Method, Request, Response};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
+
+use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
+use crate::error::{Error, shown};
+use crate::object::Object;
+use crate::send::Sender;
 
 /// Version of the interface that is spoken.
 const VERSION: &str = "2021-12-02";

@@ -1,13 +1,14 @@
 //! A bucket of any service.
 
+use secrecy::SecretString;
+use url::Url;
+use weir_http::{Clients, Profile};
+
 use crate::azure::{Azure, AzureService};
 use crate::error::Error;
 use crate::gcs::{Gcs, GcsService};
 use crate::object::{Download, Object};
 use crate::s3::{AccessKeys, S3, S3Service, directory};
-use secrecy::SecretString;
-use url::Url;
-use weir_http::{Clients, Profile};
 
 /// User agent in requests; some servers keep statistics by it.
 const USER_AGENT: &str = "flux/v2";

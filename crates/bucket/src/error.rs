@@ -1,8 +1,9 @@
 //! The errors between us and a bucket, with the messages that conditions carry. None of them holds a credential: URLs
 //! are shown without query and user info, and a server's text is shown without the secrets that the server got.
 
-use reqwest::{Method, StatusCode};
 use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
 use url::Url;
 
 /// A failed operation on a bucket.

@@ -1,15 +1,16 @@
 //! Google Cloud Storage, by its JSON interface: its etags are those that Flux's revisions are made of.
 
-use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
-use crate::error::Error;
-use crate::object::{Object, bare_etag};
-use crate::send::Sender;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client, Method, Request, Response};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
+
+use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
+use crate::error::Error;
+use crate::object::{Object, bare_etag};
+use crate::send::Sender;
 
 /// Google's own server.
 const ENDPOINT: &str = "https://storage.googleapis.com";

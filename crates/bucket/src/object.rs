@@ -1,8 +1,9 @@
 //! Objects of a bucket: their entries in a listing, and their content on its way.
 
-use crate::error::Error;
 use bytes::Bytes;
 use reqwest::{Method, Response, header};
+
+use crate::error::Error;
 
 /// An object as the listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]

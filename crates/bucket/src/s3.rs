@@ -5,16 +5,18 @@ mod endpoint;
 pub(crate) mod listing;
 mod sign;
 
+use std::time::SystemTime;
+
+use endpoint::Endpoint;
+use reqwest::{Client, Method, Request, Response, StatusCode, header};
+use secrecy::SecretString;
+use serde::Deserialize;
+
 use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::error::Error;
 use crate::object::Object;
 use crate::send::Sender;
 use crate::xml;
-use endpoint::Endpoint;
-use reqwest::{Client, Method, Request, Response, StatusCode, header};
-use secrecy::SecretString;
-use serde::Deserialize;
-use std::time::SystemTime;
 
 /// The region of servers that have none.
 const DEFAULT_REGION: &str = "us-east-1";

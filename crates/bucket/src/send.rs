@@ -1,11 +1,13 @@
 //! One request: tried again while that may help, its answer capped, its errors without secrets.
 
-use crate::error::Error;
-use crate::xml;
+use std::time::Duration;
+
 use reqwest::{Client, Request, Response, StatusCode};
 use secrecy::SecretString;
 use serde::Deserialize;
-use std::time::Duration;
+
+use crate::error::Error;
+use crate::xml;
 
 /// Tries of one request.
 const MAX_TRIES: u32 = 4;
@@ -137,8 +139,9 @@ fn of_status(status: StatusCode) -> Words {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case(

@@ -1,7 +1,8 @@
 //! Answers in XML.
 
-use crate::error::Error;
 use serde::de::DeserializeOwned;
+
+use crate::error::Error;
 
 /// Reads an answer. Entities other than the five of XML are refused, so that a short answer stays short.
 pub(crate) fn parse<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T, Error> {

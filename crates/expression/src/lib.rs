@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use cel::{Context, Env, ExecutionError, Program, Value, extensions};
 use serde_json::Value as Json;
-
 pub use types::Type;
 pub use value::Numbers;
 

@@ -1,13 +1,15 @@
 //! A fetched commit, read object by object: no work tree, no filters, no hooks (DEP-GIT-6).
 
-use crate::error::Error;
-use crate::objects::{BlobContent, Objects, Stream};
-use crate::store::Directory;
+use std::io::{Cursor, Read};
+use std::path::PathBuf;
+
 use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
 use gix_object::{CommitRef, TreeRefIter};
-use std::io::{Cursor, Read};
-use std::path::PathBuf;
+
+use crate::error::Error;
+use crate::objects::{BlobContent, Objects, Stream};
+use crate::store::Directory;
 
 /// Bytes of a blob from which on it is worth to find it in its pack. Nearly all files are far smaller.
 const LARGE_BLOB: u64 = 4 << 20;

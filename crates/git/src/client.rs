@@ -1,5 +1,10 @@
 //! The entry: bounded blocking work, one deadline per operation.
 
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use weir_http::Clients;
+
 use crate::error::Error;
 use crate::operation::Registered;
 use crate::reference::{Reference, RemoteRef};
@@ -7,9 +12,6 @@ use crate::remote::Remote;
 use crate::ssh_algorithms::SshAlgorithms;
 use crate::{Checkout, CommitInfo, Fetched, PushRequest};
 use crate::{fetch, push, transport};
-use std::sync::Arc;
-use tokio::sync::Semaphore;
-use weir_http::Clients;
 
 /// Operations at a time, when the caller does not say. Each holds a thread and the buffers of a pack.
 const DEFAULT_CONCURRENCY: usize = 8;

@@ -1,12 +1,14 @@
 //! Making a commit from another one and a few edited files.
 
-use crate::checkout::Checkout;
-use crate::error::Error;
-use crate::objects::{Objects, id_of, library_id};
+use std::fmt;
+
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, ObjectType, Oid, Repository};
 use gix_hash::ObjectId;
-use std::fmt;
+
+use crate::checkout::Checkout;
+use crate::error::Error;
+use crate::objects::{Objects, id_of, library_id};
 
 /// Files that one commit may change.
 const MAX_EDITS: usize = 10_000;

@@ -7,9 +7,13 @@ mod error;
 mod lines;
 mod request;
 
+use std::io::Write;
+use std::sync::Arc;
+
 pub use advertisement::Advertisement;
 pub use answer::Answer;
 pub use error::ConversationError;
+use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
 pub(crate) use request::{Reach, Request};
 
 use crate::error::Error;
@@ -18,9 +22,6 @@ use crate::pack::{self, Sink};
 use crate::reference::RemoteRef;
 use crate::store::Directory;
 use crate::transport;
-use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
-use std::io::Write;
-use std::sync::Arc;
 
 /// Bytes of one download: several times the largest public monorepos, and less than a volume.
 const MAX_PACK_BYTES: usize = 16 << 30;

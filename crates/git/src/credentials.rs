@@ -1,7 +1,8 @@
 //! Our identity at a Git server, from the Secrets that Flux documents (SRC-GIT-27, SRC-GIT-29).
 
-use secrecy::SecretString;
 use std::collections::BTreeMap;
+
+use secrecy::SecretString;
 use url::Url;
 
 /// Credentials of a remote. Nothing of them is shown by `Debug`.

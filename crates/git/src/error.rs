@@ -1,11 +1,13 @@
 //! The errors between us and a Git server, with the messages that conditions carry (SRC-GIT-7).
 
+use std::io;
+
+use secrecy::SecretString;
+
 use crate::conversation::ConversationError;
 use crate::known_hosts::KnownHostsError;
 use crate::ssh_key::IdentityError;
 use crate::submodule::{ModulesError, PlaceError};
-use secrecy::SecretString;
-use std::io;
 
 /// A failed Git operation. [`Error::clone_message`] gives the text for a condition.
 #[derive(Debug, thiserror::Error)]
@@ -385,8 +387,9 @@ pub fn without_password(text: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     const SAID: &str = "you sent hunter2";
 

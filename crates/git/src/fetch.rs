@@ -1,5 +1,9 @@
 //! Listing and downloading (DEP-GIT-1).
 
+use std::sync::Arc;
+
+use gix_hash::ObjectId;
+
 use crate::checkout::{Checkout, CommitInfo};
 use crate::conversation::{Conversation, ConversationError, Reach, Request};
 use crate::error::Error;
@@ -8,8 +12,6 @@ use crate::operation::{Operation, Registered};
 use crate::partial::{self, Part};
 use crate::reference::{self, Candidate, Plan, Reference, RemoteRef};
 use crate::store::{Directory, Place};
-use gix_hash::ObjectId;
-use std::sync::Arc;
 
 /// Commits that are sent to a server: where history was rewritten, one of them is likely to be common.
 const MAX_HAVES: usize = 256;

@@ -3,16 +3,18 @@
 
 mod stream;
 
-use crate::error::Error;
+use std::collections::{HashSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
 use git2::{Blob, Odb, OdbLookupFlags, Repository};
 use gix_hash::ObjectId;
 use gix_object::{CommitRef, Exists, FindExt, Kind, TagRef};
 use gix_odb::Header;
 use gix_odb::store::init::Options;
-use std::collections::{HashSet, VecDeque};
-use std::path::Path;
-use std::sync::Arc;
 pub(crate) use stream::Stream;
+
+use crate::error::Error;
 
 /// Tags that point at tags before a commit is reached.
 const MAX_TAGS: usize = 64;

@@ -3,18 +3,20 @@
 //! libgit2, which pushes, knows transports by URL scheme only. So an operation is given a number, the number is the host
 //! of the URL that libgit2 sees, and the transport finds the operation by it (DEP-GIT-2).
 
-use crate::error::Error;
-use crate::remote::Remote;
-use crate::ssh_algorithms::SshAlgorithms;
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
+
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+use crate::error::Error;
+use crate::remote::Remote;
+use crate::ssh_algorithms::SshAlgorithms;
 
 /// Scheme under which HTTP(S) operations are known to libgit2.
 pub(crate) const HTTP_SCHEME: &str = "weir+http";

@@ -1,20 +1,22 @@
 //! Packs on their way into a repository: nothing of one can be read before all of it is there and has been checked. Their
 //! size is the server's choice, so they stop before the disk is full (SRC 14.6).
 
-use crate::conversation::Answer;
-use crate::error::Error;
-use crate::objects::Objects;
-use crate::operation::Operation;
-use crate::store::Directory;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::AtomicBool;
+
 use git2::Repository;
 use gix_hash::Kind;
 use gix_odb::HandleArc;
 use gix_pack::Bundle;
 use gix_pack::bundle::write::Options;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::sync::atomic::AtomicBool;
 use tempfile::NamedTempFile;
 use weir_artifact::Room;
+
+use crate::conversation::Answer;
+use crate::error::Error;
+use crate::objects::Objects;
+use crate::operation::Operation;
+use crate::store::Directory;
 
 /// Prefix of files of packs that are being received.
 pub(crate) const PARTIAL: &str = "weir-pack-";

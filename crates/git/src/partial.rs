@@ -2,14 +2,16 @@
 //! offers it (`filter` among its capabilities) the commit comes without blobs, and the wanted ones are requested by
 //! their ids.
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use gix_hash::ObjectId;
+
 use crate::checkout::{Limits, Reader, TreeKind};
 use crate::conversation::{Conversation, Reach, Request};
 use crate::error::Error;
 use crate::store::Directory;
-use gix_hash::ObjectId;
-use std::collections::BTreeSet;
-use std::fmt;
-use std::sync::Arc;
 
 /// Blobs of one request: below a megabyte of ids, which proxies in front of servers let through.
 const MAX_BLOBS: usize = 16_384;

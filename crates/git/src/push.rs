@@ -1,12 +1,14 @@
 //! Pushing by compare-and-swap: no commit of anyone is ever lost (DEP-GIT-4, DESIGN §6).
 
+use std::cell::RefCell;
+
+use git2::{ErrorClass, ErrorCode, Oid, PushOptions, RemoteCallbacks};
+use gix_hash::ObjectId;
+
 use crate::error::Error;
 use crate::objects::{Objects, library_id};
 use crate::operation::Registered;
 use crate::store::Directory;
-use git2::{ErrorClass, ErrorCode, Oid, PushOptions, RemoteCallbacks};
-use gix_hash::ObjectId;
-use std::cell::RefCell;
 
 /// Local reference from which a commit is pushed.
 const LOCAL: &str = "refs/weir/pushed";

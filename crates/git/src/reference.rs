@@ -1,8 +1,9 @@
 //! From what an object asks for to one reference of the remote (SRC-GIT-1…6). Pure: the remote's list in, a plan out.
 
-use crate::error::Error;
 use gix_hash::ObjectId;
 use weir_policy::semver::{Constraint, Version};
+
+use crate::error::Error;
 
 /// Suffix under which a server lists the commit behind an annotated tag.
 const PEELED: &str = "^{}";

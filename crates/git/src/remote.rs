@@ -1,16 +1,18 @@
 //! A repository somewhere else and everything needed to talk to it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+use weir_http::{Profile, Proxy};
+
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::partial::Part;
 use crate::store::{Place, Store};
-use secrecy::SecretString;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-use tokio_util::sync::CancellationToken;
-use url::Url;
-use weir_http::{Profile, Proxy};
 
 /// Time for one operation when the object does not say (`spec.timeout`, SRC-TYP-3).
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);

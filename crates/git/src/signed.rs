@@ -1,10 +1,11 @@
 //! Signatures of commits and tags with the bytes that they are over (DEP-GIT-7). They are not judged here.
 
+use gix_hash::ObjectId;
+use gix_object::{CommitRefIter, Kind, TagRef};
+
 use crate::checkout::Checkout;
 use crate::error::Error;
 use crate::objects::Objects;
-use gix_hash::ObjectId;
-use gix_object::{CommitRefIter, Kind, TagRef};
 
 /// Bytes of a commit or tag object that are looked at: messages of squashed merges have some hundred KiB.
 const MAX_OBJECT_BYTES: u64 = 16 << 20;

@@ -11,14 +11,14 @@
 
 mod directory;
 
-pub(crate) use directory::Directory;
-
-use parking_lot::Mutex;
-use sha1::{Digest, Sha1};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
+
+pub(crate) use directory::Directory;
+use parking_lot::Mutex;
+use sha1::{Digest, Sha1};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use url::Url;
 

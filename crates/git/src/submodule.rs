@@ -4,8 +4,10 @@
 mod modules;
 mod place;
 
+use gix_hash::ObjectId;
 pub use modules::{Module, ModulesError, parse_modules};
 pub use place::{PlaceError, parse_url};
+use url::Url;
 
 use crate::checkout::{Checkout, TreeKind};
 use crate::client::Git;
@@ -13,8 +15,6 @@ use crate::error::Error;
 use crate::fetch::Fetched;
 use crate::reference::Reference;
 use crate::remote::Remote;
-use gix_hash::ObjectId;
-use url::Url;
 
 /// Submodules inside each other, as Flux has it; it ends a repository that contains itself.
 const MAX_DEPTH: usize = 10;

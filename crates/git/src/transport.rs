@@ -6,11 +6,13 @@
 mod http;
 mod ssh;
 
-use crate::error::Error;
-use crate::operation::{self, HTTP_SCHEME, Operation, SSH_SCHEME};
+use std::sync::{Arc, OnceLock};
+
 use git2::transport::{SmartSubtransport, Transport};
 use git2::{ConfigLevel, ErrorClass, ErrorCode};
-use std::sync::{Arc, OnceLock};
+
+use crate::error::Error;
+use crate::operation::{self, HTTP_SCHEME, Operation, SSH_SCHEME};
 
 /// Prepares libgit2 for this process, once: no configuration of system or user, no check of directory owners (a volume
 /// may belong to another user), and our two transports.

@@ -4,15 +4,16 @@ mod ignore;
 mod package;
 mod source;
 
+use std::collections::BTreeMap;
+use std::io;
+
+use bytes::Bytes;
+pub use source::{find, read};
+use weir_artifact::{RelPath, RelPathError, Untar, UntarError};
+
 use crate::Limits;
 use crate::metadata::{self, Dependency, Metadata, MetadataError, V1};
 use crate::values::ValuesError;
-use bytes::Bytes;
-use std::collections::BTreeMap;
-use std::io;
-use weir_artifact::{RelPath, RelPathError, Untar, UntarError};
-
-pub use source::{find, read};
 
 /// Files with a meaning of their own.
 pub const CHART_FILE: &str = "Chart.yaml";

@@ -1,11 +1,12 @@
 //! The dependencies that a chart still needs, and where they come from (SRC-CHT-13).
 
-use crate::Chart;
-use crate::metadata::Dependency;
-use crate::version;
 use url::Url;
 use weir_artifact::RelPath;
 use weir_policy::semver::SemverError;
+
+use crate::Chart;
+use crate::metadata::Dependency;
+use crate::version;
 
 const CHARTS: &str = "charts";
 
@@ -128,8 +129,9 @@ pub fn check_version(dependency: &Dependency, chart: &Chart) -> Result<(), Depen
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn dependency(repository: &str) -> Dependency {
         Dependency { name: "db".into(), repository: repository.into(), ..Dependency::default() }

@@ -8,11 +8,12 @@ mod meter;
 mod read;
 mod scratch;
 
-use crate::metadata::Metadata;
 use std::io;
 
 pub use convert::{Converted, convert};
 pub use read::releases;
+
+use crate::metadata::Metadata;
 
 /// Charts of one index. The largest public repositories have some thousands.
 pub const MAX_CHARTS: usize = 100_000;

@@ -1,8 +1,10 @@
 //! The metadata of a chart: `Chart.yaml`, and the same fields of each version in an index.
 
-use crate::version;
-use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::version;
 
 /// Format of charts before Helm 3; also that of charts that name none.
 pub const V1: &str = "v1";
@@ -276,8 +278,9 @@ fn is_false(value: &bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[test]
     fn of_keys_that_stand_twice_the_last_counts() {

@@ -2,13 +2,13 @@
 
 mod download;
 
-use reqwest::Client;
-use secrecy::{ExposeSecret, SecretString};
 use std::time::Duration;
-use url::Url;
-use weir_artifact::{Algorithm, Digest};
 
 pub use download::Fetched;
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+use weir_artifact::{Algorithm, Digest};
 
 /// Name of the index below a repository's URL.
 const INDEX_FILE: &str = "index.yaml";
@@ -201,8 +201,9 @@ fn is_sha256(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn repository(url: &str) -> Repository {
         Repository::new(Url::parse(url).unwrap(), Client::new(), None, Duration::from_secs(1))

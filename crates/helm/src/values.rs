@@ -114,8 +114,9 @@ fn merge(base: &mut Map, over: Map) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn merged(files: &[&str]) -> String {
         let mut all = Values::default();

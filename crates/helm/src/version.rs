@@ -1,9 +1,11 @@
 //! Which version of a chart is meant, by Helm's rules (SRC-CHT-4…6, SRC-CHT-14).
 
-use crate::index::Release;
-use jiff::Timestamp;
 use std::cmp::Reverse;
+
+use jiff::Timestamp;
 use weir_policy::semver::{Constraint, SemverError, Version};
+
+use crate::index::Release;
 
 /// The range of everything stable.
 const ANY: &str = "*";
@@ -154,8 +156,9 @@ pub fn is_in_range(version: &str, range: &str) -> Result<bool, SemverError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn releases(versions: &[(&str, &str)]) -> Vec<Release> {
         let release = |(version, created): &(&str, &str)| Release {

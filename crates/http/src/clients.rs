@@ -1,10 +1,12 @@
 //! The bounded set of clients.
 
-use crate::{Profile, tls};
+use std::time::Duration;
+
 use moka::sync::Cache;
 use reqwest::{Client, ClientBuilder, NoProxy, redirect};
 use secrecy::ExposeSecret;
-use std::time::Duration;
+
+use crate::{Profile, tls};
 
 /// Clients kept at a time; each holds a connection pool and a TLS configuration of some 100 KiB.
 const MAX_CLIENTS: u64 = 64;

@@ -1,9 +1,10 @@
 //! The settings that make two HTTP clients different from each other.
 
-use crate::told_by_basic;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use url::Url;
+
+use crate::told_by_basic;
 
 /// How a server is reached and believed. The default is the system's trust store and the environment's proxies.
 #[derive(Debug, Clone, Default)]

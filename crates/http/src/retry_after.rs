@@ -1,9 +1,10 @@
 //! How long a server wants to be left alone.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-use std::time::Duration;
 
 /// How long the sender of these headers wants to be left alone, counted from now.
 #[must_use]
@@ -26,8 +27,9 @@ pub fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("7", Some(7))]

@@ -1,9 +1,11 @@
 //! Secrets with TLS material and proxies, in the formats and words that Flux documents (SRC 12.1, 12.4).
 
-use crate::profile::{Profile, Proxy};
-use secrecy::SecretString;
 use std::collections::BTreeMap;
+
+use secrecy::SecretString;
 use url::Url;
+
+use crate::profile::{Profile, Proxy};
 
 /// Longest proxy address.
 const MAX_PROXY_ADDRESS: usize = 2048;
@@ -168,9 +170,10 @@ pub fn user_info(url: &Url) -> Option<(String, SecretString)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
     use secrecy::ExposeSecret;
+
+    use super::*;
 
     fn data(pairs: &[(&str, &str)]) -> SecretData {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()

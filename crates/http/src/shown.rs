@@ -37,8 +37,9 @@ pub fn without_user_info(url: &Url) -> Url {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("https://u:p@h/c?sv=1&sig=hunter2#hunter2", "https://h/c")]

@@ -1,8 +1,8 @@
 //! The authorities trusted over TLS: the system's certificate authorities, which the process reads once and only when
 //! a server must be checked, and beside them those of an object (SRC-TLS-1).
 
-use crate::clients::ClientError;
-use crate::profile::Profile;
+use std::sync::{Arc, LazyLock};
+
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
@@ -10,7 +10,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use secrecy::ExposeSecret;
-use std::sync::{Arc, LazyLock};
+
+use crate::clients::ClientError;
+use crate::profile::Profile;
 
 /// Protocols that are offered, the better one first.
 const ALPN: [&[u8]; 2] = [b"h2", b"http/1.1"];

@@ -1,14 +1,16 @@
 //! Words of errors: those of the transport as Go's standard library has them, which users of Flux know and search for, and
 //! those of servers without what they must not repeat.
 
-use crate::shown::shown;
+use std::error::Error;
+use std::io::ErrorKind;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use secrecy::{ExposeSecret, SecretString};
-use std::error::Error;
-use std::io::ErrorKind;
 use url::Url;
+
+use crate::shown::shown;
 
 /// Text that replaces a secret in a message.
 const REDACTED: &str = "<redacted>";
@@ -138,10 +140,11 @@ fn bare(name: &str) -> &str {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use crate::{Clients, Profile};
     use rstest::rstest;
     use secrecy::ExposeSecret;
     use url::Url;
+
+    use crate::{Clients, Profile};
 
     #[rstest]
     #[case("http://127.0.0.1:1/x", "dial tcp 127.0.0.1:1: connect: connection refused")]

@@ -1,6 +1,7 @@
-use crate::{Matcher, Rules};
 use proptest::prelude::*;
 use rstest::rstest;
+
+use crate::{Matcher, Rules};
 
 fn matcher(patterns: &str) -> Matcher {
     let mut rules = Rules::default();

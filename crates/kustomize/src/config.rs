@@ -5,9 +5,8 @@ mod table;
 
 use std::sync::{Arc, LazyLock};
 
-use weir_yaml::{Limits, Node, Source, emit, parse_first_document};
-
 pub(crate) use crds::from_crds;
+use weir_yaml::{Limits, Node, Source, emit, parse_first_document};
 
 use crate::fieldspec::{ConflictingFieldSpecs, FieldSpec, merge_all};
 use crate::id::Gvk;

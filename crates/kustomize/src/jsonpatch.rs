@@ -4,6 +4,7 @@ mod pointer;
 
 use std::collections::HashMap;
 
+use pointer::{Pointer, Slot};
 use weir_yaml::{
     Entry, Map, Node, Scalar, Schema as Words, Style, Tag, Value, YamlError, parse_first_document, resolve,
 };
@@ -12,7 +13,6 @@ use crate::Error;
 use crate::files::Files;
 use crate::normal::{Quotes, from_json, normalised};
 use crate::patch::PatchError;
-use pointer::{Pointer, Slot};
 
 /// Nodes that `copy` operations of one patch may add to one resource; each copy can double what is there.
 const MAX_COPIED_NODES: usize = 1_000_000;

@@ -6,12 +6,12 @@
 mod directive;
 mod list;
 
+use directive::Directive;
 use weir_yaml::{Entry, Map, Node, Schema as Words, Style, Tag, resolve};
 
 use crate::Error;
 use crate::id::Gvk;
 use crate::schema::{Field, Schema, TypeId};
-use directive::Directive;
 
 /// The patch that a node is merged with.
 #[derive(Debug, Clone, Copy)]

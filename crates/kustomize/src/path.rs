@@ -7,9 +7,8 @@ mod visit;
 pub use get::PathError;
 pub(crate) use get::get;
 pub(crate) use make::find_or_make;
-pub(crate) use visit::{Creating, visit};
-
 use regex::Regex;
+pub(crate) use visit::{Creating, visit};
 
 /// A step of a path.
 #[derive(Debug, Clone)]

@@ -3,6 +3,8 @@
 mod candidates;
 mod referrers;
 
+use candidates::{Candidate, Candidates, Compared, Referrer};
+use referrers::{Lookup, Referrers};
 use weir_yaml::{Node, Tag, Value};
 
 use crate::Error;
@@ -13,8 +15,6 @@ use crate::id::NO_NAMESPACE;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
-use candidates::{Candidate, Candidates, Compared, Referrer};
-use referrers::{Lookup, Referrers};
 
 /// A reference that cannot be followed.
 #[derive(Debug, thiserror::Error)]

@@ -5,6 +5,7 @@ mod target;
 
 use std::rc::Rc;
 
+use target::CompiledTarget;
 use weir_yaml::{Node, parse_first_document};
 
 use crate::Error;
@@ -17,7 +18,6 @@ use crate::quote;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::transform::Transformer;
-use target::CompiledTarget;
 
 /// The field that is meant when none is named.
 const DEFAULT_FIELD: &str = "metadata.name";

@@ -5,6 +5,7 @@ mod shared;
 
 use std::sync::Arc;
 
+pub(crate) use shared::SharedValues;
 use weir_yaml::{Node, emit};
 
 use crate::Error;
@@ -12,7 +13,6 @@ use crate::id::{Gvk, ResId};
 use crate::origin::Origin;
 use crate::quote;
 use crate::schema::Schema;
-pub(crate) use shared::SharedValues;
 
 /// A resource of a build. In an [`crate::Output`] it is final; before, transformers change it.
 #[derive(Debug, Clone)]

@@ -2,9 +2,8 @@
 
 mod labels;
 
-use regex::Regex;
-
 pub(crate) use labels::LabelSelector;
+use regex::Regex;
 
 use crate::id::Gvk;
 use crate::kustomization::Selector;

@@ -1,12 +1,13 @@
 //! Getting in: what a registry asks for, and how it is answered (DEP-OCI-2, DEP-OCI-5).
 
-use crate::error::Error;
-use crate::repository::Repository;
 use reqwest::{Client, Method, RequestBuilder, Response, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 use weir_auth::RegistryCredentials;
+
+use crate::error::Error;
+use crate::repository::Repository;
 
 /// Bytes of an answer of a token server.
 const MAX_TOKEN_BYTES: usize = 1 << 20;
@@ -197,8 +198,9 @@ fn parameters_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case(&[], Challenge::Open)]

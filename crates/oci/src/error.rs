@@ -2,11 +2,12 @@
 //! URLs are those of our own requests, not those that redirects led to, and a server's text is shown without the
 //! secrets that the server knows (SRC-SCK-11).
 
+use std::time::Duration;
+
 use reqwest::{Method, Response, StatusCode};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
-use std::time::Duration;
 use url::Url;
 
 /// Characters of an error page that go into a message.
@@ -255,8 +256,9 @@ fn go_value(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case(

@@ -1,9 +1,11 @@
 //! Manifests: what an artifact is made of.
 
-use crate::error::Error;
-use oci_client::manifest::{OciDescriptor, OciImageIndex, OciManifest};
 use std::collections::BTreeMap;
+
+use oci_client::manifest::{OciDescriptor, OciImageIndex, OciManifest};
 use weir_artifact::Digest;
+
+use crate::error::Error;
 
 /// The platform that an index is resolved to (SRC-OCI-9).
 const PLATFORM: (&str, &str) = ("linux", "amd64");

@@ -8,25 +8,26 @@ mod link;
 mod send;
 mod tags;
 
+use std::time::Duration;
+
 pub use attached::{Attachment, Referrer};
 pub use blob::Blob;
-pub use link::next_page;
-
-use crate::access::Pass;
-use crate::error::{Error, shown};
-use crate::manifest::{Descriptor, Form, Manifest};
-use crate::repository::Repository;
 use connect::{Endpoint, Endpoints};
 use layers::{Layers, Reader};
+pub use link::next_page;
 use reqwest::{Client, Method, Response, header};
 use secrecy::SecretString;
 use send::Answer;
-use std::time::Duration;
 use tokio::time::Instant;
 use url::Url;
 use weir_artifact::{Algorithm, Digest};
 use weir_auth::RegistryCredentials;
 use weir_http::{Clients, Profile, Proxy};
+
+use crate::access::Pass;
+use crate::error::{Error, shown};
+use crate::manifest::{Descriptor, Form, Manifest};
+use crate::repository::Repository;
 
 /// Bytes of a manifest, as the distribution specification has it (DEP-OCI-4).
 const MAX_MANIFEST_BYTES: usize = 4 << 20;

@@ -106,8 +106,9 @@ impl fmt::Display for Repository {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("ghcr.io/org/app", "ghcr.io", "org/app")]

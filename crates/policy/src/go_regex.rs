@@ -10,7 +10,6 @@ mod expand;
 mod scan;
 
 pub use expand::expand;
-
 use regex::{Regex, RegexBuilder};
 
 /// Longest pattern read, in bytes; patterns are written by people into one field of a manifest.

@@ -189,8 +189,9 @@ pub fn listen_addr(text: &str) -> Result<Option<SocketAddr>, ArgsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::Parser;
+
+    use super::*;
 
     #[derive(Parser)]
     struct Probe {

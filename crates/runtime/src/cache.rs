@@ -8,10 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+pub use pool::CachePool;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch as signal;
-
-pub use pool::CachePool;
 pub use watch::{Scope, WatchError};
 
 /// A namespaced object's name, the key of caches and queues.

@@ -5,13 +5,13 @@ mod confined;
 
 use std::task::{Context, Poll};
 
+use confined::Confining;
 use futures::future::{InspectOk, TryFutureExt};
 use http::{HeaderName, HeaderValue, Request, Response};
 use kube::client::{Body, ClientBuilder};
 use tower::{Layer, Service};
 
 use crate::metrics::RequestMetrics;
-use confined::Confining;
 
 /// Name in the API server's audit log.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("weir/", env!("CARGO_PKG_VERSION")));

@@ -5,7 +5,6 @@ mod writer;
 use jiff::Timestamp;
 use weir_api::Condition;
 use weir_api::condition_type::{self, READY, RECONCILING, STALLED};
-
 pub use writer::Writer;
 
 /// Status of a condition.
@@ -117,8 +116,9 @@ pub fn is_ready(conditions: &[Condition]) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()

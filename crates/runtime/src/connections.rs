@@ -107,9 +107,10 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
+
+    use super::*;
 
     /// SRC-SCK-13: who sends a head by the letter is shown the door, and keeps nobody waiting.
     #[tokio::test]

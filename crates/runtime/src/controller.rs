@@ -12,9 +12,18 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::Backoff;
+pub(crate) use backoff::RetryDelays;
 use futures::FutureExt;
 use kube::Resource;
 use kube::core::NamespaceResourceScope;
+use progress::Phases;
+pub(crate) use report::ReportSettings;
+use report::Reporter;
+use request::is_requested_anew;
+pub use request::request_reconcile;
+pub(crate) use request::requested_at;
+pub use run::{Finalized, Next, Outcome, Run};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -26,17 +35,6 @@ use crate::condition;
 use crate::event::EventDraft;
 use crate::log;
 use crate::queue::{Cause, Queue, Ticket};
-
-pub use request::request_reconcile;
-pub use run::{Finalized, Next, Outcome, Run};
-
-use backoff::Backoff;
-pub(crate) use backoff::RetryDelays;
-use progress::Phases;
-pub(crate) use report::ReportSettings;
-use report::Reporter;
-use request::is_requested_anew;
-pub(crate) use request::requested_at;
 
 /// How long runs in flight may take to end once the service stops; Pods are killed 60 s after the signal.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);

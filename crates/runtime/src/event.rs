@@ -7,9 +7,8 @@ mod outbox;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-
 pub use outbox::{EventSink, Outbox, Peer};
+use serde::{Deserialize, Serialize};
 
 /// Longest message of an event, in bytes (KS-EVT-1).
 pub const MAX_MESSAGE: usize = 39_000;

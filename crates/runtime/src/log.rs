@@ -3,6 +3,7 @@
 mod format;
 
 use clap::ValueEnum;
+use format::ZapFormat;
 use kube::Resource;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::JsonFields;
@@ -10,7 +11,6 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::cache::ObjectKey;
-use format::ZapFormat;
 
 /// Verbosity of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

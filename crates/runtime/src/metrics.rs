@@ -13,13 +13,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use route::RouteFamily;
+pub use route::{Payload, Route, RouteMetrics};
 
 use crate::cache::ObjectKey;
 use crate::controller::Next;
-
-pub use route::{Payload, Route, RouteMetrics};
-
-use route::RouteFamily;
 
 /// Buckets of the reconcile duration, in seconds: ten, exponential from 10 ms to 30 min (KS-MET-1).
 const RECONCILE_BUCKETS: [f64; 10] =

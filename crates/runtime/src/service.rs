@@ -9,9 +9,13 @@ mod shared;
 use std::future::Future;
 use std::time::Duration;
 
+pub use error::ServiceError;
 use futures::future::BoxFuture;
 use kube::core::NamespaceResourceScope;
+use listen::{listen, serve_grpc};
+pub use main::{Program, cancel_at_signal, install_crypto, service_main, tokio_runtime};
 use parking_lot::Mutex;
+pub use shared::{Entry, SharedServers, run_together};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -29,12 +33,6 @@ use crate::leader::Election;
 use crate::metrics::Metrics;
 use crate::probe::{self, Readiness};
 use crate::queue::Queue;
-
-pub use error::ServiceError;
-pub use main::{Program, cancel_at_signal, install_crypto, service_main, tokio_runtime};
-pub use shared::{Entry, SharedServers, run_together};
-
-use listen::{listen, serve_grpc};
 
 /// How long what is not a reconcile (servers, deliveries) may take to end at a stop.
 const STOP_DEADLINE: Duration = Duration::from_secs(15);

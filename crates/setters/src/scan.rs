@@ -3,13 +3,12 @@
 mod identity;
 mod place;
 
-pub(crate) use self::place::{header_line, is_block, line_start};
-
 use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, options};
 
 use self::identity::Walk;
+pub(crate) use self::place::{header_line, is_block, line_start};
 use crate::{ObjectId, SetterError, marker};
 
 /// Largest file read, in bytes (SEC-7); manifests of this size do not fit an API server anyway.

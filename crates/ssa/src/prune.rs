@@ -1,11 +1,12 @@
 //! Deletion of what is no longer wanted (KS-GC-1..7, KS-GC-24).
 
+use std::sync::Arc;
+
 use crate::error::{is_outdated, shown};
 use crate::policy::may_prune;
 use crate::precise::Precise;
 use crate::request::Target;
 use crate::{Action, Change, ChangeSet, Entry, Error, Mapping, MappingError, Owner, Session, order};
-use std::sync::Arc;
 
 /// Times that an object is judged anew because it has changed between the judgement and its deletion. The next run tries
 /// again.

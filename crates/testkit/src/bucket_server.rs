@@ -5,13 +5,12 @@ mod program;
 
 use std::time::Duration;
 
+pub use azure::{AZURITE_ACCOUNT, AZURITE_KEY};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder};
 
 use crate::program::find_or_skip;
 use crate::{Error, Folder, Process, free_port};
-
-pub use azure::{AZURITE_ACCOUNT, AZURITE_KEY};
 
 /// Python and Node take some seconds to start; the rest is for a busy machine.
 const READY_DEADLINE: Duration = Duration::from_secs(120);

@@ -9,12 +9,11 @@ mod program;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+pub use audit::{AuditCounts, AuditKey, AuditedRequest};
+pub(crate) use program::Program;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::{Error, Folder, Process, command};
-
-pub use audit::{AuditCounts, AuditKey, AuditedRequest};
-pub(crate) use program::Program;
 
 static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
 

@@ -3,7 +3,6 @@
 mod authority;
 
 pub use authority::{NotationAuthority, ocsp_servers};
-
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ciborium::Value as Cbor;

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+pub use push::Artifact;
 use serde_json::json;
 
 use crate::control_plane::Program;
 use crate::{Error, Folder, Process, free_port};
-
-pub use push::Artifact;
 
 /// The registry is up in a tenth of a second; the rest is for a busy machine.
 const READY_DEADLINE: Duration = Duration::from_secs(60);

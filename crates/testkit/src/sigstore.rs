@@ -4,16 +4,17 @@
 mod certificate;
 mod log;
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use certificate::Authority;
+use log::Log;
 use rcgen::{KeyPair, PublicKeyData, RsaKeySize, SigningKey};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 
 use crate::Error;
-use certificate::Authority;
-use log::Log;
 
 /// Predicate that cosign signs by default.
 const IN_TOTO: &str = "application/vnd.in-toto+json";

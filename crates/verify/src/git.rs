@@ -3,12 +3,12 @@
 mod openpgp;
 mod ssh;
 
-pub use openpgp::OpenPgpError;
-pub use ssh::SshError;
-
-use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::fmt;
+
+use jiff::Timestamp;
+pub use openpgp::OpenPgpError;
+pub use ssh::SshError;
 
 /// How keys of a Secret end whose values are SSH public keys; the values of all others are OpenPGP key rings.
 const SSH_SUFFIX: &str = ".sshpub";

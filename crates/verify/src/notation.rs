@@ -14,13 +14,12 @@ mod signed;
 mod timestamp;
 
 pub use chain::Certificates;
-pub use inquiry::{Answers, Question};
-pub use policy::{Action, PolicyError, Statement, TrustPolicy};
-
 use chain::rules::{self, Purpose};
 use envelope::{Envelope, Scheme};
 use inquiry::Inquiry;
+pub use inquiry::{Answers, Question};
 use jiff::Timestamp;
+pub use policy::{Action, PolicyError, Statement, TrustPolicy};
 
 /// The kind of artifact that notation's signatures are attached as.
 pub const SIGNATURE_TYPE: &str = "application/vnd.cncf.notary.signature";

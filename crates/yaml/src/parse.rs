@@ -8,8 +8,9 @@ mod merge;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Limits, Node, Source, YamlError, documents};
 use builder::{Builder, Expanded};
+
+use crate::{Limits, Node, Source, YamlError, documents};
 
 /// Parses every document of a file; empty, null and comment-only ones are dropped (KZ-602).
 ///

@@ -6,9 +6,10 @@ mod scalar;
 
 use std::sync::Arc;
 
+use layout::Layout;
+
 use crate::emit::pad;
 use crate::{Map, Node, Source, YamlError};
-use layout::Layout;
 
 /// Columns per nesting level.
 const INDENT: usize = 2;

@@ -4,9 +4,9 @@ mod folded;
 mod number;
 mod timestamp;
 
-pub(crate) use folded::doubles_breaks;
-
 use std::borrow::Cow;
+
+pub(crate) use folded::doubles_breaks;
 
 use crate::{Scalar, Style, Tag, Value, YamlError};
 

@@ -8,9 +8,8 @@ mod peers;
 mod rights;
 
 use anyhow::Result;
-use weir_e2e::Payload;
-
 use main_loop::MainLoop;
+use weir_e2e::Payload;
 
 /// Everything that one service gets from another comes over gRPC; what stands in for it is not used once.
 #[tokio::test]

@@ -56,8 +56,9 @@ impl Share {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use futures::FutureExt;
+
+    use super::*;
 
     #[test]
     fn what_is_given_back_is_there_for_the_next() {

@@ -155,8 +155,9 @@ impl FileSystem for Metered {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use weir_artifact::{Limits, Untar};
+
+    use super::*;
 
     fn files(paths: &[&str]) -> ArtifactFiles {
         let mut tar =

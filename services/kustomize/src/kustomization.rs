@@ -26,7 +26,11 @@ mod wake;
 
 use std::sync::Arc;
 
+pub(crate) use failure::Failure;
 use kube::Client;
+pub(crate) use memory::Memory;
+pub(crate) use prune_limit::PruneLimit;
+pub(crate) use wake::{wake_by_confirmation, wake_by_dependency, wake_by_source};
 use weir_api::Kustomization;
 use weir_runtime::{Cache, Finalized, ObjectKey, Outcome, Reconciler, Run};
 use weir_ssa::GroupKind;
@@ -35,11 +39,6 @@ use crate::builds::Builds;
 use crate::cluster::{Cluster, owner_of};
 use crate::fetch::Artifacts;
 use crate::source::Sources;
-
-pub(crate) use failure::Failure;
-pub(crate) use memory::Memory;
-pub(crate) use prune_limit::PruneLimit;
-pub(crate) use wake::{wake_by_confirmation, wake_by_dependency, wake_by_source};
 
 /// Settings of all Kustomizations, from the flags.
 #[derive(Clone, Debug)]

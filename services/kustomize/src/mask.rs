@@ -101,8 +101,9 @@ fn values_of(secret: &Manifest) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     fn masks(secrets: &[(&str, &str)]) -> Masks {
         let own = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"},

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures::Stream;
 use kube::Api;
 use kube::api::PatchParams;
+use previews::Previews;
 use tonic::{Request, Response, Status};
 use weir_api::Kustomization;
 use weir_proto::kustomize::v1::{
@@ -19,7 +20,6 @@ use weir_runtime::{ObjectKey, request_reconcile};
 
 use crate::build::to_yaml;
 use crate::kustomization::{Failure, KustomizationReconciler};
-use previews::Previews;
 
 /// The methods.
 pub(crate) struct Rpc {

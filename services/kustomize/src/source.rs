@@ -92,8 +92,9 @@ pub(crate) fn is_revision(remembered: Option<&str>, revision: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_revision;
     use rstest::rstest;
+
+    use super::is_revision;
 
     const SHA: &str = "05770d51bf5487f95e421df60813d6c8bd5c4b63";
 

@@ -8,11 +8,10 @@ pub mod retry;
 
 use std::time::Duration;
 
-use http::{StatusCode, header::RETRY_AFTER};
-use serde_json::Value;
-
 pub use client::{Clients, Transport};
+use http::{StatusCode, header::RETRY_AFTER};
 pub use retry::Retry;
+use serde_json::Value;
 
 use crate::provider::{Accept, Comment, CommitStatus, Delivery, Message};
 

@@ -8,12 +8,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
+use guard::{Policy, Verdict};
 use kube::api::Api;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use weir_access::Secrets;
 use weir_api::{Alert, Provider};
+use weir_expression::{Expression, Type};
 use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 
 use crate::delivery::{Sender, mask};
@@ -23,9 +26,6 @@ use crate::metrics::DeliveryMetrics;
 use crate::outbox::{Entry, Outbox, Room, Target};
 use crate::provider::resolve::{Resolved, resolve};
 use crate::provider::{self, GIT_STATUS_TYPES, Notifier, git};
-use fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
-use guard::{Policy, Verdict};
-use weir_expression::{Expression, Type};
 
 /// Time for one delivery with all its tries; the Provider can set another.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);

@@ -20,14 +20,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
+use journal::Record;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_runtime::ObjectKey;
+use writer::{Command, Writer};
 
 use crate::event::Event;
-use journal::Record;
-use writer::{Command, Writer};
 
 /// KiB of events that may wait for their deliveries: 64 MiB, a fraction of the Pod's memory limit in Flux's manifests.
 pub const MAX_PENDING_KIB: u32 = 64 * 1024;

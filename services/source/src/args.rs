@@ -1,7 +1,8 @@
 //! Flags of the service, with Flux's names and defaults (SRC-OPS-1).
 
-use clap::{ArgAction, Parser};
 use std::path::PathBuf;
+
+use clap::{ArgAction, Parser};
 use weir_api::Duration;
 use weir_runtime::ServiceError;
 use weir_runtime::args::{EventsArgs, RuntimeArgs};
@@ -162,8 +163,9 @@ impl Args {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case(&[], true)]

@@ -19,16 +19,15 @@ mod source_tree;
 mod stage;
 mod start;
 
-use crate::external_artifact::ExternalArtifacts;
-use crate::storage::{Found, Storage};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use decide::Stored;
 use failure::Failure;
 use inputs::SourceCaches;
 use kube::ResourceExt;
 use report::Done;
 pub(crate) use start::start;
-use std::collections::BTreeSet;
-use std::time::Duration;
 use weir_api::source::ExternalArtifactReference;
 use weir_api::{
     ARTIFACT_GENERATOR_FINALIZER, Artifact, ArtifactGenerator, ExternalArtifact, FluxObject, SourceObject,
@@ -36,6 +35,9 @@ use weir_api::{
 use weir_artifact::Location;
 use weir_artifact::fetch::Fetcher;
 use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Reconciler, Run};
+
+use crate::external_artifact::ExternalArtifacts;
+use crate::storage::{Found, Storage};
 
 /// How the service treats generators; the flags of Flux's own controller of the kind.
 #[derive(Debug, Clone)]

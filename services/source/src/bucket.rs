@@ -6,13 +6,14 @@ mod decide;
 mod download;
 mod observe;
 
-use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
-use crate::storage::Storage;
 use weir_access::Secrets;
 use weir_api::Bucket;
 use weir_auth::Logins;
 use weir_bucket::Buckets;
 use weir_runtime::Cache;
+
+use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
+use crate::storage::Storage;
 
 /// Keeps the artifacts of `Bucket` objects equal to what is in their buckets.
 struct BucketReconciler {

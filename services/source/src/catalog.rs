@@ -1,15 +1,17 @@
 //! The kinds whose objects advertise an artifact, with their Rust types forgotten: added in one place, and from then on
 //! swept, listed and streamed alike.
 
-use crate::source::Published;
-use crate::storage::Storage;
-use kube::Api;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+use kube::Api;
 use tonic::async_trait;
 use weir_api::{Artifact, ExternalArtifact, FluxObject};
 use weir_runtime::grpc::Access;
 use weir_runtime::{Cache, Change, ObjectKey, Service, ServiceError};
+
+use crate::source::Published;
+use crate::storage::Storage;
 
 /// How often directories of objects that are gone are looked for, beside the start (SRC-STO-13).
 const SWEEP: Duration = Duration::from_secs(60 * 60);

@@ -1,10 +1,11 @@
 //! `ExternalArtifact` objects that this service makes for generators (SRC-AGN-8, SRC-AGN-9). Those of others are
 //! nobody's business here (SRC-EXT-1).
 
+use std::sync::Arc;
+
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
-use std::sync::Arc;
 use weir_api::{
     ARTIFACT_GENERATOR_LABEL, Condition, ExternalArtifact, FluxObject, SourceObject, condition_type, reason,
 };

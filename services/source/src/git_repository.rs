@@ -12,17 +12,17 @@ mod tree;
 mod verify;
 mod whole;
 
-pub(crate) use start::start;
-
-use crate::source::{Attempt, Failure, SourceReconciler, Success};
-use crate::storage::Storage;
-use crate::verification::Verdicts;
 use packed::Packed;
+pub(crate) use start::start;
 use weir_access::Secrets;
 use weir_api::GitRepository;
 use weir_auth::Logins;
 use weir_git::{Git, Stores};
 use weir_runtime::{Cache, EventDraft, ObjectKey};
+
+use crate::source::{Attempt, Failure, SourceReconciler, Success};
+use crate::storage::Storage;
+use crate::verification::Verdicts;
 
 /// Keeps the artifacts of `GitRepository` objects equal to what their references stand for.
 struct GitReconciler {

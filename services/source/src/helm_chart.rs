@@ -18,18 +18,18 @@ mod tree;
 mod verify;
 mod wake;
 
-use crate::catalog::Catalog;
-use crate::helm_repository::Connector;
-use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
-use crate::storage::Storage;
-use crate::verification::OciVerifier;
+use index_cache::IndexCache;
+use observe::Origin;
 use weir_api::{HelmChart, HelmRepository};
 use weir_helm::Limits;
 use weir_oci::Registries;
 use weir_runtime::{Cache, ObjectKey};
 
-use index_cache::IndexCache;
-use observe::Origin;
+use crate::catalog::Catalog;
+use crate::helm_repository::Connector;
+use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
+use crate::storage::Storage;
+use crate::verification::OciVerifier;
 
 /// Keeps the packages of `HelmChart` objects equal to what their references stand for.
 struct HelmChartReconciler {

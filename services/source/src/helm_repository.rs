@@ -4,17 +4,16 @@ mod act;
 mod connect;
 mod decide;
 
-use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
-use crate::storage::Storage;
+pub(crate) use act::converted;
+pub(crate) use connect::Connector;
+use decide::Plan;
+pub(crate) use decide::is_oci;
 use weir_api::HelmRepository;
 use weir_helm::Limits;
 use weir_runtime::Cache;
 
-use decide::Plan;
-
-pub(crate) use act::converted;
-pub(crate) use connect::Connector;
-pub(crate) use decide::is_oci;
+use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
+use crate::storage::Storage;
 
 /// Keeps the indexes of `HelmRepository` objects equal to what their servers have.
 struct HelmRepositoryReconciler {

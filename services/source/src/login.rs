@@ -1,7 +1,8 @@
 //! Failures of logins to registries, Git servers and buckets of clouds (SRC 13).
 
-use crate::source::Failure;
 use weir_auth::LoginError;
+
+use crate::source::Failure;
 
 /// Reason of an object whose credentials cannot be had or used.
 pub(crate) const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";

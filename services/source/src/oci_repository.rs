@@ -5,14 +5,15 @@ mod decide;
 mod observe;
 mod verify;
 
-use crate::source::{Attempt, Failure, NEW_REVISION, SourceReconciler, Success, Wiring};
-use crate::storage::Storage;
-use crate::verification::OciVerifier;
 use weir_access::Secrets;
 use weir_api::OciRepository;
 use weir_auth::Logins;
 use weir_oci::Registries;
 use weir_runtime::{Cache, ObjectKey};
+
+use crate::source::{Attempt, Failure, NEW_REVISION, SourceReconciler, Success, Wiring};
+use crate::storage::Storage;
+use crate::verification::OciVerifier;
 
 /// Keeps the artifacts of `OCIRepository` objects equal to what their references stand for.
 struct OciReconciler {

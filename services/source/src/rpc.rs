@@ -4,8 +4,6 @@ mod chunks;
 mod feed;
 mod request;
 
-use crate::catalog::{self, Catalog, Entry, Kind};
-use crate::storage::Storage;
 use feed::{News, Selection};
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -18,6 +16,9 @@ use weir_proto::source::v1::{
 };
 use weir_runtime::grpc::Authorizer;
 use weir_runtime::{ObjectKey, Service};
+
+use crate::catalog::{self, Catalog, Entry, Kind};
+use crate::storage::Storage;
 
 /// Adds the methods to the service's gRPC server.
 pub(crate) fn serve(service: &Service, storage: Storage, catalog: Catalog) {

@@ -3,18 +3,17 @@
 mod doorman;
 mod files;
 
-pub(crate) use doorman::Doorman;
-
-use files::Artifacts;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+pub(crate) use doorman::Doorman;
+use files::Artifacts;
 use futures::FutureExt;
 use percent_encoding::percent_decode_str;
-use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -90,8 +89,9 @@ fn artifact_path(uri: &str) -> Option<RelPath> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("/gitrepository/ns/app/abc.tar.gz", true)]

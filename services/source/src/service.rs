@@ -2,14 +2,6 @@
 
 use std::ffi::OsString;
 
-use crate::args::{Args, GATES};
-use crate::catalog::Catalog;
-use crate::helm_repository::Connector;
-use crate::server::{Doorman, Gate};
-use crate::source::Wiring;
-use crate::storage::Storage;
-use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_repository, oci_repository};
-use crate::{catalog, rpc, server, standby};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use weir_access::Secrets;
@@ -19,6 +11,15 @@ use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
 use weir_runtime::certificate::{Certificate, Protocol, TlsFiles};
 use weir_runtime::{Environment, Program, Service, ServiceError, hostname};
+
+use crate::args::{Args, GATES};
+use crate::catalog::Catalog;
+use crate::helm_repository::Connector;
+use crate::server::{Doorman, Gate};
+use crate::source::Wiring;
+use crate::storage::Storage;
+use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_repository, oci_repository};
+use crate::{catalog, rpc, server, standby};
 
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
 const STORAGE_THREADS_PER_PROCESSOR: usize = 2;

@@ -12,19 +12,17 @@ mod suspended;
 mod wiring;
 
 pub(crate) use attempt::Attempt;
+use attempt::finalize;
 pub(crate) use content::{pack, pack_after, sparse};
 pub(crate) use failure::Failure;
-pub(crate) use reconciler::SourceReconciler;
-pub(crate) use success::Success;
-pub(crate) use wiring::Wiring;
-
-use attempt::finalize;
-use report::{Report, known_artifact, progress, remarks_of_store};
-use suspended::suspended;
-
 use kube::core::NamespaceResourceScope;
+pub(crate) use reconciler::SourceReconciler;
+use report::{Report, known_artifact, progress, remarks_of_store};
+pub(crate) use success::Success;
+use suspended::suspended;
 use weir_api::{Artifact, Condition, SourceObject};
 use weir_artifact::{Location, StoreError};
+pub(crate) use wiring::Wiring;
 
 /// Reason of `ArtifactOutdated` when the origin has something new.
 pub(crate) const NEW_REVISION: &str = "NewRevision";

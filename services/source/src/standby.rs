@@ -3,10 +3,11 @@
 //! Flux's standbys never become Ready, since only the leader listens. Where the Pod knows its own name (`POD_NAME`, by the
 //! downward API), Weir's listen at once, and the Pod carries the label [`ROLE`], by which the Service finds the leader.
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
-use std::time::Duration;
 use weir_runtime::Service;
 
 /// Label of the Pod: `leader` or `standby`.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+
 use tokio::sync::Semaphore;
 use weir_api::{Artifact, condition_time};
 use weir_artifact::archive::Sink;

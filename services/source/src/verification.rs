@@ -2,11 +2,11 @@
 
 mod oci;
 
-pub(crate) use oci::{OciVerifier, Subject, Unverified};
-
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+pub(crate) use oci::{OciVerifier, Subject, Unverified};
+use parking_lot::Mutex;
 use weir_artifact::{Algorithm, Digest, Hasher};
 use weir_runtime::ObjectKey;
 

@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kube::ResourceExt;
+use local_sources::LocalSource;
 use serde_json::Value;
+use spec::Specs;
 use weir_kustomize_controller::build::to_yaml;
 
 use super::remote::RemoteFlags;
 use crate::cli::Global;
 use crate::error::Error;
 use crate::output::print;
-use local_sources::LocalSource;
-use spec::Specs;
 
 /// Kustomizations that `--recursive` builds. A fleet has some hundred; the cap ends names that are made up by the build.
 const MAX_KUSTOMIZATIONS: usize = 10_000;

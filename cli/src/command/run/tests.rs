@@ -1,5 +1,6 @@
-use clap::Parser;
 use std::path::Path;
+
+use clap::Parser;
 
 use super::layout::Layout;
 use super::member::{MEMBERS, check_gates};

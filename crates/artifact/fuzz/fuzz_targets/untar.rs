@@ -1,9 +1,10 @@
 //! Unpacking of any bytes: it ends in an error or within the limits.
 #![no_main]
 
+use std::io::Write;
+
 use flate2::{Compression, write::GzEncoder};
 use libfuzzer_sys::fuzz_target;
-use std::io::Write;
 use weir_artifact::{Limits, Symlinks, Untar};
 
 const UNPACKED: u64 = 1 << 20;

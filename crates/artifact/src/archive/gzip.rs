@@ -3,11 +3,13 @@
 //! A part begins with an empty window and ends at the boundary of a byte, so it is the same bytes wherever it stands,
 //! and can be copied from one stream into another. To readers it is a stream like any other: one member, one checksum.
 
-use super::Sink;
-use crate::Opened;
-use flate2::{Compress, Compression, Crc, FlushCompress};
 use std::io::{self, Write};
 use std::sync::Arc;
+
+use flate2::{Compress, Compression, Crc, FlushCompress};
+
+use super::Sink;
+use crate::Opened;
 
 /// Magic, deflate, no flags, no time, no hint, and "unknown" as operating system, so that no platform leaves its mark.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];

@@ -1,11 +1,12 @@
 //! The entries of an archive in runs, each compressed on its own, so that a run which an earlier archive has too is
 //! copied instead.
 
+use std::collections::HashMap;
+use std::io;
+
 use super::gzip::{Gzip, Part};
 use super::{Sink, Tree, TreeKind, entry};
 use crate::{Opened, RelPath};
-use std::collections::HashMap;
-use std::io;
 
 /// A run ends when it has so many bytes: what a change of one file costs is a run, and what many runs cost is that
 /// each begins without knowing the words of the one before.

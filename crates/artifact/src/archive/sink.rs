@@ -1,7 +1,8 @@
 //! A taker of an archive's bytes.
 
-use crate::Opened;
 use std::io::{self, Write};
+
+use crate::Opened;
 
 /// A writer that may also want to know where an archive's bytes come from (docs/adr/0014). To one that does not, all bytes
 /// are alike.

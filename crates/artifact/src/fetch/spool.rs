@@ -1,14 +1,16 @@
 //! Bytes on their way from a peer: counted, hashed, kept in memory while they are few.
 
+use std::collections::BTreeMap;
+use std::io::{self, Seek, Write};
+
+use tempfile::SpooledTempFile;
+
 use super::FetchError;
 use crate::digest::{Digest, Hasher};
 use crate::limits::Limits;
 use crate::path::RelPath;
 use crate::room::Room;
 use crate::untar::{FileMap, FileStack, Span, Untar, UntarError};
-use std::collections::BTreeMap;
-use std::io::{self, Seek, Write};
-use tempfile::SpooledTempFile;
 
 /// Bytes that stay in memory; typical artifacts are a few KiB and never touch the disk.
 const IN_MEMORY: usize = 1 << 20;

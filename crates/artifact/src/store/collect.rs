@@ -1,11 +1,13 @@
 //! Removing what is no longer needed (SRC-STO-11…13).
 
-use super::{LOCK_SUFFIX, Location, PARTIAL_SUFFIX, PIECES_SUFFIX, Store, StoreError};
-use crate::path::RelPath;
-use cap_std::fs::Dir;
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
+
+use cap_std::fs::Dir;
+
+use super::{LOCK_SUFFIX, Location, PARTIAL_SUFFIX, PIECES_SUFFIX, Store, StoreError};
+use crate::path::RelPath;
 
 /// Files of one object that are looked at in one run.
 const MAX_FILES: usize = 1000;

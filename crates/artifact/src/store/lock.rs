@@ -1,9 +1,11 @@
 //! The advisory lock beside an artifact (SRC-STO-6).
 
+use std::io;
+
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+
 use super::{FILE_MODE, LOCK_SUFFIX};
 use crate::path::RelPath;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
-use std::io;
 
 /// Held while an artifact is written and its status fields are made; released when dropped.
 #[derive(Debug)]

@@ -1,12 +1,14 @@
 //! The files that a write makes before the artifact gets its final name: a file, and for a large artifact a directory
 //! of pieces beside it.
 
-use super::{DIRECTORY_MODE, FILE_MODE, PARTIAL_SUFFIX, PIECES_SUFFIX};
-use crate::opened::FileState;
+use std::io;
+
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, OpenOptions, OpenOptionsExt};
 use cap_std::fs::{Permissions, PermissionsExt};
 use rustix::fs::{RenameFlags, renameat_with};
-use std::io;
+
+use super::{DIRECTORY_MODE, FILE_MODE, PARTIAL_SUFFIX, PIECES_SUFFIX};
+use crate::opened::FileState;
 
 /// The places of one write.
 pub(super) struct Partial<'a> {

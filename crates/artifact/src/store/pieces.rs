@@ -1,15 +1,17 @@
 //! How an artifact comes to lie on the disk: small ones as a file, large ones as pieces, of which those that the artifact
 //! before has too are linked instead of written (docs/adr/0014).
 
-use super::FILE_MODE;
-use super::partial::{Laid, Partial};
-use crate::opened::{FileState, MAX_PIECES, Piece, piece_name};
-use crate::room::Room;
-use cap_std::fs::{Dir, File, Permissions, PermissionsExt};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
+
+use cap_std::fs::{Dir, File, Permissions, PermissionsExt};
+
+use super::FILE_MODE;
+use super::partial::{Laid, Partial};
+use crate::opened::{FileState, MAX_PIECES, Piece, piece_name};
+use crate::room::Room;
 
 /// Pieces after which they become twice as large, so that an artifact of 7 GiB has no more than [`MAX_PIECES`].
 const PIECES_OF_A_SIZE: usize = MAX_PIECES / 4;

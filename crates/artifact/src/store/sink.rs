@@ -2,17 +2,19 @@
 //! next bytes are made: of an artifact that is mostly copied (docs/adr/0007) none of the three is quick enough to be done by
 //! another. Most artifacts are small, and done before a thread has started.
 
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{Scope, ScopedJoinHandle};
+
+use cap_std::fs::File;
+
 use super::partial::{Laid, Partial};
 use super::pieces::Pieces;
 use crate::archive::Sink;
 use crate::digest::{Algorithm, Digest, Hasher};
 use crate::opened::{Opened, Piece};
 use crate::room::Room;
-use cap_std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{Scope, ScopedJoinHandle};
 
 /// Bytes from which on an artifact is worth its threads.
 const LARGE_BYTES: usize = 256 * 1024;

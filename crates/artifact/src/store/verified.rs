@@ -1,10 +1,12 @@
 //! Which large files are known to be what their digests say, so that they are not read whole at every run.
 
-use crate::digest::Digest;
-use crate::opened::FileState;
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use crate::digest::Digest;
+use crate::opened::FileState;
 
 /// Smaller files are read each time: that costs less than remembering them all.
 const LARGE_BYTES: u64 = 16 << 20;
@@ -69,9 +71,10 @@ impl Verified {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use crate::Algorithm;
-    use std::io::Write;
 
     /// A change by the store's own links is no alteration; any other change is.
     #[test]

@@ -1,14 +1,16 @@
 //! Where unpacked files go: memory or a rooted directory.
 
-use super::UntarError;
-use crate::path::RelPath;
-use crate::room::Room;
-use bytes::Bytes;
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
+
+use bytes::Bytes;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+
+use super::UntarError;
+use crate::path::RelPath;
+use crate::room::Room;
 
 /// The files of an artifact in memory, by path. Directories are only implied.
 pub type FileMap = BTreeMap<RelPath, FileEntry>;

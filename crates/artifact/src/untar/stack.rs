@@ -1,15 +1,17 @@
 //! The files of an archive one behind the other, and where each of them lies: they may be far larger together than what
 //! anyone reads of them.
 
-use super::UntarError;
-use super::sink::{Sink, copy};
-use crate::path::RelPath;
-use crate::room::Room;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::FileExt;
+
 use tempfile::{SpooledData, SpooledTempFile};
+
+use super::UntarError;
+use super::sink::{Sink, copy};
+use crate::path::RelPath;
+use crate::room::Room;
 
 /// Bytes of all files together that stay in memory. Typical artifacts are smaller and never touch the disk.
 const IN_MEMORY_BYTES: usize = 1 << 20;

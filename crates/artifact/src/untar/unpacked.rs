@@ -1,13 +1,15 @@
 //! The files of an archive as a [`Tree`], wherever they lie.
 
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use tempfile::TempDir;
+
 use super::UntarError;
 use super::sink::{DirectorySink, FileEntry, Sink};
 use crate::archive::{OpenFile, Tree, TreeEntry, TreeKind};
 use crate::directory::DirectoryTree;
 use crate::path::RelPath;
-use std::collections::BTreeMap;
-use std::io::{self, Read};
-use tempfile::TempDir;
 
 /// Bytes of all files together that stay in memory, one tree of them for each worker. Typical artifacts are a few KiB, and
 /// making and removing a folder for each costs the file system more than all else that is done with them.

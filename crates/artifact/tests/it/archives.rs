@@ -1,10 +1,11 @@
 //! Writing: the same tree gives the same bytes, and what comes out again is the tree.
 
-use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use proptest::prelude::*;
 use weir_artifact::{Algorithm, Digest, DirectoryTree, Limits, RelPath, Untar, archive};
 
 pub(crate) fn write_files(root: &Path, files: &[(&str, &str)]) {

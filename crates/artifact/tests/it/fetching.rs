@@ -1,10 +1,11 @@
 //! The consumer's side against a real HTTP server.
 
-use crate::archives::write_files;
 use axum::Router;
 use axum::routing::get;
 use weir_artifact::fetch::{FetchError, Fetcher, SpoolError};
 use weir_artifact::{Algorithm, Digest, DirectoryTree, Limits, RelPath, archive};
+
+use crate::archives::write_files;
 
 fn artifact() -> Vec<u8> {
     let work = tempfile::tempdir().unwrap();

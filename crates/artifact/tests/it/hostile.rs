@@ -1,8 +1,9 @@
 //! Archives that nobody should unpack (SRC-SCK-1, SRC-SCK-10).
 
+use std::io::Write;
+
 use flate2::{Compression, write::GzEncoder};
 use rstest::rstest;
-use std::io::Write;
 use tar::EntryType;
 use weir_artifact::{Limits, RelPath, Symlinks, Untar, UntarError};
 

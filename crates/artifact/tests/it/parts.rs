@@ -1,11 +1,12 @@
 //! Archives that copy from an earlier one: the same bytes, less work (docs/adr/0007).
 
-use proptest::prelude::*;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
 use weir_artifact::archive::{OpenFile, Parts, Previous, write, write_after};
 use weir_artifact::{Opened, RelPath, Tree, TreeEntry, TreeKind};
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
 use weir_artifact::archive::Sink;
 use weir_artifact::{Algorithm, Location, Opened, Store, StoreOptions, Stored};
 

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
+
 use weir_artifact::archive::Sink;
 use weir_artifact::{
     Algorithm, Digest, Location, PIECE_BYTES, RelPath, Store, StoreError, StoreOptions, VerifyError,

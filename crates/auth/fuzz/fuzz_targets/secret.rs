@@ -1,8 +1,9 @@
 //! Keys of service accounts and GitHub Apps are tenants' bytes: read or refused.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
 use weir_auth::{App, BucketLogin};
 
 const FIELDS: [&str; 8] = [

@@ -1,14 +1,16 @@
 //! Amazon's Git servers: keys become a password that is valid for a quarter of an hour (SRC-CLD-5, IU-27).
 
-use super::Session;
-use crate::credentials::Login;
-use crate::error::LoginError;
+use std::time::{Duration, SystemTime};
+
 use aws_sigv4::sign::v4::{calculate_signature, generate_signing_key};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sha2::{Digest, Sha256};
-use std::time::{Duration, SystemTime};
 use url::Url;
+
+use super::Session;
+use crate::credentials::Login;
+use crate::error::LoginError;
 
 /// How long the servers take a signature.
 const LIFE: Duration = Duration::from_secs(15 * 60);
@@ -72,8 +74,9 @@ impl Repository {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn at(url: &str) -> Result<Repository, LoginError> {
         Repository::at(&Url::parse(url).unwrap())

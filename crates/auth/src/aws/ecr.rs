@@ -1,15 +1,17 @@
 //! Amazon's registries: keys for a registry password (SRC-CLD-4, IR-24, IR-25, DEP-OCI-6).
 
-use super::{Session, api_words};
-use crate::credentials::Login;
-use crate::error::{LoginError, ProviderError, words};
-use crate::rest;
+use std::time::{Duration, SystemTime};
+
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
 use base64::Engine;
 use reqwest::Client;
 use serde::Deserialize;
-use std::time::{Duration, SystemTime};
+
+use super::{Session, api_words};
+use crate::credentials::Login;
+use crate::error::{LoginError, ProviderError, words};
+use crate::rest;
 
 /// The pattern of registries that this login is for, as error messages show it. All of the host must match.
 const PATTERN: &str = r"([0-9+]*).dkr[.-]ecr(?:-fips)?\.([^/.]*)\.(amazonaws\.com[.cn]*|amazonaws\.eu|sc2s\.sgov\.gov|c2s\.ic\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov|on\.aws)";
@@ -196,8 +198,9 @@ fn unusable() -> ProviderError {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("123456789012.dkr.ecr.eu-west-1.amazonaws.com", Some("eu-west-1"))]

@@ -1,6 +1,8 @@
 //! The SDK's requests go out through our clients: they have the object's proxy and authorities, and share the process's
 //! trust store (SRC-PRX-2).
 
+use std::time::Duration;
+
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
@@ -9,7 +11,6 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use reqwest::{Client, Method};
-use std::time::Duration;
 
 /// Bytes of an answer of the services that issue credentials.
 const MAX_ANSWER: usize = 1 << 20;

@@ -1,10 +1,7 @@
 //! Applications of Microsoft's identity platform that a Secret describes, with a secret or a certificate (SRC-BKT-11).
 
-use super::certificate::{CertificateError, ClientCertificate};
-use crate::cache::fingerprint;
-use crate::credentials::Login;
-use crate::error::ProviderError;
-use crate::rest;
+use std::time::SystemTime;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, Header};
@@ -12,8 +9,13 @@ use reqwest::Client;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
-use std::time::SystemTime;
 use url::Url;
+
+use super::certificate::{CertificateError, ClientCertificate};
+use crate::cache::fingerprint;
+use crate::credentials::Login;
+use crate::error::ProviderError;
+use crate::rest;
 
 /// The public cloud's authority.
 const AUTHORITY: &str = "https://login.microsoftonline.com/";

@@ -1,11 +1,12 @@
 //! Identities that were given to the machine, by their names in Secrets (SRC-BKT-11). `azure_identity` requests them
 //! too, but at one address only: a variable names the address of AAD Pod Identity.
 
+use reqwest::Client;
+use serde::Deserialize;
+
 use crate::credentials::Login;
 use crate::error::ProviderError;
 use crate::rest;
-use reqwest::Client;
-use serde::Deserialize;
 
 /// Address at which an Azure machine proves its identity, and the variable that names another one.
 const MACHINE: &str = "http://169.254.169.254";

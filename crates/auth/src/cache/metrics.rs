@@ -1,11 +1,12 @@
 //! Metrics of the cache, under Flux's names (SRC-MET-1).
 
-use crate::identity::Caller;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+
+use crate::identity::Caller;
 
 const HIT: &str = "cache_hit";
 const MISS: &str = "cache_miss";

@@ -1,6 +1,7 @@
-use super::*;
 use prometheus_client::encoding::text::encode;
 use weir_http::Profile;
+
+use super::*;
 
 fn login(life: Duration) -> Login {
     Login::bearer("t".to_owned().into(), SystemTime::now() + life)

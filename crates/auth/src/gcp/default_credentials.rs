@@ -1,12 +1,14 @@
 //! The pod's own identity: the file that the environment names, else the metadata server.
 
+use std::path::Path;
+
+use reqwest::Client;
+use serde::Deserialize;
+
 use super::metadata::Metadata;
 use super::{SCOPES, ServiceAccount, exchange, impersonate};
 use crate::credentials::Login;
 use crate::error::ProviderError;
-use reqwest::Client;
-use serde::Deserialize;
-use std::path::Path;
 
 const FILE_VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 /// Bytes of that file and of one with a token.

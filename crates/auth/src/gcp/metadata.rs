@@ -1,11 +1,13 @@
 //! The metadata server of Google's machines and of GKE's nodes.
 
+use std::time::Duration;
+
+use reqwest::Client;
+
 use super::{Answer, SCOPES};
 use crate::credentials::Login;
 use crate::error::{ProviderError, words};
 use crate::rest;
-use reqwest::Client;
-use std::time::Duration;
 
 /// Default host.
 const HOST: &str = "metadata.google.internal";

@@ -1,15 +1,16 @@
 //! A service account by its key: the pod's own, or one that a Secret holds (SRC-BKT-11).
 
-use super::Answer;
-use crate::cache::fingerprint;
-use crate::credentials::Login;
-use crate::error::{ProviderError, words};
-use crate::rest;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
+
+use super::Answer;
+use crate::cache::fingerprint;
+use crate::credentials::Login;
+use crate::error::{ProviderError, words};
+use crate::rest;
 
 const KIND: &str = "service_account";
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -116,8 +117,9 @@ impl ServiceAccount {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("{", "it is not a JSON service account key")]

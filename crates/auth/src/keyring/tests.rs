@@ -1,6 +1,7 @@
-use super::*;
 use rstest::rstest;
 use secrecy::ExposeSecret;
+
+use super::*;
 
 fn ring(configs: &[&str]) -> Keyring {
     let mut ring = Keyring::default();

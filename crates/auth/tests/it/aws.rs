@@ -1,11 +1,12 @@
 //! ECR, public ECR and CodeCommit: a ServiceAccount's token becomes keys, keys become passwords.
 
-use crate::world::{Cloud, NAMESPACE, account, claims, logins};
 use axum::http::StatusCode;
 use base64::Engine;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use weir_auth::{Credentials, GitLogin, Provider, RegistryCredentials};
+
+use crate::world::{Cloud, NAMESPACE, account, claims, logins};
 
 const ROLE: &str = "arn:aws:iam::123456789012:role/weir";
 const REGISTRY: &str = "123456789012.dkr.ecr.eu-west-1.amazonaws.com";

@@ -1,11 +1,12 @@
 //! Entra tokens, and what a registry gives for them.
 
-use crate::world::{Cloud, NAMESPACE, account, claims, logins};
 use axum::http::StatusCode;
 use base64::Engine;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use weir_auth::{Credentials, GitLogin, Provider, RegistryCredentials};
+
+use crate::world::{Cloud, NAMESPACE, account, claims, logins};
 
 const REGISTRY: &str = "weir.azurecr.io";
 const HOSTS: [&str; 2] = ["login.microsoftonline.com", REGISTRY];

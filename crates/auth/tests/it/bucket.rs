@@ -2,15 +2,17 @@
 //! hold one key with its certificate and another certificate, and were written by `openssl pkcs12 -export`: with the
 //! defaults of OpenSSL 3, with `-legacy`, and without encryption; the password is `hunter2`.
 
-use crate::world::{Cloud, logins, logins_keeping};
+use std::sync::LazyLock;
+
 use axum::http::StatusCode;
 use rcgen::{CertificateParams, KeyPair};
 use rstest::rstest;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use std::sync::LazyLock;
 use weir_auth::{BucketLogin, CertificateError, ClientCertificate, Credentials, Logins};
 use weir_http::SecretData;
+
+use crate::world::{Cloud, logins, logins_keeping};
 
 const HOSTS: [&str; 2] = ["login.microsoftonline.com", "oauth2.googleapis.com"];
 const EMAIL: &str = "weir@project.iam.gserviceaccount.com";

@@ -1,10 +1,11 @@
 //! Google's tokens, directly and by impersonation.
 
-use crate::world::{Cloud, NAMESPACE, account, claims, logins};
 use axum::http::StatusCode;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use weir_auth::{Provider, RegistryCredentials};
+
+use crate::world::{Cloud, NAMESPACE, account, claims, logins};
 
 const REGISTRY: &str = "europe-west1-docker.pkg.dev";
 const HOSTS: [&str; 2] = ["sts.googleapis.com", "iamcredentials.googleapis.com"];

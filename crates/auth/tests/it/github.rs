@@ -1,12 +1,14 @@
 //! GitHub Apps: by id, by owner, on a server of one's own.
 
-use crate::world::{Cloud, logins};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use axum::http::StatusCode;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
 use weir_auth::{Credentials, GitLogin};
+
+use crate::world::{Cloud, logins};
 
 static KEY: LazyLock<String> = LazyLock::new(|| {
     let size = rcgen::RsaKeySize::_2048;

@@ -1,10 +1,12 @@
 //! The rules about identities (SRC-CLD-2, SRC-CLD-3, SRC-SCK-14).
 
-use crate::world::{Cloud, account, logins, plane};
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use serde_json::json;
-use std::time::Duration;
 use weir_auth::{LockdownError, LoginError, LoginOptions, Logins, Provider};
+
+use crate::world::{Cloud, account, logins, plane};
 
 const REGISTRY: &str = "europe-west1-docker.pkg.dev";
 

@@ -1,11 +1,12 @@
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::time::Duration;
 use weir_auth::{Caller, LoginOptions, Logins};
 use weir_http::Profile;
 use weir_testkit::{ControlPlane, Identity, Proxied, Proxy, Server};

@@ -1,10 +1,11 @@
 //! Pages of a container's listing.
 
+use serde::Deserialize;
+
 use crate::bucket::Page;
 use crate::error::Error;
 use crate::object::{Object, bare_etag};
 use crate::xml;
-use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]

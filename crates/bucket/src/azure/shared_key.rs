@@ -1,6 +1,7 @@
 //! Signatures with the key of an account.
 
-use crate::error::Error;
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -9,8 +10,9 @@ use reqwest::Request;
 use reqwest::header::{HeaderValue, IF_MATCH};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use sha2::Sha256;
-use std::collections::BTreeMap;
 use url::{Host, Url};
+
+use crate::error::Error;
 
 /// An account with its key.
 pub(super) struct SharedKey {
@@ -80,8 +82,9 @@ fn account(container: &Url) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("https://acc.blob.core.windows.net/c", Some("acc"))]

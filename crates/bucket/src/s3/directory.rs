@@ -1,13 +1,14 @@
 //! Keys that a MinIO server gives the users of its directory (DEP-CLD-2). Amazon's token service is `weir-auth`'s to ask.
 
-use crate::error::Error;
-use crate::s3::AccessKeys;
-use crate::send::Sender;
-use crate::xml;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
+
+use crate::error::Error;
+use crate::s3::AccessKeys;
+use crate::send::Sender;
+use crate::xml;
 
 /// Version of the interface, which is Amazon's.
 const VERSION: &str = "2011-06-15";

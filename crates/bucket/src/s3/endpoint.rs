@@ -1,8 +1,9 @@
 //! Where a bucket is: `https://host/bucket/key`, or `https://bucket.host/key` where the server has names for buckets.
 
-use crate::error::Error;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
+
+use crate::error::Error;
 
 /// Characters that are escaped in keys: all that some signer escapes.
 const IN_PATH: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
@@ -113,8 +114,9 @@ fn check_name(name: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("127.0.0.1:9000", "apps", Some("a b/c+d.yaml"), "http://127.0.0.1:9000/apps/a%20b/c%2Bd.yaml")]

@@ -1,11 +1,12 @@
 //! Pages of a listing, of both kinds.
 
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+
 use crate::bucket::Page;
 use crate::error::Error;
 use crate::object::{Object, bare_etag};
 use crate::xml;
-use percent_encoding::percent_decode_str;
-use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]

@@ -1,7 +1,7 @@
 //! Signature version 4, by the AWS SDK's signer.
 
-use super::AccessKeys;
-use crate::error::Error;
+use std::time::SystemTime;
+
 use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{
     PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings,
@@ -11,7 +11,9 @@ use aws_sigv4::sign::v4;
 use reqwest::Request;
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::ExposeSecret;
-use std::time::SystemTime;
+
+use super::AccessKeys;
+use crate::error::Error;
 
 /// Signs a request without body.
 pub(super) fn sign(
@@ -61,9 +63,11 @@ pub(super) fn sign(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::time::Duration;
+
     use url::Url;
+
+    use super::*;
 
     #[test]
     fn the_example_of_the_documentation() {

@@ -1,10 +1,11 @@
 //! The names of Amazon's and Google's own servers, led to a stand-in by a proxy.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use parking_lot::Mutex;
-use std::sync::Arc;
 use weir_bucket::{AccessKeys, Bucket, Buckets, GcsService, S3Service, Service};
 use weir_http::{Profile, Proxy};
 use weir_testkit::{Identity, Server};

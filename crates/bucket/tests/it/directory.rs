@@ -1,11 +1,12 @@
 //! Keys of a directory's user, against a stand-in that checks what it is sent.
 
+use std::collections::HashMap;
+
 use axum::Router;
 use axum::extract::Form;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use std::collections::HashMap;
 use weir_bucket::Buckets;
 use weir_http::Profile;
 use weir_testkit::Server;

@@ -1,6 +1,9 @@
 //! A server that is busy, lies, cuts off, or repeats its input.
 
-use crate::{content, s3};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
@@ -8,13 +11,12 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures::stream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 use weir_bucket::{AzureAccess, AzureService, Buckets, Error, Object, Service};
 use weir_http::Profile;
+
+use crate::{content, s3};
 
 type Requests = Arc<AtomicUsize>;
 

@@ -1,10 +1,11 @@
 //! The same story on every server.
 
-use crate::{content, s3};
 use rstest::rstest;
 use weir_bucket::{AzureAccess, AzureService, Bucket, Buckets, GcsService, Object, Service};
 use weir_http::Profile;
 use weir_testkit::{AZURITE_KEY, BucketProgram, BucketServer};
+
+use crate::{content, s3};
 
 fn open(program: BucketProgram, server: &BucketServer, bucket: &str) -> Bucket {
     let endpoint = server.endpoint();

@@ -2,9 +2,10 @@
 //! not: a key that is revoked, a certificate without an authority of its host, one that names another host.
 #![no_main]
 
+use std::sync::LazyLock;
+
 use libfuzzer_sys::fuzz_target;
 use ssh_key::{Certificate, PublicKey};
-use std::sync::LazyLock;
 use weir_git::{HostVerdict, KnownHosts};
 
 const AUTHORITY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJmYkzhF2nM0RAUdvY0cY5bF3EPzxQ9qmrM4YIS2y0oJ";

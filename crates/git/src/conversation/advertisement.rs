@@ -1,11 +1,13 @@
 //! The first answer of a server: its references and capabilities.
 
+use std::io::Read;
+
+use gix_hash::{Kind, ObjectId};
+
 use super::error::ConversationError;
 use super::lines::{Lines, Packet, trimmed};
 use crate::error::Error;
 use crate::reference::RemoteRef;
-use gix_hash::{Kind, ObjectId};
-use std::io::Read;
 
 /// References that a remote may list. The largest public repositories have some 500 000, pull requests included.
 const MAX_REFS: usize = 2_000_000;

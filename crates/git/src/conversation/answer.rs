@@ -1,11 +1,13 @@
 //! The answer of a server to a request: the cuts in its history, the objects in common with us, and a pack.
 
+use std::io::Read;
+
+use gix_hash::ObjectId;
+
 use super::advertisement::object_id;
 use super::error::ConversationError;
 use super::lines::{Lines, PACK, Packet, trimmed};
 use crate::error::Error;
-use gix_hash::ObjectId;
-use std::io::Read;
 
 /// Commits at which history is cut: one for each that was fetched, unless the server's own history is cut.
 const MAX_ROOTS: usize = 100_000;

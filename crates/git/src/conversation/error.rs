@@ -1,7 +1,8 @@
 //! The errors of a conversation with a server.
 
-use crate::error::Error;
 use std::io;
+
+use crate::error::Error;
 
 /// Bytes of a server's own words that are shown.
 const MAX_MESSAGE_BYTES: usize = 1024;

@@ -1,8 +1,9 @@
 //! Lines with their length in front, of which the protocol is made.
 
+use std::io::Read;
+
 use super::error::{ConversationError, shown};
 use crate::error::Error;
-use std::io::Read;
 
 /// Bytes of one line with its length: the protocol's own cap.
 const MAX_LINE_BYTES: usize = 65_520;

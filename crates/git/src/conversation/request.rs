@@ -1,9 +1,11 @@
 //! The request to a server.
 
+use std::fmt::Write as _;
+
+use gix_hash::ObjectId;
+
 use super::advertisement::Advertisement;
 use super::lines::put;
-use gix_hash::ObjectId;
-use std::fmt::Write as _;
 
 /// Capabilities of a server that are used; of several with the same use, the best comes first.
 const CAPABILITIES: [&[&str]; 5] = [

@@ -1,6 +1,7 @@
-use super::*;
 use rstest::rstest;
 use secrecy::ExposeSecret;
+
+use super::*;
 
 fn from(url: &str, secret: &[(&str, &str)]) -> Result<Credentials, AuthOptionError> {
     let data = secret.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect();

@@ -2,13 +2,15 @@
 //! take as much memory. Git keeps large files as they are, and not as differences to others; their place in the pack is all
 //! that has to be known.
 
-use crate::error::Error;
-use flate2::bufread::ZlibDecoder;
-use gix_hash::{Hasher, ObjectId};
-use gix_pack::data::entry::Header;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
+
+use flate2::bufread::ZlibDecoder;
+use gix_hash::{Hasher, ObjectId};
+use gix_pack::data::entry::Header;
+
+use crate::error::Error;
 
 /// The bytes of a blob, on their way out of a pack. Content with another name than the blob's gives an error in place
 /// of its last bytes: a reader that knows the size asks for no more.
@@ -75,11 +77,13 @@ impl Read for Stream {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
+    use std::io::Write;
+
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
     use rstest::rstest;
-    use std::io::Write;
+
+    use super::*;
 
     fn stream(of: &[u8], lies: &[u8]) -> Stream {
         let mut packed = ZlibEncoder::new(tempfile::tempfile().unwrap(), Compression::fast());

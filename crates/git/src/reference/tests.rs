@@ -1,5 +1,6 @@
-use super::*;
 use rstest::rstest;
+
+use super::*;
 
 fn id(digit: char) -> ObjectId {
     digit.to_string().repeat(40).parse().unwrap()

@@ -1,17 +1,19 @@
 //! A bare repository on disk: its objects, and the few files beside them.
 
-use super::Place;
-use crate::error::Error;
-use crate::objects::Objects;
-use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
-use gix_hash::{Kind, ObjectId};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use gix_hash::{Kind, ObjectId};
 use tempfile::TempDir;
 use tokio::sync::OwnedMutexGuard;
+
+use super::Place;
+use crate::error::Error;
+use crate::objects::Objects;
 
 /// Packs of a repository: each fetch adds one, and each one costs a descriptor and a search per object.
 const MAX_PACKS: usize = 100;

@@ -2,10 +2,12 @@
 //! schemes of this crate are allowed, no commands, no files of this machine, and our credentials are sent only to the
 //! parent's host.
 
+use std::collections::BTreeMap;
+
+use url::Url;
+
 use crate::credentials::Credentials;
 use crate::remote::Remote;
-use std::collections::BTreeMap;
-use url::Url;
 
 /// Bytes of a URL.
 const MAX_URL_BYTES: usize = 2048;

@@ -1,16 +1,18 @@
 //! Smart HTTP(S): one GET for the list, one POST per turn of the negotiation.
 
-use crate::credentials::Credentials;
-use crate::error::{Error, without_password};
-use crate::operation::Operation;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
 use bytes::Bytes;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
 use parking_lot::Mutex;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
 use secrecy::ExposeSecret;
-use std::io::{self, Read, Write};
-use std::sync::Arc;
 use url::Url;
+
+use crate::credentials::Credentials;
+use crate::error::{Error, without_password};
+use crate::operation::Operation;
 
 /// Bytes of one request body. Fetches send a list of ids; pushes send a pack of the few objects that automation makes.
 const MAX_REQUEST_BYTES: usize = 256 << 20;

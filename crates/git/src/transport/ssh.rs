@@ -3,15 +3,17 @@
 mod connect;
 mod proxy;
 
-use crate::error::{Error, SshError};
-use crate::operation::Operation;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
 use bytes::Bytes;
 use connect::{Client, connect};
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
 use russh::client::{Handle, Msg};
 use russh::{Channel, ChannelMsg};
-use std::io::{self, Read, Write};
-use std::sync::Arc;
+
+use crate::error::{Error, SshError};
+use crate::operation::Operation;
 
 /// Bytes of the error stream that are kept for a message.
 const MAX_STDERR_BYTES: usize = 4096;

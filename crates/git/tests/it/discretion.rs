@@ -1,9 +1,10 @@
 //! Servers that repeat their input (SRC-SCK-11).
 
-use crate::{branch, failure, remote};
 use rstest::rstest;
 use weir_git::{Credentials, Proxy};
 use weir_testkit::EchoServer;
+
+use crate::{branch, failure, remote};
 
 /// `planted` in base64, as it stands at the begin of a login and behind `user:`.
 const ENCODED: [&str; 2] = ["cGxhbnRlZ", "wbGFudGVk"];

@@ -1,8 +1,9 @@
 //! Another implementation of Git on the other end: dulwich, in Python.
 
-use crate::{branch, fetched, files, git, remote};
 use weir_git::{Fetched, Reference, Stores};
 use weir_testkit::{DulwichServer, Folder};
+
+use crate::{branch, fetched, files, git, remote};
 
 #[tokio::test]
 async fn branches_tags_and_ranges() {

@@ -1,13 +1,15 @@
 //! Servers that break off, spoil what they send, lie, or lead elsewhere: an error, and the next fetch is whole.
 
-use crate::{branch, failure, fetched, files, git, remote};
-use rstest::rstest;
 use std::time::Duration;
+
+use rstest::rstest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use weir_git::{Credentials, Error, Fetched, Part, Remote, SshAuth, Stores};
 use weir_testkit::{Fault, FaultProxy, Folder, GitServer, SshGitServer};
+
+use crate::{branch, failure, fetched, files, git, remote};
 
 /// Bytes that no compression makes small.
 const NOISE_BYTES: u64 = 100_000;

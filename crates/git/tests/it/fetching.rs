@@ -1,8 +1,9 @@
 //! Branches, tags, ranges, names and commits over smart HTTP.
 
-use crate::{branch, failure, fetched, files, git, remote};
 use weir_git::{Allowance, Credentials, Fetched, Reference, Remote, TreeKind};
 use weir_testkit::GitServer;
+
+use crate::{branch, failure, fetched, files, git, remote};
 
 fn commit(id: &str, branch: Option<&str>) -> Reference {
     Reference::Commit { id: id.into(), branch: branch.map(str::to_owned), name: None }

@@ -1,10 +1,12 @@
 //! Large files are read out of their pack piece by piece (SRC-STO-10).
 
+use std::io::Read;
+
+use rstest::rstest;
+use weir_git::{Checkout, TreeKind};
+
 use crate::branch;
 use crate::store::Kept;
-use rstest::rstest;
-use std::io::Read;
-use weir_git::{Checkout, TreeKind};
 
 /// Above this a file that is not kept piece by piece is refused.
 const IN_MEMORY: usize = 256 << 20;

@@ -1,10 +1,11 @@
 //! Parts of a tree: what is not wanted is not moved, where the server offers it.
 
-use crate::store::Kept;
-use crate::{branch, fetched, remote};
 use rstest::rstest;
 use weir_git::{Checkout, Credentials, Error, Part, Reference, Remote, SshAuth};
 use weir_testkit::{DulwichServer, GitRepo, SshGitServer};
+
+use crate::store::Kept;
+use crate::{branch, fetched, remote};
 
 /// All below one folder.
 fn below(folder: &'static str) -> Option<Part> {

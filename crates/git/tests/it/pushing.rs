@@ -1,8 +1,9 @@
 //! Commits and pushes: nothing of anyone is lost.
 
-use crate::{branch, fetched, git, remote};
 use weir_git::{Checkout, CommitRequest, Error, Lease, ObjectId, PushRequest, Remote, Signature};
 use weir_testkit::{GitRepo, GitServer};
+
+use crate::{branch, fetched, git, remote};
 
 async fn cloned() -> (GitServer, GitRepo, Remote, Checkout) {
     let server = GitServer::start().await.unwrap();

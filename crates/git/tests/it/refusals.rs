@@ -1,11 +1,13 @@
 //! The refusals of a server, as messages of conditions.
 
-use crate::{branch, failure, git, remote};
-use rstest::rstest;
 use std::time::Duration;
+
+use rstest::rstest;
 use tokio::io::AsyncReadExt;
 use weir_git::{Credentials, Error, Reference};
 use weir_testkit::GitServer;
+
+use crate::{branch, failure, git, remote};
 
 #[rstest]
 #[case::wrong(Credentials::Basic { username: "user".into(), password: "no".into() })]

@@ -1,11 +1,13 @@
 //! Signatures as raw material: what Git itself signed, byte for byte.
 
-use crate::{branch, fetched, remote};
-use rstest::rstest;
 use std::path::Path;
 use std::process::Command;
+
+use rstest::rstest;
 use weir_git::Reference;
 use weir_testkit::{Folder, GitServer};
+
+use crate::{branch, fetched, remote};
 
 /// Runs a program in `directory` and returns what it printed.
 fn run(directory: &Path, program: &str, arguments: &[&str]) -> String {

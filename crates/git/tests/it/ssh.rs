@@ -1,10 +1,11 @@
 //! The same over a real `sshd`: the host proves itself, then we do.
 
-use crate::{branch, failure, fetched, files, git, remote};
 use weir_git::{
     Credentials, Error, Fetched, Git, GitConfig, Proxy, Remote, SshAlgorithms, SshAuth, SshError,
 };
 use weir_testkit::{Proxy as ProxyServer, SshGitServer};
+
+use crate::{branch, failure, fetched, files, git, remote};
 
 async fn server() -> (SshGitServer, Remote, String) {
     server_of(SshGitServer::start().await.unwrap())

@@ -1,11 +1,13 @@
 //! Kinds of keys and host certificates over a real `sshd` (SRC-GIT-29, SRC-SCK-3).
 
-use crate::ssh::{server_of, with};
-use crate::{branch, failure, fetched, git};
-use rstest::rstest;
 use std::process::Command;
+
+use rstest::rstest;
 use weir_git::{Error, SshError};
 use weir_testkit::{SshCertificate, SshGitServer};
+
+use crate::ssh::{server_of, with};
+use crate::{branch, failure, fetched, git};
 
 const ED25519: &str = "ed25519";
 /// Options of a good certificate.

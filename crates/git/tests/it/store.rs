@@ -1,12 +1,14 @@
 //! Repositories that are kept: only what is new is moved, and what is broken is fetched anew; whatever names the objects
 //! (DEV 17, docs/adr/0009).
 
-use crate::{branch, files, git, remote};
+use std::path::{Path, PathBuf};
+
 use parking_lot::Mutex;
 use rstest::rstest;
-use std::path::{Path, PathBuf};
 use weir_git::{Checkout, Fetched, Git, GitConfig, Reference, Remote, Stores};
 use weir_testkit::{Folder, GitRepo, GitServer};
+
+use crate::{branch, files, git, remote};
 
 const OWNER: &str = "5a2f9c1e-0000-4000-8000-000000000001";
 /// Bytes that no compression makes small.

@@ -1,8 +1,9 @@
 //! Submodules of submodules, at relative and foreign places, and what must not be asked.
 
-use crate::{branch, fetched, files, git, remote};
 use weir_git::{Credentials, Error, PlaceError, Remote, Submodule};
 use weir_testkit::{GitRepo, GitServer};
+
+use crate::{branch, fetched, files, git, remote};
 
 /// Commits a file and one submodule.
 fn with_submodule(repository: &GitRepo, path: &str, url: &str, commit: &str) -> String {

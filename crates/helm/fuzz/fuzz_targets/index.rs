@@ -1,8 +1,9 @@
 //! Any index is refused or becomes JSON, and that JSON is an index that becomes itself.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Read, Seek};
+
+use libfuzzer_sys::fuzz_target;
 use weir_helm::index::{convert, releases};
 
 fn converted(raw: &[u8]) -> Option<Vec<u8>> {

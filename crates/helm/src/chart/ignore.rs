@@ -1,9 +1,10 @@
 //! `.helmignore`: which files of a directory stay out of its package (SRC-CHT-12). The rules are Helm's, which are not
 //! those of Git: a negated pattern excludes what it does not match.
 
-use super::ChartError;
 use weir_artifact::RelPath;
 use weir_ignore::Glob;
+
+use super::ChartError;
 
 /// Name of the file.
 pub(super) const IGNORE_FILE: &str = ".helmignore";
@@ -69,8 +70,9 @@ impl Pattern {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("*.bak", "a/x.bak", false, true)]

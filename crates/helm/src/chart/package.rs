@@ -1,10 +1,12 @@
 //! Writing a chart as a package whose bytes depend on its content alone (SRC-CHT-17, SRC-STO-9).
 
-use super::{CHART_FILE, CHARTS, Chart};
-use crate::metadata::{Metadata, V1};
-use flate2::{Compression, GzBuilder, write::GzEncoder};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+
+use flate2::{Compression, GzBuilder, write::GzEncoder};
+
+use super::{CHART_FILE, CHARTS, Chart};
+use crate::metadata::{Metadata, V1};
 
 /// Level of compression. Part of the package's bytes.
 const LEVEL: u32 = 6;

@@ -1,11 +1,13 @@
 //! Charts in a tree of files, such as the artifact of a Git repository (SRC-CHT-11, SRC-CHT-12).
 
+use std::io::{self, Read};
+
+use bytes::Bytes;
+use weir_artifact::{RelPath, Tree, TreeKind};
+
 use super::ignore::{IGNORE_FILE, Rules};
 use super::{CHART_FILE, Chart, ChartError, Files, VALUES_FILE, get, without_mark};
 use crate::{Limits, values};
-use bytes::Bytes;
-use std::io::{self, Read};
-use weir_artifact::{RelPath, Tree, TreeKind};
 
 /// Returns the entry at a path of a tree; `None` for the path is the root.
 ///

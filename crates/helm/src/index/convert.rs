@@ -1,14 +1,16 @@
 //! From what a repository serves to what is stored.
 
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+
+use serde::de::DeserializeSeed;
+
 use super::meter::Meter;
 use super::read::{Flow, Head, Sink, Top, Walk, walk_json};
 use super::scratch::Scratch;
 use super::{IndexError, MAX_RELEASES};
 use crate::metadata::{Metadata, V1};
-use serde::de::DeserializeSeed;
-use std::collections::HashSet;
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
 
 /// Time that Go writes where none was set.
 const NO_TIME: &str = "0001-01-01T00:00:00Z";

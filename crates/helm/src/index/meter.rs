@@ -1,9 +1,10 @@
 //! How much of an index is read until something of it can be passed on, which is what a parser holds in memory.
 
-use super::{IndexError, MAX_RELEASE_BYTES};
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
+
+use super::{IndexError, MAX_RELEASE_BYTES};
 
 /// Bytes that were read since something was passed on. Clones count together.
 #[derive(Debug, Clone, Default)]

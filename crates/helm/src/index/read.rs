@@ -1,13 +1,15 @@
 //! The shape of an index, walked as a stream: what is found goes to a [`Sink`].
 
-use super::{IndexError, MAX_CHARTS, MAX_RELEASES, MAX_VERSIONS, Release};
-use crate::metadata::Metadata;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufReader, Read};
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{IndexError, MAX_CHARTS, MAX_RELEASES, MAX_VERSIONS, Release};
+use crate::metadata::Metadata;
 
 /// The taker of the entries found.
 pub(super) trait Sink {

@@ -1,10 +1,12 @@
 //! The versions of one chart on their way into order: their JSON lies in a temporary file, memory holds where.
 
-use super::IndexError;
-use crate::metadata::Metadata;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+
 use tempfile::SpooledTempFile;
 use weir_policy::semver::Version;
+
+use super::IndexError;
+use crate::metadata::Metadata;
 
 /// Bytes that stay in memory; the versions of a usual chart fit.
 const IN_MEMORY: usize = 1 << 20;

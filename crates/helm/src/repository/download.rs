@@ -1,13 +1,15 @@
 //! One download, put down in a temporary file while it is hashed and counted.
 
-use super::FetchError;
-use bytes::Bytes;
-use reqwest::{RequestBuilder, Response};
 use std::fs::File;
 use std::io::Read;
+
+use bytes::Bytes;
+use reqwest::{RequestBuilder, Response};
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use url::Url;
 use weir_artifact::{Algorithm, Hasher, Room};
+
+use super::FetchError;
 
 /// A file that was fetched; it goes away with its handle.
 #[derive(Debug)]

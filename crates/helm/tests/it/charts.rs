@@ -1,9 +1,11 @@
 //! Charts from packages and directories, and packages made of them.
 
-use crate::packages::{chart, contents, package};
 use std::path::Path;
+
 use weir_artifact::{DirectoryTree, RelPath};
 use weir_helm::{Chart, Limits, dependency, values};
+
+use crate::packages::{chart, contents, package};
 
 fn tree(files: &[(&str, &[u8])]) -> (tempfile::TempDir, DirectoryTree) {
     let folder = tempfile::tempdir().unwrap();

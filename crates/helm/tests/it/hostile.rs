@@ -1,9 +1,10 @@
 //! Packages that nobody should trust (SRC-CHT-18, SRC-SCK-1, SRC-SCK-10).
 
-use crate::packages::{chart, package};
 use rstest::rstest;
 use weir_artifact::DirectoryTree;
 use weir_helm::{Chart, Limits};
+
+use crate::packages::{chart, package};
 
 const DESCRIPTION: &[u8] = b"name: app\nversion: 1.0.0\n";
 

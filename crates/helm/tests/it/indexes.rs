@@ -1,8 +1,9 @@
 //! Indexes as repositories serve them, and what is stored of them.
 
+use std::io::{Cursor, Read, Seek};
+
 use rstest::rstest;
 use serde_json::{Value, json};
-use std::io::{Cursor, Read, Seek};
 use weir_helm::index::{Converted, IndexError, convert, releases};
 
 fn converted(raw: &str) -> Result<(Converted, String), IndexError> {

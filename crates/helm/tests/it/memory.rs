@@ -2,11 +2,12 @@
 //! own.
 #![cfg(target_os = "linux")]
 
-use rstest::rstest;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 use std::process::Command;
+
+use rstest::rstest;
 use weir_helm::index;
 
 /// Memory that the index may take, the test program included.

@@ -1,5 +1,9 @@
 //! Repositories over HTTP: what is sent where, and what is taken (SRC-SCK-7, SRC-SCK-10).
 
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -7,9 +11,6 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use std::io::Read;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::task::JoinSet;
 use url::Url;
 use weir_helm::index::Release;

@@ -12,7 +12,6 @@ mod trees;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-
 use measure::{Cost, measure};
 use report::{Comparison, Report};
 use scratch::Scratch;

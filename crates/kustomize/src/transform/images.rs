@@ -125,9 +125,9 @@ fn split(value: &str) -> (&str, &str, &str) {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+    use weir_yaml::Node;
 
     use super::{Image, ImageTagTransformer};
-    use weir_yaml::Node;
 
     fn image(name: &str, new_name: &str, new_tag: &str, digest: &str, tag_suffix: &str) -> Image {
         let [name, new_name, new_tag, digest, tag_suffix] =

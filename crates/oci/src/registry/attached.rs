@@ -1,15 +1,17 @@
 //! The manifests attached to a manifest: signatures, attestations. Found by the referrers API, or under a tag where a
 //! registry does not have it (SRC-OCI-25).
 
-use super::{Answer, Registry, link, too_large};
-use crate::error::{Error, shown};
-use crate::manifest::{self, Descriptor};
+use std::collections::BTreeMap;
+
 use bytes::{Bytes, BytesMut};
 use oci_client::manifest::OciImageManifest;
 use reqwest::{Method, Response, StatusCode, header};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use weir_artifact::Digest;
+
+use super::{Answer, Registry, link, too_large};
+use crate::error::{Error, shown};
+use crate::manifest::{self, Descriptor};
 
 /// Media type of lists of manifests.
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";

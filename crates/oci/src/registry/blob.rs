@@ -1,12 +1,13 @@
 //! A layer on its way: never more bytes than promised, and at the end the digest that was promised (SRC-SCK-5).
 
+use bytes::{Bytes, BytesMut};
+use reqwest::{Method, StatusCode};
+use weir_artifact::{Digest, Hasher};
+
 use super::layers::Layers;
 use super::{Answer, Registry, mismatch, too_large};
 use crate::error::Error;
 use crate::manifest::Descriptor;
-use bytes::{Bytes, BytesMut};
-use reqwest::{Method, StatusCode};
-use weir_artifact::{Digest, Hasher};
 
 /// Times that a broken connection is taken up again: as many as a request is tried again.
 const MAX_RESUMED: u32 = 3;

@@ -1,14 +1,16 @@
 //! Finding the way in: https or http, and what the registry asks for. The same for everyone, so it is remembered for a
 //! few minutes; credentials and tokens are not.
 
+use std::time::Duration;
+
+use moka::sync::Cache;
+use reqwest::{Method, StatusCode};
+use url::Url;
+use weir_auth::RegistryCredentials;
+
 use super::Registry;
 use crate::access::{Challenge, Pass};
 use crate::error::Error;
-use moka::sync::Cache;
-use reqwest::{Method, StatusCode};
-use std::time::Duration;
-use url::Url;
-use weir_auth::RegistryCredentials;
 
 /// Registries whose way in is remembered.
 const MAX_ENDPOINTS: u64 = 1024;

@@ -1,14 +1,16 @@
 //! Small layers that were pulled a moment ago. Clusters have the same artifact in many namespaces, and a push makes all
 //! of their objects look at once: each asks the registry what the tag stands for, one pulls the layer.
 
-use super::RegistryOptions;
-use crate::repository::Repository;
+use std::time::Duration;
+
 use bytes::Bytes;
 use moka::sync::Cache;
 use secrecy::{ExposeSecret, SecretString};
-use std::time::Duration;
 use weir_artifact::{Algorithm, Digest, Hasher};
 use weir_auth::RegistryCredentials;
+
+use super::RegistryOptions;
+use crate::repository::Repository;
 
 /// Bytes of the largest layer that is kept: manifests of one application are a few KiB.
 const MAX_LAYER_BYTES: u64 = 64 * 1024;
@@ -80,8 +82,9 @@ impl Layers {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn reader(url: &str, options: &RegistryOptions) -> Reader {
         Reader::new(&Repository::from_url(url).unwrap(), options)

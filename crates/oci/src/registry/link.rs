@@ -1,9 +1,10 @@
 //! The page of a list that follows (DEP-OCI-3).
 
-use super::Answer;
-use crate::error::{Error, shown};
 use reqwest::header;
 use url::Url;
+
+use super::Answer;
+use crate::error::{Error, shown};
 
 /// Returns the page that follows the one in `answer`. The registry is asked for it, also where a redirect has taken
 /// this one from another server: the credentials of the next request are the registry's (SRC-SCK-7).

@@ -1,10 +1,12 @@
 //! One request with what is left of the deadline: authorised, retried while that may help (SRC-OCI-15).
 
+use std::time::Duration;
+
+use reqwest::{Method, Response, StatusCode, header};
+use url::Url;
+
 use super::{Registry, accept};
 use crate::error::Error;
-use reqwest::{Method, Response, StatusCode, header};
-use std::time::Duration;
-use url::Url;
 
 /// Tries of one request.
 const MAX_TRIES: u32 = 4;

@@ -1,9 +1,10 @@
 //! Listing tags page by page (DEP-OCI-3).
 
-use super::{Answer, Registry, link};
-use crate::error::{Error, FIRST_PAGE, shown};
 use reqwest::Method;
 use serde::Deserialize;
+
+use super::{Answer, Registry, link};
+use crate::error::{Error, FIRST_PAGE, shown};
 
 /// Pages of a list. Some registries give empty ones before the last.
 const MAX_PAGES: usize = 10_000;

@@ -1,15 +1,17 @@
 //! Manifests that refer to a manifest: by the referrers API, in pages, and under a tag where there is no such API.
 
-use crate::{insecure, open};
+use std::collections::HashMap;
+
 use axum::extract::{Path, Query};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing::get};
-use std::collections::HashMap;
 use tokio::task::JoinSet;
 use weir_artifact::{Algorithm, Digest};
 use weir_oci::Error;
 use weir_testkit::Registry;
+
+use crate::{insecure, open};
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const KIND: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";

@@ -1,14 +1,14 @@
 //! Layers that come from elsewhere, late, in part, or with other lengths than promised.
 
-use crate::{insecure, open};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -16,6 +16,8 @@ use weir_artifact::{Algorithm, Digest};
 use weir_auth::RegistryCredentials;
 use weir_oci::{Descriptor, Error, Registries, Registry as Handle, RegistryOptions, Repository};
 use weir_testkit::{Fault, FaultProxy, Registry, Server};
+
+use crate::{insecure, open};
 
 const LAYER: &[u8] = b"some layer";
 

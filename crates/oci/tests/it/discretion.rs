@@ -1,15 +1,17 @@
 //! Secrets that errors must not repeat (SRC-SCK-11): signatures of places that a registry sends us to, and the
 //! credentials that it got.
 
-use crate::{insecure, open};
+use std::time::{Duration, Instant};
+
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use rstest::rstest;
-use std::time::{Duration, Instant};
 use weir_artifact::{Algorithm, Digest};
 use weir_auth::RegistryCredentials;
 use weir_http::{Profile, Proxy};
 use weir_oci::{Descriptor, Error, RegistryOptions};
 use weir_testkit::{EchoServer, Fault, FaultProxy, Server, SinkAnswer, WebhookSink};
+
+use crate::{insecure, open};
 
 const LAYER: &[u8] = b"some layer";
 /// Where presigned places keep what opens them: in the query, and with some in the path.

@@ -1,19 +1,21 @@
 //! A registry that lies, stalls, or leads astray.
 
-use crate::{insecure, open};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 use tokio::task::JoinSet;
 use weir_artifact::{Algorithm, Digest};
 use weir_auth::RegistryCredentials;
 use weir_oci::{Descriptor, Error, RegistryOptions};
+
+use crate::{insecure, open};
 
 const LAYER: &[u8] = b"some layer";
 

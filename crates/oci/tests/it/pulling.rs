@@ -1,10 +1,11 @@
 //! The way of an artifact: tags, digest, manifest, layer.
 
-use crate::{insecure, open};
 use weir_artifact::{Algorithm, Digest, Limits, Untar};
 use weir_auth::RegistryCredentials;
 use weir_oci::{Profile, RegistryOptions};
 use weir_testkit::{Identity, Registry, TlsFront};
+
+use crate::{insecure, open};
 
 #[tokio::test]
 async fn tag_to_files() {

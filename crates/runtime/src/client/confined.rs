@@ -60,8 +60,9 @@ fn leads_elsewhere(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("/api/v1/namespaces/a/secrets/b", false)]

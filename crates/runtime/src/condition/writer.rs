@@ -83,10 +83,11 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
     use serde_json::json;
     use weir_api::Receiver;
+
+    use super::*;
 
     type Write = fn(&Writer, &mut Vec<Condition>);
 

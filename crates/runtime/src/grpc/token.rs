@@ -135,8 +135,9 @@ pub(super) fn audiences(token: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn token(claims: &str) -> String {
         format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims))

@@ -128,11 +128,13 @@ impl ZapFormat {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use parking_lot::Mutex;
     use std::io;
     use std::sync::Arc;
+
+    use parking_lot::Mutex;
     use tracing_subscriber::fmt::format::JsonFields;
+
+    use super::*;
 
     fn entry() -> Fields {
         let mut fields = Fields { message: "server-side apply completed".to_owned(), ..Fields::default() };

@@ -1,8 +1,9 @@
 //! Files of a repository are tenants' text: what is edited differs in values only, and editing it again changes nothing.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
 use weir_setters::{Image, PolicyName, Setters, edit};
 
 /// A value for every way of quoting: plain, with a colon, one that reads as a number, none.

@@ -1,9 +1,10 @@
 //! Templates of commit messages are tenants' text: they render the same text twice, within the caps, or are refused.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
 use weir_setters::{Change, Image, ObjectId, PolicyName, Setters, Update};
 use weir_template::{MAX_OUTPUT, Message, MessageData};
 

@@ -3,9 +3,8 @@
 mod format;
 mod number;
 
-use super::{limit::MAX_OUTPUT, value::Value};
-
 pub(super) use self::{format::format, number::float};
+use super::{limit::MAX_OUTPUT, value::Value};
 
 /// Prints a value as `%v` does.
 pub(super) fn value(value: &Value) -> Result<String, String> {

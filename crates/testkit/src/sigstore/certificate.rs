@@ -1,7 +1,5 @@
 //! An authority that gives certificates for identities (Fulcio), with the log of certificates that vouches for them.
 
-use super::trusted_key;
-use crate::Error;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
@@ -10,6 +8,9 @@ use rcgen::{
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+
+use super::trusted_key;
+use crate::Error;
 
 /// Extension that names the issuer of an identity.
 const ISSUER: &[u64] = &[1, 3, 6, 1, 4, 1, 57264, 1, 8];

@@ -1,13 +1,15 @@
 //! A log of signatures (Rekor) that begins anew with every entry.
 
-use super::{sign, trusted_key};
-use crate::Error;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{KeyPair, SigningKey};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::{sign, trusted_key};
+use crate::Error;
 
 const ORIGIN: &str = "rekor.test";
 

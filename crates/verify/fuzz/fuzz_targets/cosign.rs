@@ -2,8 +2,9 @@
 //! the public Sigstore instance never vouches for what it did not see.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
 use weir_verify::cosign::{Keyless, PublicKeys, Signature, SimpleSigning, Subject, Trust};
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";

@@ -1,8 +1,9 @@
 //! A signature by one whose certificate names a server and a list, and the certificate of its authority; nobody has the keys
 //! any more.
 
-use jiff::Timestamp;
 use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use weir_verify::notation::{
     Answers, Certificates, JWS_TYPE, Judgement, Outcome, SignatureEnvelope, Statement, TrustPolicy,
 };

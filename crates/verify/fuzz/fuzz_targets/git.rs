@@ -1,9 +1,10 @@
 //! SSH and OpenPGP armour, authorized keys and key rings from anybody: no panic.
 #![no_main]
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use std::collections::BTreeMap;
 use weir_verify::git::{GitKeys, Object};
 
 const SIGNATURES: [&str; 2] = ["-----BEGIN PGP SIGNATURE-----", "-----BEGIN SSH SIGNATURE-----"];

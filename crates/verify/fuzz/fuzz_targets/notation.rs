@@ -1,9 +1,10 @@
 //! Trust policies, certificates and envelopes from anybody: no panic.
 #![no_main]
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use std::collections::BTreeMap;
 use weir_verify::notation::{Answers, COSE_TYPE, Certificates, JWS_TYPE, SignatureEnvelope, TrustPolicy};
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";

@@ -1,16 +1,18 @@
 //! Signatures made with a key that the verifier knows.
 
-use super::{Signature, Subject, TrustError, bundle};
+use std::collections::BTreeMap;
+
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use serde_json::Value;
 use sigstore_verify::types::{DsseEnvelope, SignatureContent};
-use std::collections::BTreeMap;
 use webpki::aws_lc_rs::{
     ECDSA_P256_SHA256, ECDSA_P384_SHA256, ECDSA_P384_SHA384, ECDSA_P521_SHA256, ECDSA_P521_SHA512, ED25519,
     RSA_PKCS1_2048_8192_SHA256,
 };
 use webpki::{Error, RawPublicKeyEntity};
+
+use super::{Signature, Subject, TrustError, bundle};
 
 /// How keys of a Secret end that hold public keys.
 const SUFFIX: &str = ".pub";

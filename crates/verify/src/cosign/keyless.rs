@@ -1,10 +1,11 @@
 //! Signatures made with a certificate that lived for minutes: who got it, from whom, and that a log saw it.
 
-use super::{Signature, Subject, TrustError, bundle};
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
 use sigstore_verify::types::{Artifact, Sha256Hash};
 use sigstore_verify::{VerificationPolicy, VerificationResult, Verifier};
 use weir_policy::go_regex;
+
+use super::{Signature, Subject, TrustError, bundle};
 
 /// An identity that may sign: its certificate's subject and the issuer of its token. Go's regular expressions, not
 /// anchored.

@@ -1,6 +1,8 @@
 //! The proof of a transparency log that it has a signature: cosign before its third version keeps it in an
 //! annotation, and the log is asked where that is missing (SRC-OCI-24).
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -9,7 +11,6 @@ use sigstore_verify::crypto::sha256;
 use sigstore_verify::rekor::entry::LogEntry;
 use sigstore_verify::types::bundle::InclusionPromise;
 use sigstore_verify::types::{KindVersion, SignedTimestamp, TransparencyLogEntry};
-use std::collections::BTreeMap;
 
 /// An entry with the log's promise that it is there, as an annotation has it.
 #[derive(Deserialize)]

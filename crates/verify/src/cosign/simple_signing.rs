@@ -1,6 +1,7 @@
 //! Signatures of cosign before its third version: a payload that names a digest, with everything else in annotations.
 
-use super::{MAX_SIGNATURE_BYTES, Subject, log};
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use sigstore_verify::types::bundle::{
     MessageSignature, Rfc3161Timestamp, TimestampVerificationData, VerificationMaterial,
@@ -9,7 +10,8 @@ use sigstore_verify::types::bundle::{
 use sigstore_verify::types::{
     Bundle, DerCertificate, MediaType, SignatureBytes, SignatureContent, TimestampToken,
 };
-use std::collections::BTreeMap;
+
+use super::{MAX_SIGNATURE_BYTES, Subject, log};
 
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";

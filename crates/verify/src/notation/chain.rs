@@ -2,11 +2,12 @@
 
 pub(super) mod rules;
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use jiff::Timestamp;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
-use std::collections::BTreeMap;
-use std::time::Duration;
 use webpki::{EndEntityCert, KeyUsage, VerifiedPath, anchor_from_trusted_cert};
 use x509_parser::prelude::{FromDer, X509Certificate};
 

@@ -1,9 +1,10 @@
 //! COSE envelopes: one signature (`COSE_Sign1`, RFC 9052) in CBOR.
 
-use super::envelope::{Protected, Scheme, Sealed};
 use ciborium::Value;
 use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
+
+use super::envelope::{Protected, Scheme, Sealed};
 
 /// The tag of an envelope with one signature.
 const SIGN1: u64 = 18;

@@ -1,9 +1,10 @@
 //! The envelope: who signed what, when, and how, all under one signature.
 
-use super::{COSE_TYPE, JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, cose, jws, signature};
 use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
 use serde::Deserialize;
+
+use super::{COSE_TYPE, JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, cose, jws, signature};
 
 /// Media type of the signed payload.
 const PAYLOAD_TYPE: &str = "application/vnd.cncf.notary.payload.v1+json";

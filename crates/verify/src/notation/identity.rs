@@ -1,7 +1,8 @@
 //! The names that may sign: distinguished names of which a certificate's subject must have every part.
 
-use rustls_pki_types::CertificateDer;
 use std::collections::BTreeMap;
+
+use rustls_pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 const ANYONE: &str = "*";

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
 use url::Url;
 
 /// Servers that are asked about one signature. Of its certificates and those of its timestamp each names one server or two.
@@ -108,8 +109,9 @@ pub(super) fn address(text: &str) -> Result<Url, AddressError> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("http://a.test/x", Ok("http://a.test/x"))]

@@ -1,10 +1,11 @@
 //! JSON envelopes: JSON Web Signatures with the certificates beside them.
 
-use super::envelope::{Protected, Sealed};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rustls_pki_types::CertificateDer;
 use serde::Deserialize;
+
+use super::envelope::{Protected, Sealed};
 
 #[derive(Deserialize)]
 struct Jws {

@@ -1,8 +1,10 @@
 //! Trust policies (`trustpolicy.json`), by the rules and in the words of the Notary Project's specification.
 
-use super::identity;
-use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::identity;
 
 /// The one version that there is.
 const VERSION: &str = "1.0";

@@ -6,14 +6,16 @@ mod crl;
 mod list;
 mod ocsp;
 
-use super::chain::rules::Purpose;
-use super::inquiry::Inquiry;
+use std::time::Duration;
+
 use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
-use std::time::Duration;
 use x509_parser::prelude::{
     DistributionPointName, FromDer, GeneralName, ParsedExtension, X509Certificate, X509Extension,
 };
+
+use super::chain::rules::Purpose;
+use super::inquiry::Inquiry;
 
 /// `authorityInfoAccess`.
 const ACCESS: &str = "1.3.6.1.5.5.7.1.1";
@@ -193,9 +195,10 @@ fn who(purpose: &Purpose) -> &'static str {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
+    use rstest::rstest;
+
     use super::Standing::{Good, Pending, Revoked, Unrevocable};
     use super::*;
-    use rstest::rstest;
 
     fn unknown(why: &str) -> Standing {
         Standing::Unknown(why.to_owned())

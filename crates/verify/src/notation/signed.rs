@@ -1,8 +1,9 @@
 //! The common part of certificates, lists and answers of OCSP servers: content, and a signature over it.
 
-use super::signature;
 use der::asn1::{BitStringRef, ContextSpecific};
 use der::{AnyRef, Decode, Reader, Tag, TagNumber, Tagged};
+
+use super::signature;
 
 /// Certificates beside an answer. The first counts, the others are for those who look further.
 const MAX_CERTIFICATES: usize = 10;

@@ -4,15 +4,16 @@
 mod algorithm;
 mod token;
 
+use jiff::Timestamp;
+use rustls_pki_types::CertificateDer;
+use token::{Token, TokenError};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
 use super::chain::Certificates;
 use super::chain::rules::{self, Purpose, RuleError};
 use super::envelope::Envelope;
 use super::inquiry::Inquiry;
 use super::revocation::{self, RevocationError};
-use jiff::Timestamp;
-use rustls_pki_types::CertificateDer;
-use token::{Token, TokenError};
-use x509_parser::prelude::{FromDer, X509Certificate};
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TimestampError {

@@ -1,13 +1,15 @@
 //! Cosign's signatures, made by the test kit from the documented formats.
 
-use crate::secret;
+use std::collections::BTreeMap;
+
 use rstest::rstest;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use weir_testkit::{CosignAlgorithm, CosignKey, CosignSignature, Sigstore};
 use weir_verify::cosign::{
     CosignError, Identity, Keyless, PublicKeys, Signature, SimpleSigning, Subject, Trust, TrustError,
 };
+
+use crate::secret;
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const OTHER: &str = "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";

@@ -1,10 +1,11 @@
 //! Signatures of `gpg`.
 
-use crate::secret;
 use jiff::{Timestamp, ToSpan};
 use rstest::rstest;
 use weir_testkit::GpgHome;
 use weir_verify::git::{GitError, GitKeys, Object};
+
+use crate::secret;
 
 const PAYLOAD: &[u8] = b"tree 0\n\nmessage\n";
 const DEV: &str = "dev@example.com";

@@ -1,10 +1,11 @@
 //! Signatures of `ssh-keygen -Y sign`.
 
-use crate::secret;
 use jiff::Timestamp;
 use rstest::rstest;
 use weir_testkit::SshKey;
 use weir_verify::git::{GitError, GitKeys, Object};
+
+use crate::secret;
 
 const PAYLOAD: &[u8] = b"tree 0\n\nmessage\n";
 

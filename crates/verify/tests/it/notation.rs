@@ -7,7 +7,6 @@ mod openssl;
 mod timestamp;
 mod token;
 
-use crate::secret;
 use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -16,6 +15,8 @@ use weir_testkit::{NotationCertificate, NotationSigner};
 use weir_verify::notation::{
     Answers, COSE_TYPE, Certificates, JWS_TYPE, Judgement, Outcome, SignatureEnvelope, TrustPolicy,
 };
+
+use crate::secret;
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const REPOSITORY: &str = "registry.example.com/app";

@@ -1,6 +1,5 @@
-use crate::{Limits, Map, Node, Source, parse_documents};
-
 use super::emit;
+use crate::{Limits, Map, Node, Source, parse_documents};
 
 fn printed(value: &str) -> String {
     let mut map = Map::new();

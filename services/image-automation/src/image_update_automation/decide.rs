@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-
 use weir_access::{GitAccess, GitAccessError, TransportError};
 use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
 use weir_auth::GitLoginError;

@@ -14,7 +14,6 @@ use weir_proto::image::v1::{
     ListTagsRequest, ListTagsResponse, Resolution, ResolvePolicyRequest, ResolvePolicyResponse,
     WatchResolutionsRequest, WatchResolutionsResponse,
 };
-
 use weir_testkit::{ControlPlane, eventually};
 
 use crate::world::{DEADLINE, World};

@@ -1,8 +1,8 @@
 //! The kustomization file with the fields of the spec merged in (KS-BLD-1, KS-BLD-5, KS-BLD-10..20).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use weir_api::kustomize as spec;
 
+use weir_api::kustomize as spec;
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
 use weir_kustomize::{FileSystem, Image, Kustomization, Patch, RelPath, Selector, UnknownFields};

@@ -8,6 +8,8 @@ mod record;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use manifests::{Made, refuse_encrypted};
+use record::Record;
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{Run, killpoint};
 use weir_ssa::{ApplyFailure, ChangeSet, Manifest, Session, Settings as ApplySettings};
@@ -22,8 +24,6 @@ use super::{KustomizationReconciler, health};
 use crate::build::{Built, Footprint};
 use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
-use manifests::{Made, refuse_encrypted};
-use record::Record;
 
 /// Applies in a row that wait for the same, such as finalizers: for five minutes, as long as Flux gives its wait.
 const APPLY_TRIES: u32 = 30;

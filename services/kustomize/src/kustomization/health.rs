@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::expression::{HealthChecks, public_part};
 use serde_json::Value;
 use weir_api::Kustomization;
 use weir_kstatus::{Assessment, Status};
 use weir_ssa::{Action, ChangeSet, Entry, Manifest, ObjectId, Owner, Probe, Session, probe};
+
+use super::expression::{HealthChecks, public_part};
 
 /// No health check ends before this (KS-REC-40).
 const MIN_TIMEOUT: Duration = Duration::from_secs(30);

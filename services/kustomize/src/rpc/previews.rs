@@ -82,9 +82,10 @@ impl Previews {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use futures::StreamExt;
     use tonic::Code;
+
+    use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_keeps_nobody_for_ever_and_learns_that_something_is_missing() {

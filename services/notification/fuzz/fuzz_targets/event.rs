@@ -2,8 +2,9 @@
 //! provider renders or refuses it.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
 use weir_notification_controller::dedupe;
 use weir_notification_controller::event::{Event, metadata};
 use weir_notification_controller::provider::{build, settings::Settings};

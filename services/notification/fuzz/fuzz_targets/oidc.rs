@@ -2,12 +2,13 @@
 //! has signed, which nobody has any more.
 #![no_main]
 
+use std::sync::LazyLock;
+
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, jwk::Jwk};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use std::sync::LazyLock;
 use weir_notification_controller::receiver::Call;
 use weir_notification_controller::receiver::oidc::{self, issuer::Issuers, token};
 

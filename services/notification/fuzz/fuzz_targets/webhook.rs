@@ -2,10 +2,11 @@
 //! filters take any body.
 #![no_main]
 
+use std::sync::LazyLock;
+
 use hmac::{Hmac, KeyInit, Mac};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use std::sync::LazyLock;
 use tokio::runtime::{Builder, Runtime};
 use weir_api::notification::ReceiverSpec;
 use weir_notification_controller::receiver::filter::{Filters, Known};

@@ -3,9 +3,9 @@
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use weir_api::notification::ReceiverSpec;
+use weir_expression::{Expression, ExpressionError, Type};
 
 use super::{Call, TYPE_GENERIC_OIDC};
-use weir_expression::{Expression, ExpressionError, Type};
 
 const VARIABLES: [&str; 2] = ["res", "req"];
 const VARIABLES_WITH_CLAIMS: [&str; 3] = ["res", "req", "claims"];

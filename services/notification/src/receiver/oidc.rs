@@ -5,12 +5,12 @@ pub mod issuer;
 pub mod rules;
 pub mod token;
 
+use issuer::Issuers;
 use serde_json::Value;
+use token::Demand;
 use weir_api::notification::OidcProvider;
 
 use super::{Call, Refusal};
-use issuer::Issuers;
-use token::Demand;
 
 /// Bytes of a token; those of real providers have about two KiB.
 const MAX_TOKEN: usize = 16 * 1024;

@@ -1,18 +1,12 @@
 //! Fetching the sources, building the artifacts, and keeping the objects that advertise them.
 
-use super::GeneratorReconciler;
-use super::decide::{Input, ORIGIN_REVISION, origin_revision};
-use super::failure::Failure;
-use super::path_pattern::{PathPattern, Request};
-use super::source_tree::SourceTree;
-use super::stage::{Sources, stage};
-use crate::storage::NewArtifact;
-use futures::{StreamExt, TryStreamExt, stream};
-use kube::ResourceExt;
-use kube::core::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::sync::Arc;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use kube::ResourceExt;
+use kube::core::ObjectMeta;
 use tempfile::TempDir;
 use weir_api::source::{
     ExternalArtifactReference, ExternalArtifactSourceReference, ExternalArtifactSpec, ExternalArtifactStatus,
@@ -24,6 +18,14 @@ use weir_artifact::archive::{self, Sink, walk};
 use weir_artifact::{Algorithm, DirectoryTree, Hasher, Limits, Location, RelPath, Tree, TreeKind};
 use weir_ignore::Rules;
 use weir_runtime::{ObjectKey, Run};
+
+use super::GeneratorReconciler;
+use super::decide::{Input, ORIGIN_REVISION, origin_revision};
+use super::failure::Failure;
+use super::path_pattern::{PathPattern, Request};
+use super::source_tree::SourceTree;
+use super::stage::{Sources, stage};
+use crate::storage::NewArtifact;
 
 /// Sources that are downloaded at once: enough to hide latency, few enough to leave the network to others.
 const FETCHES: usize = 4;

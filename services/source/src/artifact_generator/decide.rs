@@ -1,13 +1,15 @@
 //! The plan of a generator: pure functions of what was observed.
 
-use super::failure::Failure;
-use super::name;
 use std::collections::BTreeSet;
+
 use weir_api::source::{ArtifactGeneratorSpec, ExternalArtifactReference, SourceReference};
 use weir_api::{Artifact, ArtifactGenerator, FluxObject};
 use weir_artifact::{Algorithm, Digest};
 use weir_runtime::ObjectKey;
 use weir_runtime::condition;
+
+use super::failure::Failure;
+use super::name;
 
 const VALIDATION_FAILED: &str = "ValidationFailed";
 

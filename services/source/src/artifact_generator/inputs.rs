@@ -1,14 +1,16 @@
 //! The sources of a generator, and who is woken when they change (SRC-AGN-2, SRC-AGN-4).
 
-use super::decide::{Input, key_of};
-use super::failure::Failure;
 use std::sync::Arc;
+
 use weir_api::source::SourceReference;
 use weir_api::{
     Artifact, ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, OciRepository,
     SourceObject,
 };
 use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, Service, ServiceError};
+
+use super::decide::{Input, key_of};
+use super::failure::Failure;
 
 /// The kinds that a generator can be made of.
 #[derive(Clone)]

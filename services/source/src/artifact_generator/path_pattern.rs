@@ -1,11 +1,13 @@
 //! One set of artifacts for every directory that a pattern matches (SRC-AGN-19).
 
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use weir_api::source::{CopyOperation, OutputArtifact};
+
 use super::name;
 use super::placeholder::{self, Part, PlaceholderError};
 use super::stage::Sources;
-use regex::Regex;
-use std::collections::BTreeMap;
-use weir_api::source::{CopyOperation, OutputArtifact};
 
 /// Artifacts of one generator. Each is an object and a file, and all of them stand in one status, which the API server
 /// takes up to 1.5 MiB.

@@ -1,12 +1,14 @@
 //! The result of a run as conditions, status and events (SRC-AGN-1, SRC-AGN-5, SRC-AGN-10, SRC-AGN-11).
 
-use super::failure::Failure;
 use std::time::Duration;
+
 use weir_api::condition_type::{READY, RECONCILING, STALLED};
 use weir_api::source::ExternalArtifactReference;
 use weir_api::{ArtifactGenerator, FluxObject, reason};
 use weir_runtime::condition::{self, Writer};
 use weir_runtime::{EventDraft, Next, Outcome, Run};
+
+use super::failure::Failure;
 
 /// How often the artifacts are looked at when nothing changes.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);

@@ -120,8 +120,9 @@ impl Exclude {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn path(text: &str) -> RelPath {
         RelPath::parse(text).unwrap()

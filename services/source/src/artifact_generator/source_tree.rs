@@ -1,10 +1,11 @@
 //! An unpacked source: what is in it, and its files.
 
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File};
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File};
 use weir_artifact::archive::walk;
 use weir_artifact::{DirectoryTree, RelPath, TreeKind};
 

@@ -2,13 +2,15 @@
 
 mod target;
 
-use super::selection::{Excludes, Reach, Selection, SelectionError, is_glob, literal_prefix};
-use super::source_tree::SourceTree;
 use std::collections::BTreeMap;
 use std::io;
+
 use target::{Target, TargetError};
 use weir_api::source::CopyOperation;
 use weir_artifact::{Limits, RelPath, RelPathError, Symlinks, TreeKind, Untar};
+
+use super::selection::{Excludes, Reach, Selection, SelectionError, is_glob, literal_prefix};
+use super::source_tree::SourceTree;
 
 /// Bytes that one archive may unpack to (SRC-AGN-16).
 const MAX_EXTRACTED: u64 = 100 << 20;

@@ -1,13 +1,14 @@
 //! Puts the controller of generators together.
 
+use weir_api::{ArtifactGenerator, ExternalArtifact, FluxObject};
+use weir_artifact::fetch::Fetcher;
+use weir_runtime::{Cache, ServiceError};
+
 use super::inputs::SourceCaches;
 use super::{GeneratorReconciler, GeneratorSettings};
 use crate::args::{DIRECT_SOURCE_FETCH, HTTP_RETRY};
 use crate::external_artifact::ExternalArtifacts;
 use crate::source::Wiring;
-use weir_api::{ArtifactGenerator, ExternalArtifact, FluxObject};
-use weir_artifact::fetch::Fetcher;
-use weir_runtime::{Cache, ServiceError};
 
 /// Environment variable that leads artifact downloads elsewhere, for local development (SRC-CNS-2).
 const LOCAL_SOURCE: &str = "SOURCE_CONTROLLER_LOCALHOST";

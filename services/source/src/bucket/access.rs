@@ -4,19 +4,21 @@
 mod azure;
 mod s3;
 
-use super::BucketReconciler;
-use super::decide::{self, AZURE, GCP, GENERIC, provider};
-use crate::login::login_failure;
-use crate::source::{Attempt, Failure, Source};
-use secrecy::SecretString;
 use std::future::Future;
 use std::sync::Arc;
+
+use secrecy::SecretString;
 use url::Url;
 use weir_access::{ProfileError, ReadError, Secret};
 use weir_api::Bucket;
 use weir_auth::{BucketLogin, Caller, Credentials, LoginError, Logins};
 use weir_bucket::{Error, GcsService, Service};
 use weir_http::Profile;
+
+use super::BucketReconciler;
+use super::decide::{self, AZURE, GCP, GENERIC, provider};
+use crate::login::login_failure;
+use crate::source::{Attempt, Failure, Source};
 
 /// Names an emulator to Google's own clients, and so to Flux.
 const GCS_EMULATOR: &str = "STORAGE_EMULATOR_HOST";

@@ -1,17 +1,19 @@
 //! Downloading what is in the index and making the artifact of it (SRC-BKT-3, SRC-BKT-4).
 
-use super::BucketReconciler;
-use super::decide::{self, Index};
-use super::download::Downloads;
-use crate::source::{Attempt, Failure, NEW_REVISION, Published, Source, Success};
-use crate::storage::NewArtifact;
 use std::fmt::Display;
 use std::io;
+
 use tokio::time::timeout;
 use weir_api::Bucket;
 use weir_api::condition_type::STORAGE_OPERATION_FAILED;
 use weir_artifact::archive::Sink;
 use weir_artifact::{DirectoryTree, archive};
+
+use super::BucketReconciler;
+use super::decide::{self, Index};
+use super::download::Downloads;
+use crate::source::{Attempt, Failure, NEW_REVISION, Published, Source, Success};
+use crate::storage::NewArtifact;
 
 /// The link that always points at the newest artifact.
 const LATEST: &str = "latest.tar.gz";

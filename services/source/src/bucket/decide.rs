@@ -1,11 +1,13 @@
 //! The content of a bucket, and the part of it that becomes the artifact. Pure.
 
-use crate::source::Failure;
 use std::collections::BTreeMap;
+
 use weir_api::source::BucketSpec;
 use weir_artifact::{Algorithm, Digest, RelPath};
 use weir_bucket::Object;
 use weir_ignore::{IGNORE_FILE, Matcher, Rules};
+
+use crate::source::Failure;
 
 pub(super) const GENERIC: &str = "generic";
 pub(super) const AWS: &str = "aws";

@@ -1,17 +1,19 @@
 //! Objects on their way to a directory: some at a time, none of them outside it, no more bytes than fit.
 
-use super::decide::{self, Index};
-use crate::storage::Storage;
-use cap_std::fs::{Dir, File};
-use futures::{StreamExt, TryStreamExt, stream};
-use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use cap_std::fs::{Dir, File};
+use futures::{StreamExt, TryStreamExt, stream};
+use parking_lot::Mutex;
 use weir_artifact::{Limits, RelPath, Room, is_of_disk};
 use weir_bucket::{Bucket, Object};
+
+use super::decide::{self, Index};
+use crate::storage::Storage;
 
 /// Downloads at a time: enough to hide a distant server's latency, few enough for one connection each.
 const PARALLEL: usize = 64;

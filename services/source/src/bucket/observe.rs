@@ -1,12 +1,14 @@
 //! Observes a bucket: its existence, its ignore file, its list of objects (SRC-BKT-1, SRC-BKT-8).
 
-use super::decide::{self, Index};
-use crate::source::{Failure, Source};
 use std::future::Future;
+
 use tokio::time::{Instant, timeout_at};
 use weir_api::Bucket;
 use weir_bucket::{Error, Object};
 use weir_ignore::{IGNORE_FILE, MAX_IGNORE_BYTES};
+
+use super::decide::{self, Index};
+use crate::source::{Failure, Source};
 
 /// The index of the bucket, of at most `max_objects` entries, in one `timeout` altogether.
 pub(super) async fn index(

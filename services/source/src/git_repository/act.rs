@@ -1,5 +1,12 @@
 //! The work of a run: fetch, verify, make the artifact.
 
+use std::io;
+
+use weir_api::{Artifact, GitRepository};
+use weir_artifact::archive::Sink;
+use weir_artifact::{RelPath, Revision};
+use weir_git::{Checkout, Error, Fetched, Remote, Submodule};
+
 use super::GitReconciler;
 use super::decide::{self, Plan, SparsePath};
 use super::include::Include;
@@ -8,11 +15,6 @@ use super::tree::CommitTree;
 use super::whole::{WholeTree, find};
 use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success, pack_after, sparse};
 use crate::storage::NewArtifact;
-use std::io;
-use weir_api::{Artifact, GitRepository};
-use weir_artifact::archive::Sink;
-use weir_artifact::{RelPath, Revision};
-use weir_git::{Checkout, Error, Fetched, Remote, Submodule};
 
 /// The parts of the repository from which the artifact is made.
 struct RepositoryParts {

@@ -1,8 +1,5 @@
 //! The plan of a run, made from the facts observed. Pure.
 
-use super::observe::Observed;
-use super::part;
-use crate::source::{Failure, Success};
 use weir_access::reference;
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
 use weir_api::source::GitRepositorySpec;
@@ -10,6 +7,10 @@ use weir_api::{Artifact, GitRepository};
 use weir_artifact::{RelPath, Revision};
 use weir_git::{Error, Reference, without_password};
 use weir_runtime::{EventDraft, condition};
+
+use super::observe::Observed;
+use super::part;
+use crate::source::{Failure, Success};
 
 const GIT_OPERATION_FAILED: &str = "GitOperationFailed";
 

@@ -1,14 +1,16 @@
 //! Artifacts of other repositories inside this one's (SRC-GIT-17…21).
 
-use super::GitReconciler;
-use super::whole::{WholeTree, confined};
-use crate::source::{Attempt, Failure, Published};
 use std::io;
+
 use weir_api::SourceObject;
 use weir_api::condition_type::{INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED};
 use weir_api::{Artifact, GitRepository};
 use weir_artifact::{Limits, Location, Store, Unpacked, Untar};
 use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue};
+
+use super::GitReconciler;
+use super::whole::{WholeTree, confined};
+use crate::source::{Attempt, Failure, Published};
 
 /// An include whose artifact is there.
 #[derive(Debug, Clone)]

@@ -1,14 +1,15 @@
 //! The facts by which a run decides, gathered before it asks the remote.
 
+use weir_access::{GitAccessError, GitRules};
+use weir_api::GitRepository;
+use weir_auth::{AppError, GitLoginError};
+use weir_git::{Credentials, Remote};
+
 use super::GitReconciler;
 use super::include::Include;
 use super::verify::Trust;
 use crate::login::{AUTHENTICATION_FAILED, login_failure};
 use crate::source::{Attempt, Failure};
-use weir_access::{GitAccessError, GitRules};
-use weir_api::GitRepository;
-use weir_auth::{AppError, GitLoginError};
-use weir_git::{Credentials, Remote};
 
 const PROVIDER: &str = "InvalidProviderConfiguration";
 

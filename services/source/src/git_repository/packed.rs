@@ -1,8 +1,9 @@
 //! Where the parts of the last artifact of each repository lie, so that its next one copies what did not change
 //! (docs/adr/0007). Only in memory: after a restart one artifact is compressed anew, and nothing on disk needs trust.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
+
+use parking_lot::Mutex;
 use weir_api::Artifact;
 use weir_artifact::archive::{Parts, Previous};
 use weir_artifact::{RelPath, Store};
@@ -42,8 +43,9 @@ impl Packed {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use weir_artifact::{Algorithm, Location, PIECE_BYTES, StoreOptions};
+
+    use super::*;
 
     fn artifact(path: &str, size: i64) -> Artifact {
         let artifact = serde_json::json!({"path": path, "url": "http://source/x", "revision": "main@sha1:1",

@@ -1,11 +1,12 @@
 //! The part of a commit's tree that can be in the artifact. Where the server offers it, nothing else is fetched.
 //! Pure.
 
-use super::decide::SparsePath;
 use weir_api::source::GitRepositorySpec;
 use weir_artifact::RelPath;
 use weir_git::Part;
 use weir_ignore::{IGNORE_FILE, Rules};
+
+use super::decide::SparsePath;
 
 /// How `spec.ignore` begins when it leaves everything out but what it then names.
 const EVERYTHING: [&str; 4] = ["*", "/*", "**", "/**"];
@@ -41,8 +42,9 @@ fn leaves_most_out(ignore: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn wanted(ignore: Option<&str>, sparse: &[&str]) -> Option<Vec<&'static str>> {
         let spec = serde_json::json!({"url": "https://host/app", "interval": "1h", "ignore": ignore});

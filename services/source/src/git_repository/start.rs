@@ -1,12 +1,13 @@
 //! Puts the controller of Git repositories together.
 
+use weir_api::GitRepository;
+use weir_git::{Git, GitConfig, SshAlgorithms, Stores};
+use weir_runtime::{Cache, ServiceError};
+
 use super::packed::Packed;
 use super::{GitReconciler, include, stores};
 use crate::source::Wiring;
 use crate::verification::Verdicts;
-use weir_api::GitRepository;
-use weir_git::{Git, GitConfig, SshAlgorithms, Stores};
-use weir_runtime::{Cache, ServiceError};
 
 /// Folder of Git repositories beside the artifacts. It starts with a dot: the artifact server gives nothing of such.
 const FOLDER: &str = ".git-stores";

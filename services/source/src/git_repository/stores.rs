@@ -1,12 +1,13 @@
 //! Repositories fetched before, kept per object and removed with it.
 
-use super::GitReconciler;
-use crate::catalog::hourly;
-use crate::storage::Storage;
 use url::Url;
 use weir_api::GitRepository;
 use weir_git::{Remote, Store, Stores};
 use weir_runtime::{Cache, ObjectKey, Service};
+
+use super::GitReconciler;
+use crate::catalog::hourly;
+use crate::storage::Storage;
 
 impl GitReconciler {
     /// The kept repositories of an object. They go by its uid: what was fetched for one object is never used for a

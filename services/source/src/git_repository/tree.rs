@@ -1,8 +1,9 @@
 //! A commit as a tree of files, read from the object store without a checkout.
 
-use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::io;
+
+use parking_lot::Mutex;
 use weir_artifact::archive::OpenFile;
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind};
 use weir_git::{Checkout, Error, ObjectId, Reader};

@@ -1,8 +1,5 @@
 //! Signatures of the commit, its tag, or both, by someone who is trusted (SRC-GIT-22…26).
 
-use super::GitReconciler;
-use crate::source::{Attempt, Failure};
-use crate::verification::{VERIFICATION_ERROR, evidence};
 use jiff::Timestamp;
 use weir_api::GitRepository;
 use weir_api::condition_type::SOURCE_VERIFIED;
@@ -10,6 +7,10 @@ use weir_artifact::Digest;
 use weir_git::{Checkout, Reference, Signed, TagObject};
 use weir_runtime::{EventDraft, condition};
 use weir_verify::git::{GitKeys, Object};
+
+use super::GitReconciler;
+use crate::source::{Attempt, Failure};
+use crate::verification::{VERIFICATION_ERROR, evidence};
 
 const TAGS: &str = "refs/tags/";
 /// How a name asks for what a tag points at.

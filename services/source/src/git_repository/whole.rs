@@ -1,6 +1,7 @@
 //! The tree that becomes the artifact: the commit, its submodules and what is included, as one.
 
 use std::io;
+
 use weir_artifact::archive::OpenFile;
 use weir_artifact::{RelPath, RelPathError, Tree, TreeEntry, TreeKind};
 

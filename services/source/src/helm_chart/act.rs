@@ -1,12 +1,13 @@
 //! Storing what was built (SRC-CHT-17, SRC-CHT-19).
 
+use weir_api::HelmChart;
+use weir_artifact::archive::Sink;
+use weir_runtime::EventDraft;
+
 use super::HelmChartReconciler;
 use super::build::Build;
 use crate::source::{Attempt, Failure, Published, Success};
 use crate::storage::NewArtifact;
-use weir_api::HelmChart;
-use weir_artifact::archive::Sink;
-use weir_runtime::EventDraft;
 
 /// The link that always points at the newest package.
 const LINK: &str = "latest.tar.gz";

@@ -1,13 +1,15 @@
 //! The build of a chart, and its failures (SRC-CHT-16, SRC-CHT-17).
 
+use std::fmt::Display;
+
+use bytes::Bytes;
+use weir_api::HelmChart;
+use weir_api::condition_type::{BUILD_FAILED, FETCH_FAILED};
+
 use super::HelmChartReconciler;
 use super::decide::Order;
 use super::observe::Origin;
 use crate::source::{Attempt, Failure};
-use bytes::Bytes;
-use std::fmt::Display;
-use weir_api::HelmChart;
-use weir_api::condition_type::{BUILD_FAILED, FETCH_FAILED};
 
 /// A chart, ready to be stored.
 pub(super) struct Build {
@@ -111,8 +113,9 @@ impl HelmChartReconciler {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case(false, &[], "pulled 'app' chart with version '1.0.0'")]

@@ -112,9 +112,10 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
     use serde_json::{Value, json};
+
+    use super::*;
 
     fn object(spec: Value) -> HelmChart {
         let mut whole =

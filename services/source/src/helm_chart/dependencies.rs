@@ -2,16 +2,12 @@
 //! repositories and registries. Credentials are those of a `HelmRepository` of the chart's namespace with the same
 //! address, or none.
 
-use super::HelmChartReconciler;
-use super::build::Step;
-use super::index_cache::Releases;
-use crate::helm_repository::{converted, is_oci};
-use crate::source::Failure;
 use std::collections::hash_map::{Entry, HashMap};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Seek;
 use std::sync::Arc;
+
 use url::Url;
 use weir_api::{Artifact, FluxObject, HelmRepository, SourceObject};
 use weir_artifact::{RelPath, TreeKind, Unpacked};
@@ -21,6 +17,12 @@ use weir_helm::repository::normalized;
 use weir_helm::version::{self, SelectError};
 use weir_helm::{Chart, Dependency, Limits, Repository};
 use weir_runtime::ObjectKey;
+
+use super::HelmChartReconciler;
+use super::build::Step;
+use super::index_cache::Releases;
+use crate::helm_repository::{converted, is_oci};
+use crate::source::Failure;
 
 /// Indexes that were fetched for one build, in their stored form: an umbrella chart takes much from one repository.
 type Fetched = HashMap<Url, File>;

@@ -1,14 +1,15 @@
 //! Entries read from stored indexes, kept for the next chart (SRC-HRP-9).
 
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
 use moka::sync::Cache;
 use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
 use weir_helm::index::Release;
 use weir_runtime::{ObjectKey, Service};
 
@@ -86,8 +87,9 @@ impl IndexCache {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use prometheus_client::encoding::text::encode;
+
+    use super::*;
 
     fn releases(version: &str) -> Releases {
         Arc::new(vec![Release { version: version.to_owned(), ..Release::default() }])

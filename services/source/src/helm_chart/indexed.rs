@@ -1,12 +1,8 @@
 //! Charts of repositories with an index (SRC-CHT-4, SRC-CHT-5, SRC-CHT-8).
 
-use super::HelmChartReconciler;
-use super::build::{Build, Step, pull_failure};
-use super::decide::{Order, is_default};
-use super::index_cache::Releases;
-use crate::source::Failure;
-use bytes::Bytes;
 use std::sync::Arc;
+
+use bytes::Bytes;
 use weir_api::{Artifact, HelmRepository};
 use weir_artifact::RelPath;
 use weir_helm::chart::VALUES_FILE;
@@ -16,6 +12,12 @@ use weir_helm::values::{self, Values, ValuesError};
 use weir_helm::version::{self, SelectError};
 use weir_helm::{Chart, FetchError, Limits};
 use weir_runtime::ObjectKey;
+
+use super::HelmChartReconciler;
+use super::build::{Build, Step, pull_failure};
+use super::decide::{Order, is_default};
+use super::index_cache::Releases;
+use crate::source::Failure;
 
 /// Refuses what is no name of a chart.
 pub(super) fn check_name(name: &str) -> Result<(), Failure> {

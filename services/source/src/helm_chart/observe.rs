@@ -1,13 +1,15 @@
 //! Where the chart comes from (SRC-CHT-2, SRC-CHT-3).
 
-use super::HelmChartReconciler;
-use crate::helm_repository::is_oci;
-use crate::source::{Attempt, Failure};
 use std::sync::Arc;
+
 use weir_api::SourceObject;
 use weir_api::{Artifact, Bucket, FluxObject, GitRepository, HelmChart, HelmRepository};
 use weir_artifact::{Location, Opened, RelPath};
 use weir_runtime::ObjectKey;
+
+use super::HelmChartReconciler;
+use crate::helm_repository::is_oci;
+use crate::source::{Attempt, Failure};
 
 /// Reason of a chart that waits for its source.
 pub(super) const NO_SOURCE_ARTIFACT: &str = "NoSourceArtifact";

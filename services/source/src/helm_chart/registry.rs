@@ -1,12 +1,6 @@
 //! Charts in registries (SRC-CHT-6, SRC-CHT-10). A chart is pulled by digest: a tag that moves meanwhile has no
 //! effect.
 
-use super::HelmChartReconciler;
-use super::build::{Build, Step, pull_failure};
-use super::decide::Order;
-use super::indexed::{check_name, stored};
-use crate::login::{AUTHENTICATION_FAILED, login_failure};
-use crate::source::{Attempt, Failure, Source};
 use bytes::{Bytes, BytesMut};
 use weir_access::caller;
 use weir_access::go_url;
@@ -17,6 +11,13 @@ use weir_helm::version;
 use weir_http::{Profile, SecretData};
 use weir_oci::{Descriptor, Error, Manifest, Registry, RegistryOptions, Repository};
 use weir_runtime::ObjectKey;
+
+use super::HelmChartReconciler;
+use super::build::{Build, Step, pull_failure};
+use super::decide::Order;
+use super::indexed::{check_name, stored};
+use crate::login::{AUTHENTICATION_FAILED, login_failure};
+use crate::source::{Attempt, Failure, Source};
 
 const SCHEME: &str = "oci://";
 /// Layers that hold a chart; the second one is what Helm wrote before version 3.7.
@@ -234,8 +235,9 @@ fn without_address(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn data(pairs: &[(&str, &str)]) -> SecretData {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()

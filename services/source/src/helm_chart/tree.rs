@@ -1,14 +1,10 @@
 //! Charts in the files of a `GitRepository` or `Bucket` (SRC-CHT-11, SRC-CHT-12, SRC-CHT-14).
 
-use super::HelmChartReconciler;
-use super::build::{Build, Step};
-use super::decide::Order;
-use super::indexed::{file_at, replace_values};
-use crate::source::Failure;
-use bytes::Bytes;
 use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
+
+use bytes::Bytes;
 use weir_api::Artifact;
 use weir_artifact::{RelPath, TreeKind, Unpacked, Untar, UntarError};
 use weir_helm::chart::{self, CHART_FILE};
@@ -16,6 +12,12 @@ use weir_helm::dependency::confined;
 use weir_helm::values::{self, Values, ValuesError};
 use weir_helm::{Chart, ChartError, Limits, Metadata};
 use weir_runtime::ObjectKey;
+
+use super::HelmChartReconciler;
+use super::build::{Build, Step};
+use super::decide::Order;
+use super::indexed::{file_at, replace_values};
+use crate::source::Failure;
 
 /// The chart at a path, with its own metadata.
 enum Found {

@@ -1,13 +1,14 @@
 //! Signatures of a registry's chart by someone who is trusted (SRC-CHT-10). They are checked at every run, with
 //! the digest that the version stands for, before anything is pulled. Charts that a chart needs are not verified.
 
+use weir_api::HelmChart;
+use weir_artifact::Digest;
+use weir_oci::Registry;
+
 use super::HelmChartReconciler;
 use super::build::Step;
 use crate::source::{Attempt, Failure};
 use crate::verification::{Subject, Unverified, VERIFICATION_ERROR};
-use weir_api::HelmChart;
-use weir_artifact::Digest;
-use weir_oci::Registry;
 
 impl HelmChartReconciler {
     /// Checks the manifest of a version.

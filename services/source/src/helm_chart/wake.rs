@@ -1,11 +1,12 @@
 //! Which charts a change of a source concerns (SRC-CHT-1). Only those of its own namespace: a source of the same name
 //! elsewhere is another one (source.md 20, line 7).
 
-use super::observe::NO_SOURCE_ARTIFACT;
-use crate::catalog::{Catalog, Entry};
 use weir_api::condition_type::FETCH_FAILED;
 use weir_api::{FluxObject, HelmChart};
 use weir_runtime::{Cache, Cause, Queue, condition};
+
+use super::observe::NO_SOURCE_ARTIFACT;
+use crate::catalog::{Catalog, Entry};
 
 /// Lets new artifacts of sources wake the charts that are made of them.
 pub(super) fn wake_by_sources(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) {
@@ -38,11 +39,12 @@ fn waits(chart: &HelmChart) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
     use serde_json::json;
     use weir_api::Artifact;
     use weir_runtime::ObjectKey;
+
+    use super::*;
 
     /// Deviation 7.
     #[rstest]

@@ -1,14 +1,16 @@
 //! Making the artifact of a fetched index.
 
-use super::{HelmRepositoryReconciler, decide};
-use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success};
-use crate::storage::NewArtifact;
 use std::fs::File;
 use std::io::{self, Seek};
+
 use weir_api::HelmRepository;
 use weir_artifact::archive::Sink;
 use weir_helm::Fetched;
 use weir_helm::index::{self, IndexError};
+
+use super::{HelmRepositoryReconciler, decide};
+use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success};
+use crate::storage::NewArtifact;
 
 /// The link that always points at the newest index (SRC-HRP-6).
 const LINK: &str = "index.yaml";

@@ -1,8 +1,5 @@
 //! How a repository is reached: its Secrets become a client with credentials (SRC-HRP-7, SRC-HRP-8).
 
-use super::decide;
-use crate::login::AUTHENTICATION_FAILED;
-use crate::source::{Failure, Source};
 use weir_access::{ReadError, Secret, Secrets, TransportError};
 use weir_api::HelmRepository;
 use weir_auth::Logins;
@@ -10,6 +7,10 @@ use weir_helm::Repository;
 use weir_helm::repository::BasicAuth;
 use weir_http::{Clients, Profile};
 use weir_runtime::ObjectKey;
+
+use super::decide;
+use crate::login::AUTHENTICATION_FAILED;
+use crate::source::{Failure, Source};
 
 /// Opens repositories. Cheap to clone.
 #[derive(Clone)]

@@ -1,10 +1,11 @@
 //! The plan of a run, and its messages. Pure.
 
-use crate::source::Failure;
 use url::Url;
 use weir_access::go_url;
 use weir_api::{Artifact, HelmRepository};
 use weir_helm::FetchError;
+
+use crate::source::Failure;
 
 /// Steps between the units of sizes.
 const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
@@ -88,8 +89,9 @@ fn human_size(bytes: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case(None, false)]

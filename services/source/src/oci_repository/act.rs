@@ -1,16 +1,18 @@
 //! Pulling a layer and making the artifact of it.
 
-use super::OciReconciler;
-use super::decide::{self, Operation};
-use super::observe::{Target, pull_failure};
-use crate::source::{Attempt, Failure, Published, Success, pack};
-use crate::storage::NewArtifact;
 use std::io::{self, Seek, Write};
+
 use tempfile::SpooledTempFile;
 use weir_api::OciRepository;
 use weir_artifact::archive::Sink;
 use weir_artifact::{Limits, Room, Unpacked, Untar};
 use weir_oci::{Descriptor, Registry};
+
+use super::OciReconciler;
+use super::decide::{self, Operation};
+use super::observe::{Target, pull_failure};
+use crate::source::{Attempt, Failure, Published, Success, pack};
+use crate::storage::NewArtifact;
 
 /// Bytes of a layer that stay in memory; typical ones are a few KiB.
 const IN_MEMORY: usize = 1 << 20;

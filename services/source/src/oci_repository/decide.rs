@@ -1,6 +1,5 @@
 //! The plan of a run, made from the facts observed. Pure.
 
-use crate::source::Failure;
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
 use weir_api::source::{OciLayerSelector, OciRepositoryRef};
 use weir_api::{Artifact, OciRepository};
@@ -8,6 +7,8 @@ use weir_oci::{Descriptor, Manifest};
 use weir_policy::go_regex;
 use weir_policy::semver::{self, Constraint};
 use weir_runtime::condition;
+
+use crate::source::Failure;
 
 /// Tag without a reference.
 const DEFAULT_TAG: &str = "latest";
@@ -130,9 +131,10 @@ pub(super) fn stored_event(artifact: &Artifact, url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
     use serde_json::{Value, json};
+
+    use super::*;
 
     fn reference(value: Value) -> OciRepositoryRef {
         serde_json::from_value(value).unwrap()

@@ -1,15 +1,16 @@
 //! Facts that a run needs before it pulls: our identity, the way to the registry, the target of the reference.
 
-use super::OciReconciler;
-use super::decide::{self, Wanted};
-use crate::login::{AUTHENTICATION_FAILED, login_failure};
-use crate::source::{Attempt, Failure, Source};
 use weir_access::{KeyringError, ProfileError, PullSecrets, caller};
 use weir_api::source::OciRepositorySpec;
 use weir_api::{Artifact, OciRepository};
 use weir_artifact::{Digest, Revision};
 use weir_auth::{Keyring, Provider, RegistryCredentials};
 use weir_oci::{Error, Profile, Registry, RegistryOptions, Repository};
+
+use super::OciReconciler;
+use super::decide::{self, Wanted};
+use crate::login::{AUTHENTICATION_FAILED, login_failure};
+use crate::source::{Attempt, Failure, Source};
 
 const PULL_FAILED: &str = "OCIArtifactPullFailed";
 /// Tags of a repository that are looked through.

@@ -1,11 +1,12 @@
 //! Signatures of the artifact by someone who is trusted (SRC-OCI-22).
 
+use weir_api::OciRepository;
+use weir_oci::Registry;
+
 use super::OciReconciler;
 use super::observe::Target;
 use crate::source::{Attempt, Failure};
 use crate::verification::{Subject, Unverified, VERIFICATION_ERROR};
-use weir_api::OciRepository;
-use weir_oci::Registry;
 
 impl OciReconciler {
     /// Checks what the reference stands for, before anything of it is pulled.

@@ -1,6 +1,7 @@
 //! An artifact as messages, and its digest behind them.
 
 use std::io::Read;
+
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status};

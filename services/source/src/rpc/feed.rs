@@ -1,14 +1,16 @@
 //! A watcher's stream: what is there, then every change that a consumer of artifacts cares about.
 
-use crate::catalog::{Catalog, Entry};
-use futures::{Stream, StreamExt, stream};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+use futures::{Stream, StreamExt, stream};
 use tokio::sync::broadcast;
 use tokio_stream::wrappers::BroadcastStream;
 use tonic::Status;
 use weir_proto::source::v1::WatchResponse;
 use weir_runtime::ObjectKey;
+
+use crate::catalog::{Catalog, Entry};
 
 /// Changes that a slow watcher may be behind before it has to start anew; a burst of a thousand objects fits.
 const BACKLOG: usize = 4096;
@@ -135,8 +137,9 @@ fn until_error<T: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use weir_api::Artifact;
+
+    use super::*;
 
     fn entry(digest: &str, ready: bool) -> Entry {
         let artifact =

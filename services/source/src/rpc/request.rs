@@ -1,12 +1,14 @@
 //! A reconcile that a caller asks for and waits for.
 
-use super::feed::News;
-use crate::catalog::{Entry, Kind};
+use std::time::Duration;
+
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, PatchParams};
-use std::time::Duration;
 use tonic::Status;
 use weir_runtime::{ObjectKey, request_reconcile};
+
+use super::feed::News;
+use crate::catalog::{Entry, Kind};
 
 /// How long a caller is kept waiting at most; callers set shorter deadlines themselves.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);

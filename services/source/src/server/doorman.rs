@@ -1,13 +1,14 @@
 //! Access to artifacts over HTTP, where credentials are needed (SRC-STO-16): whoever may get the object may read its
 //! artifact.
 
-use crate::catalog::{self, Catalog};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tonic::{Code, Status};
 use weir_artifact::RelPath;
 use weir_runtime::ObjectKey;
 use weir_runtime::grpc::{Access, Authorizer};
+
+use crate::catalog::{self, Catalog};
 
 /// Checks the Kubernetes token of a request.
 #[derive(Clone)]

@@ -1,14 +1,15 @@
 //! The store as the file server sees it: artifacts by path, whether they lie in one file or in pieces.
 
-use bytes::{Buf, Bytes};
-use futures::FutureExt;
-use futures::future::{BoxFuture, Ready, ready};
 use std::io::{self, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::SystemTime;
+
+use bytes::{Buf, Bytes};
+use futures::FutureExt;
+use futures::future::{BoxFuture, Ready, ready};
 use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tower_http::services::fs::{Backend, File, Metadata};

@@ -1,16 +1,18 @@
 //! The frame of a run, the same for every kind: look into the store, let the kind do its work, report.
 
-use super::{Failure, Report, Source, Success, known_artifact, progress, remarks_of_store};
-use crate::storage::{Found, NewArtifact, Storage};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
 use weir_api::condition_type::{ARTIFACT_OUTDATED, SOURCE_VERIFIED};
 use weir_api::{Artifact, reason};
 use weir_artifact::StoreError;
 use weir_artifact::archive::Sink;
 use weir_runtime::condition::{self, Status, Writer};
 use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Run};
+
+use super::{Failure, Report, Source, Success, known_artifact, progress, remarks_of_store};
+use crate::storage::{Found, NewArtifact, Storage};
 
 /// A run in progress.
 pub(crate) struct Attempt<'a, S> {

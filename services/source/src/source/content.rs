@@ -1,6 +1,7 @@
 //! The part of a tree that becomes the artifact: everything that the ignore rules do not leave out.
 
 use std::io::{self, Write};
+
 use weir_artifact::archive::{OpenFile, Parts, Previous, Sink};
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind, archive, ignore_rules};
 use weir_ignore::Matcher;
@@ -78,9 +79,10 @@ impl<T: Tree> Tree for SparseTree<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
     use weir_artifact::{DirectoryTree, Limits, Untar};
+
+    use super::*;
 
     fn packed(files: &[(&str, &str)], ignore: Option<&str>, paths: &[&str]) -> Vec<String> {
         let work = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! The failure of a source's run: that of every kind, and the condition that is the sources' own (SRC 3.3).
 
 use std::time::Duration;
+
 use weir_api::condition_type::{FETCH_FAILED, SOURCE_VERIFIED, STORAGE_OPERATION_FAILED};
 use weir_artifact::StoreError;
 use weir_runtime::{Next, Severity};

@@ -1,8 +1,10 @@
 //! Where each kind keeps what all sources have.
 
-use super::{DEFAULT_TIMEOUT, Source, StatusParts};
 use std::time::Duration;
+
 use weir_api::{Bucket, GitRepository, HelmChart, HelmRepository, OciRepository};
+
+use super::{DEFAULT_TIMEOUT, Source, StatusParts};
 
 /// Implements [`Source`]; the braces say which fields of `spec` and `status` the kind has beside those that all have.
 macro_rules! source {

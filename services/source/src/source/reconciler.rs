@@ -1,13 +1,15 @@
 //! The loop of a kind of sources: the same for all, save for how an object is brought up to date.
 
-use super::{Attempt, Failure, Source, Success, finalize, suspended};
-use crate::storage::Storage;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio_util::sync::CancellationToken;
 use weir_api::FluxObject;
 use weir_auth::Logins;
 use weir_runtime::{Finalized, ObjectKey, Outcome, Reconciler, Run};
+
+use super::{Attempt, Failure, Source, Success, finalize, suspended};
+use crate::storage::Storage;
 
 /// The part of a source's reconciler that differs from kind to kind.
 pub(crate) trait SourceReconciler: Send + Sync + 'static {

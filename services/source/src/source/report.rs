@@ -1,8 +1,5 @@
 //! The result of a run as conditions and events (SRC-REC-7…10, SRC-EVT-1…2).
 
-use super::{Failure, Source, Success};
-use crate::storage::Found;
-use crate::verification::VERIFICATION_ERROR;
 use weir_api::condition_type::{
     ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, BUILD_FAILED, FETCH_FAILED, INCLUDE_UNAVAILABLE, SOURCE_VERIFIED,
     STORAGE_OPERATION_FAILED,
@@ -11,6 +8,10 @@ use weir_api::{Artifact, Condition, reason};
 use weir_artifact::Revision;
 use weir_runtime::condition::{self, Status, Writer};
 use weir_runtime::{EventDraft, Next, Outcome};
+
+use super::{Failure, Source, Success};
+use crate::storage::Found;
+use crate::verification::VERIFICATION_ERROR;
 
 /// Annotations that events about artifacts carry.
 const REVISION_KEY: &str = "source.toolkit.fluxcd.io/revision";

@@ -1,10 +1,11 @@
 //! A suspended source: nothing is fetched, but nothing is claimed that is not so.
 
-use super::{Source, known_artifact};
-use crate::storage::{Found, Storage};
 use weir_api::Condition;
 use weir_api::condition_type::{ARTIFACT_IN_STORAGE, READY, RECONCILING, STALLED};
 use weir_runtime::condition::{self, Status, Writer};
+
+use super::{Source, known_artifact};
+use crate::storage::{Found, Storage};
 
 /// Reason of the conditions of a suspended object whose artifact is gone.
 const REASON: &str = "ArtifactNotFound";
@@ -48,10 +49,11 @@ fn shown<S: Source>(object: &S, found: &Found, url: impl Fn(&str) -> Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
     use serde_json::{Value, json};
     use weir_api::GitRepository;
+
+    use super::*;
 
     fn stored() -> GitRepository {
         let condition = |type_: &str| {

@@ -1,13 +1,14 @@
 //! The parts from which the controllers of all kinds are built.
 
-use super::reconciler::{SourceReconciler, StoringReconciler};
-use crate::args::{Args, CONCURRENT};
-use crate::storage::Storage;
 use weir_access::Secrets;
 use weir_api::FluxObject;
 use weir_auth::Logins;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::{Cache, Queue, Service};
+
+use super::reconciler::{SourceReconciler, StoringReconciler};
+use crate::args::{Args, CONCURRENT};
+use crate::storage::Storage;
 
 /// The parts that the kinds share. Each kind's `start` takes from it what it needs.
 pub(crate) struct Wiring<'a> {

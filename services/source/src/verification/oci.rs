@@ -8,9 +8,6 @@ mod log;
 mod notation;
 mod trust;
 
-use super::Verdicts;
-use crate::source::{Attempt, Source, Wiring};
-use crate::storage::Storage;
 use trust::OciTrust;
 use weir_access::Secrets;
 use weir_api::source::OciRepositoryVerification;
@@ -18,6 +15,10 @@ use weir_artifact::Digest;
 use weir_http::Clients;
 use weir_oci::Registry;
 use weir_runtime::{EventDraft, ObjectKey};
+
+use super::Verdicts;
+use crate::source::{Attempt, Source, Wiring};
+use crate::storage::Storage;
 
 const COSIGN: &str = "cosign";
 const NOTATION: &str = "notation";

@@ -5,10 +5,10 @@ pub mod stand_in;
 mod tokens;
 
 use serde_json::{Value, json};
+use stand_in::StandIn;
 use weir_testkit::{AZURITE_KEY, BucketProgram, BucketServer, Identity, Proxy, touch_requested_at};
 
 use crate::world::{Setup, World, files, paths};
-use stand_in::StandIn;
 
 const BUCKET: &str = "Bucket";
 

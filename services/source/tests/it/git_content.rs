@@ -1,9 +1,10 @@
 //! The content of an artifact besides the commit's own files: submodules, included repositories, and the result of
 //! sparse checkout.
 
-use crate::world::{World, paths};
 use serde_json::{Value, json};
 use weir_testkit::{GitRepo, GitServer, condition};
+
+use crate::world::{World, paths};
 
 const GIT: &str = "GitRepository";
 

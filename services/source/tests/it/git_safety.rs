@@ -1,8 +1,9 @@
 //! Things that a repository cannot make the service do: run something, read another's configuration, lead out of its
 //! tree.
 
-use serde_json::{Value, json};
 use std::path::Path;
+
+use serde_json::{Value, json};
 use weir_artifact::RelPath;
 use weir_testkit::{Folder, GitRepo, GitServer};
 

@@ -1,7 +1,8 @@
 //! The way to a Git server: certificates of both sides, and proxies of the object and of the environment.
 
-use serde_json::json;
 use std::net::SocketAddr;
+
+use serde_json::json;
 use weir_testkit::{GitServer, Identity, Proxy, SshGitServer, TlsFront};
 
 use crate::world::{Setup, World, paths};

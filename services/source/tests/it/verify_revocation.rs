@@ -1,5 +1,7 @@
 //! Certificates of signers that were taken back: OpenSSL's responder and a server with a list say so (SRC-OCI-26, C2).
 
+use std::process::Command;
+
 use axum::Router;
 use axum::http::HeaderMap;
 use axum::routing::get;
@@ -8,7 +10,6 @@ use rcgen::{
     date_time_ymd,
 };
 use serde_json::{Value, json};
-use std::process::Command;
 use weir_testkit::{
     Folder, NotationAuthority, NotationSigner, Process, Registry, Server, condition, eventually, free_port,
     ocsp_servers,

@@ -1,12 +1,14 @@
 //! How artifacts in pieces come, are replaced, are read meanwhile, and go.
 
-use super::{Disk, Written, fill, location, options};
-use parking_lot::Mutex;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
 use weir_artifact::{STEPS, Store, StoreOptions};
+
+use super::{Disk, Written, fill, location, options};
 
 fn large(seed: u32) -> Vec<u32> {
     (seed..seed + 40).collect()

@@ -1,13 +1,15 @@
 //! Shared pieces, and the proof that sharing makes no difference to the bytes.
 
-use super::{Disk, PIECE, Written, fill, inodes, location, names, options};
-use crate::parts::{Named, fresh};
-use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use proptest::prelude::*;
 use weir_artifact::archive::{Previous, Sink, write_after};
 use weir_artifact::{Algorithm, Digest, Store, StoreOptions};
+
+use super::{Disk, PIECE, Written, fill, inodes, location, names, options};
+use crate::parts::{Named, fresh};
 
 #[test]
 fn what_did_not_change_lies_on_the_disk_once() {

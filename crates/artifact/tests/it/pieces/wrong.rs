@@ -1,11 +1,13 @@
 //! Faults: altered files, full disks, names that lead elsewhere, writes that fail.
 
-use super::{Disk, bytes_of, fill, location, options};
 use std::fs::File;
 use std::io::Error;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
 use weir_artifact::{Store, StoreError, VerifyError};
+
+use super::{Disk, bytes_of, fill, location, options};
 
 /// Alters a byte, and gives the file back its time.
 fn alter(path: &Path) {

@@ -1,6 +1,7 @@
+use rstest::rstest;
+
 use super::*;
 use crate::conversation::lines::put;
-use rstest::rstest;
 
 const ID: &str = "1111111111111111111111111111111111111111";
 const NO_ID: &str = "0000000000000000000000000000000000000000";

@@ -1,5 +1,6 @@
-use super::*;
 use rstest::rstest;
+
+use super::*;
 
 const ID: &str = "1111111111111111111111111111111111111111";
 

@@ -1,6 +1,7 @@
+use rstest::rstest;
+
 use super::*;
 use crate::conversation::lines::put;
-use rstest::rstest;
 
 fn id(digit: &str) -> ObjectId {
     digit.repeat(40).parse().unwrap()

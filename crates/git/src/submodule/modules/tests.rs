@@ -1,5 +1,6 @@
-use super::*;
 use rstest::rstest;
+
+use super::*;
 
 fn parsed(text: &str) -> Vec<(String, String, String)> {
     let modules = parse_modules(text).unwrap();

@@ -1,5 +1,6 @@
-use super::*;
 use rstest::rstest;
+
+use super::*;
 
 fn parent(url: &str) -> Remote {
     let mut remote = Remote::new(url.parse().unwrap());

@@ -1,5 +1,13 @@
 //! Connecting: the host proves itself first, then we do.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use russh::client::{self, Handle, Handler};
+use russh::keys::ssh_key::EcdsaCurve;
+use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
+
 use super::proxy;
 use crate::credentials::{Credentials, SshAuth};
 use crate::error::{Error, SshError};
@@ -7,12 +15,6 @@ use crate::known_hosts::{HostVerdict, KnownHosts};
 use crate::remote::Remote;
 use crate::ssh_algorithms::SshAlgorithms;
 use crate::ssh_key;
-use russh::client::{self, Handle, Handler};
-use russh::keys::ssh_key::EcdsaCurve;
-use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
-use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// User of URLs without one.
 const DEFAULT_USER: &str = "git";
@@ -140,8 +142,9 @@ pub(super) fn protocol(error: russh::Error) -> Error {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
 

@@ -5,11 +5,12 @@
 mod http;
 mod socks;
 
-use crate::error::SshError;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::net::TcpStream;
 use url::Url;
 use weir_http::Proxy;
+
+use crate::error::SshError;
 
 /// A connection to `host` by way of `proxy`.
 pub(super) async fn connect(proxy: &Proxy, host: &str, port: u16) -> Result<TcpStream, SshError> {

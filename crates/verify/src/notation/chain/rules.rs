@@ -1,9 +1,10 @@
 //! The rules of the Notary Project for every chain, whatever a policy says (SRC-OCI-26): each certificate is made by
 //! the next, the last by itself, and each is used for its declared purpose.
 
-use super::super::signed::Signed;
 use rustls_pki_types::CertificateDer;
 use x509_parser::prelude::{ExtendedKeyUsage, FromDer, X509Certificate, X509Error};
+
+use super::super::signed::Signed;
 
 /// `digitalSignature` and `nonRepudiation`, as bits: all that a signer's key may be for.
 const SIGNING: u16 = 0b11;

@@ -1,11 +1,13 @@
 //! Lists of what an issuer took back (RFC 5280, 5): whole ones, and those that add to them.
 
+use std::time::Duration;
+
+use der::asn1::Uint;
+use x509_cert::ext::pkix::CrlReason;
+
 use super::super::inquiry::{AddressError, Inquiry, Question, Unanswered, address};
 use super::list::{Entry, List, ListError};
 use super::{Link, Moment, Standing};
-use der::asn1::Uint;
-use std::time::Duration;
-use x509_cert::ext::pkix::CrlReason;
 
 /// Bytes of a list, as Flux has it: the largest that are known have half of that.
 const MAX_LIST: usize = 32 << 20;
@@ -158,10 +160,11 @@ fn are_final(entries: &[Entry], moment: Moment) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::*;
     use CrlReason::{CertificateHold as Hold, KeyCompromise as Key, RemoveFromCRL as Remove};
     use jiff::Timestamp;
     use rstest::rstest;
+
+    use super::*;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()

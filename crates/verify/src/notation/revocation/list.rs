@@ -1,8 +1,6 @@
 //! A list of certificates that were taken back (RFC 5280, 5). Its entries are read one by one and not kept: the longest
 //! lists have hundreds of thousands.
 
-use super::super::signed::Signed;
-use super::timestamp;
 use der::asn1::{AnyRef, GeneralizedTime, ObjectIdentifier, Uint};
 use der::oid::AssociatedOid;
 use der::oid::db::rfc5280;
@@ -14,6 +12,9 @@ use x509_cert::ext::pkix::name::{DistributionPointName, GeneralName};
 use x509_cert::ext::pkix::{BaseCrlNumber, CrlNumber, CrlReason, FreshestCrl, IssuingDistributionPoint};
 use x509_cert::ext::{Extension, Extensions};
 use x509_cert::time::Time;
+
+use super::super::signed::Signed;
+use super::timestamp;
 
 /// A list, taken apart and not yet believed.
 pub(super) struct List<'a> {

@@ -1,8 +1,7 @@
 //! Servers that say of one certificate whether it was taken back (RFC 6960).
 
-use super::super::inquiry::{AddressError, Inquiry, Question, Unanswered, address};
-use super::super::signed::Signed;
-use super::{Link, Moment, Standing};
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use der::asn1::{GeneralizedTime, Null, ObjectIdentifier, OctetString};
@@ -12,13 +11,16 @@ use jiff::Timestamp;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sha1::{Digest, Sha1};
 use sha2::{Sha256, Sha384, Sha512};
-use std::time::Duration;
 use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::AlgorithmIdentifierOwned;
 use x509_ocsp::{
     CertId, CertStatus, OcspRequest, OcspResponse, OcspResponseStatus, Request, ResponseData, TbsRequest,
 };
 use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::super::inquiry::{AddressError, Inquiry, Question, Unanswered, address};
+use super::super::signed::Signed;
+use super::{Link, Moment, Standing};
 
 /// Bytes of an answer, as Flux has it; some 4,000 are usual.
 const MAX_ANSWER: usize = 20 * 1024;

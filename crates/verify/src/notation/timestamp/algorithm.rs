@@ -1,10 +1,11 @@
 //! Algorithms of timestamp tokens by their identifiers.
 
-use super::token::TokenError;
 use der::asn1::ObjectIdentifier;
 use der::oid::db::rfc5912;
 use rustls_pki_types::{AlgorithmIdentifier, alg_id};
 use sha2::{Digest, Sha256, Sha384, Sha512};
+
+use super::token::TokenError;
 
 /// The hash of something, by one of the algorithms that Flux knows.
 pub(super) fn digest(algorithm: ObjectIdentifier, bytes: &[u8]) -> Result<Vec<u8>, TokenError> {

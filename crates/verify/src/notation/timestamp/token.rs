@@ -1,9 +1,6 @@
 //! Timestamp tokens (RFC 3161, 2.4.2): a time and a hash in a CMS message (RFC 5652), signed by one whom a signed attribute
 //! names (RFC 5816).
 
-use super::super::chain::{self, Certificates};
-use super::super::signature;
-use super::algorithm::{algorithm, digest};
 use cms::cert::CertificateChoices;
 use cms::cert::x509::Certificate;
 use cms::content_info::{CmsVersion, ContentInfo};
@@ -19,6 +16,10 @@ use x509_cert::ext::pkix::name::{GeneralName, GeneralNames};
 use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::AlgorithmIdentifierRef;
 use x509_cert::time::Time;
+
+use super::super::chain::{self, Certificates};
+use super::super::signature;
+use super::algorithm::{algorithm, digest};
 
 /// Bytes of a token: one with three certificates has some 6,000.
 const MAX_TOKEN: usize = 32 << 10;

@@ -1,7 +1,6 @@
 //! Chains: all of their certificates are checked for revocation, and those that are not whole are no chains, whatever
 //! a policy says.
 
-use super::{DIGEST, NOW, good, judge_asking, policy, strict};
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CrlDistributionPoint, ExtendedKeyUsagePurpose, IsCa,
     KeyUsagePurpose,
@@ -10,6 +9,8 @@ use rstest::rstest;
 use serde_json::json;
 use weir_testkit::{NotationAuthority, NotationSigner};
 use weir_verify::notation::{JWS_TYPE, Outcome, SignatureEnvelope, TrustPolicy};
+
+use super::{DIGEST, NOW, good, judge_asking, policy, strict};
 
 const OF_ROOT: &str = "http://root.test/list";
 const OF_BELOW: &str = "http://below.test/list";

@@ -1,7 +1,5 @@
 //! Lists of what authorities took back, whole ones and those that add to them.
 
-use super::ocsp::decoded;
-use super::{DIGEST, NOW, good, judge_asking, strict};
 use der::asn1::{BitString, GeneralizedTime, Ia5String, Null, OctetString, Uint};
 use der::oid::AssociatedOid;
 use der::oid::ObjectIdentifier;
@@ -21,6 +19,9 @@ use x509_cert::ext::pkix::{BaseCrlNumber, CrlNumber, CrlReason, FreshestCrl, Iss
 use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::AlgorithmIdentifierOwned;
 use x509_cert::time::Time;
+
+use super::ocsp::decoded;
+use super::{DIGEST, NOW, good, judge_asking, strict};
 
 const LIST: &str = "http://crl.test/list";
 const ADDITION: &str = "http://crl.test/addition";

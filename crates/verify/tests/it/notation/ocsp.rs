@@ -1,6 +1,5 @@
 //! Servers that are asked about certificates, answering in every way that there is.
 
-use super::{DIGEST, NOW, good, judge_asking, policy, strict};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cms::cert::x509::Certificate as Decoded;
@@ -21,6 +20,8 @@ use x509_ocsp::{
     BasicOcspResponse, CertId, CertStatus, OcspGeneralizedTime, OcspRequest, OcspResponse, ResponderId,
     ResponseData, RevokedInfo, SingleResponse, Version,
 };
+
+use super::{DIGEST, NOW, good, judge_asking, policy, strict};
 
 pub(super) const SERVER: &str = "http://ocsp.test/status";
 const LIST: &str = "http://crl.test/list";

@@ -1,7 +1,7 @@
 //! Answers, lists and tokens of another hand: OpenSSL makes them here and now.
 
-use super::token::{signature_of, stamped};
-use super::{DIGEST, good, judge_asking, strict};
+use std::process::Command;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -9,9 +9,11 @@ use percent_encoding::percent_decode_str;
 use rcgen::{CrlDistributionPoint, CustomExtension};
 use rstest::rstest;
 use serde_json::json;
-use std::process::Command;
 use weir_testkit::{Folder, NotationAuthority, ocsp_servers};
 use weir_verify::notation::{JWS_TYPE, Outcome, SignatureEnvelope, TrustPolicy};
+
+use super::token::{signature_of, stamped};
+use super::{DIGEST, good, judge_asking, strict};
 
 const SERVER: &str = "http://ocsp.test";
 const LIST: &str = "http://crl.test/list";

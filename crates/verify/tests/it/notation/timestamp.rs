@@ -1,7 +1,5 @@
 //! Signatures with certificates that are over, and those who say that they were not when it was signed.
 
-use super::token::{BASELINE, NAME, Token, idle, signature_of, stamped};
-use super::{DIGEST, NOW, good, judge_asking};
 use ciborium::Value as Cbor;
 use der::oid::db::rfc5911;
 use rcgen::{
@@ -12,6 +10,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use weir_testkit::{NotationAuthority, NotationSigner};
 use weir_verify::notation::{COSE_TYPE, JWS_TYPE, Outcome, SignatureEnvelope, TrustPolicy};
+
+use super::token::{BASELINE, NAME, Token, idle, signature_of, stamped};
+use super::{DIGEST, NOW, good, judge_asking};
 
 const LIST: &str = "http://crl.test/list";
 

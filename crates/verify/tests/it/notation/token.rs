@@ -1,6 +1,5 @@
 //! Timestamp tokens, made here from the documented format so that all of it can be wrong.
 
-use super::ocsp::decoded;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use cms::cert::{CertificateChoices, IssuerAndSerialNumber};
@@ -18,6 +17,8 @@ use x509_cert::attr::Attribute;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::AlgorithmIdentifierOwned;
+
+use super::ocsp::decoded;
 
 const TIMESTAMP: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.16.1.4");
 const SIGNING_CERTIFICATE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.16.2.47");

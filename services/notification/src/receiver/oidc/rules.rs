@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 use weir_api::notification::OidcProvider;
-
 use weir_expression::{Expression, Type};
 
 const VARIABLES: [&str; 2] = ["claims", "vars"];

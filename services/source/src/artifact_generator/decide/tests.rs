@@ -1,6 +1,7 @@
-use super::*;
 use rstest::rstest;
 use serde_json::{Value, json};
+
+use super::*;
 
 fn generator(spec: Value, status: Value) -> ArtifactGenerator {
     serde_json::from_value(json!({

@@ -1,5 +1,6 @@
-use super::*;
 use rstest::rstest;
+
+use super::*;
 
 fn output(name: &str, from: &str) -> OutputArtifact {
     let copy = CopyOperation { from: from.to_owned(), to: "@artifact/".to_owned(), ..Default::default() };

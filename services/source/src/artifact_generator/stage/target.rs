@@ -1,9 +1,10 @@
 //! The directory in which an artifact is put together. Nothing outside it is written, and it does not grow without end.
 
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
 use std::io::{self, Read, Write};
 use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
 use weir_artifact::{Limits, RelPath, Room};
 use weir_helm::values::{ValuesError, parse_all};
 
@@ -134,8 +135,9 @@ fn small(file: File, path: &RelPath) -> Result<Vec<u8>, TargetError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::*;
 
     fn small_target(directory: &Path) -> Target {
         let limits = Limits { unpacked: 10, entries: 3, ..Limits::default() };

@@ -1,11 +1,13 @@
-use super::*;
-use crate::artifact_generator::source_tree::SourceTree;
+use std::fs;
+use std::path::Path;
+
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use rstest::rstest;
-use std::fs;
-use std::path::Path;
 use weir_artifact::Limits;
+
+use super::*;
+use crate::artifact_generator::source_tree::SourceTree;
 
 const SOURCE: &[(&str, &str)] = &[
     ("README.md", "read me"),

@@ -1,11 +1,13 @@
 //! Access to Azure, by the first of the ways that the Secret has (SRC-BKT-11).
 
-use super::{Login, token_of};
-use crate::source::Failure;
 use std::future::ready;
+
 use weir_auth::{BucketLogin, LoginError, ProviderError};
 use weir_bucket::{AzureAccess, AzureService};
 use weir_http::SecretData;
+
+use super::{Login, token_of};
+use crate::source::Failure;
 
 /// Message about the fields that a Secret for Azure needs.
 const REQUIRED: &str = "requires a 'clientId' or 'accountKey' field, a combination of 'tenantId', 'clientId' and \

@@ -1,13 +1,14 @@
 //! Keys for S3: of the Secret, of a directory's user, of the pod, or none.
 
-use super::{Login, secret_failure};
-use crate::bucket::decide::{self, AWS, LDAP, provider};
-use crate::source::{Failure, Source};
 use tokio::time::timeout;
 use weir_api::source::BucketSts;
 use weir_auth::Credentials;
 use weir_bucket::{AccessKeys, Error, S3Service};
 use weir_http::{SecretData, text};
+
+use super::{Login, secret_failure};
+use crate::bucket::decide::{self, AWS, LDAP, provider};
+use crate::source::{Failure, Source};
 
 impl Login<'_> {
     pub(super) async fn s3(&self) -> Result<S3Service, Failure> {

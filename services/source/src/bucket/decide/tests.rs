@@ -1,7 +1,8 @@
-use super::*;
 use proptest::prelude::*;
 use rstest::rstest;
 use weir_api::source::BucketSts;
+
+use super::*;
 
 fn object(key: &str, etag: &str) -> Object {
     let mut object = Object::newest(key);

@@ -1,6 +1,7 @@
-use super::*;
 use rstest::rstest;
 use serde_json::{Value, json};
+
+use super::*;
 
 fn object(spec: Value, status: Value) -> GitRepository {
     let mut full = json!({ "url": "https://h/r", "interval": "1m" });

@@ -1,6 +1,7 @@
-use super::*;
 use rstest::rstest;
 use weir_runtime::Next;
+
+use super::*;
 
 fn trust(mode: Mode) -> Trust {
     Trust { mode, keys: GitKeys::default(), secret: evidence([]) }

@@ -1,8 +1,10 @@
-use super::*;
-use rstest::rstest;
 use std::collections::BTreeMap;
 use std::io::Cursor;
+
+use rstest::rstest;
 use weir_artifact::archive::walk;
+
+use super::*;
 
 /// Files by path.
 struct Files(BTreeMap<String, String>);

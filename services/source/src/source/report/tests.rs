@@ -1,8 +1,9 @@
-use super::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 use weir_api::SourceObject;
 use weir_api::{FluxObject, GitRepository, HelmRepository};
+
+use super::*;
 
 const REVISION: &str = "main@sha1:05770d51bf5487f95e421df60813d6c8bd5c4b63";
 

@@ -1,8 +1,7 @@
 //! Cosign: bundles that refer to the artifact, else the signatures that versions before 3 put beside it (SRC-OCI-25).
 
-use super::trust::OciTrust;
-use super::{OciVerifier, Unverified, Verdict, log};
 use std::sync::Arc;
+
 use weir_access::Secret;
 use weir_artifact::Digest;
 use weir_oci::{Error, Registry};
@@ -10,6 +9,9 @@ use weir_verify::cosign::{
     BUNDLE_TYPE, CosignError, Identity, Keyless, MAX_SIGNATURE_BYTES, PublicKeys, SIMPLE_SIGNING_TYPE,
     Signature, SimpleSigning, Subject, Trust, TrustError,
 };
+
+use super::trust::OciTrust;
+use super::{OciVerifier, Unverified, Verdict, log};
 
 const TRUSTED_ROOT_KEY: &str = "trusted_root.json";
 /// Bundles of one artifact that are looked at; each is fetched on its own. Builds attach a handful.

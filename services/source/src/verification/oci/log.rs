@@ -1,7 +1,8 @@
 //! Signatures that come without a transparency log's word are looked up there (SRC-OCI-24).
 
-use bytes::Bytes;
 use std::time::Duration;
+
+use bytes::Bytes;
 use weir_http::{Clients, Profile};
 use weir_oci::Registry;
 

@@ -1,9 +1,8 @@
 //! Notation: signatures that refer to the artifact, judged by the trust policy of a Secret (SRC-OCI-26).
 
-use super::trust::OciTrust;
-use super::{OciVerifier, Unverified, Verdict, inquiry};
-use jiff::Timestamp;
 use std::sync::Arc;
+
+use jiff::Timestamp;
 use weir_access::Secret;
 use weir_artifact::Digest;
 use weir_oci::Registry;
@@ -11,6 +10,9 @@ use weir_verify::notation::{
     Answers, Certificates, Judgement, MAX_ATTEMPTS, MAX_ENVELOPE_BYTES, Outcome, SIGNATURE_TYPE,
     SignatureEnvelope, Statement, TrustPolicy,
 };
+
+use super::trust::OciTrust;
+use super::{OciVerifier, Unverified, Verdict, inquiry};
 
 const POLICY_KEY: &str = "trustpolicy.json";
 /// Bytes of all answers about one signature: two lists of revoked certificates as large as any, or many of the usual size.

@@ -1,11 +1,12 @@
 //! How an artifact has to be signed, as an object and its Secrets say.
 
-use super::COSIGN;
-use crate::verification::evidence;
 use weir_access::{Secret, Secrets};
 use weir_api::source::OciRepositoryVerification;
 use weir_artifact::Digest;
 use weir_runtime::ObjectKey;
+
+use super::COSIGN;
+use crate::verification::evidence;
 
 /// The specification with the content of its Secrets.
 pub(super) struct OciTrust {

@@ -1,13 +1,14 @@
 //! The way through an HTTP proxy: `CONNECT`, then the host's bytes.
 
-use super::{failed, place};
-use crate::error::SshError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::ExposeSecret;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use weir_http::Proxy;
+
+use super::{failed, place};
+use crate::error::SshError;
 
 const DEFAULT_PORT: u16 = 80;
 /// Bytes of the proxy's answer; real ones have a few lines.

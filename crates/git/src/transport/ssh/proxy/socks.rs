@@ -1,13 +1,15 @@
 //! A connection through a SOCKS5 proxy (RFC 1928, RFC 1929; SRC-GIT-30). The proxy resolves the name: in networks that
 //! need a proxy, this machine often cannot.
 
-use super::{failed, place};
-use crate::error::SshError;
-use secrecy::ExposeSecret;
 use std::net::IpAddr;
+
+use secrecy::ExposeSecret;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use weir_http::Proxy;
+
+use super::{failed, place};
+use crate::error::SshError;
 
 const DEFAULT_PORT: u16 = 1080;
 const VERSION: u8 = 5;

@@ -1,8 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
-use super::*;
 use rstest::rstest;
 use secrecy::ExposeSecret;
+
+use super::*;
 
 /// SRC-PRX-1: `ALL_PROXY` counts for SSH, but for the hosts of `NO_PROXY`.
 #[rstest]
