@@ -26,20 +26,20 @@ impl Algorithm {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Algorithm::Sha1 => "sha1",
-            Algorithm::Sha256 => "sha256",
-            Algorithm::Sha384 => "sha384",
-            Algorithm::Sha512 => "sha512",
-            Algorithm::Blake3 => "blake3",
+            Self::Sha1 => "sha1",
+            Self::Sha256 => "sha256",
+            Self::Sha384 => "sha384",
+            Self::Sha512 => "sha512",
+            Self::Blake3 => "blake3",
         }
     }
 
     fn hex_length(self) -> usize {
         match self {
-            Algorithm::Sha1 => 40,
-            Algorithm::Sha256 | Algorithm::Blake3 => 64,
-            Algorithm::Sha384 => 96,
-            Algorithm::Sha512 => 128,
+            Self::Sha1 => 40,
+            Self::Sha256 | Self::Blake3 => 64,
+            Self::Sha384 => 96,
+            Self::Sha512 => 128,
         }
     }
 }
@@ -48,7 +48,7 @@ impl FromStr for Algorithm {
     type Err = DigestError;
 
     fn from_str(name: &str) -> Result<Self, DigestError> {
-        [Algorithm::Sha1, Algorithm::Sha256, Algorithm::Sha384, Algorithm::Sha512, Algorithm::Blake3]
+        [Self::Sha1, Self::Sha256, Self::Sha384, Self::Sha512, Self::Blake3]
             .into_iter()
             .find(|algorithm| algorithm.name() == name)
             .ok_or_else(|| DigestError::Algorithm { name: name.to_owned() })
@@ -92,7 +92,7 @@ impl Digest {
     ///
     /// # Errors
     /// When the algorithm is unknown or the hex is not of its length.
-    pub fn parse(text: &str) -> Result<Digest, DigestError> {
+    pub fn parse(text: &str) -> Result<Self, DigestError> {
         let (name, hex) =
             text.split_once(':').ok_or_else(|| DigestError::NoAlgorithm { text: text.to_owned() })?;
         let algorithm: Algorithm = name.parse()?;
@@ -100,12 +100,12 @@ impl Digest {
         if hex.len() != algorithm.hex_length() || !is_hex {
             return Err(DigestError::Hex { algorithm: algorithm.name(), hex: hex.to_owned() });
         }
-        Ok(Digest { algorithm, hex: hex.to_owned() })
+        Ok(Self { algorithm, hex: hex.to_owned() })
     }
 
     /// The digest of `bytes`.
     #[must_use]
-    pub fn of(algorithm: Algorithm, bytes: &[u8]) -> Digest {
+    pub fn of(algorithm: Algorithm, bytes: &[u8]) -> Self {
         let mut hasher = Hasher::new(algorithm);
         hasher.update(bytes);
         hasher.finish()
@@ -134,7 +134,7 @@ impl FromStr for Digest {
     type Err = DigestError;
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        Digest::parse(text)
+        Self::parse(text)
     }
 }
 
@@ -147,7 +147,7 @@ impl serde::Serialize for Digest {
 impl<'de> serde::Deserialize<'de> for Digest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Digest::parse(&text).map_err(serde::de::Error::custom)
+        Self::parse(&text).map_err(serde::de::Error::custom)
     }
 }
 
@@ -169,7 +169,7 @@ enum State {
 impl Hasher {
     /// A hasher that has seen nothing.
     #[must_use]
-    pub fn new(algorithm: Algorithm) -> Hasher {
+    pub fn new(algorithm: Algorithm) -> Self {
         let state = match algorithm {
             Algorithm::Sha1 => State::Sha1(sha1::Sha1::new()),
             Algorithm::Sha256 => State::Sha256(sha2::Sha256::new()),
@@ -177,7 +177,7 @@ impl Hasher {
             Algorithm::Sha512 => State::Sha512(sha2::Sha512::new()),
             Algorithm::Blake3 => State::Blake3(Box::new(blake3::Hasher::new())),
         };
-        Hasher { state }
+        Self { state }
     }
 
     /// Takes the next bytes.

@@ -17,16 +17,16 @@ pub struct DirectoryTree {
 impl DirectoryTree {
     /// The tree below `root`.
     #[must_use]
-    pub fn new(root: Dir) -> DirectoryTree {
-        DirectoryTree { root }
+    pub fn new(root: Dir) -> Self {
+        Self { root }
     }
 
     /// Opens a directory by its path on this machine.
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn open_path(path: &std::path::Path) -> io::Result<DirectoryTree> {
-        Ok(DirectoryTree { root: Dir::open_ambient_dir(path, cap_std::ambient_authority())? })
+    pub fn open_path(path: &std::path::Path) -> io::Result<Self> {
+        Ok(Self { root: Dir::open_ambient_dir(path, cap_std::ambient_authority())? })
     }
 }
 

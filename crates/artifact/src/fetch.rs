@@ -85,7 +85,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// When no HTTP client can be made.
-    pub fn new(limits: Limits, host: Option<String>) -> Result<Fetcher, FetchError> {
+    pub fn new(limits: Limits, host: Option<String>) -> Result<Self, FetchError> {
         let client = weir_http::client_builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(limits.timeout)
@@ -94,7 +94,7 @@ impl Fetcher {
             .no_gzip()
             .build()
             .map_err(|source| FetchError::Client { source })?;
-        Ok(Fetcher { client, limits, host })
+        Ok(Self { client, limits, host })
     }
 
     /// Downloads and verifies; what comes back is the archive itself.

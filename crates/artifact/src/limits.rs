@@ -36,7 +36,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
+        Self {
             download: DOWNLOAD,
             unpacked: UNPACKED,
             entries: ENTRIES,
@@ -51,9 +51,9 @@ impl Limits {
     /// Limits of what goes to the disk, where [`Room`](crate::Room) guards what is free: nothing else bounds a download or a
     /// single file. `unpacked` is the cap on all files together; 0 is none, as in Flux.
     #[must_use]
-    pub fn on_disk(unpacked: u64) -> Limits {
+    pub fn on_disk(unpacked: u64) -> Self {
         let unpacked = if unpacked == 0 { u64::MAX } else { unpacked };
-        Limits { download: u64::MAX, unpacked, file: unpacked, ..Limits::default() }
+        Self { download: u64::MAX, unpacked, file: unpacked, ..Self::default() }
     }
 }
 

@@ -27,8 +27,8 @@ pub(crate) struct FileState {
 }
 
 impl FileState {
-    pub(crate) fn of(metadata: &Metadata) -> FileState {
-        FileState {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self {
             device: metadata.dev(),
             inode: metadata.ino(),
             size: metadata.size(),
@@ -38,18 +38,18 @@ impl FileState {
     }
 
     /// Of a file that is open.
-    pub(crate) fn now(file: &File) -> io::Result<FileState> {
-        Ok(FileState::of(&Metadata::from_file(file)?))
+    pub(crate) fn now(file: &File) -> io::Result<Self> {
+        Ok(Self::of(&Metadata::from_file(file)?))
     }
 
     /// Returns true when it is the same file, whatever its content.
-    pub(crate) fn is_same_file(&self, other: &FileState) -> bool {
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
     /// Returns true when the file is the same but for what a link that comes or goes changes.
-    pub(crate) fn differs_by_links(&self, other: &FileState) -> bool {
-        FileState { changed: other.changed, ..*self } == *other
+    pub(crate) fn differs_by_links(&self, other: &Self) -> bool {
+        Self { changed: other.changed, ..*self } == *other
     }
 }
 
@@ -85,20 +85,20 @@ impl Opened {
     ///
     /// # Errors
     /// When nothing can be learned of the file.
-    pub fn file(file: File) -> io::Result<Opened> {
+    pub fn file(file: File) -> io::Result<Self> {
         let metadata = Metadata::from_file(&file)?;
-        Opened::whole(file, &metadata)
+        Self::whole(file, &metadata)
     }
 
     /// An artifact that is one file, of which this is known.
-    pub(crate) fn whole(file: File, metadata: &Metadata) -> io::Result<Opened> {
+    pub(crate) fn whole(file: File, metadata: &Metadata) -> io::Result<Self> {
         let (modified, length) = (metadata.modified()?.into_std(), metadata.len());
         let piece = Piece { file, start: 0, state: FileState::of(metadata), place: None };
-        Ok(Opened { pieces: vec![Arc::new(piece)], length, modified, position: 0 })
+        Ok(Self { pieces: vec![Arc::new(piece)], length, modified, position: 0 })
     }
 
     /// An artifact that is a directory of pieces. Whoever calls makes sure that they were not on their way out.
-    pub(crate) fn pieces(directory: Dir) -> io::Result<Opened> {
+    pub(crate) fn pieces(directory: Dir) -> io::Result<Self> {
         let modified = directory.dir_metadata()?.modified()?.into_std();
         let (directory, mut pieces, mut length) = (Arc::new(directory), Vec::new(), 0);
         for number in 0..MAX_PIECES {
@@ -117,7 +117,7 @@ impl Opened {
             length += piece.length();
             pieces.push(Arc::new(piece));
         }
-        Ok(Opened { pieces, length, modified, position: 0 })
+        Ok(Self { pieces, length, modified, position: 0 })
     }
 
     /// Its bytes.

@@ -48,7 +48,7 @@ impl RelPath {
     ///
     /// # Errors
     /// When the path is empty, absolute, leads up, is too long, or holds NUL or a backslash.
-    pub fn parse(path: &str) -> Result<RelPath, RelPathError> {
+    pub fn parse(path: &str) -> Result<Self, RelPathError> {
         if path.len() > MAX_LENGTH {
             return Err(RelPathError::TooLong { length: path.len() });
         }
@@ -65,16 +65,16 @@ impl RelPath {
         if parts.is_empty() {
             return Err(RelPathError::Empty);
         }
-        Ok(RelPath { text: parts.join("/") })
+        Ok(Self { text: parts.join("/") })
     }
 
     /// This path with `name` (one or more components) below it.
     ///
     /// # Errors
     /// As [`RelPath::parse`] for `name`.
-    pub fn join(&self, name: &str) -> Result<RelPath, RelPathError> {
-        let below = RelPath::parse(name)?;
-        Ok(RelPath { text: format!("{}/{}", self.text, below.text) })
+    pub fn join(&self, name: &str) -> Result<Self, RelPathError> {
+        let below = Self::parse(name)?;
+        Ok(Self { text: format!("{}/{}", self.text, below.text) })
     }
 
     /// The path as text.
@@ -91,8 +91,8 @@ impl RelPath {
 
     /// The path above; nothing for a path of one component.
     #[must_use]
-    pub fn parent(&self) -> Option<RelPath> {
-        self.text.rsplit_once('/').map(|(parent, _)| RelPath { text: parent.to_owned() })
+    pub fn parent(&self) -> Option<Self> {
+        self.text.rsplit_once('/').map(|(parent, _)| Self { text: parent.to_owned() })
     }
 
     /// How many components the path has.
@@ -103,7 +103,7 @@ impl RelPath {
 
     /// Returns true when the path is `other` or lies below it.
     #[must_use]
-    pub fn is_below(&self, other: &RelPath) -> bool {
+    pub fn is_below(&self, other: &Self) -> bool {
         self.text.strip_prefix(&other.text).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }

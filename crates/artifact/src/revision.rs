@@ -12,27 +12,27 @@ pub struct Revision {
 impl Revision {
     /// The revision of a commit or manifest `digest` (`sha1:…`, `sha256:…`) reached through `pointer`.
     #[must_use]
-    pub fn new(pointer: Option<&str>, digest: &str) -> Revision {
+    pub fn new(pointer: Option<&str>, digest: &str) -> Self {
         match pointer {
-            Some(pointer) => Revision { text: format!("{pointer}@{digest}") },
-            None => Revision { text: digest.to_owned() },
+            Some(pointer) => Self { text: format!("{pointer}@{digest}") },
+            None => Self { text: digest.to_owned() },
         }
     }
 
     /// Reads a revision in any format that Flux has written: `main/<sha>` becomes `main@sha1:<sha>`, `HEAD/<sha>`
     /// and a bare hash become `sha1:<sha>`, 64 digits mean SHA-256; everything else stays as it is (SRC-TYP-7).
     #[must_use]
-    pub fn normalise(text: &str) -> Revision {
+    pub fn normalise(text: &str) -> Self {
         if text.contains(':') {
-            return Revision { text: text.to_owned() };
+            return Self { text: text.to_owned() };
         }
         let (pointer, hash) = match text.rsplit_once('/') {
             Some((pointer, hash)) => (Some(pointer).filter(|pointer| *pointer != "HEAD"), hash),
             None => (None, text),
         };
         match algorithm_of(hash) {
-            Some(algorithm) => Revision::new(pointer, &format!("{algorithm}:{hash}")),
-            None => Revision { text: text.to_owned() },
+            Some(algorithm) => Self::new(pointer, &format!("{algorithm}:{hash}")),
+            None => Self { text: text.to_owned() },
         }
     }
 

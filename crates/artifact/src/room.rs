@@ -42,14 +42,14 @@ pub struct Room {
 impl Room {
     /// The room below a folder.
     #[must_use]
-    pub fn at(path: &Path) -> Room {
-        Room { path: path.to_owned(), granted: 0 }
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), granted: 0 }
     }
 
     /// The room for temporary files.
     #[must_use]
-    pub fn for_temporary_files() -> Room {
-        Room::at(&std::env::temp_dir())
+    pub fn for_temporary_files() -> Self {
+        Self::at(&std::env::temp_dir())
     }
 
     /// To be called before an entry of this many bytes is made.

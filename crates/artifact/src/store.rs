@@ -174,10 +174,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Root`] when there is no such directory.
-    pub fn open(path: &Path, options: StoreOptions) -> Result<Store, StoreError> {
+    pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         let root = Dir::open_ambient_dir(path, cap_std::ambient_authority())
             .map_err(|_| StoreError::Root { path: path.display().to_string() })?;
-        Ok(Store {
+        Ok(Self {
             root: Arc::new(root),
             path: Arc::from(path),
             options: Arc::new(options),

@@ -126,7 +126,7 @@ impl UntarError {
     /// Returns true when it is the disk that failed, and not an archive whose entries do not go together.
     #[must_use]
     pub fn is_of_disk(&self) -> bool {
-        matches!(self, UntarError::Write { source, .. } if is_of_disk(source))
+        matches!(self, Self::Write { source, .. } if is_of_disk(source))
     }
 }
 
@@ -141,20 +141,20 @@ pub struct Untar {
 impl Untar {
     /// An unpacker that leaves symlinks out.
     #[must_use]
-    pub fn new(limits: Limits) -> Untar {
-        Untar { limits, symlinks: Symlinks::Skip, backslashes: false }
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, symlinks: Symlinks::Skip, backslashes: false }
     }
 
     /// Says what happens to symlinks.
     #[must_use]
-    pub fn symlinks(mut self, symlinks: Symlinks) -> Untar {
+    pub fn symlinks(mut self, symlinks: Symlinks) -> Self {
         self.symlinks = symlinks;
         self
     }
 
     /// Takes backslashes in names as slashes, as tools on Windows write them; by default such names are refused.
     #[must_use]
-    pub fn backslashes(mut self) -> Untar {
+    pub fn backslashes(mut self) -> Self {
         self.backslashes = true;
         self
     }

@@ -47,10 +47,10 @@ impl Session {
         identity: &Identity,
         region: Option<&str>,
         sts_endpoint: Option<&str>,
-    ) -> Result<Session, ProviderError> {
+    ) -> Result<Self, ProviderError> {
         let keys = keys(client, identity, region, sts_endpoint).await;
         let (region, keys) = keys.map_err(|error| identity.refused(error))?;
-        Ok(Session { client: client.clone(), region, keys })
+        Ok(Self { client: client.clone(), region, keys })
     }
 
     /// A configuration for services, with these keys.

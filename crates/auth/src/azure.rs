@@ -61,19 +61,19 @@ struct Environment {
 
 impl Registry {
     /// The registry at a host, if it is one.
-    pub(crate) fn at(host: &str) -> Result<Registry, LoginError> {
-        Registry::among(host, environment().as_ref()).ok_or_else(|| LoginError::Registry {
+    pub(crate) fn at(host: &str) -> Result<Self, LoginError> {
+        Self::among(host, environment().as_ref()).ok_or_else(|| LoginError::Registry {
             provider: "Azure",
             host: host.to_owned(),
             pattern: REGISTRY_PATTERN,
         })
     }
 
-    fn among(host: &str, environment: Option<&Environment>) -> Option<Registry> {
+    fn among(host: &str, environment: Option<&Environment>) -> Option<Self> {
         let below = |suffix: &str| {
             host.strip_suffix(suffix).is_some_and(|name| !name.is_empty() && !name.contains(['/', ':', '@']))
         };
-        let found = |scope: String| Registry { host: host.to_owned(), scope };
+        let found = |scope: String| Self { host: host.to_owned(), scope };
         if let Some(environment) = environment {
             let suffix = environment.registry_suffix.trim_start_matches('.');
             if !suffix.is_empty() && below(&format!(".{suffix}")) {

@@ -49,15 +49,15 @@ impl BucketLogin {
     ///
     /// # Errors
     /// When there is none, or it cannot be used.
-    pub fn gcp(data: &SecretData) -> Result<BucketLogin, BucketLoginError> {
+    pub fn gcp(data: &SecretData) -> Result<Self, BucketLoginError> {
         let key = data.get(SERVICE_ACCOUNT).ok_or(BucketLoginError::NoServiceAccount)?;
-        Ok(BucketLogin(Holder::Google(ServiceAccount::parse(key)?)))
+        Ok(Self(Holder::Google(ServiceAccount::parse(key)?)))
     }
 
     /// The application of Azure that a Secret describes, or the identity of the machine that it names; nothing when it
     /// holds neither.
     #[must_use]
-    pub fn azure(data: &SecretData) -> Option<BucketLogin> {
+    pub fn azure(data: &SecretData) -> Option<Self> {
         let client = text(data, "clientId")?;
         let holder = match text(data, "tenantId").zip(proof(data)) {
             Some((tenant, proof)) => Holder::Application(Application {
@@ -68,7 +68,7 @@ impl BucketLogin {
             }),
             None => Holder::Machine(client),
         };
-        Some(BucketLogin(holder))
+        Some(Self(holder))
     }
 
     fn key(&self) -> String {

@@ -58,7 +58,7 @@ impl Expiry<String, Arc<Login>> for UntilRenewal {
 
 impl TokenCache {
     /// A cache of at most `size` logins (0 = none), each kept for at most `maximum`.
-    pub(crate) fn new(size: u64, maximum: Duration) -> TokenCache {
+    pub(crate) fn new(size: u64, maximum: Duration) -> Self {
         let metrics = Metrics::default();
         let evictions = metrics.clone();
         let cache = Cache::builder()
@@ -70,7 +70,7 @@ impl TokenCache {
                 }
             })
             .build();
-        TokenCache { cache, metrics }
+        Self { cache, metrics }
     }
 
     /// Adds the cache's metrics.

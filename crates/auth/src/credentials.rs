@@ -56,11 +56,11 @@ pub struct Login {
 }
 
 impl Login {
-    pub(crate) fn basic(username: &str, password: SecretString, expires: SystemTime) -> Login {
-        Login { credentials: Credentials::Basic { username: username.to_owned(), password }, expires }
+    pub(crate) fn basic(username: &str, password: SecretString, expires: SystemTime) -> Self {
+        Self { credentials: Credentials::Basic { username: username.to_owned(), password }, expires }
     }
 
-    pub(crate) fn bearer(token: SecretString, expires: SystemTime) -> Login {
-        Login { credentials: Credentials::Bearer(token), expires }
+    pub(crate) fn bearer(token: SecretString, expires: SystemTime) -> Self {
+        Self { credentials: Credentials::Bearer(token), expires }
     }
 }

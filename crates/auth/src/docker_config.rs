@@ -58,7 +58,7 @@ impl DockerConfig {
     ///
     /// # Errors
     /// When it is too large, no JSON, or holds an unreadable `auth`.
-    pub fn parse(bytes: &[u8]) -> Result<DockerConfig, DockerConfigError> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, DockerConfigError> {
         if bytes.len() > MAX_BYTES {
             return Err(DockerConfigError::TooLarge);
         }
@@ -74,7 +74,7 @@ impl DockerConfig {
             Some(credentials) => Ok((registry, credentials)),
             None => Err(DockerConfigError::Auth { registry }),
         });
-        Ok(DockerConfig { entries: entries.collect::<Result<_, _>>()? })
+        Ok(Self { entries: entries.collect::<Result<_, _>>()? })
     }
 }
 

@@ -81,7 +81,7 @@ pub enum LoginError {
 pub enum ProviderError {
     /// For the pod's identity.
     #[error("failed to create provider access token for the controller: {0}")]
-    Pod(#[source] Box<ProviderError>),
+    Pod(#[source] Box<Self>),
     /// For a ServiceAccount.
     #[error("failed to create provider access token for service account '{place}': {source}")]
     Account {
@@ -89,11 +89,11 @@ pub enum ProviderError {
         place: String,
         /// Cause.
         #[source]
-        source: Box<ProviderError>,
+        source: Box<Self>,
     },
     /// Credentials of a registry, after the access token was issued.
     #[error("failed to create artifact registry credentials: {0}")]
-    Registry(#[source] Box<ProviderError>),
+    Registry(#[source] Box<Self>),
     /// Kubernetes gives no token for the ServiceAccount.
     #[error("failed to create kubernetes token for service account '{place}': {reason}")]
     KubernetesToken {
@@ -191,7 +191,7 @@ pub enum ProviderError {
 
 impl From<ProviderError> for LoginError {
     fn from(error: ProviderError) -> Self {
-        LoginError::Provider(Arc::new(error))
+        Self::Provider(Arc::new(error))
     }
 }
 

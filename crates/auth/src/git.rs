@@ -51,13 +51,13 @@ impl GitLogin {
         provider: Option<&str>,
         place: &str,
         secret: Option<&SecretData>,
-    ) -> Result<GitLogin, GitLoginError> {
+    ) -> Result<Self, GitLoginError> {
         let app = secret.filter(|data| App::is_in(data));
         match (provider, app) {
-            (Some(GITHUB), Some(data)) => Ok(GitLogin::App(App::from_secret(place, data)?)),
+            (Some(GITHUB), Some(data)) => Ok(Self::App(App::from_secret(place, data)?)),
             (Some(GITHUB), None) => Err(GitLoginError::NoApp),
             (_, Some(_)) => Err(GitLoginError::UnexpectedApp { place: place.to_owned() }),
-            (provider, None) => Ok(Provider::parse(provider).map_or(GitLogin::Secret, GitLogin::Cloud)),
+            (provider, None) => Ok(Provider::parse(provider).map_or(Self::Secret, GitLogin::Cloud)),
         }
     }
 }

@@ -86,7 +86,7 @@ impl App {
     ///
     /// # Errors
     /// When a key is missing or not what it should be.
-    pub fn from_secret(place: &str, data: &SecretData) -> Result<App, AppError> {
+    pub fn from_secret(place: &str, data: &SecretData) -> Result<Self, AppError> {
         let required = |key| text(data, key).ok_or(AppError::NoKey { place: place.to_owned(), key });
         let value = |key, kind| AppError::Value { place: place.to_owned(), key, kind };
         let id = required(APP_ID)?;
@@ -98,7 +98,7 @@ impl App {
         };
         let base = text(data, BASE_URL).unwrap_or_else(|| DEFAULT_BASE.to_owned());
         let base = Url::parse(base.trim()).ok().filter(|base| matches!(base.scheme(), "http" | "https"));
-        let app = App {
+        let app = Self {
             id: id.trim().to_owned(),
             key,
             installation,

@@ -94,8 +94,8 @@ impl Identity {
     /// another identity in the cloud, has another key.
     pub(crate) fn key(&self) -> String {
         match self {
-            Identity::Pod => "pod".to_owned(),
-            Identity::Account(account) => {
+            Self::Pod => "pod".to_owned(),
+            Self::Account(account) => {
                 let who: Vec<String> = KEYS.iter().map(|key| account.annotation(key).to_owned()).collect();
                 format!("account/{}/{}/{}/{}", account.namespace, account.name, account.uid, who.join("\n"))
             }
@@ -105,8 +105,8 @@ impl Identity {
     /// An error of the provider as this identity's.
     pub(crate) fn refused(&self, source: ProviderError) -> ProviderError {
         match self {
-            Identity::Pod => ProviderError::Pod(Box::new(source)),
-            Identity::Account(account) => {
+            Self::Pod => ProviderError::Pod(Box::new(source)),
+            Self::Account(account) => {
                 ProviderError::Account { place: account.place(), source: Box::new(source) }
             }
         }

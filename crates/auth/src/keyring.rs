@@ -51,7 +51,7 @@ impl Keyring {
 
 impl Key {
     /// Reads `host`, `host:port/path`, `https://host/v1/` and the like; `/v1/` and `/v2/` mean the host itself.
-    fn parse(name: &str) -> Key {
+    fn parse(name: &str) -> Self {
         let name = name.trim_start_matches("https://").trim_start_matches("http://");
         let (place, path) = name.split_once('/').unwrap_or((name, ""));
         let (host, port) = split_port(place);
@@ -59,7 +59,7 @@ impl Key {
             "v1" | "v2" => "",
             path => path.strip_prefix("v1/").or_else(|| path.strip_prefix("v2/")).unwrap_or(path),
         };
-        Key {
+        Self {
             host: host.to_lowercase(),
             port: port.map(str::to_owned),
             path: path.trim_end_matches('/').to_owned(),

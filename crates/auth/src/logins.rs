@@ -53,12 +53,12 @@ impl Logins {
     ///
     /// # Errors
     /// When objects have a default identity but may not have identities (SRC-CLD-3).
-    pub fn new(client: kube::Client, options: LoginOptions) -> Result<Logins, LockdownError> {
+    pub fn new(client: kube::Client, options: LoginOptions) -> Result<Self, LockdownError> {
         if !options.workload_identity && !options.default_account.is_empty() {
             return Err(LockdownError);
         }
         let LoginOptions { workload_identity, default_account, cache_size, cache_duration } = options;
-        Ok(Logins {
+        Ok(Self {
             clients: Clients::new(USER_AGENT),
             identities: Identities { client, workload_identity, default_account },
             cache: TokenCache::new(cache_size, cache_duration),

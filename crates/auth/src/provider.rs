@@ -16,11 +16,11 @@ pub enum Provider {
 impl Provider {
     /// The provider that `spec.provider` names; none for `generic`, nothing, and what is no cloud.
     #[must_use]
-    pub fn parse(name: Option<&str>) -> Option<Provider> {
+    pub fn parse(name: Option<&str>) -> Option<Self> {
         match name {
-            Some("aws") => Some(Provider::Aws),
-            Some("azure") => Some(Provider::Azure),
-            Some("gcp") => Some(Provider::Gcp),
+            Some("aws") => Some(Self::Aws),
+            Some("azure") => Some(Self::Azure),
+            Some("gcp") => Some(Self::Gcp),
             _ => None,
         }
     }
@@ -29,9 +29,9 @@ impl Provider {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Provider::Aws => "aws",
-            Provider::Azure => "azure",
-            Provider::Gcp => "gcp",
+            Self::Aws => "aws",
+            Self::Azure => "azure",
+            Self::Gcp => "gcp",
         }
     }
 }

@@ -56,7 +56,7 @@ enum Access {
 }
 
 impl Azure {
-    pub(crate) fn open(name: &str, service: AzureService, client: Client) -> Result<Azure, Error> {
+    pub(crate) fn open(name: &str, service: AzureService, client: Client) -> Result<Self, Error> {
         if name.is_empty() || name.contains(['/', '\\', '?', '#', '%']) || matches!(name, "." | "..") {
             return Err(Error::Name { reason: "Bucket name contains invalid characters" });
         }
@@ -87,7 +87,7 @@ impl Azure {
         };
         // Words like "2021-12-02" or "r" of a signature are no secrets and would make messages unreadable.
         secrets.retain(|secret| secret.expose_secret().len() > 20);
-        Ok(Azure { sender: Sender::new(client, secrets), container, access })
+        Ok(Self { sender: Sender::new(client, secrets), container, access })
     }
 
     /// Lists one blob: who may read the blobs may not be allowed to read about the container.

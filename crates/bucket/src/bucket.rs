@@ -43,7 +43,7 @@ enum Opened {
 
 impl Default for Buckets {
     fn default() -> Self {
-        Buckets { clients: Clients::new(USER_AGENT) }
+        Self { clients: Clients::new(USER_AGENT) }
     }
 }
 

@@ -104,7 +104,7 @@ fn refusal(code: &str, message: &str) -> String {
 }
 
 impl Error {
-    pub(crate) fn transport(method: &Method, url: &Url, error: &reqwest::Error) -> Error {
+    pub(crate) fn transport(method: &Method, url: &Url, error: &reqwest::Error) -> Self {
         let method = match *method {
             Method::HEAD => "Head",
             Method::POST => "Post",
@@ -112,38 +112,38 @@ impl Error {
         };
         // A refused connection or a wrong certificate is as wrong a moment later; the object's next run tries again.
         let is_transient = !error.is_connect() && !error.is_builder() && !error.is_redirect();
-        Error::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }
+        Self::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }
     }
 
-    pub(crate) fn malformed(what: &'static str, error: impl std::fmt::Display) -> Error {
-        Error::Malformed { what, reason: error.to_string() }
+    pub(crate) fn malformed(what: &'static str, error: impl std::fmt::Display) -> Self {
+        Self::Malformed { what, reason: error.to_string() }
     }
 
     /// Returns true when the server says that there is no such bucket or object.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Error::Refused { status: StatusCode::NOT_FOUND, .. })
+        matches!(self, Self::Refused { status: StatusCode::NOT_FOUND, .. })
     }
 
     /// Returns true when the object is no longer what was asked for.
     pub(crate) fn is_changed(&self) -> bool {
-        matches!(self, Error::Refused { status: StatusCode::PRECONDITION_FAILED, .. })
+        matches!(self, Self::Refused { status: StatusCode::PRECONDITION_FAILED, .. })
     }
 
     /// Returns true when content broke off on its way.
     #[must_use]
     pub fn is_broken_off(&self) -> bool {
-        matches!(self, Error::Truncated { .. } | Error::Transport { is_transient: true, .. })
+        matches!(self, Self::Truncated { .. } | Self::Transport { is_transient: true, .. })
     }
 
     /// Returns true when another try may help.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
-            Error::Refused { status, .. } => {
+            Self::Refused { status, .. } => {
                 status.is_server_error() && *status != StatusCode::NOT_IMPLEMENTED
                     || matches!(*status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
             }
-            Error::Transport { is_transient, .. } => *is_transient,
+            Self::Transport { is_transient, .. } => *is_transient,
             _ => false,
         }
     }

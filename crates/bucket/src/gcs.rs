@@ -66,7 +66,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Page, Error> {
 }
 
 impl Gcs {
-    pub(crate) fn open(name: &str, service: GcsService, client: Client) -> Result<Gcs, Error> {
+    pub(crate) fn open(name: &str, service: GcsService, client: Client) -> Result<Self, Error> {
         if name.is_empty() {
             return Err(Error::Name { reason: "Bucket name cannot be empty" });
         }
@@ -74,7 +74,7 @@ impl Gcs {
         let objects = format!("{base}/storage/v1/b/{}/o", utf8_percent_encode(name, &IN_NAME));
         let objects = Url::parse(&objects).map_err(|error| Error::malformed("endpoint", error))?;
         let secrets = service.token.iter().cloned().collect();
-        Ok(Gcs { sender: Sender::new(client, secrets), objects, token: service.token })
+        Ok(Self { sender: Sender::new(client, secrets), objects, token: service.token })
     }
 
     /// Lists one object: who may read the bucket's objects may not be allowed to read about the bucket.

@@ -24,10 +24,10 @@ impl Listing {
     /// When it is no page of this language.
     pub fn objects(self, page: &[u8]) -> Result<Vec<Object>, Error> {
         let page = match self {
-            Listing::S3 => s3::listing::read(page, false),
-            Listing::OldS3 => s3::listing::read(page, true),
-            Listing::Gcs => gcs::read(page),
-            Listing::Azure => azure::listing::read(page),
+            Self::S3 => s3::listing::read(page, false),
+            Self::OldS3 => s3::listing::read(page, true),
+            Self::Gcs => gcs::read(page),
+            Self::Azure => azure::listing::read(page),
         };
         page.map(|page| page.objects)
     }

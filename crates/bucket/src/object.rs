@@ -21,13 +21,13 @@ pub struct Object {
 impl Object {
     /// An object of which only the key is known: the newest content is meant.
     #[must_use]
-    pub fn newest(key: &str) -> Object {
-        Object { key: key.to_owned(), etag: String::new(), size: 0, pin: String::new() }
+    pub fn newest(key: &str) -> Self {
+        Self { key: key.to_owned(), etag: String::new(), size: 0, pin: String::new() }
     }
 
     /// The same object, whatever its content is by now.
-    pub(crate) fn unpinned(&self) -> Object {
-        Object { pin: String::new(), ..self.clone() }
+    pub(crate) fn unpinned(&self) -> Self {
+        Self { pin: String::new(), ..self.clone() }
     }
 }
 
@@ -49,14 +49,14 @@ pub struct Download {
 }
 
 impl Download {
-    pub(crate) fn new(response: Response, object: &Object, limit: u64) -> Download {
+    pub(crate) fn new(response: Response, object: &Object, limit: u64) -> Self {
         let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
         let etag = etag.map_or_else(|| object.etag.clone(), |etag| bare_etag(etag).to_owned());
         // The listing knows the size of what it was pinned to, should the answer's length be wrong. (What Google pins by
         // generation may come unpacked, and so larger or smaller.)
         let is_listed = !etag.is_empty() && bare_etag(&object.pin) == etag;
         let promised = if is_listed { Some(object.size) } else { response.content_length() };
-        Download { response, key: object.key.clone(), etag, promised, seen: 0, limit }
+        Self { response, key: object.key.clone(), etag, promised, seen: 0, limit }
     }
 
     /// The etag of this content.

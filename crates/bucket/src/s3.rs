@@ -56,13 +56,13 @@ pub(crate) struct S3 {
 }
 
 impl S3 {
-    pub(crate) fn open(name: &str, service: S3Service, client: Client) -> Result<S3, Error> {
+    pub(crate) fn open(name: &str, service: S3Service, client: Client) -> Result<Self, Error> {
         let secrets = service
             .keys
             .iter()
             .flat_map(|keys| std::iter::once(keys.secret.clone()).chain(keys.session_token.clone()));
         let region = service.region.filter(|region| !region.is_empty());
-        Ok(S3 {
+        Ok(Self {
             sender: Sender::new(client, secrets.collect()),
             endpoint: Endpoint::new(&service.endpoint, service.insecure, name)?,
             region,

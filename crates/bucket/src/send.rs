@@ -30,8 +30,8 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(client: Client, secrets: Vec<SecretString>) -> Sender {
-        Sender { client, secrets }
+    pub(crate) fn new(client: Client, secrets: Vec<SecretString>) -> Self {
+        Self { client, secrets }
     }
 
     /// Sends what `make` makes, anew for each try because signatures hold the time, and returns a successful answer.

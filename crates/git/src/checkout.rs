@@ -29,7 +29,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { files: 500_000, blob: 256 << 20, depth: 128 }
+        Self { files: 500_000, blob: 256 << 20, depth: 128 }
     }
 }
 
@@ -51,13 +51,13 @@ pub struct CommitInfo {
 }
 
 impl CommitInfo {
-    pub(crate) fn read(objects: &Objects, id: ObjectId) -> Result<CommitInfo, Error> {
+    pub(crate) fn read(objects: &Objects, id: ObjectId) -> Result<Self, Error> {
         let bytes = objects.read(id)?;
         let commit = CommitRef::from_bytes(&bytes, objects.format())?;
         let message = String::from_utf8_lossy(commit.message).trim_start_matches('\n').to_owned();
         // Other programs have written dates that cannot be read; the commit is as good.
         let author = commit.author().map(|author| format!("{} <{}>", author.name, author.email));
-        Ok(CommitInfo {
+        Ok(Self {
             id,
             summary: message.trim_start().lines().next().unwrap_or_default().to_owned(),
             message,
@@ -132,9 +132,9 @@ impl Checkout {
         object: ObjectId,
         commit: ObjectId,
         revision: String,
-    ) -> Result<Checkout, Error> {
+    ) -> Result<Self, Error> {
         let commit = CommitInfo::read(&directory.open()?, commit)?;
-        Ok(Checkout { directory, object, commit, revision, limits: Limits::default() })
+        Ok(Self { directory, object, commit, revision, limits: Limits::default() })
     }
 
     pub(crate) fn share(&self) -> Directory {
@@ -217,9 +217,9 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn of(directory: &Directory, limits: Limits) -> Result<Reader, Error> {
+    pub(crate) fn of(directory: &Directory, limits: Limits) -> Result<Self, Error> {
         let (objects, packs) = (directory.open()?, directory.packs());
-        Ok(Reader { objects, packs, limits, is_partial: directory.is_partial() })
+        Ok(Self { objects, packs, limits, is_partial: directory.is_partial() })
     }
 
     pub(crate) fn objects(&self) -> &Objects {

@@ -34,7 +34,7 @@ pub const STEPS: [&str; 4] = ["git-pack-received", "git-roots-noted", "git-pack-
 
 impl Default for GitConfig {
     fn default() -> Self {
-        GitConfig { concurrency: DEFAULT_CONCURRENCY, ssh: SshAlgorithms::default(), step: |_| {} }
+        Self { concurrency: DEFAULT_CONCURRENCY, ssh: SshAlgorithms::default(), step: |_| {} }
     }
 }
 
@@ -52,11 +52,11 @@ impl Git {
     ///
     /// # Errors
     /// When libgit2 cannot be prepared.
-    pub fn new(config: GitConfig) -> Result<Git, Error> {
+    pub fn new(config: GitConfig) -> Result<Self, Error> {
         transport::initialise()?;
         let permits = Arc::new(Semaphore::new(config.concurrency.max(1)));
         let (ssh, step) = (Arc::new(config.ssh), config.step);
-        Ok(Git { permits, clients: Clients::new(USER_AGENT), ssh, step })
+        Ok(Self { permits, clients: Clients::new(USER_AGENT), ssh, step })
     }
 
     /// The references of a remote.

@@ -97,7 +97,7 @@ fn buffer(tree: Oid, request: &CommitRequest<'_>) -> Vec<u8> {
 /// As in the header of a commit; what would break the header is left out.
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Signature { name, email, time, offset_minutes } = self;
+        let Self { name, email, time, offset_minutes } = self;
         let sign = if *offset_minutes < 0 { '-' } else { '+' };
         let offset = offset_minutes.unsigned_abs();
         let (hours, minutes) = (offset / 60, offset % 60);

@@ -41,12 +41,12 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// Asks the server of an operation for its list.
-    pub(crate) fn begin(operation: &Arc<Operation>) -> Result<Conversation, Error> {
+    pub(crate) fn begin(operation: &Arc<Operation>) -> Result<Self, Error> {
         let transport = transport::of(operation);
         let mut stream = transport.action("", Service::UploadPackLs)?;
         let offered = Advertisement::read(&mut stream).map_err(|error| operation.discreet(error))?;
         let stream = (!operation.is_http()).then_some(stream);
-        Ok(Conversation { operation: Arc::clone(operation), transport, stream, offered })
+        Ok(Self { operation: Arc::clone(operation), transport, stream, offered })
     }
 
     /// Returns the references and capabilities of the server.

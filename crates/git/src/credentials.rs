@@ -71,7 +71,7 @@ impl Credentials {
     pub fn from_secret(
         url: &Url,
         secret: &BTreeMap<String, Vec<u8>>,
-    ) -> Result<Credentials, AuthOptionError> {
+    ) -> Result<Self, AuthOptionError> {
         let secret = SecretData { scheme: url.scheme(), data: secret };
         if url.scheme() == "ssh" { secret.ssh() } else { secret.http(url) }
     }

@@ -175,7 +175,7 @@ pub enum Error {
         path: String,
         /// Cause.
         #[source]
-        source: Box<Error>,
+        source: Box<Self>,
     },
     /// A quantity in the repository is beyond its cap.
     #[error("{what} exceeds {limit}")]
@@ -280,26 +280,26 @@ pub enum SshError {
 
 impl Error {
     /// Returns the same without the secrets that the server got and repeated (SRC-SCK-11).
-    pub(crate) fn without(self, secrets: &[SecretString]) -> Error {
+    pub(crate) fn without(self, secrets: &[SecretString]) -> Self {
         let clean = |words: String| weir_http::without_secrets(words, secrets);
         match self {
-            Error::AuthenticationRequired { detail } => {
-                Error::AuthenticationRequired { detail: clean(detail) }
+            Self::AuthenticationRequired { detail } => {
+                Self::AuthenticationRequired { detail: clean(detail) }
             }
-            Error::AuthorizationFailed { detail } => Error::AuthorizationFailed { detail: clean(detail) },
-            Error::RepositoryNotFound { detail } => Error::RepositoryNotFound { detail: clean(detail) },
-            Error::NotSmart { url, content_type } => {
-                Error::NotSmart { url, content_type: clean(content_type) }
+            Self::AuthorizationFailed { detail } => Self::AuthorizationFailed { detail: clean(detail) },
+            Self::RepositoryNotFound { detail } => Self::RepositoryNotFound { detail: clean(detail) },
+            Self::NotSmart { url, content_type } => {
+                Self::NotSmart { url, content_type: clean(content_type) }
             }
-            Error::Conversation(error) => Error::Conversation(error.map_words(clean)),
-            Error::Ssh(SshError::Connect { reason }) => SshError::Connect { reason: clean(reason) }.into(),
-            Error::Ssh(SshError::Ended { stderr }) => SshError::Ended { stderr: clean(stderr) }.into(),
-            Error::LeaseLost { refname, expected, found } => {
-                Error::LeaseLost { refname, expected, found: clean(found) }
+            Self::Conversation(error) => Self::Conversation(error.map_words(clean)),
+            Self::Ssh(SshError::Connect { reason }) => SshError::Connect { reason: clean(reason) }.into(),
+            Self::Ssh(SshError::Ended { stderr }) => SshError::Ended { stderr: clean(stderr) }.into(),
+            Self::LeaseLost { refname, expected, found } => {
+                Self::LeaseLost { refname, expected, found: clean(found) }
             }
-            Error::PushRejected { refname, reason } => Error::PushRejected { refname, reason: clean(reason) },
+            Self::PushRejected { refname, reason } => Self::PushRejected { refname, reason: clean(reason) },
             // libgit2 repeats what servers say to a push.
-            Error::Library { source } => {
+            Self::Library { source } => {
                 git2::Error::new(source.code(), source.class(), clean(source.message().to_owned())).into()
             }
             other => other,
@@ -311,7 +311,7 @@ impl Error {
     pub fn is_of_store(&self) -> bool {
         matches!(
             self,
-            Error::Library { .. } | Error::Objects(_) | Error::Missing { .. } | Error::Damaged { .. }
+            Self::Library { .. } | Self::Objects(_) | Self::Missing { .. } | Self::Damaged { .. }
         )
     }
 
@@ -319,8 +319,8 @@ impl Error {
     #[must_use]
     pub fn is_of_disk(&self) -> bool {
         match self {
-            Error::WorkDirectory { .. } | Error::Keep { .. } => true,
-            Error::Submodule { source, .. } => source.is_of_disk(),
+            Self::WorkDirectory { .. } | Self::Keep { .. } => true,
+            Self::Submodule { source, .. } => source.is_of_disk(),
             _ => false,
         }
     }
@@ -331,15 +331,15 @@ impl Error {
     pub fn clone_message(&self, url: &str) -> String {
         let url = without_password(url);
         match self {
-            Error::SshRepositoryNotFound => format!("unable to clone: {self}: git repository: '{url}'"),
-            Error::NameNotFound { .. }
-            | Error::NameInvalid { .. }
-            | Error::CommitNotFound { .. }
-            | Error::Range(_)
-            | Error::NoMatch { .. }
-            | Error::Identity(_)
-            | Error::KnownHosts(_)
-            | Error::Empty => self.to_string(),
+            Self::SshRepositoryNotFound => format!("unable to clone: {self}: git repository: '{url}'"),
+            Self::NameNotFound { .. }
+            | Self::NameInvalid { .. }
+            | Self::CommitNotFound { .. }
+            | Self::Range(_)
+            | Self::NoMatch { .. }
+            | Self::Identity(_)
+            | Self::KnownHosts(_)
+            | Self::Empty => self.to_string(),
             _ => format!("unable to clone '{url}': {self}"),
         }
     }
@@ -349,15 +349,15 @@ impl Error {
     pub fn list_message(&self, url: &str) -> String {
         let shown = without_password(url);
         match self {
-            Error::Empty => format!("unable to list remote for '{shown}': remote repository is empty"),
-            Error::AuthenticationRequired { .. }
-            | Error::AuthorizationFailed { .. }
-            | Error::RepositoryNotFound { .. }
-            | Error::SshRepositoryNotFound
-            | Error::UnexpectedStatus { .. }
-            | Error::NotSmart { .. }
-            | Error::Request { .. }
-            | Error::Ssh(_) => format!("unable to list remote for '{shown}': {self}"),
+            Self::Empty => format!("unable to list remote for '{shown}': remote repository is empty"),
+            Self::AuthenticationRequired { .. }
+            | Self::AuthorizationFailed { .. }
+            | Self::RepositoryNotFound { .. }
+            | Self::SshRepositoryNotFound
+            | Self::UnexpectedStatus { .. }
+            | Self::NotSmart { .. }
+            | Self::Request { .. }
+            | Self::Ssh(_) => format!("unable to list remote for '{shown}': {self}"),
             _ => self.clone_message(url),
         }
     }

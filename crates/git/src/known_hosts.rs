@@ -83,13 +83,13 @@ impl KnownHosts {
     ///
     /// # Errors
     /// When a line is malformed: half a file is not silently used.
-    pub fn parse(text: &str) -> Result<KnownHosts, KnownHostsError> {
+    pub fn parse(text: &str) -> Result<Self, KnownHostsError> {
         if text.len() > MAX_BYTES {
             return Err(KnownHostsError::TooLarge { limit: MAX_BYTES });
         }
         let lines = text.lines().map(str::trim).enumerate();
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        Ok(KnownHosts {
+        Ok(Self {
             lines: lines.map(|(index, line)| Line::parse(index + 1, line)).collect::<Result<_, _>>()?,
         })
     }
@@ -179,7 +179,7 @@ impl KnownHosts {
 }
 
 impl Line {
-    fn parse(number: usize, text: &str) -> Result<Line, KnownHostsError> {
+    fn parse(number: usize, text: &str) -> Result<Self, KnownHostsError> {
         let mut fields = text.split_whitespace();
         let mut next = || fields.next().ok_or(KnownHostsError::MissingPattern);
         let first = next()?;
@@ -193,27 +193,27 @@ impl Line {
         let key = PublicKey::from_openssh(&format!("{kind} {key}"))
             .map_err(|_| KnownHostsError::Key { line: number })?;
         let names = Names::parse(names).ok_or(KnownHostsError::MissingPattern)?;
-        Ok(Line { marker, names, key })
+        Ok(Self { marker, names, key })
     }
 }
 
 impl Names {
-    fn parse(text: &str) -> Option<Names> {
+    fn parse(text: &str) -> Option<Self> {
         let Some(hashed) = text.strip_prefix("|1|") else {
-            return Some(Names::Patterns(text.split(',').map(str::to_lowercase).collect()));
+            return Some(Self::Patterns(text.split(',').map(str::to_lowercase).collect()));
         };
         let (salt, hash) = hashed.split_once('|')?;
         let decode = |part| base64::engine::general_purpose::STANDARD.decode(part).ok();
-        Some(Names::Hashed { salt: decode(salt)?, hash: decode(hash)? })
+        Some(Self::Hashed { salt: decode(salt)?, hash: decode(hash)? })
     }
 
     fn contain(&self, host: &str, port: u16) -> bool {
         let host = host.to_lowercase();
         let name = if port == DEFAULT_PORT { host } else { format!("[{host}]:{port}") };
         match self {
-            Names::Hashed { salt, hash } => Hmac::<Sha1>::new_from_slice(salt)
+            Self::Hashed { salt, hash } => Hmac::<Sha1>::new_from_slice(salt)
                 .is_ok_and(|mac| mac.chain_update(name.as_bytes()).verify_slice(hash).is_ok()),
-            Names::Patterns(patterns) => {
+            Self::Patterns(patterns) => {
                 let (negated, plain): (Vec<_>, Vec<_>) =
                     patterns.iter().partition(|pattern| pattern.starts_with('!'));
                 let negates =

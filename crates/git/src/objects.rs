@@ -29,49 +29,49 @@ pub(crate) enum Objects {
 
 impl Objects {
     /// Those named by SHA-256 in the repository at `path`.
-    pub(crate) fn sha256(path: &Path) -> Result<Objects, Error> {
+    pub(crate) fn sha256(path: &Path) -> Result<Self, Error> {
         let (mut none, options) = (std::iter::empty(), Options::default());
         let store = gix_odb::Store::at_opts(path.join("objects"), gix_hash::Kind::Sha256, &mut none, options);
         let store = store.map_err(|source| Error::WorkDirectory { source })?;
         let mut handle = Arc::new(store).to_handle_arc();
         // A repository is opened anew after each download; to list its packs again for each missing object would take long.
         handle.refresh_never();
-        Ok(Objects::Sha256(Box::new(handle.into())))
+        Ok(Self::Sha256(Box::new(handle.into())))
     }
 
     /// Returns the hash that names the objects.
     pub(crate) fn format(&self) -> gix_hash::Kind {
         match self {
-            Objects::Sha1(_) => gix_hash::Kind::Sha1,
-            Objects::Sha256(_) => gix_hash::Kind::Sha256,
+            Self::Sha1(_) => gix_hash::Kind::Sha1,
+            Self::Sha256(_) => gix_hash::Kind::Sha256,
         }
     }
 
     /// Returns the kind of an object and its size; none when the object is absent.
     pub(crate) fn header(&self, id: ObjectId) -> Result<Option<(Kind, u64)>, Error> {
         match self {
-            Objects::Sha1(repository) => match repository.odb()?.read_header(library_id(id)?) {
+            Self::Sha1(repository) => match repository.odb()?.read_header(library_id(id)?) {
                 Ok((size, kind)) => Ok(kind_of(kind).map(|kind| (kind, size as u64))),
                 Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
                 Err(error) => Err(error.into()),
             },
-            Objects::Sha256(store) => Ok(store.try_header(&id)?.map(|header| (header.kind(), header.size()))),
+            Self::Sha256(store) => Ok(store.try_header(&id)?.map(|header| (header.kind(), header.size()))),
         }
     }
 
     /// Returns true when objects are there.
     pub(crate) fn presence(&self) -> Result<Presence<'_>, Error> {
         Ok(match self {
-            Objects::Sha1(repository) => Presence::Sha1(repository.odb()?),
-            Objects::Sha256(store) => Presence::Sha256(store),
+            Self::Sha1(repository) => Presence::Sha1(repository.odb()?),
+            Self::Sha256(store) => Presence::Sha256(store),
         })
     }
 
     /// The bytes of a commit, tag or tree.
     pub(crate) fn read(&self, id: ObjectId) -> Result<Vec<u8>, Error> {
         match self {
-            Objects::Sha1(repository) => Ok(repository.odb()?.read(library_id(id)?)?.data().to_vec()),
-            Objects::Sha256(store) => {
+            Self::Sha1(repository) => Ok(repository.odb()?.read(library_id(id)?)?.data().to_vec()),
+            Self::Sha256(store) => {
                 let mut bytes = Vec::new();
                 store.find(&id, &mut bytes)?;
                 Ok(bytes)
@@ -82,8 +82,8 @@ impl Objects {
     /// The bytes of a file.
     pub(crate) fn blob(&self, id: ObjectId) -> Result<BlobContent<'_>, Error> {
         match self {
-            Objects::Sha1(repository) => Ok(BlobContent(Bytes::Lent(repository.find_blob(library_id(id)?)?))),
-            Objects::Sha256(_) => Ok(BlobContent(Bytes::Own(self.read(id)?))),
+            Self::Sha1(repository) => Ok(BlobContent(Bytes::Lent(repository.find_blob(library_id(id)?)?))),
+            Self::Sha256(_) => Ok(BlobContent(Bytes::Own(self.read(id)?))),
         }
     }
 

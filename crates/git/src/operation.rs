@@ -52,7 +52,7 @@ impl Registered {
         ssh: Arc<SshAlgorithms>,
         cancel: CancellationToken,
         step: fn(&'static str),
-    ) -> Registered {
+    ) -> Self {
         let deadline = Instant::now() + remote.timeout;
         let runtime = Handle::current();
         let operation = Arc::new(Operation {
@@ -67,7 +67,7 @@ impl Registered {
         });
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         RUNNING.lock().insert(id, Arc::clone(&operation));
-        Registered { id, operation }
+        Self { id, operation }
     }
 
     /// The URL under which libgit2 reaches the remote.

@@ -28,8 +28,8 @@ impl Part {
     /// Makes a part by a function of the path and a flag for directories; everything below an unwanted directory is
     /// left out.
     #[must_use]
-    pub fn new(wants: impl Fn(&str, bool) -> bool + Send + Sync + 'static) -> Part {
-        Part(Arc::new(wants))
+    pub fn new(wants: impl Fn(&str, bool) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(wants))
     }
 
     /// Returns true when a file is wanted, or anything below a directory.

@@ -94,8 +94,8 @@ impl Plan {
         }
     }
 
-    fn one(candidate: Candidate) -> Plan {
-        Plan { candidates: vec![candidate], depth: Depth::Shallow }
+    fn one(candidate: Candidate) -> Self {
+        Self { candidates: vec![candidate], depth: Depth::Shallow }
     }
 }
 
@@ -112,18 +112,18 @@ impl Reference {
     /// Decides what to download from a remote that lists `refs`.
     pub(crate) fn resolve(&self, refs: &[RemoteRef]) -> Result<Plan, Error> {
         match self {
-            Reference::Branch(branch) => Ok(Plan::one(named(refs, &format!("{HEADS}{branch}"), branch)?)),
-            Reference::Tag(tag) => Ok(Plan::one(named(refs, &format!("{TAGS}{tag}"), tag)?)),
-            Reference::Semver(range) => by_range(refs, range),
-            Reference::Name(name) => by_name(refs, name),
-            Reference::Short(name) => by_short_name(refs, name),
-            Reference::Commit { id, branch, name } => by_commit(refs, id, branch.as_deref(), name.as_deref()),
+            Self::Branch(branch) => Ok(Plan::one(named(refs, &format!("{HEADS}{branch}"), branch)?)),
+            Self::Tag(tag) => Ok(Plan::one(named(refs, &format!("{TAGS}{tag}"), tag)?)),
+            Self::Semver(range) => by_range(refs, range),
+            Self::Name(name) => by_name(refs, name),
+            Self::Short(name) => by_short_name(refs, name),
+            Self::Commit { id, branch, name } => by_commit(refs, id, branch.as_deref(), name.as_deref()),
         }
     }
 
     /// The revision when it is known without asking the remote: a commit is what it is.
     pub(crate) fn fixed_revision(&self) -> Option<String> {
-        let Reference::Commit { id, branch, name } = self else { return None };
+        let Self::Commit { id, branch, name } = self else { return None };
         let id = id.parse().ok()?;
         let pointer = name.clone().or_else(|| branch.clone());
         Some(Candidate { name: String::new(), object: id, commit: id, pointer }.revision())

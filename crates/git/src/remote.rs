@@ -46,8 +46,8 @@ pub struct Allowance(Arc<AtomicUsize>);
 impl Allowance {
     /// An allowance of so many bytes.
     #[must_use]
-    pub fn new(bytes: usize) -> Allowance {
-        Allowance(Arc::new(AtomicUsize::new(bytes)))
+    pub fn new(bytes: usize) -> Self {
+        Self(Arc::new(AtomicUsize::new(bytes)))
     }
 
     pub(crate) fn left(&self) -> usize {
@@ -65,8 +65,8 @@ impl Allowance {
 impl Remote {
     /// A remote without credentials and with the default timeout.
     #[must_use]
-    pub fn new(url: Url) -> Remote {
-        Remote {
+    pub fn new(url: Url) -> Self {
+        Self {
             url,
             credentials: Credentials::None,
             http: Profile::default(),

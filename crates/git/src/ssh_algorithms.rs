@@ -27,14 +27,14 @@ impl SshAlgorithms {
     ///
     /// # Errors
     /// When nothing of a list is known: everything would be refused.
-    pub fn parse(kex: &[String], host_keys: &[String]) -> Result<SshAlgorithms, AlgorithmsError> {
+    pub fn parse(kex: &[String], host_keys: &[String]) -> Result<Self, AlgorithmsError> {
         let mut kex = known("ssh-kex-algos", kex, |name| Name::try_from(name).ok())?;
         if !kex.is_empty() {
             // No algorithms, but sent in the same list: RSA keys may sign with SHA-2, and no handshake is truncated.
             kex.extend([kex::EXTENSION_SUPPORT_AS_CLIENT, kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT]);
         }
         let named = |name: &str| name.parse().ok().filter(|found| !matches!(found, Algorithm::Other(_)));
-        Ok(SshAlgorithms { kex, host_keys: known("ssh-hostkey-algos", host_keys, named)? })
+        Ok(Self { kex, host_keys: known("ssh-hostkey-algos", host_keys, named)? })
     }
 }
 

@@ -37,8 +37,8 @@ pub struct Stores {
 impl Stores {
     /// Repositories below `root`, which is made when it is first needed.
     #[must_use]
-    pub fn new(root: PathBuf) -> Stores {
-        Stores { root, turns: Arc::default() }
+    pub fn new(root: PathBuf) -> Self {
+        Self { root, turns: Arc::default() }
     }
 
     /// The repositories of `owner`, for example an object's uid; nothing when it is no plain word.
@@ -70,8 +70,8 @@ impl Store {
     /// The same owner's repositories for another purpose, for example the submodule at a path. The same remote may be
     /// used in two roles at a time.
     #[must_use]
-    pub fn role(&self, role: &str) -> Store {
-        Store { role: role.to_owned(), ..self.clone() }
+    pub fn role(&self, role: &str) -> Self {
+        Self { role: role.to_owned(), ..self.clone() }
     }
 
     /// Removes everything of this owner; returns whether there was anything. Blocks.

@@ -106,7 +106,7 @@ pub enum ChartError {
         chart: String,
         /// The fault in it.
         #[source]
-        source: Box<ChartError>,
+        source: Box<Self>,
     },
     /// A pattern that Helm does not know.
     #[error("double-star (**) syntax is not supported in .helmignore")]
@@ -140,7 +140,7 @@ pub struct Chart {
     /// Everything but `Chart.yaml` and what lies in `charts/`.
     files: Files,
     /// The charts in `charts/`.
-    subcharts: Vec<Chart>,
+    subcharts: Vec<Self>,
     /// Dependencies that the lock file pins.
     locked: Option<Vec<Dependency>>,
 }
@@ -150,16 +150,16 @@ impl Chart {
     ///
     /// # Errors
     /// When it is damaged, hostile, beyond the limits, or no chart.
-    pub fn from_archive(archive: &[u8], limits: &Limits) -> Result<Chart, ChartError> {
-        Chart::from_archive_at(archive, limits, 0)
+    pub fn from_archive(archive: &[u8], limits: &Limits) -> Result<Self, ChartError> {
+        Self::from_archive_at(archive, limits, 0)
     }
 
-    fn from_archive_at(archive: &[u8], limits: &Limits, level: usize) -> Result<Chart, ChartError> {
-        Chart::assemble(unpack(archive, limits)?, limits, level)
+    fn from_archive_at(archive: &[u8], limits: &Limits, level: usize) -> Result<Self, ChartError> {
+        Self::assemble(unpack(archive, limits)?, limits, level)
     }
 
     /// Puts a chart together from its files.
-    fn assemble(mut files: Files, limits: &Limits, level: usize) -> Result<Chart, ChartError> {
+    fn assemble(mut files: Files, limits: &Limits, level: usize) -> Result<Self, ChartError> {
         if level > MAX_NESTING {
             return Err(ChartError::Nesting);
         }
@@ -178,7 +178,7 @@ impl Chart {
             get(&files, lock_file).map(|lock| metadata::dependencies(lock_file, lock)).transpose()?;
         let locked = locked.map(|locked| locked.into_iter().flatten().collect());
         let subcharts = subcharts(&mut files, &metadata.name, limits, level)?;
-        Ok(Chart { metadata, files, subcharts, locked })
+        Ok(Self { metadata, files, subcharts, locked })
     }
 
     /// A file of the chart.
@@ -209,12 +209,12 @@ impl Chart {
 
     /// The charts that it brings along.
     #[must_use]
-    pub fn subcharts(&self) -> &[Chart] {
+    pub fn subcharts(&self) -> &[Self] {
         &self.subcharts
     }
 
     /// Adds a chart that it needs.
-    pub fn add(&mut self, subchart: Chart) {
+    pub fn add(&mut self, subchart: Self) {
         self.subcharts.push(subchart);
     }
 }

@@ -91,6 +91,6 @@ pub enum IndexError {
 impl From<Metadata> for Release {
     fn from(metadata: Metadata) -> Self {
         let Metadata { version, urls, digest, created, .. } = metadata;
-        Release { version, urls, digest, created }
+        Self { version, urls, digest, created }
     }
 }

@@ -32,6 +32,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { index: INDEX, chart: CHART, file: FILE, unpacked: UNPACKED, files: FILES, depth: DEPTH }
+        Self { index: INDEX, chart: CHART, file: FILE, unpacked: UNPACKED, files: FILES, depth: DEPTH }
     }
 }

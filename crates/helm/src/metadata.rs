@@ -173,8 +173,8 @@ impl Metadata {
     ///
     /// # Errors
     /// Fails when it is not YAML of that shape; its values are not checked yet.
-    pub fn parse(bytes: &[u8]) -> Result<Metadata, MetadataError> {
-        let mut metadata: Metadata = parse("Chart.yaml", bytes)?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, MetadataError> {
+        let mut metadata: Self = parse("Chart.yaml", bytes)?;
         if metadata.api_version.is_empty() {
             V1.clone_into(&mut metadata.api_version);
         }

@@ -75,7 +75,7 @@ impl FetchError {
     /// Returns true when it is the disk that failed, and not the server.
     #[must_use]
     pub fn is_of_disk(&self) -> bool {
-        matches!(self, FetchError::Write { .. })
+        matches!(self, Self::Write { .. })
     }
 }
 
@@ -111,8 +111,8 @@ pub fn normalized(mut url: Url) -> Url {
 impl Repository {
     /// A repository at `url`, reached with `client`; a whole download takes at most `timeout` (DEV 4).
     #[must_use]
-    pub fn new(url: Url, client: Client, credentials: Option<BasicAuth>, timeout: Duration) -> Repository {
-        Repository { url: normalized(url), client, credentials, timeout }
+    pub fn new(url: Url, client: Client, credentials: Option<BasicAuth>, timeout: Duration) -> Self {
+        Self { url: normalized(url), client, credentials, timeout }
     }
 
     /// Downloads the index of at most `limit` bytes, as it is served.

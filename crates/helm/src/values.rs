@@ -85,7 +85,7 @@ fn of_document(file: &str, node: Node) -> Result<Values, ValuesError> {
 
 impl Values {
     /// Puts `over` on top: mappings run together, everything else is replaced, lists and nulls too.
-    pub fn merge(&mut self, over: Values) {
+    pub fn merge(&mut self, over: Self) {
         merge(&mut self.0, over.0);
     }
 

@@ -66,8 +66,8 @@ pub struct Clients {
 impl Clients {
     /// An empty set whose clients call themselves `user_agent`.
     #[must_use]
-    pub fn new(user_agent: &'static str) -> Clients {
-        Clients {
+    pub fn new(user_agent: &'static str) -> Self {
+        Self {
             cache: Cache::builder().max_capacity(MAX_CLIENTS).time_to_idle(CLIENT_IDLE).build(),
             user_agent,
         }

@@ -81,8 +81,8 @@ impl Profile {
     ///
     /// # Errors
     /// When there is neither, or half of a client certificate.
-    pub fn from_secret(place: &str, data: &SecretData) -> Result<Profile, SecretError> {
-        let mut profile = Profile::default();
+    pub fn from_secret(place: &str, data: &SecretData) -> Result<Self, SecretError> {
+        let mut profile = Self::default();
         profile.add_tls(place, data)?;
         if profile.ca.is_none() && profile.identity.is_none() {
             return Err(SecretError::NoCertificate { place: place.to_owned() });
@@ -121,7 +121,7 @@ impl Proxy {
     ///
     /// # Errors
     /// When the address is missing, empty, too long, no URL, or of another scheme.
-    pub fn from_secret(place: &str, data: &SecretData) -> Result<Proxy, SecretError> {
+    pub fn from_secret(place: &str, data: &SecretData) -> Result<Self, SecretError> {
         let place = || place.to_owned();
         if !data.contains_key("address") {
             return Err(SecretError::NoKey { place: place(), key: "address" });
@@ -135,20 +135,20 @@ impl Proxy {
         if !PROXY_SCHEMES.contains(&url.scheme()) {
             return Err(SecretError::ProxyScheme { place: place(), scheme: url.scheme().to_owned() });
         }
-        let Proxy { address, credentials: inline } = Proxy::from_url(url);
+        let Self { address, credentials: inline } = Self::from_url(url);
         let password = || text(data, "password").unwrap_or_default().into();
         let given = text(data, "username").map(|user| (user, password()));
-        Ok(Proxy { address, credentials: given.or(inline) })
+        Ok(Self { address, credentials: given.or(inline) })
     }
 
     /// The proxy at an address, with the user and the password that stand in it.
     #[must_use]
-    pub fn from_url(mut address: Url) -> Proxy {
+    pub fn from_url(mut address: Url) -> Self {
         // User info is a secret and belongs to the credentials, not to an address that is logged.
         let credentials = user_info(&address);
         let _ = address.set_password(None);
         let _ = address.set_username("");
-        Proxy { address, credentials }
+        Self { address, credentials }
     }
 }
 

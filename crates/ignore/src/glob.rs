@@ -22,8 +22,8 @@ pub struct Glob {
 impl Glob {
     /// Parses one component's pattern.
     #[must_use]
-    pub fn parse(pattern: &str) -> Glob {
-        Glob { tokens: tokens(pattern) }
+    pub fn parse(pattern: &str) -> Self {
+        Self { tokens: tokens(pattern) }
     }
 
     /// Returns true when the whole `name` matches. Linear in `name` for each star: on a mismatch only the last star
@@ -64,10 +64,10 @@ impl Glob {
 impl Token {
     fn accepts(&self, character: char) -> bool {
         match self {
-            Token::Star => false,
-            Token::Any => true,
-            Token::Literal(literal) => *literal == character,
-            Token::Class { negated, ranges } => {
+            Self::Star => false,
+            Self::Any => true,
+            Self::Literal(literal) => *literal == character,
+            Self::Class { negated, ranges } => {
                 ranges.iter().any(|(low, high)| (*low..=*high).contains(&character)) != *negated
             }
         }

@@ -40,7 +40,7 @@ pub struct Pattern {
 impl Pattern {
     /// Parses one line. `domain` is the directory of the file that holds it, as path components.
     #[must_use]
-    pub fn parse(line: &str, domain: &[&str]) -> Pattern {
+    pub fn parse(line: &str, domain: &[&str]) -> Self {
         let (verdict, rest) = match line.strip_prefix('!') {
             Some(rest) => (Verdict::Include, rest),
             None => (Verdict::Exclude, line),
@@ -51,7 +51,7 @@ impl Pattern {
             None => (false, rest),
         };
         let anchored = rest.contains('/');
-        Pattern {
+        Self {
             domain: domain.iter().map(|part| (*part).to_owned()).collect(),
             parts: rest.split('/').map(|part| Part::parse(part, anchored)).collect(),
             verdict,
@@ -119,12 +119,12 @@ impl Pattern {
 }
 
 impl Part {
-    fn parse(part: &str, anchored: bool) -> Part {
+    fn parse(part: &str, anchored: bool) -> Self {
         match part {
-            "" if anchored => Part::Empty,
-            ANY_DEPTH if anchored => Part::AnyDepth,
-            mixed if anchored && mixed.contains(ANY_DEPTH) => Part::Never,
-            name => Part::Name(Glob::parse(name)),
+            "" if anchored => Self::Empty,
+            ANY_DEPTH if anchored => Self::AnyDepth,
+            mixed if anchored && mixed.contains(ANY_DEPTH) => Self::Never,
+            name => Self::Name(Glob::parse(name)),
         }
     }
 }

@@ -26,7 +26,7 @@ pub enum Error {
         /// Step that failed, with its file or object.
         step: String,
         /// Cause.
-        cause: Box<Error>,
+        cause: Box<Self>,
     },
     /// A file could not be reached.
     #[error(transparent)]

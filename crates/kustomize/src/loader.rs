@@ -19,7 +19,7 @@ pub(crate) struct Loader {
     root: RelPath,
     /// The repository that the directory is in, unless it is a local one.
     repository: Option<Rc<Repository>>,
-    referrer: Option<Rc<Loader>>,
+    referrer: Option<Rc<Self>>,
     level: usize,
 }
 

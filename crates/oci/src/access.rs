@@ -50,36 +50,36 @@ pub(crate) fn told(credentials: &RegistryCredentials) -> Vec<SecretString> {
 impl Pass {
     pub(crate) fn apply(&self, request: RequestBuilder) -> RequestBuilder {
         match self {
-            Pass::Nothing => request,
-            Pass::Basic(user, password) => request.basic_auth(user, Some(password.expose_secret())),
-            Pass::Bearer(token) => request.bearer_auth(token.expose_secret()),
+            Self::Nothing => request,
+            Self::Basic(user, password) => request.basic_auth(user, Some(password.expose_secret())),
+            Self::Bearer(token) => request.bearer_auth(token.expose_secret()),
         }
     }
 }
 
 impl Challenge {
     /// Reads the answer to a request without credentials.
-    pub(crate) fn of(response: &Response) -> Challenge {
+    pub(crate) fn of(response: &Response) -> Self {
         let headers = response.headers().get_all(header::WWW_AUTHENTICATE).iter();
         let values: Vec<&str> = headers.filter_map(|value| value.to_str().ok()).collect();
-        Challenge::parse(&values)
+        Self::parse(&values)
     }
 
     /// Reads values of `WWW-Authenticate`; what is not understood asks for nothing.
     #[must_use]
-    pub fn parse(values: &[&str]) -> Challenge {
+    pub fn parse(values: &[&str]) -> Self {
         let bearer = values.iter().find_map(|value| strip_scheme(value, "bearer"));
         if let Some(parameters) = bearer {
             let parameter = |name| {
                 parameters_of(parameters).find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
             };
             if let Some(realm) = parameter("realm") {
-                return Challenge::Bearer { realm, service: parameter("service") };
+                return Self::Bearer { realm, service: parameter("service") };
             }
         }
         match values.iter().any(|value| strip_scheme(value, "basic").is_some()) {
-            true => Challenge::Basic,
-            false => Challenge::Open,
+            true => Self::Basic,
+            false => Self::Open,
         }
     }
 
@@ -94,13 +94,13 @@ impl Challenge {
         told: &[SecretString],
     ) -> Result<Pass, Error> {
         match (self, credentials) {
-            (Challenge::Open, _) => Ok(Pass::Nothing),
+            (Self::Open, _) => Ok(Pass::Nothing),
             (_, RegistryCredentials::Bearer(token)) => Ok(Pass::Bearer(token.clone())),
-            (Challenge::Basic, RegistryCredentials::Basic { username, password }) => {
+            (Self::Basic, RegistryCredentials::Basic { username, password }) => {
                 Ok(Pass::Basic(username.clone(), password.clone()))
             }
-            (Challenge::Basic, _) => Ok(Pass::Nothing),
-            (Challenge::Bearer { realm, service }, _) => {
+            (Self::Basic, _) => Ok(Pass::Nothing),
+            (Self::Bearer { realm, service }, _) => {
                 let realm = trusted(realm, repository, may_be_plain)?;
                 token(client, realm, service.as_deref(), repository, credentials, told)
                     .await

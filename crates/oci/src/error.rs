@@ -52,7 +52,7 @@ pub enum Error {
     #[error("{}", causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unreachable {
         /// Error of each.
-        causes: Vec<Error>,
+        causes: Vec<Self>,
     },
     /// The client could not be made.
     #[error(transparent)]
@@ -141,18 +141,18 @@ impl Error {
     /// Returns true when the registry says that there is no such thing.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Error::Refused { status: StatusCode::NOT_FOUND, .. })
+        matches!(self, Self::Refused { status: StatusCode::NOT_FOUND, .. })
     }
 
     /// Returns true when another try may help (SRC-OCI-15).
     pub(crate) fn is_transient(&self) -> bool {
         match self {
-            Error::Refused { status, .. } => {
+            Self::Refused { status, .. } => {
                 status.is_server_error()
                     || matches!(*status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
                     || status.as_u16() == CLIENT_CLOSED
             }
-            Error::Transport { is_transient, .. } => *is_transient,
+            Self::Transport { is_transient, .. } => *is_transient,
             _ => false,
         }
     }
@@ -163,10 +163,10 @@ impl Error {
         url: &Url,
         answer: Response,
         secrets: &[SecretString],
-    ) -> Error {
+    ) -> Self {
         let (status, retry_after) = (answer.status(), weir_http::asked_wait(answer.headers()));
         let body = weir_http::read_capped(answer, MAX_ERROR_BYTES).await.unwrap_or_default();
-        Error::Refused {
+        Self::Refused {
             method: method.clone(),
             url: shown(url),
             words: words(status, &body, secrets),
@@ -176,20 +176,20 @@ impl Error {
     }
 
     /// Returns the same without the secrets that the server got and repeated (SRC-SCK-11).
-    pub(crate) fn without(self, secrets: &[SecretString]) -> Error {
+    pub(crate) fn without(self, secrets: &[SecretString]) -> Self {
         match self {
-            Error::Malformed { what, url, reason } => {
-                Error::Malformed { what, url, reason: weir_http::without_secrets(reason, secrets) }
+            Self::Malformed { what, url, reason } => {
+                Self::Malformed { what, url, reason: weir_http::without_secrets(reason, secrets) }
             }
             other => other,
         }
     }
 
-    pub(crate) fn transport(method: &Method, url: &Url, error: &reqwest::Error) -> Error {
+    pub(crate) fn transport(method: &Method, url: &Url, error: &reqwest::Error) -> Self {
         let method = if method == Method::HEAD { "Head" } else { "Get" };
         let is_transient =
             error.is_body() || (!error.is_connect() && !error.is_timeout() && !error.is_redirect());
-        Error::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }
+        Self::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }
     }
 }
 

@@ -47,14 +47,14 @@ impl Manifest {
     ///
     /// # Errors
     /// When it is no manifest that we understand.
-    pub fn parse(digest: Digest, bytes: &[u8], url: &str) -> Result<Manifest, Error> {
+    pub fn parse(digest: Digest, bytes: &[u8], url: &str) -> Result<Self, Error> {
         let malformed = |reason: String| Error::Malformed { what: "manifest", url: url.to_owned(), reason };
         let manifest: OciManifest =
             serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
         match manifest {
             OciManifest::Image(image) => {
                 let layers = image.layers.iter().map(|layer| descriptor(layer).map_err(&malformed));
-                Ok(Manifest {
+                Ok(Self {
                     digest,
                     layers: layers.collect::<Result<_, _>>()?,
                     annotations: image.annotations.unwrap_or_default(),
@@ -64,7 +64,7 @@ impl Manifest {
             OciManifest::ImageIndex(index) => {
                 let image = for_platform(&index).map(Digest::parse).transpose()?;
                 let annotations = index.annotations.unwrap_or_default();
-                Ok(Manifest { digest, layers: Vec::new(), annotations, form: Form::Index(image) })
+                Ok(Self { digest, layers: Vec::new(), annotations, form: Form::Index(image) })
             }
         }
     }

@@ -56,7 +56,7 @@ pub struct RegistryOptions {
 
 impl Default for RegistryOptions {
     fn default() -> Self {
-        RegistryOptions {
+        Self {
             insecure: false,
             credentials: RegistryCredentials::Anonymous,
             http: Profile::default(),
@@ -76,15 +76,15 @@ pub struct Registries {
 
 impl Default for Registries {
     fn default() -> Self {
-        Registries::new()
+        Self::new()
     }
 }
 
 impl Registries {
     /// Knows nothing yet.
     #[must_use]
-    pub fn new() -> Registries {
-        Registries { clients: Clients::new(USER_AGENT), endpoints: Endpoints::new(), layers: Layers::new() }
+    pub fn new() -> Self {
+        Self { clients: Clients::new(USER_AGENT), endpoints: Endpoints::new(), layers: Layers::new() }
     }
 
     /// A handle to a repository. Nothing is sent yet.

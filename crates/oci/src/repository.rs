@@ -48,15 +48,15 @@ impl Repository {
     ///
     /// # Errors
     /// When it has another scheme, or host or path cannot be used.
-    pub fn from_url(url: &str) -> Result<Repository, RepositoryError> {
-        Repository::parse(url.strip_prefix(SCHEME).ok_or(RepositoryError::Format)?)
+    pub fn from_url(url: &str) -> Result<Self, RepositoryError> {
+        Self::parse(url.strip_prefix(SCHEME).ok_or(RepositoryError::Format)?)
     }
 
     /// Parses `[host[:port]/]path`, as images are named; without a registry it is Docker Hub's.
     ///
     /// # Errors
     /// When host or path cannot be used.
-    pub fn parse(name: &str) -> Result<Repository, RepositoryError> {
+    pub fn parse(name: &str) -> Result<Self, RepositoryError> {
         let (host, path) = match name.split_once('/') {
             Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => (first, rest),
             _ => ("", name),
@@ -74,7 +74,7 @@ impl Repository {
         let host = if matches!(host, "" | "docker.io") { DOCKER_HUB } else { host };
         let is_official = host == DOCKER_HUB && !path.contains('/');
         let path = if is_official { format!("library/{path}") } else { path.to_owned() };
-        Ok(Repository { host: host.to_owned(), path })
+        Ok(Self { host: host.to_owned(), path })
     }
 
     /// The registry, `host[:port]`.

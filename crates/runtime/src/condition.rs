@@ -22,9 +22,9 @@ impl Status {
     /// The text in the API.
     pub fn as_str(self) -> &'static str {
         match self {
-            Status::True => "True",
-            Status::False => "False",
-            Status::Unknown => "Unknown",
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
         }
     }
 }

@@ -42,7 +42,7 @@ pub enum Cause {
 impl Cause {
     /// Returns true when a run in flight is obsolete with this cause and is to be cancelled.
     fn supersedes(self) -> bool {
-        matches!(self, Cause::Spec | Cause::Revision | Cause::Requested | Cause::Deleted)
+        matches!(self, Self::Spec | Self::Revision | Self::Requested | Self::Deleted)
     }
 }
 

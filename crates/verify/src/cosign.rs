@@ -105,8 +105,8 @@ impl Trust {
         let mut causes = Vec::new();
         for signature in signatures {
             let judged = match self {
-                Trust::Keys(keys) => keys.verify(subject, signature),
-                Trust::Keyless(keyless) => keyless.verify(subject, signature),
+                Self::Keys(keys) => keys.verify(subject, signature),
+                Self::Keyless(keyless) => keyless.verify(subject, signature),
             };
             match judged {
                 Ok(()) => return Ok(()),

@@ -88,8 +88,8 @@ pub struct GitKeys {
 impl GitKeys {
     /// Returns the keys of a Secret (SRC-GIT-23). A value that is no key is found only when a signature is checked.
     #[must_use]
-    pub fn from_secret(data: &BTreeMap<String, Vec<u8>>) -> GitKeys {
-        let mut keys = GitKeys::default();
+    pub fn from_secret(data: &BTreeMap<String, Vec<u8>>) -> Self {
+        let mut keys = Self::default();
         for (name, value) in data {
             let kind = if name.ends_with(SSH_SUFFIX) { &mut keys.ssh } else { &mut keys.openpgp };
             kind.push(value.clone());
@@ -124,15 +124,15 @@ impl GitKeys {
 }
 
 impl SignatureType {
-    fn of(signature: &[u8]) -> SignatureType {
+    fn of(signature: &[u8]) -> Self {
         if signature.is_empty() {
-            return SignatureType::Empty;
+            return Self::Empty;
         }
         let text = signature.trim_ascii_start();
         let found = ARMOUR.iter().find(|(armour, _)| text.starts_with(armour));
         match found {
             Some((_, kind)) if signature.len() <= MAX_SIGNATURE_BYTES => *kind,
-            _ => SignatureType::Unknown,
+            _ => Self::Unknown,
         }
     }
 }
@@ -140,8 +140,8 @@ impl SignatureType {
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Object::Commit => "commit",
-            Object::Tag => "tag",
+            Self::Commit => "commit",
+            Self::Tag => "tag",
         })
     }
 }
@@ -149,11 +149,11 @@ impl fmt::Display for Object {
 impl fmt::Display for SignatureType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            SignatureType::OpenPgp => "openpgp",
-            SignatureType::Ssh => "ssh",
-            SignatureType::X509 => "x509",
-            SignatureType::Empty => "empty",
-            SignatureType::Unknown => "unknown",
+            Self::OpenPgp => "openpgp",
+            Self::Ssh => "ssh",
+            Self::X509 => "x509",
+            Self::Empty => "empty",
+            Self::Unknown => "unknown",
         })
     }
 }

@@ -12,7 +12,7 @@ pub enum Node {
     /// Keys and values in file order.
     Map(Map),
     /// A list.
-    Seq(Vec<Node>),
+    Seq(Vec<Self>),
 }
 
 /// A scalar: raw text plus what decides its type when it is rendered (KZ-603, KZ-606).
@@ -309,7 +309,7 @@ impl Node {
 
     /// The list in this node.
     #[inline]
-    pub fn as_seq(&self) -> Option<&[Node]> {
+    pub fn as_seq(&self) -> Option<&[Self]> {
         match self {
             Self::Seq(items) => Some(items),
             _ => None,
@@ -317,7 +317,7 @@ impl Node {
     }
 
     /// The list in this node, to be changed.
-    pub fn as_seq_mut(&mut self) -> Option<&mut Vec<Node>> {
+    pub fn as_seq_mut(&mut self) -> Option<&mut Vec<Self>> {
         match self {
             Self::Seq(items) => Some(items),
             _ => None,
@@ -326,24 +326,24 @@ impl Node {
 
     /// The value of `key` when this is a mapping that has it.
     #[inline]
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_map().and_then(|map| map.get(key))
     }
 
     /// The value of `key`, to be changed.
     #[inline]
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         self.as_map_mut().and_then(|map| map.get_mut(key))
     }
 
     /// Follows map keys from this node.
-    pub fn at(&self, path: &[&str]) -> Option<&Node> {
+    pub fn at(&self, path: &[&str]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
     /// The text found by following map keys.
     pub fn text_at(&self, path: &[&str]) -> Option<&str> {
-        self.at(path).and_then(Node::text)
+        self.at(path).and_then(Self::text)
     }
 
     /// Returns true when the node reads as null.
@@ -380,7 +380,7 @@ impl Node {
         match self {
             Self::Scalar(scalar) => scalar.text.position(),
             Self::Map(map) => map.entries.first().and_then(|entry| entry.key.text.position()),
-            Self::Seq(items) => items.first().and_then(Node::position),
+            Self::Seq(items) => items.first().and_then(Self::position),
         }
     }
 }

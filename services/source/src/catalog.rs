@@ -34,11 +34,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    fn of<S: Published>(object: &S, deleted: bool) -> Entry {
+    fn of<S: Published>(object: &S, deleted: bool) -> Self {
         let is_ready = |condition: &weir_api::Condition| {
             condition.type_ == weir_api::condition_type::READY && condition.status == "True"
         };
-        Entry {
+        Self {
             kind: S::KIND,
             key: ObjectKey::of(object),
             version: object
@@ -90,7 +90,7 @@ impl<S: Published> Kind for Cache<S> {
     }
 
     fn get(&self, key: &ObjectKey) -> Option<Entry> {
-        Cache::get(self, key).map(|object| Entry::of(&*object, false))
+        Self::get(self, key).map(|object| Entry::of(&*object, false))
     }
 
     async fn current(&self, client: &kube::Client, key: &ObjectKey) -> Option<Entry> {
@@ -102,7 +102,7 @@ impl<S: Published> Kind for Cache<S> {
     }
 
     fn list(&self) -> Vec<Entry> {
-        Cache::list(self).iter().map(|object| Entry::of(&**object, false)).collect()
+        Self::list(self).iter().map(|object| Entry::of(&**object, false)).collect()
     }
 
     fn follow(&self, tell: Box<dyn Fn(Entry) + Send + Sync>) {
@@ -114,7 +114,7 @@ impl<S: Published> Kind for Cache<S> {
     }
 
     async fn synced(&self) {
-        Cache::synced(self).await;
+        Self::synced(self).await;
     }
 }
 

@@ -23,8 +23,8 @@ pub(crate) struct ExternalArtifacts {
 }
 
 impl ExternalArtifacts {
-    pub(crate) fn new(client: Client, known: Cache<ExternalArtifact>) -> ExternalArtifacts {
-        ExternalArtifacts { client, known }
+    pub(crate) fn new(client: Client, known: Cache<ExternalArtifact>) -> Self {
+        Self { client, known }
     }
 
     /// The objects that are known.

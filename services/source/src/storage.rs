@@ -44,8 +44,8 @@ pub(crate) struct NewArtifact {
 
 impl Storage {
     /// `parallel` blocking operations at a time.
-    pub(crate) fn new(store: Store, limits: Limits, parallel: usize) -> Storage {
-        Storage { store, limits, permits: Arc::new(Semaphore::new(parallel.max(1))) }
+    pub(crate) fn new(store: Store, limits: Limits, parallel: usize) -> Self {
+        Self { store, limits, permits: Arc::new(Semaphore::new(parallel.max(1))) }
     }
 
     pub(crate) fn store(&self) -> &Store {

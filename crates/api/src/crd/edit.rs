@@ -25,25 +25,25 @@ impl Edit {
     /// The path, when the field does not exist.
     pub(super) fn apply(self, root: &mut Value) -> Result<(), String> {
         match self {
-            Edit::Remove(path) => {
+            Self::Remove(path) => {
                 let (parent, name) = parent(root, path)?;
                 allow(parent, name);
                 properties(parent).and_then(|all| all.remove(name)).map(drop).ok_or_else(|| path.to_owned())
             }
-            Edit::Put(path, schema) => {
+            Self::Put(path, schema) => {
                 let (parent, name) = parent(root, path)?;
                 let all = properties(parent).ok_or_else(|| path.to_owned())?;
                 all.insert(name.to_owned(), schema);
                 Ok(())
             }
-            Edit::Set(path, keyword, value) => {
+            Self::Set(path, keyword, value) => {
                 find(root, path)?.insert(keyword.to_owned(), value);
                 Ok(())
             }
-            Edit::Unset(path, keyword) => {
+            Self::Unset(path, keyword) => {
                 find(root, path)?.remove(keyword).map(drop).ok_or_else(|| format!("{path} {keyword}"))
             }
-            Edit::Require(path) => {
+            Self::Require(path) => {
                 find(root, path)?;
                 let (parent, name) = parent(root, path)?;
                 match parent.get_mut("required").and_then(Value::as_array_mut) {
@@ -52,7 +52,7 @@ impl Edit {
                 }
                 Ok(())
             }
-            Edit::Allow(path) => {
+            Self::Allow(path) => {
                 find(root, path)?;
                 let (parent, name) = parent(root, path)?;
                 allow(parent, name);

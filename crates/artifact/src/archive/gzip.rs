@@ -52,14 +52,14 @@ struct Open {
 }
 
 impl Open {
-    fn new(offset: u64) -> Open {
-        Open { offset, crc: Crc::new(), packed: blake3::Hasher::new() }
+    fn new(offset: u64) -> Self {
+        Self { offset, crc: Crc::new(), packed: blake3::Hasher::new() }
     }
 }
 
 impl<W: Sink> Gzip<W> {
     /// Begins a stream, as `previous` begins if there is one.
-    pub(super) fn new(mut out: W, previous: Option<&Opened>) -> io::Result<Gzip<W>> {
+    pub(super) fn new(mut out: W, previous: Option<&Opened>) -> io::Result<Self> {
         let mut begin = [0; HEADER.len()];
         match previous {
             Some(file) if file.read_exact_at(&mut begin, 0).is_ok() && begin == HEADER => {
@@ -69,7 +69,7 @@ impl<W: Sink> Gzip<W> {
         }
         let buffer = Vec::with_capacity(BUFFER_BYTES);
         let deflate = Compress::new(Compression::new(LEVEL), false);
-        Ok(Gzip { out, written: HEADER.len() as u64, crc: Crc::new(), deflate, open: None, buffer })
+        Ok(Self { out, written: HEADER.len() as u64, crc: Crc::new(), deflate, open: None, buffer })
     }
 
     /// Ends the part that everything since the last end belongs to.

@@ -59,8 +59,8 @@ struct Run {
 }
 
 impl Run {
-    fn start() -> Run {
-        Run { is_named: true, ..Run::default() }
+    fn start() -> Self {
+        Self { is_named: true, ..Self::default() }
     }
 
     /// Adds an entry; returns whether the run ends with it.
@@ -89,7 +89,7 @@ impl<'a, W: Sink> Writer<'a, W> {
         tree: &'a dyn Tree,
         previous: Option<&'a Previous>,
         out: W,
-    ) -> io::Result<Writer<'a, W>> {
+    ) -> io::Result<Self> {
         let tar = tar::Builder::new(Gzip::new(out, previous.map(|previous| &previous.file))?);
         let mut run = Run::start();
         run.add(None, TreeKind::Directory, 0, None);

@@ -53,8 +53,8 @@ pub struct Spool {
 impl Spool {
     /// A spool for an artifact of the given digest and at most `limit` bytes.
     #[must_use]
-    pub fn new(expected: &Digest, limit: u64) -> Spool {
-        Spool {
+    pub fn new(expected: &Digest, limit: u64) -> Self {
+        Self {
             hasher: Hasher::new(expected.algorithm()),
             expected: expected.clone(),
             limit,

@@ -13,12 +13,12 @@ impl Location {
     ///
     /// # Errors
     /// When a part is not exactly one path component. Names that the API server accepts always are.
-    pub fn new(kind: &str, namespace: &str, name: &str) -> Result<Location, RelPathError> {
+    pub fn new(kind: &str, namespace: &str, name: &str) -> Result<Self, RelPathError> {
         let directory = RelPath::parse(&format!("{}/{namespace}/{name}", kind.to_lowercase()))?;
         if directory.depth() != 3 || namespace.contains('/') || name.contains('/') {
             return Err(RelPathError::Character { path: directory.to_string() });
         }
-        Ok(Location { directory })
+        Ok(Self { directory })
     }
 
     /// The directory below the store's root.

@@ -30,7 +30,7 @@ pub(super) enum Laid {
 }
 
 impl<'a> Partial<'a> {
-    pub(super) fn new(root: &'a Dir, path: &str, number: u64, step: fn(&'static str)) -> Partial<'a> {
+    pub(super) fn new(root: &'a Dir, path: &str, number: u64, step: fn(&'static str)) -> Self {
         let name = format!("{path}.{}-{number}", std::process::id());
         let (file, directory) =
             (format!("{name}{PARTIAL_SUFFIX}"), format!("{name}{PIECES_SUFFIX}{PARTIAL_SUFFIX}"));

@@ -23,8 +23,8 @@ pub(super) struct Meter<R> {
 }
 
 impl<R> Meter<R> {
-    pub(super) fn new(inner: R) -> Meter<R> {
-        Meter { inner, allowance: Allowance::default() }
+    pub(super) fn new(inner: R) -> Self {
+        Self { inner, allowance: Allowance::default() }
     }
 
     pub(super) fn allowance(&self) -> Allowance {

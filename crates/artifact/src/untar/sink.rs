@@ -25,10 +25,10 @@ pub struct FileEntry {
 }
 
 impl FileEntry {
-    pub(super) fn read(executable: bool, size: u64, content: &mut dyn Read) -> Result<FileEntry, UntarError> {
+    pub(super) fn read(executable: bool, size: u64, content: &mut dyn Read) -> Result<Self, UntarError> {
         let mut bytes = Vec::with_capacity(usize::try_from(size.min(INITIAL_BUFFER)).unwrap_or_default());
         content.read_to_end(&mut bytes).map_err(|source| UntarError::Corrupt { source })?;
-        Ok(FileEntry { bytes: bytes.into(), executable })
+        Ok(Self { bytes: bytes.into(), executable })
     }
 }
 
@@ -79,8 +79,8 @@ pub(super) struct DirectorySink {
 }
 
 impl DirectorySink {
-    pub(super) fn open(path: &Path) -> io::Result<DirectorySink> {
-        Ok(DirectorySink { root: Dir::open_ambient_dir(path, ambient_authority())?, room: Room::at(path) })
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { root: Dir::open_ambient_dir(path, ambient_authority())?, room: Room::at(path) })
     }
 
     pub(super) fn into_root(self) -> Dir {

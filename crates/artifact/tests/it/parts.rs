@@ -19,8 +19,8 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    pub(crate) fn new(files: BTreeMap<String, Vec<u8>>) -> Named {
-        Named { files, ..Named::default() }
+    pub(crate) fn new(files: BTreeMap<String, Vec<u8>>) -> Self {
+        Self { files, ..Self::default() }
     }
 }
 

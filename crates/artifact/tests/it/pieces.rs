@@ -34,10 +34,10 @@ struct Disk {
 }
 
 impl Disk {
-    fn new() -> Disk {
+    fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path(), options()).unwrap();
-        Disk { folder, store }
+        Self { folder, store }
     }
 
     /// Writes an artifact after another one.
@@ -98,7 +98,7 @@ struct Written {
 }
 
 impl Written {
-    fn new(stored: Stored, runs: &[u32]) -> Written {
+    fn new(stored: Stored, runs: &[u32]) -> Self {
         let mut at = 0;
         let mut place = |run: &u32| {
             let place = (*run, at);
@@ -106,7 +106,7 @@ impl Written {
             place
         };
         let places = runs.iter().map(&mut place).collect();
-        Written { stored, runs: runs.to_vec(), places }
+        Self { stored, runs: runs.to_vec(), places }
     }
 
     fn bytes(&self) -> Vec<u8> {

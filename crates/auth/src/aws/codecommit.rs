@@ -26,7 +26,7 @@ pub(crate) struct Repository {
 
 impl Repository {
     /// The repository at `https://git-codecommit[-fips].<region>.amazonaws.com[.cn]/…`.
-    pub(crate) fn at(url: &Url) -> Result<Repository, LoginError> {
+    pub(crate) fn at(url: &Url) -> Result<Self, LoginError> {
         let host = url.host_str().unwrap_or_default();
         let refused = || LoginError::CodeCommit { host: host.to_owned() };
         let rest = host.strip_prefix("git-codecommit").ok_or_else(refused)?;
@@ -35,7 +35,7 @@ impl Repository {
         if url.scheme() != "https" || region.is_empty() || !SUFFIXES.contains(&suffix) {
             return Err(refused());
         }
-        Ok(Repository { host: host.to_owned(), path: url.path().to_owned(), region: region.to_owned() })
+        Ok(Self { host: host.to_owned(), path: url.path().to_owned(), region: region.to_owned() })
     }
 
     /// Returns the part of its passwords' key in the cache that names everything that they depend on.

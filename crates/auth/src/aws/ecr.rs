@@ -53,17 +53,17 @@ pub fn is_ecr(host: &str) -> bool {
 
 impl Registry {
     /// The registry at a host, if it is one.
-    pub(crate) fn at(host: &str) -> Result<Registry, LoginError> {
-        Registry::parse(host).ok_or_else(|| LoginError::Registry {
+    pub(crate) fn at(host: &str) -> Result<Self, LoginError> {
+        Self::parse(host).ok_or_else(|| LoginError::Registry {
             provider: "AWS",
             host: host.to_owned(),
             pattern: PATTERN,
         })
     }
 
-    fn parse(host: &str) -> Option<Registry> {
+    fn parse(host: &str) -> Option<Self> {
         if host == PUBLIC_HOST {
-            return Some(Registry::Public);
+            return Some(Self::Public);
         }
         let (account, rest) = host.split_once('.')?;
         if account.is_empty() || !account.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -76,14 +76,14 @@ impl Registry {
         let rest = rest.strip_prefix("-fips").unwrap_or(rest).strip_prefix('.')?;
         let (region, suffix) = rest.split_once('.')?;
         let is_region = !region.is_empty() && region.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        (is_region && suffixes.contains(&suffix)).then(|| Registry::Private { region: region.to_owned() })
+        (is_region && suffixes.contains(&suffix)).then(|| Self::Private { region: region.to_owned() })
     }
 
     /// The region whose STS and API are asked.
     pub(crate) fn region(&self) -> &str {
         match self {
-            Registry::Private { region } => region,
-            Registry::Public => PUBLIC_REGION,
+            Self::Private { region } => region,
+            Self::Public => PUBLIC_REGION,
         }
     }
 
@@ -91,16 +91,16 @@ impl Registry {
     /// read in the region.
     pub(crate) fn key(&self) -> String {
         match self {
-            Registry::Private { region } => format!("registry/private/{region}"),
-            Registry::Public => "registry/public".to_owned(),
+            Self::Private { region } => format!("registry/private/{region}"),
+            Self::Public => "registry/public".to_owned(),
         }
     }
 
     /// User and password of the registry.
     pub(crate) async fn login(&self, session: &Session) -> Result<Login, ProviderError> {
         let made = match self {
-            Registry::Private { .. } => private(session).await,
-            Registry::Public => public(session).await,
+            Self::Private { .. } => private(session).await,
+            Self::Public => public(session).await,
         };
         made.map_err(|error| ProviderError::Registry(Box::new(error)))
     }

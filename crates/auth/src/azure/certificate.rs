@@ -77,7 +77,7 @@ impl ClientCertificate {
     ///
     /// # Errors
     /// When the file cannot be read, or holds no certificate with its key.
-    pub fn read(file: &[u8], password: &str) -> Result<ClientCertificate, CertificateError> {
+    pub fn read(file: &[u8], password: &str) -> Result<Self, CertificateError> {
         if file.len() > MAX_FILE {
             return Err(CertificateError::TooLarge);
         }
@@ -98,20 +98,20 @@ impl ClientCertificate {
         };
         let at = certificates.iter().position(is_of_key).ok_or(CertificateError::NoCertificate)?;
         let leaf = certificates.remove(at);
-        Ok(ClientCertificate { leaf, above: certificates, key: encoding_key(&key)? })
+        Ok(Self { leaf, above: certificates, key: encoding_key(&key)? })
     }
 
     /// Reads a file away from the reactor.
     pub(crate) async fn open(
         file: &SecretSlice<u8>,
         password: &SecretString,
-    ) -> Result<ClientCertificate, CertificateError> {
+    ) -> Result<Self, CertificateError> {
         let (file, password) = (file.clone(), password.clone());
         let turn = OPENING.acquire().await;
         let opened = tokio::task::spawn_blocking(move || {
             // Whoever asked may be gone before this ends: the turn is over only then.
             let _turn = turn;
-            ClientCertificate::read(file.expose_secret(), password.expose_secret())
+            Self::read(file.expose_secret(), password.expose_secret())
         });
         opened.await.unwrap_or(Err(CertificateError::Failed))
     }

@@ -22,12 +22,12 @@ pub(super) struct Metadata {
 
 impl Metadata {
     /// Asked without proxies: it is on this machine, and not the object's.
-    pub(super) fn new() -> Result<Metadata, ProviderError> {
+    pub(super) fn new() -> Result<Self, ProviderError> {
         let client = weir_http::client_builder().no_proxy().timeout(TIMEOUT).build();
         let unusable =
             |error| ProviderError::Unusable { what: "client of the metadata server", reason: words(&error) };
         let host = std::env::var(HOST_VARIABLE).unwrap_or_else(|_| HOST.to_owned());
-        Ok(Metadata { client: client.map_err(unusable)?, base: format!("http://{host}/computeMetadata/v1") })
+        Ok(Self { client: client.map_err(unusable)?, base: format!("http://{host}/computeMetadata/v1") })
     }
 
     /// A token of the machine's, or the pod's, own service account.

@@ -70,7 +70,7 @@ impl ServiceAccount {
     ///
     /// # Errors
     /// When it is no key of a service account, or wants its token from somewhere unsafe.
-    pub(crate) fn parse(json: &[u8]) -> Result<ServiceAccount, ServiceAccountError> {
+    pub(crate) fn parse(json: &[u8]) -> Result<Self, ServiceAccountError> {
         let key: Key = serde_json::from_slice(json).map_err(|_| ServiceAccountError::Form)?;
         if key.kind != KIND {
             return Err(ServiceAccountError::Kind);
@@ -80,7 +80,7 @@ impl ServiceAccount {
         if !rest::may_be_told_secrets(&token_uri) {
             return Err(ServiceAccountError::PlainTokenUri);
         }
-        Ok(ServiceAccount {
+        Ok(Self {
             email: key.client_email,
             key_id: key.private_key_id,
             key: key.private_key.into(),

@@ -36,7 +36,7 @@ impl Cloud {
     pub(crate) async fn start(
         hosts: &[&str],
         answers: impl Fn(&str) -> (StatusCode, Value) + Send + Sync + 'static,
-    ) -> Cloud {
+    ) -> Self {
         let identity = Identity::for_names(hosts).unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let shared = Shared { requests: requests.clone(), answers: Arc::new(answers) };
@@ -51,7 +51,7 @@ impl Cloud {
             proxy: Some(weir_http::Proxy { address, credentials: None }),
             ..Profile::default()
         };
-        Cloud { requests, profile, proxy, _server: server }
+        Self { requests, profile, proxy, _server: server }
     }
 
     /// Returns the requests received, as `METHOD host path authorization body`.

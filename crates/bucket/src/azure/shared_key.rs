@@ -22,7 +22,7 @@ pub(super) struct SharedKey {
 
 impl SharedKey {
     /// The key of the account that a container's URL names.
-    pub(super) fn new(container: &Url, key: &SecretString) -> Result<SharedKey, Error> {
+    pub(super) fn new(container: &Url, key: &SecretString) -> Result<Self, Error> {
         let bytes = STANDARD.decode(key.expose_secret().trim());
         let bytes = bytes
             .map_err(|_| Error::Credential { what: "'accountKey'", reason: "it is not base64".to_owned() })?;
@@ -30,7 +30,7 @@ impl SharedKey {
             endpoint: crate::error::shown(container),
             reason: "failed to extract account name from endpoint".to_owned(),
         })?;
-        Ok(SharedKey { account, key: bytes.into() })
+        Ok(Self { account, key: bytes.into() })
     }
 
     /// Dates the request and returns what its `Authorization` has to say.

@@ -22,7 +22,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn new(endpoint: &str, insecure: bool, bucket: &str) -> Result<Endpoint, Error> {
+    pub(super) fn new(endpoint: &str, insecure: bool, bucket: &str) -> Result<Self, Error> {
         check_name(bucket)?;
         let refuse = |reason: String| {
             let endpoint = endpoint.split(['?', '#']).next().unwrap_or_default();
@@ -41,7 +41,7 @@ impl Endpoint {
         // A certificate for *.host does not cover a name with a dot in it.
         let has_names = is_amazon(host) || host == GOOGLE;
         let is_name = !bucket.contains([':', '_']) && (insecure || !bucket.contains('.'));
-        Ok(Endpoint { base, bucket: bucket.to_owned(), is_virtual: has_names && is_name })
+        Ok(Self { base, bucket: bucket.to_owned(), is_virtual: has_names && is_name })
     }
 
     /// Returns true when this is Google's imitation of S3, which knows only the first kind of listing (SRC-BKT-9).

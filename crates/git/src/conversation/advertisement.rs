@@ -31,9 +31,9 @@ impl Advertisement {
     ///
     /// # Errors
     /// When it breaks off, is none, exceeds the limits, or is of a repository that we cannot read.
-    pub fn read(stream: impl Read) -> Result<Advertisement, Error> {
+    pub fn read(stream: impl Read) -> Result<Self, Error> {
         let mut lines = Lines::new(stream);
-        let mut list = Advertisement::default();
+        let mut list = Self::default();
         let (mut is_announced, mut bytes) = (false, 0);
         loop {
             let line = match lines.next()? {

@@ -37,9 +37,9 @@ impl Answer {
         stream: impl Read,
         is_cut: bool,
         mut pack: impl FnMut(&[u8]) -> Result<(), Error>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Self, Error> {
         let mut lines = Lines::new(stream);
-        let mut answer = Answer::default();
+        let mut answer = Self::default();
         let (mut tells_cuts, mut has_pack) = (is_cut, false);
         loop {
             match lines.next()? {

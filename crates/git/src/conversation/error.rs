@@ -51,33 +51,33 @@ pub enum ConversationError {
 
 impl ConversationError {
     /// The same with other words of the server.
-    pub(crate) fn map_words(self, map: impl FnOnce(String) -> String) -> ConversationError {
+    pub(crate) fn map_words(self, map: impl FnOnce(String) -> String) -> Self {
         match self {
-            ConversationError::Length { length } => ConversationError::Length { length: map(length) },
-            ConversationError::Reference { line } => ConversationError::Reference { line: map(line) },
-            ConversationError::Unexpected { line } => ConversationError::Unexpected { line: map(line) },
-            ConversationError::Refused { message } => ConversationError::Refused { message: map(message) },
+            Self::Length { length } => Self::Length { length: map(length) },
+            Self::Reference { line } => Self::Reference { line: map(line) },
+            Self::Unexpected { line } => Self::Unexpected { line: map(line) },
+            Self::Refused { message } => Self::Refused { message: map(message) },
             other => other,
         }
     }
 
     pub(super) fn stream(source: io::Error) -> Error {
         match source.kind() {
-            io::ErrorKind::UnexpectedEof => ConversationError::Ended.into(),
-            _ => ConversationError::Stream { source }.into(),
+            io::ErrorKind::UnexpectedEof => Self::Ended.into(),
+            _ => Self::Stream { source }.into(),
         }
     }
 
     pub(super) fn refused(message: &[u8]) -> Error {
-        ConversationError::Refused { message: shown(message) }.into()
+        Self::Refused { message: shown(message) }.into()
     }
 
     pub(super) fn reference(line: &[u8]) -> Error {
-        ConversationError::Reference { line: shown(line) }.into()
+        Self::Reference { line: shown(line) }.into()
     }
 
     pub(super) fn unexpected(line: &[u8]) -> Error {
-        ConversationError::Unexpected { line: shown(line) }.into()
+        Self::Unexpected { line: shown(line) }.into()
     }
 }
 

@@ -28,8 +28,8 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(stream: R) -> Lines<R> {
-        Lines { stream, line: Vec::new() }
+    pub(super) fn new(stream: R) -> Self {
+        Self { stream, line: Vec::new() }
     }
 
     pub(super) fn next(&mut self) -> Result<Packet<'_>, Error> {

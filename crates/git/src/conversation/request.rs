@@ -32,7 +32,7 @@ pub(crate) enum Reach {
 impl Reach {
     /// Returns true when the answer begins with where history is cut.
     pub(super) fn is_cut(self) -> bool {
-        self != Reach::Whole
+        self != Self::Whole
     }
 }
 

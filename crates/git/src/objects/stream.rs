@@ -23,7 +23,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Looks for a blob of `size` bytes in the packs of a directory; nothing when it lies elsewhere, or as a difference.
-    pub(crate) fn find(packs: &Path, id: ObjectId, size: u64) -> Result<Option<Stream>, Error> {
+    pub(crate) fn find(packs: &Path, id: ObjectId, size: u64) -> Result<Option<Self>, Error> {
         let failed = |source| Error::WorkDirectory { source };
         for entry in packs.read_dir().map_err(failed)? {
             let path = entry.map_err(failed)?.path();
@@ -39,16 +39,16 @@ impl Stream {
             }
             let mut file = File::open(&pack).map_err(failed)?;
             file.seek(SeekFrom::Start(entry.data_offset)).map_err(failed)?;
-            return Ok(Some(Stream::of(file, id, size)));
+            return Ok(Some(Self::of(file, id, size)));
         }
         Ok(None)
     }
 
-    fn of(file: File, id: ObjectId, size: u64) -> Stream {
+    fn of(file: File, id: ObjectId, size: u64) -> Self {
         let mut hasher = gix_hash::hasher(id.kind());
         hasher.update(format!("blob {size}\0").as_bytes());
         let content = ZlibDecoder::new(BufReader::new(file)).take(size);
-        Stream { content, hasher: Some(hasher), id }
+        Self { content, hasher: Some(hasher), id }
     }
 
     fn check(&mut self) -> io::Result<()> {

@@ -50,18 +50,18 @@ enum Held {
 
 impl Directory {
     /// A repository at `place`, and whether anything may be in it already.
-    pub(crate) fn at(place: Place) -> Result<(Directory, bool), Error> {
+    pub(crate) fn at(place: Place) -> Result<(Self, bool), Error> {
         let failed = |source| Error::WorkDirectory { source };
         let (path, turn) = match place {
             Place::Own => {
                 let folder = tempfile::Builder::new().prefix("weir-git-").tempdir().map_err(failed)?;
                 let path = folder.path().to_owned();
                 initialise(&path, Kind::Sha1)?;
-                return Ok((Directory { path, _held: Arc::new(Held::Own(folder)) }, false));
+                return Ok((Self { path, _held: Arc::new(Held::Own(folder)) }, false));
             }
             Place::Kept(path, turn) => (path, turn),
         };
-        let directory = Directory { path, _held: Arc::new(Held::Kept(turn)) };
+        let directory = Self { path, _held: Arc::new(Held::Kept(turn)) };
         if directory.open().is_ok() && directory.is_worth_keeping().map_err(failed)? {
             return Ok((directory, true));
         }

@@ -32,12 +32,12 @@ pub enum PlaceError {
 
 impl Remote {
     /// Returns the remote of the submodule at `path`, whose URL in a commit of this remote is `url`.
-    pub(super) fn of_submodule(&self, path: &str, url: &str) -> Result<Remote, PlaceError> {
+    pub(super) fn of_submodule(&self, path: &str, url: &str) -> Result<Self, PlaceError> {
         let url = resolve(&self.url, url)?;
         let is_same = (url.scheme(), url.host_str(), url.port_or_known_default())
             == (self.url.scheme(), self.url.host_str(), self.url.port_or_known_default());
         let store = self.store.as_ref().map(|store| store.role(path));
-        let mut remote = Remote { url, store, part: None, ..self.clone() };
+        let mut remote = Self { url, store, part: None, ..self.clone() };
         if !is_same {
             remote.http.identity = None;
             // User info that the commit itself names is no secret of ours. Over SSH that is never enough.

@@ -27,12 +27,12 @@ pub(super) struct HttpTransport {
 }
 
 impl HttpTransport {
-    pub(super) fn new(operation: Arc<Operation>) -> HttpTransport {
+    pub(super) fn new(operation: Arc<Operation>) -> Self {
         let mut base = operation.remote.url.clone();
         // User info travels in the credentials, never in a URL that may be redirected or logged.
         let _ = base.set_password(None);
         let _ = base.set_username("");
-        HttpTransport { operation, base: Arc::new(Mutex::new(base)) }
+        Self { operation, base: Arc::new(Mutex::new(base)) }
     }
 }
 

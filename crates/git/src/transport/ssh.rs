@@ -24,8 +24,8 @@ pub(super) struct SshTransport {
 }
 
 impl SshTransport {
-    pub(super) fn new(operation: Arc<Operation>) -> SshTransport {
-        SshTransport { operation }
+    pub(super) fn new(operation: Arc<Operation>) -> Self {
+        Self { operation }
     }
 }
 

@@ -22,18 +22,18 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub(crate) async fn start() -> Kept {
-        Kept::start_as("sha1").await
+    pub(crate) async fn start() -> Self {
+        Self::start_as("sha1").await
     }
 
     /// A repository whose objects have names of a format.
-    pub(crate) async fn start_as(format: &str) -> Kept {
+    pub(crate) async fn start_as(format: &str) -> Self {
         let server = GitServer::start().await.unwrap();
         let repository = server.repo_as("app", format).unwrap();
         let folder = Folder::new("store").unwrap();
         let mut remote = remote(&server.url("app"));
         remote.store = Stores::new(folder.path().to_owned()).of(OWNER);
-        Kept { server, repository, folder, remote }
+        Self { server, repository, folder, remote }
     }
 
     /// A commit with a file of noise, so that a download of everything is seen.

@@ -28,10 +28,10 @@ struct Pattern {
 }
 
 impl Rules {
-    pub(super) fn parse(text: &str) -> Result<Rules, ChartError> {
+    pub(super) fn parse(text: &str) -> Result<Self, ChartError> {
         let lines = text.lines().chain([DEFAULT]).map(str::trim);
         let rules = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).take(MAX_PATTERNS);
-        Ok(Rules { patterns: rules.map(Pattern::parse).collect::<Result<_, _>>()? })
+        Ok(Self { patterns: rules.map(Pattern::parse).collect::<Result<_, _>>()? })
     }
 
     /// Returns true when the file or directory at `path`, relative to the chart, is left out.
@@ -48,7 +48,7 @@ impl Rules {
 }
 
 impl Pattern {
-    fn parse(line: &str) -> Result<Pattern, ChartError> {
+    fn parse(line: &str) -> Result<Self, ChartError> {
         if line.contains("**") {
             return Err(ChartError::DoubleStar);
         }
@@ -56,7 +56,7 @@ impl Pattern {
         let (rule, needs_directory) = rule.strip_suffix('/').map_or((rule, false), |rule| (rule, true));
         let is_name = !rule.contains('/');
         let components = rule.strip_prefix('/').unwrap_or(rule).split('/').map(Glob::parse).collect();
-        Ok(Pattern { components, is_name, is_negated, needs_directory })
+        Ok(Self { components, is_name, is_negated, needs_directory })
     }
 
     fn matches(&self, path: &RelPath) -> bool {

@@ -51,7 +51,7 @@ impl Chart {
         tree: &dyn Tree,
         directory: Option<&RelPath>,
         limits: &Limits,
-    ) -> Result<Chart, ChartError> {
+    ) -> Result<Self, ChartError> {
         let files = Collector { tree, directory, limits, bytes: 0 }.collect()?;
         if get(&files, CHART_FILE).is_none() {
             let path = below(directory, CHART_FILE)?.to_string();
@@ -60,7 +60,7 @@ impl Chart {
         if let Some(content) = get(&files, VALUES_FILE) {
             values::parse(VALUES_FILE, content).map_err(|source| ChartError::Values { source })?;
         }
-        Chart::assemble(files, limits, 0)
+        Self::assemble(files, limits, 0)
     }
 }
 

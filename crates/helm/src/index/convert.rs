@@ -127,9 +127,9 @@ struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    fn begin(mut out: W, meter: Meter) -> Result<Writer<W>, IndexError> {
+    fn begin(mut out: W, meter: Meter) -> Result<Self, IndexError> {
         out.write_all(b"{\n  \"entries\": {").map_err(|source| IndexError::Io { source })?;
-        Ok(Writer {
+        Ok(Self {
             out,
             scratch: Scratch::new(),
             names: HashSet::new(),

@@ -52,7 +52,7 @@ pub(super) struct Walk<'a, S> {
 }
 
 impl<'a, S: Sink> Walk<'a, S> {
-    pub(super) fn new(sink: &'a mut S) -> Walk<'a, S> {
+    pub(super) fn new(sink: &'a mut S) -> Self {
         Walk { sink, head: Head::default(), charts: 0, releases: 0, ended: None }
     }
 

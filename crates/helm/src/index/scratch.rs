@@ -27,8 +27,8 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    pub(super) fn new() -> Scratch {
-        Scratch { file: SpooledTempFile::new(IN_MEMORY), places: Vec::new(), end: 0 }
+    pub(super) fn new() -> Self {
+        Self { file: SpooledTempFile::new(IN_MEMORY), places: Vec::new(), end: 0 }
     }
 
     pub(super) fn clear(&mut self) -> io::Result<()> {

@@ -59,7 +59,7 @@ async fn answer(State(server): State<Shown>, request: Request) -> Response {
 }
 
 impl Server {
-    async fn start(other: Option<&Server>) -> Server {
+    async fn start(other: Option<&Self>) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let seen = Seen::default();
@@ -67,7 +67,7 @@ impl Server {
         let routes = Router::new().fallback(answer).with_state(shown);
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        Server { url, seen, _serving: serving }
+        Self { url, seen, _serving: serving }
     }
 
     fn credentials(&self) -> Vec<Option<String>> {

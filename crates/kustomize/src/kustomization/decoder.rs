@@ -285,7 +285,7 @@ impl Decode for i64 {
     fn decode(node: &Node, decoder: &mut Decoder) -> Result<Self, DecodeError> {
         match node.as_scalar().map(yaml11_value) {
             Some(Value::Int(value)) => Ok(value),
-            Some(Value::Float(value)) if value.fract() == 0.0 && value.abs() < 9e15 => Ok(value as i64),
+            Some(Value::Float(value)) if value.fract() == 0.0 && value.abs() < 9e15 => Ok(value as Self),
             _ => Err(decoder.mismatch::<Self>(node)),
         }
     }

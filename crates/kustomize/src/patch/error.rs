@@ -59,7 +59,7 @@ pub enum PatchError {
         /// The id of the patch.
         id: String,
         /// Error for what was found instead.
-        cause: Box<PatchError>,
+        cause: Box<Self>,
     },
     /// Nothing in `patchesStrategicMerge` (KZ-803).
     #[error("patch appears to be empty; files=[{0}], Patch={1}")]

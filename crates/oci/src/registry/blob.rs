@@ -25,11 +25,11 @@ enum Origin<'a> {
 }
 
 impl<'a> Blob<'a> {
-    pub(super) fn kept(bytes: Bytes) -> Blob<'a> {
+    pub(super) fn kept(bytes: Bytes) -> Self {
         Blob { size: bytes.len() as u64, origin: Origin::Memory(Some(bytes)) }
     }
 
-    pub(super) fn pulled(registry: &'a mut Registry, answer: Answer, layer: &Descriptor) -> Blob<'a> {
+    pub(super) fn pulled(registry: &'a mut Registry, answer: Answer, layer: &Descriptor) -> Self {
         let pull = Pull {
             registry,
             answer,

@@ -31,8 +31,8 @@ pub(super) struct Endpoints {
 }
 
 impl Endpoints {
-    pub(super) fn new() -> Endpoints {
-        Endpoints { cache: Cache::builder().max_capacity(MAX_ENDPOINTS).time_to_live(ENDPOINT_TTL).build() }
+    pub(super) fn new() -> Self {
+        Self { cache: Cache::builder().max_capacity(MAX_ENDPOINTS).time_to_live(ENDPOINT_TTL).build() }
     }
 }
 

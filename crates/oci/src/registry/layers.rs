@@ -25,7 +25,7 @@ const KEPT: Duration = Duration::from_secs(60);
 pub(super) struct Reader(String);
 
 impl Reader {
-    pub(super) fn new(repository: &Repository, options: &RegistryOptions) -> Reader {
+    pub(super) fn new(repository: &Repository, options: &RegistryOptions) -> Self {
         let mut hasher = Hasher::new(Algorithm::Sha256);
         let mut part = |bytes: &[u8]| {
             // With their lengths, so that no two readers look alike.
@@ -46,7 +46,7 @@ impl Reader {
             RegistryCredentials::Bearer(token) => vec![b"bearer".to_vec(), secret(token)],
         };
         credentials.iter().for_each(|bytes| part(bytes));
-        Reader(hasher.finish().to_string())
+        Self(hasher.finish().to_string())
     }
 }
 
@@ -57,11 +57,11 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    pub(super) fn new() -> Layers {
+    pub(super) fn new() -> Self {
         let weight = |(reader, _): &(Reader, Digest), bytes: &Bytes| {
             u32::try_from(reader.0.len() + bytes.len()).unwrap_or(u32::MAX)
         };
-        Layers { cache: Cache::builder().max_capacity(MAX_BYTES).weigher(weight).time_to_live(KEPT).build() }
+        Self { cache: Cache::builder().max_capacity(MAX_BYTES).weigher(weight).time_to_live(KEPT).build() }
     }
 
     /// A layer that the same reader has pulled.

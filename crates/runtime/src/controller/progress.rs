@@ -34,7 +34,7 @@ impl<K> Phase<K> {
         Self { retracted: self.retracted.clone(), ..Self::of(&self.ready, &self.reconciling) }
     }
 
-    fn says(&self, other: &Phase<K>) -> bool {
+    fn says(&self, other: &Self) -> bool {
         (&self.ready, &self.reconciling) == (&other.ready, &other.reconciling)
     }
 }

@@ -54,11 +54,11 @@ where
     }
 
     fn get(&self, key: &ObjectKey) -> Option<ObjectStatus> {
-        Cache::get(self, key).map(|object| convert::status(&*object))
+        Self::get(self, key).map(|object| convert::status(&*object))
     }
 
     fn has(&self, key: &ObjectKey) -> bool {
-        Cache::get(self, key).is_some()
+        Self::get(self, key).is_some()
     }
 }
 

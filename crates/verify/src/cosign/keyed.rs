@@ -42,7 +42,7 @@ impl PublicKeys {
     ///
     /// # Errors
     /// When there are none, or none can be read.
-    pub fn from_secret(data: &BTreeMap<String, Vec<u8>>) -> Result<PublicKeys, TrustError> {
+    pub fn from_secret(data: &BTreeMap<String, Vec<u8>>) -> Result<Self, TrustError> {
         let mut unreadable = TrustError::NoKeys;
         let mut keys = Vec::new();
         for (name, value) in data.iter().filter(|(name, _)| name.ends_with(SUFFIX)) {
@@ -51,7 +51,7 @@ impl PublicKeys {
                 Err(reason) => unreadable = TrustError::Key { name: name.clone(), reason },
             }
         }
-        if keys.is_empty() { Err(unreadable) } else { Ok(PublicKeys { keys }) }
+        if keys.is_empty() { Err(unreadable) } else { Ok(Self { keys }) }
     }
 
     /// Returns true when one of the keys made the signature, for this artifact.

@@ -35,7 +35,7 @@ impl Keyless {
     ///
     /// # Errors
     /// When root or identities cannot be read.
-    pub fn new(root: Option<&[u8]>, identities: &[Identity]) -> Result<Keyless, TrustError> {
+    pub fn new(root: Option<&[u8]>, identities: &[Identity]) -> Result<Self, TrustError> {
         let malformed = |error: &dyn std::fmt::Display| TrustError::Root { reason: error.to_string() };
         let root = match root {
             Some(json) => std::str::from_utf8(json).map_err(|error| malformed(&error))?,
@@ -49,7 +49,7 @@ impl Keyless {
         let log_url = log.base_url.clone();
         let verifier = Verifier::new(&root).map_err(|error| malformed(&error))?;
         let matchers = identities.iter().map(Matcher::new).collect::<Result<_, _>>()?;
-        Ok(Keyless { verifier, matchers, log_url })
+        Ok(Self { verifier, matchers, log_url })
     }
 
     /// Where signatures are looked up that come without a log's word.
@@ -95,7 +95,7 @@ impl Keyless {
 }
 
 impl Matcher {
-    fn new(identity: &Identity) -> Result<Matcher, TrustError> {
+    fn new(identity: &Identity) -> Result<Self, TrustError> {
         let compile = |what, pattern: &String| {
             go_regex::compile(pattern).map_err(|error| TrustError::Pattern {
                 what,
@@ -105,6 +105,6 @@ impl Matcher {
         };
         let (issuer, subject) =
             (compile("issuer", &identity.issuer)?, compile("subject", &identity.subject)?);
-        Ok(Matcher { issuer, subject })
+        Ok(Self { issuer, subject })
     }
 }

@@ -73,7 +73,7 @@ impl SimpleSigning {
     ///
     /// # Errors
     /// When the log does not have it, or its answer is malformed.
-    pub fn with_log_answer(mut self, json: &[u8]) -> Result<SimpleSigning, String> {
+    pub fn with_log_answer(mut self, json: &[u8]) -> Result<Self, String> {
         self.annotations.insert(LOG.to_owned(), log::annotation(json)?);
         Ok(self)
     }

@@ -31,7 +31,7 @@ impl Certificates {
     ///
     /// # Errors
     /// When one of them is no certificate. Nothing when there are none.
-    pub fn from_secret(data: &BTreeMap<String, Vec<u8>>) -> Result<Option<Certificates>, String> {
+    pub fn from_secret(data: &BTreeMap<String, Vec<u8>>) -> Result<Option<Self>, String> {
         let mut trusted = Vec::new();
         for (name, value) in data {
             if !SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
@@ -49,7 +49,7 @@ impl Certificates {
             trusted.extend(read);
         }
         trusted.truncate(MAX_TRUSTED);
-        Ok((!trusted.is_empty()).then_some(Certificates { trusted }))
+        Ok((!trusted.is_empty()).then_some(Self { trusted }))
     }
 
     /// Returns true when the first certificate is trusted, or made by one that is through those between them, at a

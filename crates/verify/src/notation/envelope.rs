@@ -80,7 +80,7 @@ struct Target {
 
 impl Envelope {
     /// Opens an envelope and checks its signature.
-    pub(super) fn open(signature: &SignatureEnvelope) -> Result<Envelope, String> {
+    pub(super) fn open(signature: &SignatureEnvelope) -> Result<Self, String> {
         if signature.content.len() > MAX_ENVELOPE_BYTES {
             return Err(format!("signature envelope is larger than {MAX_ENVELOPE_BYTES} bytes"));
         }
@@ -104,7 +104,7 @@ impl Envelope {
             serde_json::from_slice(&payload).map_err(|error| malformed(error.to_string()))?;
         let (scheme, signing_time) = protected.signing()?;
         let (expiry, digest) = (protected.expiry, payload.target_artifact.digest);
-        Ok(Envelope { scheme, chain, signing_time, signature, timestamp, expiry, digest })
+        Ok(Self { scheme, chain, signing_time, signature, timestamp, expiry, digest })
     }
 
     /// Returns true when the artifact with the digest is what is signed.
@@ -146,15 +146,15 @@ impl Protected {
 
 impl Scheme {
     /// The scheme with a name.
-    pub(super) fn parse(name: &str) -> Option<Scheme> {
+    pub(super) fn parse(name: &str) -> Option<Self> {
         serde_json::from_value(name.into()).ok()
     }
 
     /// The kind of trust store that counts.
     pub(super) fn store(self) -> &'static str {
         match self {
-            Scheme::Certificate => "ca",
-            Scheme::SigningAuthority => "signingAuthority",
+            Self::Certificate => "ca",
+            Self::SigningAuthority => "signingAuthority",
         }
     }
 }

@@ -63,7 +63,7 @@ pub(super) struct Inquiry<'a> {
 }
 
 impl<'a> Inquiry<'a> {
-    pub(super) fn new(answers: &'a Answers) -> Inquiry<'a> {
+    pub(super) fn new(answers: &'a Answers) -> Self {
         Inquiry { answers, open: BTreeSet::new() }
     }
 

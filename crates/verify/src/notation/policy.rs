@@ -124,7 +124,7 @@ impl TrustPolicy {
     ///
     /// # Errors
     /// When it is malformed or breaks a rule.
-    pub fn parse(json: &[u8]) -> Result<TrustPolicy, PolicyError> {
+    pub fn parse(json: &[u8]) -> Result<Self, PolicyError> {
         let written: WrittenPolicy = serde_json::from_slice(json)
             .map_err(|error| PolicyError::Malformed { reason: error.to_string() })?;
         let invalid = |message: String| Err(PolicyError::Invalid(message));
@@ -139,7 +139,7 @@ impl TrustPolicy {
             return invalid("trust policy document can not have zero trust policy statements".into());
         }
         let (mut names, mut scopes) = (BTreeSet::new(), BTreeSet::new());
-        let mut policy = TrustPolicy { statements: Vec::new(), warnings: Vec::new() };
+        let mut policy = Self { statements: Vec::new(), warnings: Vec::new() };
         for written in written.trust_policies {
             if written.name.is_empty() {
                 return invalid(
@@ -179,7 +179,7 @@ impl TrustPolicy {
 }
 
 impl Statement {
-    fn new(written: WrittenStatement, warnings: &mut Vec<String>) -> Result<Statement, PolicyError> {
+    fn new(written: WrittenStatement, warnings: &mut Vec<String>) -> Result<Self, PolicyError> {
         let WrittenStatement { name, registry_scopes: scopes, trust_stores, trusted_identities, .. } =
             written;
         let invalid =
@@ -204,7 +204,7 @@ impl Statement {
                      and/or trusted identities. Ignoring trust stores and trusted identities"
                 ));
             }
-            return Ok(Statement { scopes, actions, stores: Vec::new(), identities: Vec::new(), timestamp });
+            return Ok(Self { scopes, actions, stores: Vec::new(), identities: Vec::new(), timestamp });
         }
         if trust_stores.is_empty() || trusted_identities.is_empty() {
             return Err(invalid(
@@ -222,7 +222,7 @@ impl Statement {
             identity::check(written)
                 .map_err(|error| invalid(format!("has trusted identity \"{written}\" {error}")))?;
         }
-        Ok(Statement { scopes, actions, stores: trust_stores, identities: trusted_identities, timestamp })
+        Ok(Self { scopes, actions, stores: trust_stores, identities: trusted_identities, timestamp })
     }
 
     /// Returns true when signatures are not looked at.

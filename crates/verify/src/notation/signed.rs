@@ -20,7 +20,7 @@ pub(super) struct Signed<'a> {
 }
 
 impl<'a> Signed<'a> {
-    pub(super) fn read(bytes: &'a [u8]) -> der::Result<Signed<'a>> {
+    pub(super) fn read(bytes: &'a [u8]) -> der::Result<Self> {
         AnyRef::from_der(bytes)?.sequence(|parts| {
             let content = parts.tlv_bytes()?;
             let (algorithm, signature) = (AnyRef::decode(parts)?, BitStringRef::decode(parts)?);

@@ -11,7 +11,7 @@ use crate::{Source, YamlError};
 pub(super) struct Layout {
     /// Written in brackets.
     pub(super) is_flow: bool,
-    pub(super) children: Vec<Layout>,
+    pub(super) children: Vec<Self>,
     /// Comments on lines of their own above the key or element; an empty one is an empty line.
     pub(super) head: Vec<String>,
     /// The comment behind the value, or behind the key of a collection.
@@ -58,7 +58,7 @@ impl Layout {
         options.max_buffered_comment_events = 65_536;
         let text = source.as_str();
         let mut reader =
-            Reader { source: text, seen: 0, open: Vec::new(), pending: Vec::new(), root: Layout::default() };
+            Reader { source: text, seen: 0, open: Vec::new(), pending: Vec::new(), root: Self::default() };
         for next in Parser::new_from_str_with_options(text, options) {
             let (event, span) = next
                 .map_err(|error| YamlError::Syntax { line: error.marker().line(), problem: error.info() })?;

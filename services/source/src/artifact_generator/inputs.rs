@@ -27,8 +27,8 @@ impl SourceCaches {
     pub(super) async fn watch(
         service: &Service,
         external: Cache<ExternalArtifact>,
-    ) -> Result<SourceCaches, ServiceError> {
-        Ok(SourceCaches {
+    ) -> Result<Self, ServiceError> {
+        Ok(Self {
             git: service.cache().await?,
             oci: service.cache().await?,
             buckets: service.cache().await?,

@@ -73,7 +73,7 @@ pub(super) struct PathPattern<'p> {
 
 impl<'p> PathPattern<'p> {
     /// Reads `@alias/apps/{app}`.
-    pub(super) fn parse(text: &'p str) -> Result<PathPattern<'p>, PatternError> {
+    pub(super) fn parse(text: &'p str) -> Result<Self, PatternError> {
         let pattern = || text.to_owned();
         let (alias, path) = text
             .strip_prefix('@')

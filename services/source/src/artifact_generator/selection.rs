@@ -41,14 +41,14 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    pub(super) fn parse(pattern: &str, reach: Reach) -> Result<Selection, SelectionError> {
+    pub(super) fn parse(pattern: &str, reach: Reach) -> Result<Self, SelectionError> {
         let text = pattern.trim_start_matches("./");
         let matcher = match reach {
             Reach::Deep => compiled(text),
             Reach::Flat => compiled(&flattened(text)),
         };
         let failed = |message| SelectionError::Pattern { pattern: pattern.to_owned(), message };
-        Ok(Selection { matcher: matcher.map_err(failed)? })
+        Ok(Self { matcher: matcher.map_err(failed)? })
     }
 
     pub(super) fn takes(&self, path: &RelPath) -> bool {
@@ -91,14 +91,14 @@ struct Exclude {
 }
 
 impl Excludes {
-    pub(super) fn parse(patterns: &[String]) -> Result<Excludes, SelectionError> {
+    pub(super) fn parse(patterns: &[String]) -> Result<Self, SelectionError> {
         let parse = |pattern: &String| {
             let refused = |_| SelectionError::Exclude(pattern.clone());
             let directory = pattern.strip_suffix("/**").map(compiled).transpose().map_err(refused)?;
             let matcher = compiled(pattern).map_err(refused)?;
             Ok(Exclude { matcher, directory, is_name: !pattern.contains('/') })
         };
-        Ok(Excludes { patterns: patterns.iter().map(parse).collect::<Result<_, _>>()? })
+        Ok(Self { patterns: patterns.iter().map(parse).collect::<Result<_, _>>()? })
     }
 
     /// Returns true when an entry stays out: by its path in the source, by its path below `base`, or by its name.

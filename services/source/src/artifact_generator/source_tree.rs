@@ -20,7 +20,7 @@ pub(super) struct SourceTree {
 
 impl SourceTree {
     /// Lists the directory.
-    pub(super) fn open(path: &Path) -> io::Result<SourceTree> {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
         let mut entries = Vec::new();
         walk(&DirectoryTree::new(root.try_clone()?), |path, kind| {
@@ -28,7 +28,7 @@ impl SourceTree {
             Ok(())
         })?;
         let kinds = entries.iter().cloned().collect();
-        Ok(SourceTree { root, entries, kinds })
+        Ok(Self { root, entries, kinds })
     }
 
     /// All entries.

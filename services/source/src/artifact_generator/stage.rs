@@ -27,7 +27,7 @@ pub(super) type Sources = BTreeMap<String, SourceTree>;
 pub(super) enum CopyError {
     /// Where it happened.
     #[error("failed to apply copy operation from '{from}' to '{to}': {source}")]
-    Operation { from: String, to: String, source: Box<CopyError> },
+    Operation { from: String, to: String, source: Box<Self> },
     /// `from` is not `@alias/path`, or its path leads out of the source.
     #[error("invalid copy source '{from}': {message}")]
     From { from: String, message: String },

@@ -42,11 +42,11 @@ pub(super) struct Index {
 
 impl Index {
     /// Of a listing, what is a file, is not the ignore file, and is not ignored (SRC-BKT-1, DEV 5).
-    pub(super) fn of(listed: Vec<Object>, matcher: &Matcher) -> Index {
+    pub(super) fn of(listed: Vec<Object>, matcher: &Matcher) -> Self {
         let wanted = listed.into_iter().filter(|object| {
             !object.key.ends_with('/') && object.key != IGNORE_FILE && !matcher.excludes(&object.key, false)
         });
-        Index { objects: wanted.map(|object| (object.key.clone(), object)).collect() }
+        Self { objects: wanted.map(|object| (object.key.clone(), object)).collect() }
     }
 
     /// The revision: a digest over keys and etags in the order of the keys' bytes (SRC-BKT-2).

@@ -50,7 +50,7 @@ pub(super) enum FetchError {
 impl FetchError {
     /// Returns true when it is the disk that failed, and not the bucket.
     pub(super) fn is_of_disk(&self) -> bool {
-        matches!(self, FetchError::Object { source: Broken::Disk(error), .. } if is_of_disk(error))
+        matches!(self, Self::Object { source: Broken::Disk(error), .. } if is_of_disk(error))
     }
 }
 
@@ -67,11 +67,11 @@ pub(super) enum Broken {
 
 impl Downloads {
     /// Downloads into `directory`, which must exist.
-    pub(super) fn open(directory: &Path, storage: Storage) -> io::Result<Downloads> {
+    pub(super) fn open(directory: &Path, storage: Storage) -> io::Result<Self> {
         let root = Dir::open_ambient_dir(directory, cap_std::ambient_authority())?;
         let (limits, room) = (storage.limits(), Arc::new(Mutex::new(Room::at(directory))));
         let left = AtomicU64::new(limits.unpacked);
-        Ok(Downloads { root: Arc::new(root), storage, limits, left, room })
+        Ok(Self { root: Arc::new(root), storage, limits, left, room })
     }
 
     /// Downloads all objects of the index and notes in it what they were.

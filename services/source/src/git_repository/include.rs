@@ -63,7 +63,7 @@ impl Include {
         store: &Store,
         limits: Limits,
     ) -> Result<(), Failure> {
-        let Include { name, from, to, artifact, at } = self;
+        let Self { name, from, to, artifact, at } = self;
         let illegal = |error| {
             let message = format!("path calculation for include '{name}' failed: {error}");
             Failure::new(STORAGE_OPERATION_FAILED, "IllegalPath", message)

@@ -18,9 +18,9 @@ pub(super) struct CommitTree {
 }
 
 impl CommitTree {
-    pub(super) fn open(checkout: &Checkout) -> Result<CommitTree, Error> {
+    pub(super) fn open(checkout: &Checkout) -> Result<Self, Error> {
         let (reader, root) = (checkout.reader()?, checkout.commit().tree);
-        Ok(CommitTree { reader, root, objects: Mutex::default(), submodules: Mutex::default() })
+        Ok(Self { reader, root, objects: Mutex::default(), submodules: Mutex::default() })
     }
 
     fn object(&self, path: &RelPath) -> io::Result<ObjectId> {

@@ -154,19 +154,19 @@ impl Trust {
 
 impl Mode {
     /// The mode of a specification; the API server lets no others through.
-    fn parse(text: Option<&str>) -> Mode {
+    fn parse(text: Option<&str>) -> Self {
         match text {
-            Some("Tag") => Mode::Tag,
-            Some("TagAndHEAD") => Mode::TagAndHead,
-            _ => Mode::Head,
+            Some("Tag") => Self::Tag,
+            Some("TagAndHEAD") => Self::TagAndHead,
+            _ => Self::Head,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Mode::Head => "HEAD",
-            Mode::Tag => "Tag",
-            Mode::TagAndHead => "TagAndHEAD",
+            Self::Head => "HEAD",
+            Self::Tag => "Tag",
+            Self::TagAndHead => "TagAndHEAD",
         }
     }
 }

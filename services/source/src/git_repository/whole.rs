@@ -21,8 +21,8 @@ struct Graft {
 }
 
 impl WholeTree {
-    pub(super) fn new(base: Box<dyn Tree + Send>) -> WholeTree {
-        WholeTree { base, grafts: Vec::new() }
+    pub(super) fn new(base: Box<dyn Tree + Send>) -> Self {
+        Self { base, grafts: Vec::new() }
     }
 
     /// Puts `from` of `tree` (all of it when there is no `from`) at a place where nothing is, or an empty directory.

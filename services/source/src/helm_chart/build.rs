@@ -30,7 +30,7 @@ pub(super) struct Build {
 impl Build {
     /// The sentence about it.
     pub(super) fn summary(&self) -> String {
-        let Build { name, version, values_files, .. } = self;
+        let Self { name, version, values_files, .. } = self;
         let action = if self.is_packaged { "packaged" } else { "pulled" };
         let summary = format!("{action} '{name}' chart with version '{version}'");
         if values_files.is_empty() {
@@ -61,18 +61,18 @@ impl Step {
     /// The failure of this step. Those that only a change of the object or of its source can mend stall.
     pub(super) fn failed(self, error: impl Display) -> Failure {
         let (condition, reason, summary, is_final) = match self {
-            Step::Reference => (FETCH_FAILED, "InvalidChartReference", "invalid chart reference", true),
-            Step::Pull => (FETCH_FAILED, "ChartPullError", "chart pull error", false),
-            Step::Metadata => (BUILD_FAILED, "MetadataPatchError", "chart metadata patch error", true),
-            Step::Values => (BUILD_FAILED, "ValuesFilesError", "values files merge error", true),
-            Step::Dependencies => (BUILD_FAILED, "DependencyBuildError", "dependency build error", false),
-            Step::Package => (BUILD_FAILED, "ChartPackageError", "chart package error", false),
-            Step::Verification => (BUILD_FAILED, "ChartVerificationError", "chart verification error", false),
-            Step::Unknown => (FETCH_FAILED, "Unknown", "unknown build error", false),
+            Self::Reference => (FETCH_FAILED, "InvalidChartReference", "invalid chart reference", true),
+            Self::Pull => (FETCH_FAILED, "ChartPullError", "chart pull error", false),
+            Self::Metadata => (BUILD_FAILED, "MetadataPatchError", "chart metadata patch error", true),
+            Self::Values => (BUILD_FAILED, "ValuesFilesError", "values files merge error", true),
+            Self::Dependencies => (BUILD_FAILED, "DependencyBuildError", "dependency build error", false),
+            Self::Package => (BUILD_FAILED, "ChartPackageError", "chart package error", false),
+            Self::Verification => (BUILD_FAILED, "ChartVerificationError", "chart verification error", false),
+            Self::Unknown => (FETCH_FAILED, "Unknown", "unknown build error", false),
         };
         let failure = Failure::new(condition, reason, format!("{summary}: {error}"));
         match self {
-            Step::Verification => failure.unverified(),
+            Self::Verification => failure.unverified(),
             _ if is_final => failure.stalled(),
             _ => failure,
         }

@@ -37,9 +37,9 @@ struct EventLabels {
 
 impl IndexCache {
     /// Keeps at most `capacity` indexes, each until it was not used for `life`; none is kept for 0.
-    pub(super) fn new(capacity: usize, life: Duration) -> IndexCache {
+    pub(super) fn new(capacity: usize, life: Duration) -> Self {
         let cache = || Cache::builder().max_capacity(capacity as u64).time_to_idle(life).build();
-        IndexCache { indexes: (capacity > 0).then(cache), events: Family::default() }
+        Self { indexes: (capacity > 0).then(cache), events: Family::default() }
     }
 
     /// Adds the metric of the cache (SRC-MET-1).

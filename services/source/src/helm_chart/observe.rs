@@ -31,8 +31,8 @@ impl Origin {
     /// The revision of the files that a chart is packaged from.
     pub(super) fn revision(&self) -> Option<&str> {
         match self {
-            Origin::Tree { artifact } => Some(&artifact.revision),
-            Origin::Index { .. } | Origin::Registry { .. } => None,
+            Self::Tree { artifact } => Some(&artifact.revision),
+            Self::Index { .. } | Self::Registry { .. } => None,
         }
     }
 }

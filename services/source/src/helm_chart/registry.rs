@@ -180,18 +180,18 @@ impl PullError {
             )
         };
         match self {
-            PullError::NotFound => {
+            Self::NotFound => {
                 let why = format!("failed to perform \"FetchReference\" on source: {reference}: not found");
                 Step::Pull.failed(failed(why))
             }
-            PullError::NoChart => {
+            Self::NoChart => {
                 let layer = CHART_LAYERS.first().copied().unwrap_or_default();
                 Step::Pull.failed(failed(format!("manifest does not contain a layer with mediatype {layer}")))
             }
-            PullError::TooLarge { limit } => {
+            Self::TooLarge { limit } => {
                 Step::Pull.failed(failed(format!("size of chart exceeds '{limit}' bytes limit")))
             }
-            PullError::Registry(error) => {
+            Self::Registry(error) => {
                 pull_failure(&without_address(&error.to_string()), failed(error.to_string()))
             }
         }
@@ -200,7 +200,7 @@ impl PullError {
 
 impl From<Error> for PullError {
     fn from(error: Error) -> Self {
-        if error.is_not_found() { PullError::NotFound } else { PullError::Registry(error) }
+        if error.is_not_found() { Self::NotFound } else { Self::Registry(error) }
     }
 }
 

@@ -41,14 +41,14 @@ impl Selection {
 type Known = (String, String, bool);
 
 impl News {
-    pub(super) fn of(catalog: &Catalog) -> News {
+    pub(super) fn of(catalog: &Catalog) -> Self {
         let changes = broadcast::Sender::new(BACKLOG);
         for kind in catalog.kinds() {
             let changes = changes.clone();
             // Nobody may be listening.
             kind.follow(Box::new(move |entry| drop(changes.send(Arc::new(entry)))));
         }
-        News { changes }
+        Self { changes }
     }
 
     /// Every change from now on.

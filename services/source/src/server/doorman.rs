@@ -18,8 +18,8 @@ pub(crate) struct Doorman {
 }
 
 impl Doorman {
-    pub(crate) fn new(authorizer: Authorizer, catalog: Catalog) -> Doorman {
-        Doorman { authorizer, catalog }
+    pub(crate) fn new(authorizer: Authorizer, catalog: Catalog) -> Self {
+        Self { authorizer, catalog }
     }
 
     /// Lets a request for an artifact's path through, or gives the answer to it.

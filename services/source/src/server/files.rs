@@ -50,8 +50,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    fn of(artifact: &Opened) -> Known {
-        Known { size: artifact.size(), modified: artifact.modified() }
+    fn of(artifact: &Opened) -> Self {
+        Self { size: artifact.size(), modified: artifact.modified() }
     }
 }
 
@@ -79,8 +79,8 @@ pub(super) struct Download {
 }
 
 impl Download {
-    fn new(artifact: Opened) -> Download {
-        Download { artifact: Arc::new(artifact), position: 0, reading: None, read: Bytes::new() }
+    fn new(artifact: Opened) -> Self {
+        Self { artifact: Arc::new(artifact), position: 0, reading: None, read: Bytes::new() }
     }
 }
 

@@ -17,17 +17,17 @@ pub(crate) struct Success {
 
 impl Success {
     /// An artifact and the sentence about it.
-    pub(crate) fn new(artifact: Artifact, message: impl Into<String>) -> Success {
+    pub(crate) fn new(artifact: Artifact, message: impl Into<String>) -> Self {
         let message = message.into();
-        Success { artifact, message, unchanged: None, reason: None }
+        Self { artifact, message, unchanged: None, reason: None }
     }
 
     /// The artifact that is there, which is what the remote has (SRC-OCI-6, SRC-BKT-2, SRC-HRP-4).
-    pub(crate) fn up_to_date(artifact: Artifact, message: impl Into<String>) -> Success {
+    pub(crate) fn up_to_date(artifact: Artifact, message: impl Into<String>) -> Self {
         let told = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
-        Success {
+        Self {
             unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)),
-            ..Success::new(artifact, message)
+            ..Self::new(artifact, message)
         }
     }
 }

@@ -61,8 +61,8 @@ pub(crate) struct Subject<'a> {
 }
 
 impl OciVerifier {
-    pub(crate) fn new(wiring: &Wiring<'_>) -> OciVerifier {
-        OciVerifier {
+    pub(crate) fn new(wiring: &Wiring<'_>) -> Self {
+        Self {
             secrets: wiring.secrets.clone(),
             storage: wiring.storage.clone(),
             clients: Clients::new(USER_AGENT),

@@ -40,11 +40,11 @@ pub enum Kind {
 impl Kind {
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Git | Kind::GitSha256 => "GitRepository",
-            Kind::Oci | Kind::OciRange => "OCIRepository",
-            Kind::Bucket => "Bucket",
-            Kind::Helm => "HelmRepository",
-            Kind::Chart => "HelmChart",
+            Self::Git | Self::GitSha256 => "GitRepository",
+            Self::Oci | Self::OciRange => "OCIRepository",
+            Self::Bucket => "Bucket",
+            Self::Helm => "HelmRepository",
+            Self::Chart => "HelmChart",
         }
     }
 }

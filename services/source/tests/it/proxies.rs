@@ -43,7 +43,7 @@ impl Behind {
         let proxy = Proxy::start_with_password(&routes, "user", "hunter2").await.unwrap();
         let secure = TlsFront::start(&own, proxy.address()).await.unwrap();
         let authorities = format!("{}{}", server.ca_pem, own.ca_pem);
-        Behind { proxy, secure, authorities, _registry: registry, _charts: charts, _fronts: fronts }
+        Self { proxy, secure, authorities, _registry: registry, _charts: charts, _fronts: fronts }
     }
 
     /// The address of the proxy for a scheme, with what is in front of the host.

@@ -37,7 +37,7 @@ struct Responder {
 }
 
 impl Responder {
-    async fn start(authority: &NotationAuthority) -> Responder {
+    async fn start(authority: &NotationAuthority) -> Self {
         let folder = Folder::new("ocsp").unwrap();
         folder.write("ca.pem", authority.certificate().pem()).unwrap();
         folder.write("ca.key", authority.key_pem()).unwrap();
@@ -66,7 +66,7 @@ impl Responder {
         })
         .await
         .unwrap();
-        Responder { address: format!("http://127.0.0.1:{port}"), _process: process, _folder: folder }
+        Self { address: format!("http://127.0.0.1:{port}"), _process: process, _folder: folder }
     }
 }
 

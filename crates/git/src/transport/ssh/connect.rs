@@ -44,7 +44,7 @@ pub(super) struct HandshakeError(SshError);
 
 impl From<russh::Error> for HandshakeError {
     fn from(error: russh::Error) -> Self {
-        HandshakeError(match &error {
+        Self(match &error {
             russh::Error::IO(io) => SshError::Connect { reason: io.to_string() },
             other => SshError::Protocol { reason: format!("handshake failed: {other}") },
         })

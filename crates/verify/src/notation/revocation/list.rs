@@ -46,7 +46,7 @@ pub(super) enum ListError {
 }
 
 impl<'a> List<'a> {
-    pub(super) fn read(bytes: &'a [u8]) -> Result<List<'a>, ListError> {
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, ListError> {
         let signed = Signed::read(bytes)?;
         let parts = AnyRef::from_der(signed.content)?.sequence(|parts| {
             let version: Version = parts.decode()?;
@@ -122,7 +122,7 @@ impl<'a> List<'a> {
 }
 
 impl Entry {
-    fn read(entry: &RevokedCert) -> Result<Entry, ListError> {
+    fn read(entry: &RevokedCert) -> Result<Self, ListError> {
         let extensions = entry.crl_entry_extensions.as_deref().unwrap_or_default();
         are_understood(extensions, &[rfc5280::ID_CE_INVALIDITY_DATE])?;
         let invalid = find(extensions, rfc5280::ID_CE_INVALIDITY_DATE);
@@ -130,7 +130,7 @@ impl Entry {
             invalid.map(|found| GeneralizedTime::from_der(found.extn_value.as_bytes())).transpose()?;
         let reason = find(extensions, rfc5280::ID_CE_CRL_REASONS);
         let reason = reason.map(|found| CrlReason::from_der(found.extn_value.as_bytes())).transpose()?;
-        Ok(Entry {
+        Ok(Self {
             revoked_at: moment(entry.revocation_date.to_unix_duration())?,
             reason: reason.unwrap_or(CrlReason::Unspecified),
             invalid_from: invalid.map(|invalid| moment(invalid.to_unix_duration())).transpose()?,

@@ -119,7 +119,7 @@ struct IssuerName {
 }
 
 impl Token {
-    pub(super) fn read(bytes: &[u8]) -> Result<Token, TokenError> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, TokenError> {
         if bytes.len() > MAX_TOKEN {
             return Err(TokenError::TooLarge);
         }
@@ -145,7 +145,7 @@ impl Token {
             CertificateChoices::Other(_) => None,
         });
         let signers = data.signer_infos.0.into_vec();
-        Ok(Token { certificates: certificates.collect(), statement, signers, content })
+        Ok(Self { certificates: certificates.collect(), statement, signers, content })
     }
 
     /// Returns true when it is about a message.
@@ -235,7 +235,7 @@ impl Token {
 }
 
 impl Statement {
-    fn read(content: &[u8]) -> Result<Statement, TokenError> {
+    fn read(content: &[u8]) -> Result<Self, TokenError> {
         let parts = AnyRef::from_der(content)?.sequence(|parts| {
             let (version, policy): (u8, AnyRef<'_>) = (parts.decode()?, parts.decode()?);
             let (imprint, _serial): (Imprint<'_>, IntRef<'_>) = (parts.decode()?, parts.decode()?);
@@ -248,7 +248,7 @@ impl Statement {
         if version != 1 {
             return Err(TokenError::Content);
         }
-        Ok(Statement {
+        Ok(Self {
             algorithm: imprint.algorithm.oid,
             hash: imprint.hash.as_bytes().to_vec(),
             time: moment(time).ok_or(TokenError::Time)?,

@@ -124,10 +124,10 @@ struct World {
 }
 
 impl World {
-    fn create(change: impl FnOnce(&mut CertificateParams)) -> World {
+    fn create(change: impl FnOnce(&mut CertificateParams)) -> Self {
         let authority = NotationAuthority::create(|_| {}).unwrap();
         let signer = authority.signer(change).unwrap();
-        World { authority, signer }
+        Self { authority, signer }
     }
 
     fn judge(

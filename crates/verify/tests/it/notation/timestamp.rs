@@ -40,7 +40,7 @@ fn time_only(is_critical: bool) -> CustomExtension {
 }
 
 impl World {
-    fn create(change: impl FnOnce(&mut CertificateParams)) -> World {
+    fn create(change: impl FnOnce(&mut CertificateParams)) -> Self {
         let signers = NotationAuthority::create(|_| {}).unwrap();
         let signer = signers.signer(|params| {
             params.not_before = date_time_ymd(2021, 1, 1);
@@ -54,7 +54,7 @@ impl World {
             clock(params);
             change(params);
         });
-        World { signer: signer.unwrap(), clock: clock.unwrap(), clocks }
+        Self { signer: signer.unwrap(), clock: clock.unwrap(), clocks }
     }
 
     fn trusted(&self) -> String {

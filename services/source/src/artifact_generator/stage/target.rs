@@ -48,9 +48,9 @@ pub(super) struct Target {
 
 impl Target {
     /// Opens an empty directory.
-    pub(super) fn open(path: &Path, limits: Limits) -> Result<Target, TargetError> {
+    pub(super) fn open(path: &Path, limits: Limits) -> Result<Self, TargetError> {
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
-        Ok(Target { root, room: Room::at(path), limits, bytes: 0, entries: 0 })
+        Ok(Self { root, room: Room::at(path), limits, bytes: 0, entries: 0 })
     }
 
     pub(super) fn is_directory(&self, path: &RelPath) -> bool {

@@ -26,8 +26,8 @@ impl OciTrust {
         secrets: &Secrets,
         object: &ObjectKey,
         spec: &OciRepositoryVerification,
-    ) -> Result<OciTrust, String> {
-        let mut trust = OciTrust { spec: spec.clone(), secret: None, root: None };
+    ) -> Result<Self, String> {
+        let mut trust = Self { spec: spec.clone(), secret: None, root: None };
         let secret = secrets.find(&object.namespace, spec.secret_ref.as_ref()).await;
         trust.secret = secret.map_err(|error| trust.failed(error))?;
         let root = secrets.find(&object.namespace, spec.trusted_root_secret_ref.as_ref()).await;
