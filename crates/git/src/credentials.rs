@@ -68,10 +68,7 @@ impl Credentials {
     ///
     /// # Errors
     /// When a key is missing or no text.
-    pub fn from_secret(
-        url: &Url,
-        secret: &BTreeMap<String, Vec<u8>>,
-    ) -> Result<Self, AuthOptionError> {
+    pub fn from_secret(url: &Url, secret: &BTreeMap<String, Vec<u8>>) -> Result<Self, AuthOptionError> {
         let secret = SecretData { scheme: url.scheme(), data: secret };
         if url.scheme() == "ssh" { secret.ssh() } else { secret.http(url) }
     }

@@ -283,14 +283,10 @@ impl Error {
     pub(crate) fn without(self, secrets: &[SecretString]) -> Self {
         let clean = |words: String| weir_http::without_secrets(words, secrets);
         match self {
-            Self::AuthenticationRequired { detail } => {
-                Self::AuthenticationRequired { detail: clean(detail) }
-            }
+            Self::AuthenticationRequired { detail } => Self::AuthenticationRequired { detail: clean(detail) },
             Self::AuthorizationFailed { detail } => Self::AuthorizationFailed { detail: clean(detail) },
             Self::RepositoryNotFound { detail } => Self::RepositoryNotFound { detail: clean(detail) },
-            Self::NotSmart { url, content_type } => {
-                Self::NotSmart { url, content_type: clean(content_type) }
-            }
+            Self::NotSmart { url, content_type } => Self::NotSmart { url, content_type: clean(content_type) },
             Self::Conversation(error) => Self::Conversation(error.map_words(clean)),
             Self::Ssh(SshError::Connect { reason }) => SshError::Connect { reason: clean(reason) }.into(),
             Self::Ssh(SshError::Ended { stderr }) => SshError::Ended { stderr: clean(stderr) }.into(),
@@ -309,10 +305,7 @@ impl Error {
     /// Returns true when what was fetched cannot be read: a kept repository is of no more use then.
     #[must_use]
     pub fn is_of_store(&self) -> bool {
-        matches!(
-            self,
-            Self::Library { .. } | Self::Objects(_) | Self::Missing { .. } | Self::Damaged { .. }
-        )
+        matches!(self, Self::Library { .. } | Self::Objects(_) | Self::Missing { .. } | Self::Damaged { .. })
     }
 
     /// Returns true when it is the disk that failed, and not the remote.

@@ -89,9 +89,7 @@ impl KnownHosts {
         }
         let lines = text.lines().map(str::trim).enumerate();
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        Ok(Self {
-            lines: lines.map(|(index, line)| Line::parse(index + 1, line)).collect::<Result<_, _>>()?,
-        })
+        Ok(Self { lines: lines.map(|(index, line)| Line::parse(index + 1, line)).collect::<Result<_, _>>()? })
     }
 
     /// Returns the verdict about `key` as the key of `host`.

@@ -85,11 +85,7 @@ impl Run {
 }
 
 impl<'a, W: Sink> Writer<'a, W> {
-    pub(super) fn new(
-        tree: &'a dyn Tree,
-        previous: Option<&'a Previous>,
-        out: W,
-    ) -> io::Result<Self> {
+    pub(super) fn new(tree: &'a dyn Tree, previous: Option<&'a Previous>, out: W) -> io::Result<Self> {
         let tar = tar::Builder::new(Gzip::new(out, previous.map(|previous| &previous.file))?);
         let mut run = Run::start();
         run.add(None, TreeKind::Directory, 0, None);

@@ -25,9 +25,6 @@ impl Success {
     /// The artifact that is there, which is what the remote has (SRC-OCI-6, SRC-BKT-2, SRC-HRP-4).
     pub(crate) fn up_to_date(artifact: Artifact, message: impl Into<String>) -> Self {
         let told = format!("artifact up-to-date with remote revision: '{}'", artifact.revision);
-        Self {
-            unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)),
-            ..Self::new(artifact, message)
-        }
+        Self { unchanged: Some(EventDraft::trace("ArtifactUpToDate", told)), ..Self::new(artifact, message) }
     }
 }
