@@ -1,18 +1,10 @@
-//! The command line: global flags, the verbs, and how a command ends.
-
-mod cluster_flags;
-mod global;
-mod namespace;
-mod verb;
+//! The command line: which command runs, and how it ends.
 
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
-pub(crate) use cluster_flags::bearer_token;
+use clap::{CommandFactory, Parser, Subcommand};
 use futures::future::BoxFuture;
-pub(crate) use global::Global;
-pub(crate) use verb::{OnKinds, Target, Verb};
 
 use crate::command::build::{Build, Directory, Start};
 use crate::command::completion::Completion;
@@ -24,7 +16,9 @@ use crate::command::suspend::Suspend;
 use crate::command::version::Version;
 use crate::command::watch::Watch;
 use crate::error::Error;
+use crate::global::Global;
 use crate::output::progress;
+use crate::verb::OnKinds;
 
 /// Shows and steers GitOps in a Kubernetes cluster.
 ///
@@ -129,7 +123,7 @@ fn run(cli: Cli) -> Result<(), Error> {
             Start::Directory(directory) => return directory.run(),
             Start::Kustomization(kustomization) => Box::pin(kustomization.run(&global)),
         },
-        Command::Completion(completion) => return completion.run(),
+        Command::Completion(completion) => return completion.run(Cli::command()),
         Command::Get(OnKinds(get)) => Box::pin(get.run(&global)),
         Command::Reconcile(OnKinds(reconcile)) => Box::pin(reconcile.run(&global)),
         Command::Suspend(OnKinds(suspend)) => Box::pin(suspend.run(&global)),

@@ -4,10 +4,11 @@ mod column;
 mod object;
 mod table;
 
-pub(crate) use column::Column;
 use kube::api::{ApiResource, DynamicObject};
-pub(crate) use object::{condition, is_suspended, last_handled, ready, revision_of, text};
-pub(crate) use table::KINDS;
+
+pub(crate) use self::column::Column;
+pub(crate) use self::object::{condition, is_suspended, last_handled, ready, revision_of, text};
+pub(crate) use self::table::KINDS;
 
 /// One kind.
 #[derive(Debug)]

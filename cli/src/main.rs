@@ -2,7 +2,7 @@
 //! in one process.
 //!
 //! ```text
-//!  cli (flags, dispatch) ──► command/<verb> ──► cluster (requests, waits) ──► Kubernetes
+//!  cli (dispatch) ─►  command/<verb> ──► cluster (requests, waits) ──► Kubernetes
 //!                                 │   └───────► watch: gRPC of the services
 //!                                 ├── kind      one row a kind: words, columns, texts
 //!                                 └── output    tables on stdout, progress on stderr
@@ -16,9 +16,11 @@ mod cli;
 mod cluster;
 mod command;
 mod error;
+mod global;
 mod kind;
 mod output;
 mod readiness;
+mod verb;
 
 fn main() -> std::process::ExitCode {
     cli::main()

@@ -7,10 +7,9 @@ mod time;
 
 use std::io::{ErrorKind, Write};
 
-pub(crate) use revision::shorten;
-pub(crate) use table::Table;
-pub(crate) use time::rfc3339;
-
+pub(crate) use self::revision::shorten;
+pub(crate) use self::table::Table;
+pub(crate) use self::time::rfc3339;
 use crate::error::Error;
 
 /// Returns the text without what steers a terminal: whoever can write a status could else write to the screens of all who

@@ -6,12 +6,12 @@ mod measure;
 mod report;
 
 use anyhow::Result;
-use fleet::Fleet;
-pub(crate) use fleet::{create, is_ready, patch, wait_for_all};
-use measure::Meter;
-pub use measure::Phase;
-pub(crate) use report::{append, commit, machine};
 
+use self::fleet::Fleet;
+pub(crate) use self::fleet::{create, is_ready, patch, wait_for_all};
+use self::measure::Meter;
+pub use self::measure::Phase;
+pub(crate) use self::report::{append, commit, machine};
 use crate::{WeirOptions, World, WorldOptions};
 
 /// The measurement to make.

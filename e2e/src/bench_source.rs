@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use objects::Objects;
-use remotes::Content;
 use serde_json::json;
-use subject::Subject;
 use weir_testkit::{BucketProgram, BucketServer, ControlPlane, GitServer, Registry};
 
+use self::objects::Objects;
+use self::remotes::Content;
+use self::subject::Subject;
 use crate::Usage;
 use crate::weir_process::crds;
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use kube::api::DynamicObject;
-use stream::Stream;
 use weir_testkit::{GitRepo, touch_requested_at, wait_for, wait_gone, wait_ready};
 
+use self::stream::Stream;
 use crate::World;
 
 /// A step that takes longer has failed; on a quiet machine each takes a second or two.

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use arguments::Surroundings;
 use futures::future::try_join_all;
 use kube::Api;
 use kube::api::DynamicObject;
-use process::{Ports, ServiceProcess};
-pub use routes::{Payload, Routes};
 use weir_testkit::{AuditedRequest, ControlPlane, FaultProxy, GitServer, Registry, WebhookSink, eventually};
 
+use self::arguments::Surroundings;
+use self::process::{Ports, ServiceProcess};
+pub use self::routes::{Payload, Routes};
 use crate::installation::{Installation, NAMESPACE, SERVICES};
 
 /// Who answers starts before who asks, since a way that is not there is tried again some seconds later only.

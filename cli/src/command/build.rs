@@ -6,8 +6,9 @@ mod kustomization;
 mod remote;
 
 use clap::{Args, Subcommand};
-pub(crate) use directory::Directory;
-pub(crate) use kustomization::Kustomization;
+
+pub(crate) use self::directory::Directory;
+pub(crate) use self::kustomization::Kustomization;
 
 /// The build to run.
 #[derive(Args, Debug)]

@@ -1,13 +1,12 @@
 //! `weir completion` (CLI-CMP01).
 
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell as Target;
 
-use crate::cli::Cli;
 use crate::error::Error;
 use crate::output::print;
 
-/// Which shell.
+/// The shell whose script is printed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   # bash, for this session
@@ -32,8 +31,8 @@ enum Shell {
 }
 
 impl Completion {
-    /// Prints the script.
-    pub(crate) fn run(self) -> Result<(), Error> {
+    /// Prints the script that completes `command`.
+    pub(crate) fn run(self, mut command: Command) -> Result<(), Error> {
         let target = match self.shell {
             Shell::Bash => Target::Bash,
             Shell::Fish => Target::Fish,
@@ -41,7 +40,7 @@ impl Completion {
             Shell::Zsh => Target::Zsh,
         };
         let mut script = Vec::new();
-        clap_complete::generate(target, &mut Cli::command(), "weir", &mut script);
+        clap_complete::generate(target, &mut command, "weir", &mut script);
         print(&String::from_utf8_lossy(&script))
     }
 }

@@ -6,13 +6,14 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use futures::StreamExt;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
-use status_selector::StatusSelector;
 
-use crate::cli::{Global, Target, Verb};
+use self::status_selector::StatusSelector;
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
+use crate::global::Global;
 use crate::kind::{Column, Kind};
 use crate::output::{Table, print, progress};
+use crate::verb::{Target, Verb};
 
 /// The objects to show.
 #[derive(Debug)]

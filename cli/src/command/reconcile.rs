@@ -6,12 +6,13 @@ use kube::api::DynamicObject;
 use serde_json::json;
 use weir_api::REQUESTED_AT_ANNOTATION;
 
-use crate::cli::{Global, Target, Verb};
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::global::Global;
 use crate::kind::{Kind, Verbs, is_suspended, last_handled, ready, text};
 use crate::output::progress;
 use crate::readiness::is_handled;
+use crate::verb::{Target, Verb};
 
 /// The object to reconcile.
 #[derive(Debug)]

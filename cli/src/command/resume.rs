@@ -5,12 +5,13 @@ use futures::future::join_all;
 use serde_json::json;
 
 use super::suspend::Objects;
-use crate::cli::{Global, Target, Verb};
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::global::Global;
 use crate::kind::{Kind, Verbs};
 use crate::output::progress;
 use crate::readiness::is_ready;
+use crate::verb::{Target, Verb};
 
 /// The object to resume.
 #[derive(Debug)]

@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use layout::Layout;
-use member::MEMBERS;
 use weir_runtime::args::RuntimeArgs;
 use weir_runtime::service::{Entry, cancel_at_signal};
 use weir_runtime::{Environment, ServiceError, run_together, service_main};
 
-use crate::cli::Global;
+use self::layout::Layout;
+use self::member::MEMBERS;
 use crate::error::Error;
+use crate::global::Global;
 
 /// Defaults that differ from the services' own: loopback only, and no port twice.
 const DEFAULTS: [(&str, &str); 7] = [

@@ -4,11 +4,12 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use kube::ResourceExt;
 use serde_json::json;
 
-use crate::cli::{Global, Target, Verb};
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
+use crate::global::Global;
 use crate::kind::{Kind, Verbs};
 use crate::output::progress;
+use crate::verb::{Target, Verb};
 
 /// The object to suspend.
 #[derive(Debug)]

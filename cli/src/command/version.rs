@@ -6,9 +6,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{Api, ListParams};
 use weir_api::{COMPONENT_LABEL, FluxObject, GitRepository, PART_OF_LABEL};
 
-use crate::cli::Global;
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::global::Global;
 use crate::output::print;
 
 /// Label with the version of an installation.

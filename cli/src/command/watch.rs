@@ -7,12 +7,12 @@ mod view;
 use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
-use feed::Feed;
 use futures::StreamExt;
-use view::View;
 
-use crate::cli::Global;
+use self::feed::Feed;
+use self::view::View;
 use crate::error::Error;
+use crate::global::Global;
 use crate::kind::{KINDS, Kind};
 
 /// The objects to follow.
@@ -63,7 +63,7 @@ impl Watch {
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         let kind = self.kind.as_deref().map(find).transpose()?;
         let config = global.access.config(global.access.kubeconfig()?).await?;
-        let token = crate::cli::bearer_token(&config)?;
+        let token = crate::global::bearer_token(&config)?;
         let namespace = if self.all_namespaces { String::new() } else { global.namespace()? };
         let selection = feed::Selection {
             kind: kind.map(|kind| kind.name.to_owned()).unwrap_or_default(),

@@ -24,7 +24,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use edit::Edit;
+use self::edit::Edit;
 
 /// Errors of making the definitions; any of these is a mistake in this crate, which its tests find.
 #[derive(Debug, thiserror::Error)]

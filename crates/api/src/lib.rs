@@ -26,21 +26,22 @@ mod reference;
 mod schema;
 pub mod source;
 
-pub use artifact::Artifact;
-pub use condition::{Condition, condition_time, condition_type, reason};
-pub use duration::{Duration, ParseDurationError};
-pub use image::{ImagePolicy, ImageRepository, ImageUpdateAutomation};
 /// The time type of the API, `metav1.Time`.
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-pub use kustomize::Kustomization;
-pub use metadata::*;
-pub use notification::{Alert, Provider, Receiver};
-pub use object::FluxObject;
-pub use reference::{
+
+pub use self::artifact::Artifact;
+pub use self::condition::{Condition, condition_time, condition_type, reason};
+pub use self::duration::{Duration, ParseDurationError};
+pub use self::image::{ImagePolicy, ImageRepository, ImageUpdateAutomation};
+pub use self::kustomize::Kustomization;
+pub use self::metadata::*;
+pub use self::notification::{Alert, Provider, Receiver};
+pub use self::object::FluxObject;
+pub use self::reference::{
     AccessFrom, CrossNamespaceObjectReference, LocalObjectReference, NamespaceSelector,
     NamespacedObjectReference,
 };
-pub use source::{
+pub use self::source::{
     ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, HelmRepository, OciRepository,
     SourceObject,
 };

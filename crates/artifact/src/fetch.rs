@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures::TryStreamExt;
 use reqwest::{StatusCode, redirect};
-pub use spool::{Spool, SpoolError, VerifiedBlob};
 
+pub use self::spool::{Spool, SpoolError, VerifiedBlob};
 use crate::digest::{Digest, DigestError};
 use crate::limits::Limits;
 use crate::untar::{FileMap, UntarError};

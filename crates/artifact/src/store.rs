@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt};
-pub use location::Location;
-pub use lock::Lock;
-use partial::{Laid, Partial, is_done};
-use verified::Verified;
 
+pub use self::location::Location;
+pub use self::lock::Lock;
+use self::partial::{Laid, Partial, is_done};
+use self::verified::Verified;
 use crate::archive::Sink;
 use crate::digest::{Algorithm, Digest, DigestError, Hasher};
 use crate::opened::{FileState, Opened};

@@ -14,14 +14,14 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use meter::Meter;
-use sink::{DirectorySink, MapSink, Sink};
-pub use sink::{FileEntry, FileMap};
-use stack::StackSink;
-pub use stack::{FileStack, Span};
-pub use unpacked::Unpacked;
-use unpacked::UnpackedSink;
 
+use self::meter::Meter;
+use self::sink::{DirectorySink, MapSink, Sink};
+pub use self::sink::{FileEntry, FileMap};
+use self::stack::StackSink;
+pub use self::stack::{FileStack, Span};
+pub use self::unpacked::Unpacked;
+use self::unpacked::UnpackedSink;
 use crate::limits::Limits;
 use crate::path::{RelPath, RelPathError};
 use crate::room::is_of_disk;

@@ -9,13 +9,13 @@ use std::time::SystemTime;
 use aws_config::{BehaviorVersion, ConfigLoader, Region};
 use aws_sdk_sts::config::{Credentials as Keys, ProvideCredentials};
 use aws_sdk_sts::error::{ProvideErrorMetadata, SdkError};
-pub(crate) use codecommit::Repository;
-pub(crate) use ecr::Registry;
-pub use ecr::is_ecr;
 use reqwest::Client;
 use secrecy::ExposeSecret;
-use transport::Transport;
 
+pub(crate) use self::codecommit::Repository;
+pub(crate) use self::ecr::Registry;
+pub use self::ecr::is_ecr;
+use self::transport::Transport;
 use crate::credentials::{Credentials, Login};
 use crate::error::{LoginError, ProviderError, words};
 use crate::identity::{AWS_ROLE, Account, Identity};

@@ -7,7 +7,6 @@ pub(crate) mod machine;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub(crate) use application::{Application, Proof};
 use azure_core::credentials::{AccessToken, Secret, TokenCredential};
 use azure_core::http::{ClientMethodOptions, ClientOptions, Transport};
 use azure_identity::{
@@ -16,11 +15,12 @@ use azure_identity::{
     UserAssignedId, WorkloadIdentityCredential, WorkloadIdentityCredentialOptions,
 };
 use base64::Engine;
-pub use certificate::{CertificateError, ClientCertificate};
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
+pub(crate) use self::application::{Application, Proof};
+pub use self::certificate::{CertificateError, ClientCertificate};
 use crate::credentials::Login;
 use crate::error::{LoginError, ProviderError, words};
 use crate::identity::{AZURE_CLIENT, AZURE_TENANT, Account, Identity};

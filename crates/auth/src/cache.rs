@@ -7,13 +7,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use metrics::Metrics;
 use moka::Expiry;
 use moka::future::Cache;
 use moka::notification::RemovalCause;
 use prometheus_client::registry::Registry;
 use sha2::{Digest, Sha256};
 
+use self::metrics::Metrics;
 use crate::credentials::Login;
 use crate::error::LoginError;
 use crate::identity::Caller;

@@ -4,13 +4,13 @@ mod default_credentials;
 mod metadata;
 mod service_account;
 
-use metadata::Metadata;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-pub(crate) use service_account::ServiceAccount;
-pub use service_account::ServiceAccountError;
 
+use self::metadata::Metadata;
+pub(crate) use self::service_account::ServiceAccount;
+pub use self::service_account::ServiceAccountError;
 use crate::credentials::{Credentials, Login};
 use crate::error::{LoginError, ProviderError};
 use crate::identity::{Account, GCP_ACCOUNT, GCP_PROVIDER, Identity};

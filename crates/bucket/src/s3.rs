@@ -7,11 +7,11 @@ mod sign;
 
 use std::time::SystemTime;
 
-use endpoint::Endpoint;
 use reqwest::{Client, Method, Request, Response, StatusCode, header};
 use secrecy::SecretString;
 use serde::Deserialize;
 
+use self::endpoint::Endpoint;
 use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::error::Error;
 use crate::object::Object;

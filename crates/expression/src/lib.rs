@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use cel::{Context, Env, ExecutionError, Program, Value, extensions};
 use serde_json::Value as Json;
-pub use types::Type;
-pub use value::Numbers;
+
+pub use self::types::Type;
+pub use self::value::Numbers;
 
 /// Errors in an expression, with Flux's messages.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]

@@ -10,12 +10,12 @@ mod request;
 use std::io::Write;
 use std::sync::Arc;
 
-pub use advertisement::Advertisement;
-pub use answer::Answer;
-pub use error::ConversationError;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
-pub(crate) use request::{Reach, Request};
 
+pub use self::advertisement::Advertisement;
+pub use self::answer::Answer;
+pub use self::error::ConversationError;
+pub(crate) use self::request::{Reach, Request};
 use crate::error::Error;
 use crate::operation::Operation;
 use crate::pack::{self, Sink};

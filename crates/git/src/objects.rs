@@ -12,8 +12,8 @@ use gix_hash::ObjectId;
 use gix_object::{CommitRef, Exists, FindExt, Kind, TagRef};
 use gix_odb::Header;
 use gix_odb::store::init::Options;
-pub(crate) use stream::Stream;
 
+pub(crate) use self::stream::Stream;
 use crate::error::Error;
 
 /// Tags that point at tags before a commit is reached.

@@ -16,11 +16,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-pub(crate) use directory::Directory;
 use parking_lot::Mutex;
 use sha1::{Digest, Sha1};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use url::Url;
+
+pub(crate) use self::directory::Directory;
 
 /// Bytes of an owner's name: the uid of an object has 36.
 const MAX_OWNER_BYTES: usize = 64;

@@ -5,10 +5,10 @@ mod modules;
 mod place;
 
 use gix_hash::ObjectId;
-pub use modules::{Module, ModulesError, parse_modules};
-pub use place::{PlaceError, parse_url};
 use url::Url;
 
+pub use self::modules::{Module, ModulesError, parse_modules};
+pub use self::place::{PlaceError, parse_url};
 use crate::checkout::{Checkout, TreeKind};
 use crate::client::Git;
 use crate::error::Error;

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use bytes::Bytes;
-pub use source::{find, read};
 use weir_artifact::{RelPath, RelPathError, Untar, UntarError};
 
+pub use self::source::{find, read};
 use crate::Limits;
 use crate::metadata::{self, Dependency, Metadata, MetadataError, V1};
 use crate::values::ValuesError;

@@ -4,11 +4,12 @@ mod download;
 
 use std::time::Duration;
 
-pub use download::Fetched;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use weir_artifact::{Algorithm, Digest};
+
+pub use self::download::Fetched;
 
 /// Name of the index below a repository's URL.
 const INDEX_FILE: &str = "index.yaml";

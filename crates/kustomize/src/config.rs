@@ -5,9 +5,9 @@ mod table;
 
 use std::sync::{Arc, LazyLock};
 
-pub(crate) use crds::from_crds;
 use weir_yaml::{Limits, Node, Source, emit, parse_first_document};
 
+pub(crate) use self::crds::from_crds;
 use crate::fieldspec::{ConflictingFieldSpecs, FieldSpec, merge_all};
 use crate::id::Gvk;
 use crate::kustomization::{Decode, DecodeError, Decoder, Strictness, decode_struct};

@@ -4,11 +4,11 @@ mod pointer;
 
 use std::collections::HashMap;
 
-use pointer::{Pointer, Slot};
 use weir_yaml::{
     Entry, Map, Node, Scalar, Schema as Words, Style, Tag, Value, YamlError, parse_first_document, resolve,
 };
 
+use self::pointer::{Pointer, Slot};
 use crate::Error;
 use crate::files::Files;
 use crate::normal::{Quotes, from_json, normalised};

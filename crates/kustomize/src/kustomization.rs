@@ -8,13 +8,15 @@ mod replacement;
 
 use std::collections::BTreeMap;
 
-pub(crate) use decode::decodes;
-pub use decoder::DecodeError;
-pub(crate) use decoder::{Decode, Decoder, Strictness, decode_struct};
-pub use generators::{ConfigMapArgs, GeneratorOptions, SecretArgs};
-pub use replacement::{Replacement, ReplacementSource, ReplacementTarget, TargetSelector, ValueOptions};
 use weir_yaml::Node;
 
+pub(crate) use self::decode::decodes;
+pub use self::decoder::DecodeError;
+pub(crate) use self::decoder::{Decode, Decoder, Strictness, decode_struct};
+pub use self::generators::{ConfigMapArgs, GeneratorOptions, SecretArgs};
+pub use self::replacement::{
+    Replacement, ReplacementSource, ReplacementTarget, TargetSelector, ValueOptions,
+};
 use crate::fieldspec::FieldSpec;
 use crate::fs::{FileSystem, FsError, RelPath};
 

@@ -6,9 +6,9 @@
 mod directive;
 mod list;
 
-use directive::Directive;
 use weir_yaml::{Entry, Map, Node, Schema as Words, Style, Tag, resolve};
 
+use self::directive::Directive;
 use crate::Error;
 use crate::id::Gvk;
 use crate::schema::{Field, Schema, TypeId};

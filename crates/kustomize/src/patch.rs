@@ -6,11 +6,11 @@ mod strategic;
 
 use std::rc::Rc;
 
-pub use error::PatchError;
-pub(crate) use json6902::Json6902Transformer;
-pub(crate) use strategic::StrategicMergeTransformer;
 use weir_yaml::{Map, Node, emit};
 
+pub use self::error::PatchError;
+pub(crate) use self::json6902::Json6902Transformer;
+pub(crate) use self::strategic::StrategicMergeTransformer;
 use crate::Error;
 use crate::build::Build;
 use crate::jsonpatch::{self, Operation};

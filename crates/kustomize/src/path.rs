@@ -4,11 +4,12 @@ mod get;
 mod make;
 mod visit;
 
-pub use get::PathError;
-pub(crate) use get::get;
-pub(crate) use make::find_or_make;
 use regex::Regex;
-pub(crate) use visit::{Creating, visit};
+
+pub use self::get::PathError;
+pub(crate) use self::get::get;
+pub(crate) use self::make::find_or_make;
+pub(crate) use self::visit::{Creating, visit};
 
 /// A step of a path.
 #[derive(Debug, Clone)]

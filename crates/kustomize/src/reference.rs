@@ -3,10 +3,10 @@
 mod candidates;
 mod referrers;
 
-use candidates::{Candidate, Candidates, Compared, Referrer};
-use referrers::{Lookup, Referrers};
 use weir_yaml::{Node, Tag, Value};
 
+use self::candidates::{Candidate, Candidates, Compared, Referrer};
+use self::referrers::{Lookup, Referrers};
 use crate::Error;
 use crate::config::Config;
 use crate::error::Context;

@@ -5,9 +5,9 @@ mod target;
 
 use std::rc::Rc;
 
-use target::CompiledTarget;
 use weir_yaml::{Node, parse_first_document};
 
+use self::target::CompiledTarget;
 use crate::Error;
 use crate::build::Build;
 use crate::id::{DEFAULT_NAMESPACE, Gvk, ResId};

@@ -5,9 +5,9 @@ mod shared;
 
 use std::sync::Arc;
 
-pub(crate) use shared::SharedValues;
 use weir_yaml::{Node, emit};
 
+pub(crate) use self::shared::SharedValues;
 use crate::Error;
 use crate::id::{Gvk, ResId};
 use crate::origin::Origin;

@@ -2,9 +2,9 @@
 
 mod labels;
 
-pub(crate) use labels::LabelSelector;
 use regex::Regex;
 
+pub(crate) use self::labels::LabelSelector;
 use crate::id::Gvk;
 use crate::kustomization::Selector;
 use crate::resource::Resource;

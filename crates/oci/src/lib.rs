@@ -11,9 +11,10 @@ mod manifest;
 mod registry;
 mod repository;
 
-pub use access::Challenge;
-pub use error::Error;
-pub use manifest::{Descriptor, Manifest};
-pub use registry::{Attachment, Blob, Referrer, Registries, Registry, RegistryOptions, next_page};
-pub use repository::{Repository, RepositoryError};
 pub use weir_http::{Profile, Proxy};
+
+pub use self::access::Challenge;
+pub use self::error::Error;
+pub use self::manifest::{Descriptor, Manifest};
+pub use self::registry::{Attachment, Blob, Referrer, Registries, Registry, RegistryOptions, next_page};
+pub use self::repository::{Repository, RepositoryError};

@@ -10,20 +10,20 @@ mod tags;
 
 use std::time::Duration;
 
-pub use attached::{Attachment, Referrer};
-pub use blob::Blob;
-use connect::{Endpoint, Endpoints};
-use layers::{Layers, Reader};
-pub use link::next_page;
 use reqwest::{Client, Method, Response, header};
 use secrecy::SecretString;
-use send::Answer;
 use tokio::time::Instant;
 use url::Url;
 use weir_artifact::{Algorithm, Digest};
 use weir_auth::RegistryCredentials;
 use weir_http::{Clients, Profile, Proxy};
 
+pub use self::attached::{Attachment, Referrer};
+pub use self::blob::Blob;
+use self::connect::{Endpoint, Endpoints};
+use self::layers::{Layers, Reader};
+pub use self::link::next_page;
+use self::send::Answer;
 use crate::access::Pass;
 use crate::error::{Error, shown};
 use crate::manifest::{Descriptor, Form, Manifest};

@@ -9,8 +9,9 @@ mod escape;
 mod expand;
 mod scan;
 
-pub use expand::expand;
 use regex::{Regex, RegexBuilder};
+
+pub use self::expand::expand;
 
 /// Longest pattern read, in bytes; patterns are written by people into one field of a manifest.
 pub const MAX_PATTERN_LEN: usize = 8 * 1024;

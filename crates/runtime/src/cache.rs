@@ -8,10 +8,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-pub use pool::CachePool;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch as signal;
-pub use watch::{Scope, WatchError};
+
+pub use self::pool::CachePool;
+pub use self::watch::{Scope, WatchError};
 
 /// A namespaced object's name, the key of caches and queues.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

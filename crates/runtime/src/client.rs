@@ -5,12 +5,12 @@ mod confined;
 
 use std::task::{Context, Poll};
 
-use confined::Confining;
 use futures::future::{InspectOk, TryFutureExt};
 use http::{HeaderName, HeaderValue, Request, Response};
 use kube::client::{Body, ClientBuilder};
 use tower::{Layer, Service};
 
+use self::confined::Confining;
 use crate::metrics::RequestMetrics;
 
 /// Name in the API server's audit log.

@@ -5,7 +5,8 @@ mod writer;
 use jiff::Timestamp;
 use weir_api::Condition;
 use weir_api::condition_type::{self, READY, RECONCILING, STALLED};
-pub use writer::Writer;
+
+pub use self::writer::Writer;
 
 /// Status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,9 @@ mod outbox;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-pub use outbox::{EventSink, Outbox, Peer};
 use serde::{Deserialize, Serialize};
+
+pub use self::outbox::{EventSink, Outbox, Peer};
 
 /// Longest message of an event, in bytes (KS-EVT-1).
 pub const MAX_MESSAGE: usize = 39_000;

@@ -3,13 +3,13 @@
 mod format;
 
 use clap::ValueEnum;
-use format::ZapFormat;
 use kube::Resource;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use self::format::ZapFormat;
 use crate::cache::ObjectKey;
 
 /// Verbosity of the log.

@@ -13,9 +13,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use route::RouteFamily;
-pub use route::{Payload, Route, RouteMetrics};
 
+use self::route::RouteFamily;
+pub use self::route::{Payload, Route, RouteMetrics};
 use crate::cache::ObjectKey;
 use crate::controller::Next;
 

@@ -9,18 +9,18 @@ mod shared;
 use std::future::Future;
 use std::time::Duration;
 
-pub use error::ServiceError;
 use futures::future::BoxFuture;
 use kube::core::NamespaceResourceScope;
-use listen::{listen, serve_grpc};
-pub use main::{Program, cancel_at_signal, install_crypto, service_main, tokio_runtime};
 use parking_lot::Mutex;
-pub use shared::{Entry, SharedServers, run_together};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use self::error::ServiceError;
+use self::listen::{listen, serve_grpc};
+pub use self::main::{Program, cancel_at_signal, install_crypto, service_main, tokio_runtime};
+pub use self::shared::{Entry, SharedServers, run_together};
 use crate::args::{EventsArgs, RuntimeArgs};
 use crate::cache::{Cache, Cached, Scope};
 use crate::controller::{Controller, Reconciler, ReportSettings, RetryDelays};

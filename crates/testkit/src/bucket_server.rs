@@ -5,10 +5,10 @@ mod program;
 
 use std::time::Duration;
 
-pub use azure::{AZURITE_ACCOUNT, AZURITE_KEY};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder};
 
+pub use self::azure::{AZURITE_ACCOUNT, AZURITE_KEY};
 use crate::program::find_or_skip;
 use crate::{Error, Folder, Process, free_port};
 

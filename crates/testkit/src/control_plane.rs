@@ -9,10 +9,10 @@ mod program;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-pub use audit::{AuditCounts, AuditKey, AuditedRequest};
-pub(crate) use program::Program;
 use tokio::sync::{Mutex, OnceCell};
 
+pub use self::audit::{AuditCounts, AuditKey, AuditedRequest};
+pub(crate) use self::program::Program;
 use crate::{Error, Folder, Process, command};
 
 static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();

@@ -2,7 +2,6 @@
 
 mod authority;
 
-pub use authority::{NotationAuthority, ocsp_servers};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ciborium::Value as Cbor;
@@ -12,6 +11,7 @@ use rcgen::{
 };
 use serde_json::{Map, Value, json};
 
+pub use self::authority::{NotationAuthority, ocsp_servers};
 use crate::Error;
 
 /// Media type of the signed payload.

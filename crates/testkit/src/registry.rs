@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-pub use push::Artifact;
 use serde_json::json;
 
+pub use self::push::Artifact;
 use crate::control_plane::Program;
 use crate::{Error, Folder, Process, free_port};
 

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use certificate::Authority;
-use log::Log;
 use rcgen::{KeyPair, PublicKeyData, RsaKeySize, SigningKey};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use self::certificate::Authority;
+use self::log::Log;
 use crate::Error;
 
 /// Predicate that cosign signs by default.

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
-pub use openpgp::OpenPgpError;
-pub use ssh::SshError;
+
+pub use self::openpgp::OpenPgpError;
+pub use self::ssh::SshError;
 
 /// How keys of a Secret end whose values are SSH public keys; the values of all others are OpenPGP key rings.
 const SSH_SUFFIX: &str = ".sshpub";

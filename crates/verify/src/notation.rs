@@ -13,13 +13,14 @@ mod signature;
 mod signed;
 mod timestamp;
 
-pub use chain::Certificates;
-use chain::rules::{self, Purpose};
-use envelope::{Envelope, Scheme};
-use inquiry::Inquiry;
-pub use inquiry::{Answers, Question};
 use jiff::Timestamp;
-pub use policy::{Action, PolicyError, Statement, TrustPolicy};
+
+pub use self::chain::Certificates;
+use self::chain::rules::{self, Purpose};
+use self::envelope::{Envelope, Scheme};
+use self::inquiry::Inquiry;
+pub use self::inquiry::{Answers, Question};
+pub use self::policy::{Action, PolicyError, Statement, TrustPolicy};
 
 /// The kind of artifact that notation's signatures are attached as.
 pub const SIGNATURE_TYPE: &str = "application/vnd.cncf.notary.signature";

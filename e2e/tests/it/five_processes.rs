@@ -8,8 +8,9 @@ mod peers;
 mod rights;
 
 use anyhow::Result;
-use main_loop::MainLoop;
 use weir_e2e::Payload;
+
+use self::main_loop::MainLoop;
 
 /// Everything that one service gets from another comes over gRPC; what stands in for it is not used once.
 #[tokio::test]

@@ -11,12 +11,12 @@ mod substitute;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-pub use substitute::to_yaml;
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
 use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
+pub use self::substitute::to_yaml;
 use crate::variables::{self, Variables};
 
 /// Objects of one build. The inventory of more would not fit into the status of the Kustomization.

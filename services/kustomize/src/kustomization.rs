@@ -26,15 +26,15 @@ mod wake;
 
 use std::sync::Arc;
 
-pub(crate) use failure::Failure;
 use kube::Client;
-pub(crate) use memory::Memory;
-pub(crate) use prune_limit::PruneLimit;
-pub(crate) use wake::{wake_by_confirmation, wake_by_dependency, wake_by_source};
 use weir_api::Kustomization;
 use weir_runtime::{Cache, Finalized, ObjectKey, Outcome, Reconciler, Run};
 use weir_ssa::GroupKind;
 
+pub(crate) use self::failure::Failure;
+pub(crate) use self::memory::Memory;
+pub(crate) use self::prune_limit::PruneLimit;
+pub(crate) use self::wake::{wake_by_confirmation, wake_by_dependency, wake_by_source};
 use crate::builds::Builds;
 use crate::cluster::{Cluster, owner_of};
 use crate::fetch::Artifacts;

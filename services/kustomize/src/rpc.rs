@@ -8,7 +8,6 @@ use std::sync::Arc;
 use futures::Stream;
 use kube::Api;
 use kube::api::PatchParams;
-use previews::Previews;
 use tonic::{Request, Response, Status};
 use weir_api::Kustomization;
 use weir_proto::kustomize::v1::{
@@ -18,6 +17,7 @@ use weir_proto::kustomize::v1::{
 use weir_runtime::grpc::{Access, Authorizer};
 use weir_runtime::{ObjectKey, request_reconcile};
 
+use self::previews::Previews;
 use crate::build::to_yaml;
 use crate::kustomization::{Failure, KustomizationReconciler};
 

@@ -8,11 +8,11 @@ pub mod retry;
 
 use std::time::Duration;
 
-pub use client::{Clients, Transport};
 use http::{StatusCode, header::RETRY_AFTER};
-pub use retry::Retry;
 use serde_json::Value;
 
+pub use self::client::{Clients, Transport};
+pub use self::retry::Retry;
 use crate::provider::{Accept, Comment, CommitStatus, Delivery, Message};
 
 /// Bytes of an answer that are read to judge it or to quote it (NTF-55); more than any error page needs to be understood.

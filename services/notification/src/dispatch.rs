@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
-use guard::{Policy, Verdict};
 use kube::api::Api;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +17,8 @@ use weir_api::{Alert, Provider};
 use weir_expression::{Expression, Type};
 use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 
+use self::fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
+use self::guard::{Policy, Verdict};
 use crate::delivery::{Sender, mask};
 use crate::event::metadata::{self, AlertMetadata};
 use crate::event::{Event, ObjectReference};

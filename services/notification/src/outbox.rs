@@ -20,13 +20,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
-use journal::Record;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_runtime::ObjectKey;
-use writer::{Command, Writer};
 
+use self::journal::Record;
+use self::writer::{Command, Writer};
 use crate::event::Event;
 
 /// KiB of events that may wait for their deliveries: 64 MiB, a fraction of the Pod's memory limit in Flux's manifests.

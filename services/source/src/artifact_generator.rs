@@ -22,12 +22,7 @@ mod start;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use decide::Stored;
-use failure::Failure;
-use inputs::SourceCaches;
 use kube::ResourceExt;
-use report::Done;
-pub(crate) use start::start;
 use weir_api::source::ExternalArtifactReference;
 use weir_api::{
     ARTIFACT_GENERATOR_FINALIZER, Artifact, ArtifactGenerator, ExternalArtifact, FluxObject, SourceObject,
@@ -36,6 +31,11 @@ use weir_artifact::Location;
 use weir_artifact::fetch::Fetcher;
 use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Reconciler, Run};
 
+use self::decide::Stored;
+use self::failure::Failure;
+use self::inputs::SourceCaches;
+use self::report::Done;
+pub(crate) use self::start::start;
 use crate::external_artifact::ExternalArtifacts;
 use crate::storage::{Found, Storage};
 

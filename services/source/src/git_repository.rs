@@ -12,14 +12,14 @@ mod tree;
 mod verify;
 mod whole;
 
-use packed::Packed;
-pub(crate) use start::start;
 use weir_access::Secrets;
 use weir_api::GitRepository;
 use weir_auth::Logins;
 use weir_git::{Git, Stores};
 use weir_runtime::{Cache, EventDraft, ObjectKey};
 
+use self::packed::Packed;
+pub(crate) use self::start::start;
 use crate::source::{Attempt, Failure, SourceReconciler, Success};
 use crate::storage::Storage;
 use crate::verification::Verdicts;

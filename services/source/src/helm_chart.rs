@@ -18,13 +18,13 @@ mod tree;
 mod verify;
 mod wake;
 
-use index_cache::IndexCache;
-use observe::Origin;
 use weir_api::{HelmChart, HelmRepository};
 use weir_helm::Limits;
 use weir_oci::Registries;
 use weir_runtime::{Cache, ObjectKey};
 
+use self::index_cache::IndexCache;
+use self::observe::Origin;
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
 use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};

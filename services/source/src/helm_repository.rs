@@ -4,14 +4,14 @@ mod act;
 mod connect;
 mod decide;
 
-pub(crate) use act::converted;
-pub(crate) use connect::Connector;
-use decide::Plan;
-pub(crate) use decide::is_oci;
 use weir_api::HelmRepository;
 use weir_helm::Limits;
 use weir_runtime::Cache;
 
+pub(crate) use self::act::converted;
+pub(crate) use self::connect::Connector;
+use self::decide::Plan;
+pub(crate) use self::decide::is_oci;
 use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
 

@@ -4,7 +4,6 @@ mod chunks;
 mod feed;
 mod request;
 
-use feed::{News, Selection};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +16,7 @@ use weir_proto::source::v1::{
 use weir_runtime::grpc::Authorizer;
 use weir_runtime::{ObjectKey, Service};
 
+use self::feed::{News, Selection};
 use crate::catalog::{self, Catalog, Entry, Kind};
 use crate::storage::Storage;
 

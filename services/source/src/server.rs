@@ -10,8 +10,6 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-pub(crate) use doorman::Doorman;
-use files::Artifacts;
 use futures::FutureExt;
 use percent_encoding::percent_decode_str;
 use tokio::net::TcpListener;
@@ -23,6 +21,9 @@ use tower_http::services::ServeDir;
 use weir_artifact::{RelPath, Store};
 use weir_runtime::certificate::Certificate;
 use weir_runtime::connections::{self, Limits};
+
+pub(crate) use self::doorman::Doorman;
+use self::files::Artifacts;
 
 /// A connection costs some 50 KiB, and a thousand consumers are a large cluster. A head takes longer, or is larger, only
 /// from clients that want to hold connections (SRC-SCK-13).

@@ -11,18 +11,19 @@ mod success;
 mod suspended;
 mod wiring;
 
-pub(crate) use attempt::Attempt;
-use attempt::finalize;
-pub(crate) use content::{pack, pack_after, sparse};
-pub(crate) use failure::Failure;
 use kube::core::NamespaceResourceScope;
-pub(crate) use reconciler::SourceReconciler;
-use report::{Report, known_artifact, progress, remarks_of_store};
-pub(crate) use success::Success;
-use suspended::suspended;
 use weir_api::{Artifact, Condition, SourceObject};
 use weir_artifact::{Location, StoreError};
-pub(crate) use wiring::Wiring;
+
+pub(crate) use self::attempt::Attempt;
+use self::attempt::finalize;
+pub(crate) use self::content::{pack, pack_after, sparse};
+pub(crate) use self::failure::Failure;
+pub(crate) use self::reconciler::SourceReconciler;
+use self::report::{Report, known_artifact, progress, remarks_of_store};
+pub(crate) use self::success::Success;
+use self::suspended::suspended;
+pub(crate) use self::wiring::Wiring;
 
 /// Reason of `ArtifactOutdated` when the origin has something new.
 pub(crate) const NEW_REVISION: &str = "NewRevision";

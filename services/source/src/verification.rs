@@ -5,10 +5,11 @@ mod oci;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(crate) use oci::{OciVerifier, Subject, Unverified};
 use parking_lot::Mutex;
 use weir_artifact::{Algorithm, Digest, Hasher};
 use weir_runtime::ObjectKey;
+
+pub(crate) use self::oci::{OciVerifier, Subject, Unverified};
 
 /// A key or signature is not good, or cannot be checked.
 pub(crate) const VERIFICATION_ERROR: &str = "VerificationError";

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kube::ResourceExt;
-use local_sources::LocalSource;
 use serde_json::Value;
-use spec::Specs;
 use weir_kustomize_controller::build::to_yaml;
 
+use self::local_sources::LocalSource;
+use self::spec::Specs;
 use super::remote::RemoteFlags;
-use crate::cli::Global;
 use crate::error::Error;
+use crate::global::Global;
 use crate::output::print;
 
 /// Kustomizations that `--recursive` builds. A fleet has some hundred; the cap ends names that are made up by the build.

@@ -7,11 +7,11 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use connect::{Client, connect};
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
 use russh::client::{Handle, Msg};
 use russh::{Channel, ChannelMsg};
 
+use self::connect::{Client, connect};
 use crate::error::{Error, SshError};
 use crate::operation::Operation;
 

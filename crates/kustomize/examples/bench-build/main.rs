@@ -12,9 +12,10 @@ mod trees;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use measure::{Cost, measure};
-use report::{Comparison, Report};
-use scratch::Scratch;
+
+use self::measure::{Cost, measure};
+use self::report::{Comparison, Report};
+use self::scratch::Scratch;
 
 /// How often a build runs; slow ones less often. The median counts.
 const RUNS: usize = 3;

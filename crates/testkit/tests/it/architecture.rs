@@ -168,6 +168,26 @@ fn files_are_short_and_say_what_is_in_them() {
     }
 }
 
+/// Returns 0 for an import of std, 1 for one of another crate, and 2 for one of our own.
+fn group_of(import: &str) -> u8 {
+    match import.split("::").next().unwrap_or_default() {
+        "std" | "core" | "alloc" => 0,
+        "crate" | "self" | "super" => 2,
+        _ => 1,
+    }
+}
+
+/// The imports at the head of a file are those of std, of other crates and our own, in this order.
+#[test]
+fn imports_stand_in_their_groups() {
+    for group in ["crates", "services", "cli", "e2e"] {
+        for (path, text) in sources(group).into_iter().filter(|(path, _)| !path.contains("/proto/src/gen/")) {
+            let imports = text.lines().filter_map(|line| line.strip_prefix("use ")).map(group_of);
+            assert!(imports.is_sorted(), "{path}: imports of std come first, our own last");
+        }
+    }
+}
+
 #[test]
 fn no_test_sleeps() {
     for group in ["crates", "services", "cli", "e2e"] {

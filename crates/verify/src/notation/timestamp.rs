@@ -6,9 +6,9 @@ mod token;
 
 use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
-use token::{Token, TokenError};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use self::token::{Token, TokenError};
 use super::chain::Certificates;
 use super::chain::rules::{self, Purpose, RuleError};
 use super::envelope::Envelope;

@@ -8,12 +8,12 @@ mod record;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use manifests::{Made, refuse_encrypted};
-use record::Record;
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{Run, killpoint};
 use weir_ssa::{ApplyFailure, ChangeSet, Manifest, Session, Settings as ApplySettings};
 
+use self::manifests::{Made, refuse_encrypted};
+use self::record::Record;
 use super::attempt::{Attempt, Done};
 use super::decide::{Extent, Plan};
 use super::failure::{Class, Failure, reason};

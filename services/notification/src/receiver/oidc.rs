@@ -5,11 +5,11 @@ pub mod issuer;
 pub mod rules;
 pub mod token;
 
-use issuer::Issuers;
 use serde_json::Value;
-use token::Demand;
 use weir_api::notification::OidcProvider;
 
+use self::issuer::Issuers;
+use self::token::Demand;
 use super::{Call, Refusal};
 
 /// Bytes of a token; those of real providers have about two KiB.

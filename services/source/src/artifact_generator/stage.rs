@@ -5,10 +5,10 @@ mod target;
 use std::collections::BTreeMap;
 use std::io;
 
-use target::{Target, TargetError};
 use weir_api::source::CopyOperation;
 use weir_artifact::{Limits, RelPath, RelPathError, Symlinks, TreeKind, Untar};
 
+use self::target::{Target, TargetError};
 use super::selection::{Excludes, Reach, Selection, SelectionError, is_glob, literal_prefix};
 use super::source_tree::SourceTree;
 

@@ -8,7 +8,6 @@ mod log;
 mod notation;
 mod trust;
 
-use trust::OciTrust;
 use weir_access::Secrets;
 use weir_api::source::OciRepositoryVerification;
 use weir_artifact::Digest;
@@ -16,6 +15,7 @@ use weir_http::Clients;
 use weir_oci::Registry;
 use weir_runtime::{EventDraft, ObjectKey};
 
+use self::trust::OciTrust;
 use super::Verdicts;
 use crate::source::{Attempt, Source, Wiring};
 use crate::storage::Storage;

@@ -5,9 +5,9 @@ pub mod stand_in;
 mod tokens;
 
 use serde_json::{Value, json};
-use stand_in::StandIn;
 use weir_testkit::{AZURITE_KEY, BucketProgram, BucketServer, Identity, Proxy, touch_requested_at};
 
+use self::stand_in::StandIn;
 use crate::world::{Setup, World, files, paths};
 
 const BUCKET: &str = "Bucket";

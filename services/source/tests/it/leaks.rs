@@ -7,17 +7,17 @@ mod stand_ins;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use clouds::Clouds;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
-use produced::{EXTERNAL, GENERATOR, GENERATORS, produced};
 use serde_json::{Value, json};
-use stand_ins::StandIns;
 use weir_testkit::{
     Fault, FaultProxy, Folder, GitServer, Identity, Registry, SshGitServer, WebhookSink, eventually,
     wait_not_ready,
 };
 
+use self::clouds::Clouds;
+use self::produced::{EXTERNAL, GENERATOR, GENERATORS, produced};
+use self::stand_ins::StandIns;
 use crate::chart_server::{ChartServer, chart};
 use crate::world::{DEADLINE, Setup, World};
 

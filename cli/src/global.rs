@@ -1,11 +1,15 @@
 //! Flags of every command (cli.md 1.1).
 
+mod cluster_flags;
+mod namespace;
+
 use clap::Args;
 use tokio::time::Instant;
 use weir_api::Duration;
 
-use super::cluster_flags::ClusterFlags;
-use super::namespace::{self, Wishes};
+use self::cluster_flags::ClusterFlags;
+pub(crate) use self::cluster_flags::bearer_token;
+use self::namespace::Wishes;
 use crate::cluster::Cluster;
 use crate::error::{Error, chain};
 
