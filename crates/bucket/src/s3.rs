@@ -12,9 +12,9 @@ use reqwest::{Client, Method, Request, Response, StatusCode, header};
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::error::Error;
 use crate::object::Object;
+use crate::page::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::send::Sender;
 use crate::xml;
 
