@@ -16,7 +16,7 @@ use azure_identity::{
     UserAssignedId, WorkloadIdentityCredential, WorkloadIdentityCredentialOptions,
 };
 use base64::Engine;
-pub use certificate::{CertificateError, ClientCertificate};
+pub use certificate::ClientCertificate;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -28,6 +28,8 @@ use crate::rest;
 
 /// Azure DevOps.
 pub(crate) const DEVOPS_SCOPE: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
+/// Storage accounts of every cloud of Azure.
+pub(crate) const STORAGE_SCOPE: &str = "https://storage.azure.com/.default";
 /// Registries of every public and sovereign cloud.
 const REGISTRY_SCOPE: &str = "https://containerregistry.azure.net/.default";
 const REGISTRY_PATTERN: &str = r"^.+\.(azurecr\.io|azurecr\.cn|azurecr\.de|azurecr\.us)$";
