@@ -16,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-pub(crate) use directory::Directory;
+pub(crate) use directory::{Directory, PARTIAL_PACK};
 use parking_lot::Mutex;
 use sha1::{Digest, Sha1};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};

@@ -1,12 +1,14 @@
 //! Submodules, read without a checkout: the commits that a tree names, from the repositories that `.gitmodules` names
 //! (SRC-GIT-13).
 
-mod modules;
+pub(crate) mod modules;
 mod place;
+pub(crate) mod place_error;
 
 use gix_hash::ObjectId;
 pub use modules::{Module, ModulesError, parse_modules};
-pub use place::{PlaceError, parse_url};
+pub use place::parse_url;
+pub use place_error::PlaceError;
 use url::Url;
 
 use crate::checkout::{Checkout, TreeKind};
