@@ -1,12 +1,12 @@
 //! `patches`, `patchesStrategicMerge` and `patchesJson6902`: loading them and finding what they patch (§8.1, §8.2).
 
-mod error;
+pub(crate) mod error;
 mod json6902;
 mod strategic;
 
 use std::rc::Rc;
 
-pub use error::PatchError;
+use error::PatchError;
 pub(crate) use json6902::Json6902Transformer;
 pub(crate) use strategic::StrategicMergeTransformer;
 use weir_yaml::{Map, Node, emit};

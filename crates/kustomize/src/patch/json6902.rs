@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{PatchError, selected};
+use super::error::PatchError;
+use super::selected;
 use crate::Error;
 use crate::build::Build;
 use crate::error::Context;

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{PatchError, apply_strategic_merge, copy_for, find_target};
+use super::error::PatchError;
+use super::{apply_strategic_merge, copy_for, find_target};
 use crate::Error;
 use crate::build::Build;
 use crate::input;

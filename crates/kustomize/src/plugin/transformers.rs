@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{PluginError, decode};
+use super::decode;
+use super::error::PluginError;
 use crate::build::Build;
 use crate::fieldspec::FieldSpec;
 use crate::kustomization::{

@@ -11,7 +11,7 @@ use crate::fieldspec::{set_scalar, split_slash_path};
 use crate::kustomization::{Decoder, Selector, Strictness, decodes};
 use crate::loader::Loader;
 use crate::path;
-use crate::plugin::PluginError;
+use crate::plugin::error::PluginError;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
 
