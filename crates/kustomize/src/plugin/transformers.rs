@@ -17,8 +17,9 @@ use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::transform::{
     Affix, AffixTransformer, AnnotationsTransformer, ImageTagTransformer, LabelTransformer,
-    NamespaceTransformer, ReplicaCountTransformer, SubjectMode, Transformer, ValueAddTransformer,
+    NamespaceTransformer, ReplicaCountTransformer, SubjectMode, ValueAddTransformer,
 };
+use crate::transformer::Transformer;
 use crate::{Error, hash};
 
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use weir_yaml::{Limits, Source, Tag, parse_first_document};
 
-use super::{NamespaceTransformer, Transformer};
+use super::NamespaceTransformer;
 use crate::Error;
 use crate::build::Build;
 use crate::fieldspec::{set_scalar, split_slash_path};
@@ -14,6 +14,7 @@ use crate::path;
 use crate::plugin::error::PluginError;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
+use crate::transformer::Transformer;
 
 const OWN_NAMESPACE: &str = "metadata/namespace";
 
