@@ -20,7 +20,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 pub(crate) use self::application::{Application, Proof};
-pub use self::certificate::{CertificateError, ClientCertificate};
+pub use self::certificate::ClientCertificate;
 use crate::credentials::Login;
 use crate::error::{LoginError, ProviderError, words};
 use crate::identity::{AZURE_CLIENT, AZURE_TENANT, Account, Identity};
@@ -28,6 +28,8 @@ use crate::rest;
 
 /// Azure DevOps.
 pub(crate) const DEVOPS_SCOPE: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
+/// Storage accounts of every cloud of Azure.
+pub(crate) const STORAGE_SCOPE: &str = "https://storage.azure.com/.default";
 /// Registries of every public and sovereign cloud.
 const REGISTRY_SCOPE: &str = "https://containerregistry.azure.net/.default";
 const REGISTRY_PATTERN: &str = r"^.+\.(azurecr\.io|azurecr\.cn|azurecr\.de|azurecr\.us)$";

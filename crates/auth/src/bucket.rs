@@ -7,7 +7,7 @@ use reqwest::Client;
 use secrecy::{SecretSlice, SecretString};
 use weir_http::{Profile, SecretData, text};
 
-use crate::azure::{Application, Proof, machine};
+use crate::azure::{Application, Proof, STORAGE_SCOPE, machine};
 use crate::cache::fingerprint;
 use crate::credentials::Login;
 use crate::error::{LoginError, ProviderError};
@@ -15,8 +15,6 @@ use crate::gcp::{ServiceAccount, ServiceAccountError};
 use crate::identity::Caller;
 use crate::logins::Logins;
 
-/// Storage accounts of every cloud of Azure.
-pub(crate) const AZURE_STORAGE: &str = "https://storage.azure.com/.default";
 /// Reading objects at Google.
 const GCP_STORAGE: &str = "https://www.googleapis.com/auth/devstorage.read_only";
 const SERVICE_ACCOUNT: &str = "serviceaccount";
@@ -74,9 +72,9 @@ impl BucketLogin {
     fn key(&self) -> String {
         match &self.0 {
             Holder::Google(account) => format!("gcp/{GCP_STORAGE}/{}", account.key()),
-            Holder::Application(application) => format!("azure/{AZURE_STORAGE}/{}", application.key()),
+            Holder::Application(application) => format!("azure/{STORAGE_SCOPE}/{}", application.key()),
             Holder::Machine(client) => {
-                format!("machine/{AZURE_STORAGE}/{}", fingerprint([client.as_bytes()]))
+                format!("machine/{STORAGE_SCOPE}/{}", fingerprint([client.as_bytes()]))
             }
         }
     }
@@ -84,8 +82,8 @@ impl BucketLogin {
     async fn login(&self, client: &Client) -> Result<Login, ProviderError> {
         match &self.0 {
             Holder::Google(account) => account.login(client, GCP_STORAGE).await,
-            Holder::Application(application) => application.login(client, AZURE_STORAGE).await,
-            Holder::Machine(id) => machine::login(client, id, AZURE_STORAGE).await,
+            Holder::Application(application) => application.login(client, STORAGE_SCOPE).await,
+            Holder::Machine(id) => machine::login(client, id, STORAGE_SCOPE).await,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::azure::CertificateError;
+use crate::certificate_error::CertificateError;
 
 /// Errors that leave an object without a login.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -10,6 +10,7 @@ mod aws;
 mod azure;
 mod bucket;
 mod cache;
+mod certificate_error;
 mod credentials;
 mod docker_config;
 mod error;
@@ -24,8 +25,9 @@ mod purpose;
 mod rest;
 
 pub use aws::is_ecr;
-pub use azure::{CertificateError, ClientCertificate};
+pub use azure::ClientCertificate;
 pub use bucket::{BucketLogin, BucketLoginError};
+pub use certificate_error::CertificateError;
 pub use credentials::{Credentials, Login, RegistryCredentials};
 pub use docker_config::{DockerConfig, DockerConfigError};
 pub use error::{LoginError, ProviderError};

@@ -8,7 +8,6 @@ use reqwest::Client;
 use url::Url;
 use weir_http::{Clients, Profile};
 
-use crate::bucket::AZURE_STORAGE;
 use crate::cache::{Making, TokenCache};
 use crate::credentials::{Credentials, Login, RegistryCredentials};
 use crate::error::LoginError;
@@ -150,7 +149,7 @@ impl Logins {
     /// # Errors
     /// As [`Logins::registry`].
     pub async fn azure_storage(&self, caller: &Caller<'_>) -> Result<Arc<Login>, LoginError> {
-        self.login(caller, Purpose::AzureToken { scope: AZURE_STORAGE }).await
+        self.login(caller, Purpose::AzureToken { scope: azure::STORAGE_SCOPE }).await
     }
 
     /// A bearer token of Google Cloud.

@@ -9,9 +9,9 @@ use reqwest::{Client, Method, Request, Response};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::error::{Error, shown};
 use crate::object::Object;
+use crate::page::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::send::Sender;
 
 /// Version of the interface that is spoken.

@@ -7,9 +7,9 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
-use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::error::Error;
 use crate::object::{Object, bare_etag};
+use crate::page::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::send::Sender;
 
 /// Google's own server.

@@ -19,6 +19,7 @@ mod error;
 mod gcs;
 mod listing;
 mod object;
+mod page;
 mod s3;
 mod send;
 mod xml;

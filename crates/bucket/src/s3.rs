@@ -12,9 +12,9 @@ use secrecy::SecretString;
 use serde::Deserialize;
 
 use self::endpoint::Endpoint;
-use crate::bucket::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::error::Error;
 use crate::object::Object;
+use crate::page::{MAX_PAGE_BYTES, PAGE_SIZE, Page};
 use crate::send::Sender;
 use crate::xml;
 

@@ -2,8 +2,8 @@
 //! all servers speak. A download is one request: the wanted objects, the present ones, `done`.
 
 mod advertisement;
-mod answer;
-mod error;
+pub(crate) mod answer;
+pub(crate) mod error;
 mod lines;
 mod request;
 

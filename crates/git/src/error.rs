@@ -4,10 +4,11 @@ use std::io;
 
 use secrecy::SecretString;
 
-use crate::conversation::ConversationError;
+use crate::conversation::error::ConversationError;
 use crate::known_hosts::KnownHostsError;
 use crate::ssh_key::IdentityError;
-use crate::submodule::{ModulesError, PlaceError};
+use crate::submodule::modules::ModulesError;
+use crate::submodule::place_error::PlaceError;
 
 /// A failed Git operation. [`Error::clone_message`] gives the text for a condition.
 #[derive(Debug, thiserror::Error)]

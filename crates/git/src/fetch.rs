@@ -9,7 +9,8 @@ use crate::conversation::{Conversation, ConversationError, Reach, Request};
 use crate::error::Error;
 use crate::objects::Objects;
 use crate::operation::{Operation, Registered};
-use crate::partial::{self, Part};
+use crate::part::Part;
+use crate::partial;
 use crate::reference::{self, Candidate, Plan, Reference, RemoteRef};
 use crate::store::{Directory, Place};
 

@@ -12,14 +12,12 @@ use gix_pack::bundle::write::Options;
 use tempfile::NamedTempFile;
 use weir_artifact::Room;
 
-use crate::conversation::Answer;
+use crate::conversation::answer::Answer;
 use crate::error::Error;
 use crate::objects::Objects;
 use crate::operation::Operation;
-use crate::store::Directory;
+use crate::store::{Directory, PARTIAL_PACK};
 
-/// Prefix of files of packs that are being received.
-pub(crate) const PARTIAL: &str = "weir-pack-";
 /// Objects of one download: twice those of the Linux kernel with all its history. Some 100 bytes of each are kept in
 /// memory.
 const MAX_PACK_OBJECTS: usize = 20_000_000;
@@ -94,7 +92,8 @@ fn by_gitoxide(
     receive: &mut Receive<'_>,
 ) -> Result<Answer, Error> {
     let failed = |source| Error::Keep { source };
-    let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(directory.packs()).map_err(failed)?;
+    let mut file =
+        tempfile::Builder::new().prefix(PARTIAL_PACK).tempfile_in(directory.packs()).map_err(failed)?;
     let answer = receive(&mut |bytes| file.write_all(bytes).map_err(failed))?;
     if count(&mut file).map_err(failed)? > MAX_PACK_OBJECTS {
         return Err(too_many());

@@ -11,7 +11,7 @@ use weir_http::{Profile, Proxy};
 
 use crate::credentials::Credentials;
 use crate::error::Error;
-use crate::partial::Part;
+use crate::part::Part;
 use crate::store::{Place, Store};
 
 /// Time for one operation when the object does not say (`spec.timeout`, SRC-TYP-3).

@@ -21,7 +21,7 @@ use sha1::{Digest, Sha1};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use url::Url;
 
-pub(crate) use self::directory::Directory;
+pub(crate) use self::directory::{Directory, PARTIAL_PACK};
 
 /// Bytes of an owner's name: the uid of an object has 36.
 const MAX_OWNER_BYTES: usize = 64;

@@ -1,14 +1,16 @@
 //! Submodules, read without a checkout: the commits that a tree names, from the repositories that `.gitmodules` names
 //! (SRC-GIT-13).
 
-mod modules;
+pub(crate) mod modules;
 mod place;
+pub(crate) mod place_error;
 
 use gix_hash::ObjectId;
 use url::Url;
 
 pub use self::modules::{Module, ModulesError, parse_modules};
-pub use self::place::{PlaceError, parse_url};
+pub use self::place::parse_url;
+pub use self::place_error::PlaceError;
 use crate::checkout::{Checkout, TreeKind};
 use crate::client::Git;
 use crate::error::Error;

@@ -1,19 +1,15 @@
-//! One build: what its steps share, and their order at the root (KZ-107).
+//! The state that the steps of one build share.
 
-use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
-use crate::accumulate::{Accumulator, Target};
 use crate::config::Config;
+use crate::error::Error;
 use crate::files::Files;
-use crate::fs::{FileSystem, MemoryFs, RelPath};
-use crate::kustomization::Kustomization;
-use crate::loader::Loader;
-use crate::remote::without_secrets;
+use crate::fs::RelPath;
+use crate::options::{CustomSchema, Options, Output, Warning};
 use crate::resource::Resource;
 use crate::schema::Schema;
-use crate::{CustomSchema, Error, Options, Output, Reorder, Warning, finish, hash, order, reference, vars};
 
 /// The state that all steps of one build share.
 pub(crate) struct Build<'b> {
@@ -31,97 +27,24 @@ pub(crate) struct Build<'b> {
     warnings: RefCell<Vec<Warning>>,
 }
 
-/// Builds the kustomization in `directory`.
-///
-/// # Errors
-/// Fails for anything from a missing file to a patch without target; the message names the steps and files that led
-/// there.
-pub fn build(fs: &dyn FileSystem, directory: &RelPath, options: &Options) -> Result<Output, Error> {
-    discreet(guarded(|| run(fs, directory, None, options)))
-}
-
-/// Builds `kustomization` as if it were the file in `directory`; a file that is there is not read.
-///
-/// # Errors
-/// As [`build`].
-pub fn build_kustomization(
-    fs: &dyn FileSystem,
-    directory: &RelPath,
-    kustomization: Kustomization,
-    options: &Options,
-) -> Result<Output, Error> {
-    discreet(guarded(|| run(fs, directory, Some(kustomization), options)))
-}
-
-/// Messages repeat references as they are written, secrets included; what leaves a build has none.
-fn discreet(result: Result<Output, Error>) -> Result<Output, Error> {
-    result.map_err(|error| match without_secrets(&error.to_string()) {
-        Cow::Owned(text) if text != error.to_string() => Error::Discreet(text),
-        _ => error,
-    })
-}
-
-/// Turns a panic into an error: a build shares nothing that it could leave half-changed.
-fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Error::Panic(text.unwrap_or_else(|| "unknown cause".to_owned())))
-    })
-}
-
-/// Checks that a file is a Kubernetes manifest as the engine reads them, and counts its resources.
-///
-/// # Errors
-/// The file is not YAML, or holds something that is no resource.
-pub fn validate_manifest(path: &RelPath, content: Vec<u8>, options: &Options) -> Result<usize, Error> {
-    let nothing = MemoryFs::new();
-    let files = Files::new(&nothing, options);
-    let documents = files.parse(path.to_string(), content, &path.to_string())?;
-    Ok(crate::input::resources(documents)?.len())
-}
-
-fn run(
-    fs: &dyn FileSystem,
-    directory: &RelPath,
-    given: Option<Kustomization>,
-    options: &Options,
-) -> Result<Output, Error> {
-    let files = Files::new(fs, options);
-    let loader = Loader::start(&files, directory)?;
-    let mut build = Build {
-        files,
-        options,
-        root: loader.root().clone(),
-        defaults: Config::defaults(),
-        is_tracking: false,
-        custom_schema: OnceCell::new(),
-        has_used_schema: Cell::new(false),
-        warnings: RefCell::default(),
-    };
-    let target = Target::open(&build, loader, given)?;
-    build.is_tracking = !target.kustomization.build_metadata.is_empty();
-    let resources = build.make(&target)?;
-    Ok(Output { resources, warnings: build.warnings.into_inner(), read_set: build.files.into_read_set() })
-}
-
-impl Build<'_> {
-    fn make(&self, target: &Target) -> Result<Vec<Resource>, Error> {
-        let kustomization = &target.kustomization;
-        target.set_schema(self)?;
-        let mut accumulated = target.accumulate(self, Accumulator::default())?;
-        let schema = self.schema();
-        hash::add_suffixes(&mut accumulated.resources, schema)?;
-        reference::fix(&mut accumulated.resources, &accumulated.config, schema)?;
-        vars::resolve(self, &mut accumulated)?;
-        finish::drop_local(&mut accumulated.resources)?;
-        let mut resources = accumulated.resources.into_resources();
-        if kustomization.sort_options.is_some() && self.options.reorder == Reorder::Legacy {
-            self.warn(Warning::SortedTwice);
+impl<'b> Build<'b> {
+    /// Nothing has been done yet.
+    pub(crate) fn new(files: Files<'b>, options: &'b Options, root: RelPath) -> Self {
+        Self {
+            files,
+            options,
+            root,
+            defaults: Config::defaults(),
+            is_tracking: false,
+            custom_schema: OnceCell::new(),
+            has_used_schema: Cell::new(false),
+            warnings: RefCell::default(),
         }
-        order::sort(&mut resources, kustomization.sort_options.as_ref(), self.options.reorder)?;
-        finish::clean(&mut resources, &kustomization.build_metadata, self.options.managed_by_label);
-        Ok(resources)
+    }
+
+    /// Ends the build with these resources.
+    pub(crate) fn into_output(self, resources: Vec<Resource>) -> Output {
+        Output { resources, warnings: self.warnings.into_inner(), read_set: self.files.into_read_set() }
     }
 
     /// The types that are known, the custom ones included once they are set.
@@ -158,16 +81,5 @@ impl Build<'_> {
     /// Keeps a remark for the output.
     pub(crate) fn warn(&self, warning: Warning) {
         self.warnings.borrow_mut().push(warning);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::guarded;
-
-    #[test]
-    fn panics_become_errors() {
-        let error = guarded::<()>(|| panic!("engine bug")).unwrap_err();
-        assert_eq!(error.to_string(), "recovered from kustomize build panic: engine bug");
     }
 }

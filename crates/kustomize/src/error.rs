@@ -5,17 +5,17 @@ use weir_yaml::{Node, Position, YamlError, emit};
 use crate::config::ConfigError;
 use crate::fieldspec::ConflictingFieldSpecs;
 use crate::fs::{FsError, RelPath};
-use crate::generate::GenerateError;
+use crate::generate::error::GenerateError;
 use crate::kustomization::DecodeError;
-use crate::patch::PatchError;
+use crate::patch::error::PatchError;
 use crate::path::PathError;
-use crate::plugin::PluginError;
-use crate::reference::ReferenceError;
+use crate::plugin::error::PluginError;
+use crate::reference::error::ReferenceError;
 use crate::remote::RemoteError;
-use crate::replacement::ReplacementError;
+use crate::replacement::error::ReplacementError;
 use crate::schema::SchemaError;
 use crate::selector::SelectorError;
-use crate::vars::VarError;
+use crate::vars::error::VarError;
 
 /// A failed build.
 #[derive(Debug, thiserror::Error)]

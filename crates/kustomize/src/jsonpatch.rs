@@ -12,7 +12,7 @@ use self::pointer::{Pointer, Slot};
 use crate::Error;
 use crate::files::Files;
 use crate::normal::{Quotes, from_json, normalised};
-use crate::patch::PatchError;
+use crate::patch::error::PatchError;
 
 /// Nodes that `copy` operations of one patch may add to one resource; each copy can double what is there.
 const MAX_COPIED_NODES: usize = 1_000_000;

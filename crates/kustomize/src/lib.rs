@@ -43,17 +43,18 @@ mod remote;
 mod replacement;
 mod resmap;
 mod resource;
+mod run;
 mod schema;
 mod selector;
 mod transform;
+mod transformer;
 mod vars;
 
-pub use build::{build, build_kustomization, validate_manifest};
 pub use config::ConfigError;
 pub use error::{Error, NotADirectory};
 pub use fieldspec::{ConflictingFieldSpecs, FieldSpec};
 pub use fs::{DirEntry, FileKind, FileSystem, FsError, MemoryFs, RelPath, RootedFs};
-pub use generate::GenerateError;
+pub use generate::error::GenerateError;
 pub use id::{Gvk, ResId};
 pub use kustomization::{
     ConfigMapArgs, DecodeError, FILE_NAMES as KUSTOMIZATION_FILE_NAMES, GeneratorOptions, HelmGlobals, Image,
@@ -62,14 +63,15 @@ pub use kustomization::{
     TargetSelector, UnknownFields, ValueOptions, Var,
 };
 pub use options::{CustomSchema, LoadRestriction, Options, Output, Reorder, Warning};
-pub use patch::PatchError;
+pub use patch::error::PatchError;
 pub use path::PathError;
-pub use plugin::PluginError;
+pub use plugin::error::PluginError;
 pub use read_set::{ReadSet, Seen};
-pub use reference::ReferenceError;
+pub use reference::error::ReferenceError;
 pub use remote::{Answer, FetchError, GitUrl, GitUrlError, Remote, RemoteError};
-pub use replacement::ReplacementError;
+pub use replacement::error::ReplacementError;
 pub use resource::Resource;
+pub use run::{build, build_kustomization, validate_manifest};
 pub use schema::SchemaError;
 pub use selector::SelectorError;
-pub use vars::VarError;
+pub use vars::error::VarError;

@@ -1,6 +1,6 @@
 //! `patches`, `patchesStrategicMerge` and `patchesJson6902`: loading them and finding what they patch (§8.1, §8.2).
 
-mod error;
+pub(crate) mod error;
 mod json6902;
 mod strategic;
 
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use weir_yaml::{Map, Node, emit};
 
-pub use self::error::PatchError;
+use self::error::PatchError;
 pub(crate) use self::json6902::Json6902Transformer;
 pub(crate) use self::strategic::StrategicMergeTransformer;
 use crate::Error;
@@ -20,7 +20,7 @@ use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
 use crate::selector::CompiledSelector;
-use crate::transform::Transformer;
+use crate::transformer::Transformer;
 use crate::{input, merge, quote};
 
 /// An entry of `patches`: either kind, found out from its text.

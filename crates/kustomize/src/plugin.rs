@@ -1,9 +1,12 @@
 //! `generators`, `transformers` and `validators`: builtins configured by files of their own (§12.1).
 
+pub(crate) mod error;
 mod generators;
 mod transformers;
 
 use std::sync::Arc;
+
+use error::PluginError;
 
 use crate::Error;
 use crate::accumulate::{Accumulator, Target};
@@ -14,7 +17,7 @@ use crate::input;
 use crate::kustomization::{Decode, Decoder, Strictness};
 use crate::normal::{Quotes, normalised};
 use crate::origin::{ConfiguredBy, Origin};
-use crate::patch::PatchError;
+use crate::patch::error::PatchError;
 use crate::resource::Resource;
 use crate::transform::Step;
 
@@ -22,26 +25,6 @@ use crate::transform::Step;
 const BUILTIN: &str = "builtin";
 /// The label that validators may add (KZ-407).
 const VALIDATED_BY: &str = "validated-by";
-
-/// A plugin configuration that cannot be used (KZ-1201).
-#[derive(Debug, thiserror::Error)]
-pub enum PluginError {
-    /// Something that is no builtin; programs and containers are never run.
-    #[error("external plugins disabled; unable to load external plugin '{0}'")]
-    External(String),
-    /// A builtin that does not exist.
-    #[error("unable to load builtin {0}")]
-    Unknown(String),
-    /// A transformer under `generators`.
-    #[error("plugin {0} not a generator")]
-    NotAGenerator(String),
-    /// A generator under `transformers`.
-    #[error("plugin {0} not a transformer")]
-    NotATransformer(String),
-    /// A configuration that lacks something.
-    #[error("{0}")]
-    Config(String),
-}
 
 /// The role of a builtin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

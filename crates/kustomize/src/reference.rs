@@ -1,11 +1,13 @@
 //! Names changed; references to them follow (§10).
 
 mod candidates;
+pub(crate) mod error;
 mod referrers;
 
 use weir_yaml::{Node, Tag, Value};
 
 use self::candidates::{Candidate, Candidates, Compared, Referrer};
+use self::error::ReferenceError;
 use self::referrers::{Lookup, Referrers};
 use crate::Error;
 use crate::config::Config;
@@ -15,23 +17,6 @@ use crate::id::NO_NAMESPACE;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
-
-/// A reference that cannot be followed.
-#[derive(Debug, thiserror::Error)]
-pub enum ReferenceError {
-    /// A subject of a role binding whose namespace is no string (KZ-1002).
-    #[error("Invalid Input: namespace is blank for resource \"{0}\"\n")]
-    BlankNamespace(String),
-    /// A subject of a role binding whose kind is no string.
-    #[error("kind is no text for a subject of \"{0}\"")]
-    NoKind(String),
-    /// A mapping that should name a resource, but has no name (KZ-1003).
-    #[error("path config error; no 'name' field in node")]
-    NoName,
-    /// Several resources that could be meant (KZ-1004).
-    #[error("found multiple possible referrals: {0}")]
-    Ambiguous(String),
-}
 
 /// Fixes every reference that the configuration knows.
 ///

@@ -16,6 +16,7 @@ mod limits;
 mod natural;
 mod node;
 mod parse;
+mod printable;
 mod read;
 mod reprint;
 mod resolve;

@@ -12,7 +12,7 @@ use weir_api::{ImageUpdateAutomation, image::ImageRef};
 use weir_proto::image::v1::{Resolution, WatchResolutionsRequest, reflector_client::ReflectorClient};
 use weir_runtime::grpc::PeerChannel;
 use weir_runtime::metrics::{Route, RouteMetrics};
-use weir_runtime::{Cache, Environment, ObjectKey, Queue, ServiceError};
+use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, ServiceError};
 
 /// Pause before a lost stream is opened again; the watch of the API goes on meanwhile.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -125,5 +125,12 @@ pub(crate) fn waker(
     automations: Cache<ImageUpdateAutomation>,
     queue: Queue,
 ) -> impl Fn(&str) + Send + Sync + 'static {
-    move |namespace| crate::service::wake_namespace(&automations, &queue, namespace)
+    move |namespace| wake_namespace(&automations, &queue, namespace)
+}
+
+/// Wakes every automation of a namespace.
+pub(crate) fn wake_namespace(automations: &Cache<ImageUpdateAutomation>, queue: &Queue, namespace: &str) {
+    queue.wake(automations, Cause::Dependency, |automation| {
+        automation.metadata.namespace.as_deref() == Some(namespace)
+    });
 }

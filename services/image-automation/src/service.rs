@@ -17,7 +17,7 @@ use crate::{
     args::{self, Args},
     git_source,
     image_update_automation::{self, Automation, Settings},
-    resolution::{self, Resolutions},
+    resolution::{self, Resolutions, wake_namespace},
     rpc,
 };
 
@@ -92,13 +92,6 @@ fn wake_for_policies(
             resolutions.watched();
         }
         wake_namespace(&automations, &queue, &ObjectKey::of(&**policy).namespace);
-    });
-}
-
-/// Wakes every automation of a namespace.
-pub(crate) fn wake_namespace(automations: &Cache<ImageUpdateAutomation>, queue: &Queue, namespace: &str) {
-    queue.wake(automations, Cause::Dependency, |automation| {
-        automation.metadata.namespace.as_deref() == Some(namespace)
     });
 }
 

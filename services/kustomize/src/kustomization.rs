@@ -14,6 +14,7 @@ mod act;
 mod attempt;
 mod decide;
 mod expression;
+mod extent;
 mod failure;
 mod finalize;
 mod health;

@@ -1,6 +1,7 @@
 //! The verification of artifacts, for all kinds whose signatures are checked.
 
 mod oci;
+pub(crate) mod reason;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,9 +11,6 @@ use weir_artifact::{Algorithm, Digest, Hasher};
 use weir_runtime::ObjectKey;
 
 pub(crate) use self::oci::{OciVerifier, Subject, Unverified};
-
-/// A key or signature is not good, or cannot be checked.
-pub(crate) const VERIFICATION_ERROR: &str = "VerificationError";
 
 /// Which objects' artifacts were verified, and with what: revision, settings, and the content of the Secrets. A Secret
 /// that changes makes a verdict void although nothing else did (source.md 20, line 18).

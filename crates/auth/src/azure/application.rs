@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest;
 use url::Url;
 
-use super::certificate::{CertificateError, ClientCertificate};
+use super::certificate::ClientCertificate;
 use crate::cache::fingerprint;
+use crate::certificate_error::CertificateError;
 use crate::credentials::Login;
 use crate::error::ProviderError;
 use crate::rest;

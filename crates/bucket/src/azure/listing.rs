@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::bucket::Page;
 use crate::error::Error;
 use crate::object::{Object, bare_etag};
+use crate::page::Page;
 use crate::xml;
 
 #[derive(Deserialize)]

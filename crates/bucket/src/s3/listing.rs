@@ -3,9 +3,9 @@
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
-use crate::bucket::Page;
 use crate::error::Error;
 use crate::object::{Object, bare_etag};
+use crate::page::Page;
 use crate::xml;
 
 #[derive(Deserialize)]

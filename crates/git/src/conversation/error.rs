@@ -2,8 +2,6 @@
 
 use std::io;
 
-use crate::error::Error;
-
 /// Bytes of a server's own words that are shown.
 const MAX_MESSAGE_BYTES: usize = 1024;
 
@@ -59,25 +57,6 @@ impl ConversationError {
             Self::Refused { message } => Self::Refused { message: map(message) },
             other => other,
         }
-    }
-
-    pub(super) fn stream(source: io::Error) -> Error {
-        match source.kind() {
-            io::ErrorKind::UnexpectedEof => Self::Ended.into(),
-            _ => Self::Stream { source }.into(),
-        }
-    }
-
-    pub(super) fn refused(message: &[u8]) -> Error {
-        Self::Refused { message: shown(message) }.into()
-    }
-
-    pub(super) fn reference(line: &[u8]) -> Error {
-        Self::Reference { line: shown(line) }.into()
-    }
-
-    pub(super) fn unexpected(line: &[u8]) -> Error {
-        Self::Unexpected { line: shown(line) }.into()
     }
 }
 

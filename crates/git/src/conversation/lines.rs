@@ -1,6 +1,6 @@
 //! Lines with their length in front, of which the protocol is made.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use super::error::{ConversationError, shown};
 use crate::error::Error;
@@ -52,6 +52,27 @@ impl<R: Read> Lines<R> {
     /// Returns the bytes behind the last packet.
     pub(super) fn into_rest(self) -> R {
         self.stream
+    }
+}
+
+impl ConversationError {
+    pub(super) fn stream(source: io::Error) -> Error {
+        match source.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Ended.into(),
+            _ => Self::Stream { source }.into(),
+        }
+    }
+
+    pub(super) fn refused(message: &[u8]) -> Error {
+        Self::Refused { message: shown(message) }.into()
+    }
+
+    pub(super) fn reference(line: &[u8]) -> Error {
+        Self::Reference { line: shown(line) }.into()
+    }
+
+    pub(super) fn unexpected(line: &[u8]) -> Error {
+        Self::Unexpected { line: shown(line) }.into()
     }
 }
 

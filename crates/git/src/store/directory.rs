@@ -19,8 +19,10 @@ use crate::objects::Objects;
 const MAX_PACKS: usize = 100;
 /// Bytes by which a repository may outgrow twice its largest pack before it is fetched anew.
 const SLACK_BYTES: u64 = 64 << 20;
+/// Prefix of files of packs that are being received.
+pub(crate) const PARTIAL_PACK: &str = "weir-pack-";
 /// Prefixes of packs that were not complete when their process was killed: libgit2's, gitoxide's and ours.
-const PARTIAL_PACKS: [&str; 3] = ["pack_git2_", ".tmp", crate::pack::PARTIAL];
+const PARTIAL_PACKS: [&str; 3] = ["pack_git2_", ".tmp", PARTIAL_PACK];
 /// Git's own folder of packs.
 const PACKS: &str = "objects/pack";
 /// File in a repository of which some blobs are missing because nobody wanted them.

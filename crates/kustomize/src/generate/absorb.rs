@@ -2,7 +2,7 @@
 
 use weir_yaml::{Entry, Map, Node, Tag};
 
-use super::GenerateError;
+use super::error::GenerateError;
 use crate::Error;
 use crate::accumulate::Accumulator;
 use crate::id::ResId;

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use weir_yaml::{Entry, Map, Node, Scalar, Tag};
 
-use super::GenerateError;
+use super::error::GenerateError;
 use super::sources::{Pair, pairs};
 use crate::Error;
 use crate::build::Build;

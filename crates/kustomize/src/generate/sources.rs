@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::Error;
 use crate::build::Build;
 use crate::error::Context;
-use crate::generate::GenerateError;
+use crate::generate::error::GenerateError;
 use crate::kustomization::ConfigMapArgs;
 use crate::loader::Loader;
 use crate::quote;

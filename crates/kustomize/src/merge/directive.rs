@@ -3,7 +3,7 @@
 use weir_yaml::{Map, Node};
 
 use crate::Error;
-use crate::patch::PatchError;
+use crate::patch::error::PatchError;
 
 /// The key that holds a directive.
 pub(super) const KEY: &str = "$patch";

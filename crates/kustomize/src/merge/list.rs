@@ -5,7 +5,7 @@ use weir_yaml::{Node, Scalar, Tag};
 use super::directive::{Directive, is_empty_map};
 use super::{Merger, Patch, quote_ambiguous};
 use crate::Error;
-use crate::patch::PatchError;
+use crate::patch::error::PatchError;
 use crate::schema::Field;
 
 /// Longest list that is merged by keys. The algorithm looks at all elements for each one, as the reference's does;

@@ -2,7 +2,7 @@
 
 use weir_yaml::YamlError;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A patch that cannot be loaded or applied.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{PatchError, selected};
+use super::error::PatchError;
+use super::selected;
 use crate::Error;
 use crate::build::Build;
 use crate::error::Context;
@@ -12,7 +13,7 @@ use crate::loader::Loader;
 use crate::quote;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
-use crate::transform::Transformer;
+use crate::transformer::Transformer;
 
 /// One entry of the field.
 pub(crate) struct Json6902Transformer {

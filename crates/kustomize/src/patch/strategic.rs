@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{PatchError, apply_strategic_merge, copy_for, find_target};
+use super::error::PatchError;
+use super::{apply_strategic_merge, copy_for, find_target};
 use crate::Error;
 use crate::build::Build;
 use crate::input;
@@ -11,7 +12,7 @@ use crate::loader::Loader;
 use crate::quote;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
-use crate::transform::Transformer;
+use crate::transformer::Transformer;
 
 /// All patches of the field, in order.
 pub(crate) struct StrategicMergeTransformer {

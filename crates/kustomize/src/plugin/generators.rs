@@ -4,10 +4,12 @@ use std::rc::Rc;
 
 use weir_yaml::{Map, Node};
 
-use super::{PluginError, decode};
+use super::decode;
+use super::error::PluginError;
 use crate::Error;
 use crate::build::Build;
-use crate::generate::{GenerateError, config_map, secret};
+use crate::generate::error::GenerateError;
+use crate::generate::{config_map, secret};
 use crate::kustomization::{ConfigMapArgs, SecretArgs, Strictness, decodes};
 use crate::loader::Loader;
 use crate::resource::Resource;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{PluginError, decode};
+use super::decode;
+use super::error::PluginError;
 use crate::build::Build;
 use crate::fieldspec::FieldSpec;
 use crate::kustomization::{
@@ -16,8 +17,9 @@ use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::transform::{
     Affix, AffixTransformer, AnnotationsTransformer, ImageTagTransformer, LabelTransformer,
-    NamespaceTransformer, ReplicaCountTransformer, SubjectMode, Transformer, ValueAddTransformer,
+    NamespaceTransformer, ReplicaCountTransformer, SubjectMode, ValueAddTransformer,
 };
+use crate::transformer::Transformer;
 use crate::{Error, hash};
 
 #[derive(Debug, Default)]

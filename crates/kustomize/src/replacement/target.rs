@@ -2,7 +2,8 @@
 
 use weir_yaml::Node;
 
-use super::{DEFAULT_FIELD, ReplacementError, structured};
+use super::error::ReplacementError;
+use super::{DEFAULT_FIELD, structured};
 use crate::Error;
 use crate::kustomization::{ReplacementTarget, ValueOptions};
 use crate::path::{self, Creating, Part};

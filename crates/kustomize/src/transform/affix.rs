@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use weir_yaml::Tag;
 
-use super::Transformer;
 use crate::Error;
 use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_scalar};
@@ -12,6 +11,7 @@ use crate::id::Gvk;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
+use crate::transformer::Transformer;
 
 /// The text put before or behind a name.
 #[derive(Debug, Clone)]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::Transformer;
 use super::labels::set_pairs;
 use crate::Error;
 use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, FieldSpec};
 use crate::resmap::ResMap;
+use crate::transformer::Transformer;
 
 /// Sets annotations in every field that the specs name.
 pub(crate) struct AnnotationsTransformer {

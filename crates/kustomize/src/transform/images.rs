@@ -3,12 +3,12 @@
 use regex::Regex;
 use weir_yaml::{Node, Tag};
 
-use super::Transformer;
 use crate::Error;
 use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_scalar};
 use crate::kustomization::Image;
 use crate::resmap::ResMap;
+use crate::transformer::Transformer;
 
 /// Replaces name, tag or digest of an image.
 pub(crate) struct ImageTagTransformer {

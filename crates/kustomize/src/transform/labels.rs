@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use weir_yaml::Scalar;
 
-use super::Transformer;
 use crate::Error;
 use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_string_entry};
 use crate::resmap::ResMap;
+use crate::transformer::Transformer;
 
 /// Sets labels in every field that the specs name.
 pub(crate) struct LabelTransformer {

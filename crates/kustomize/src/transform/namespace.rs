@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use weir_yaml::{Node, Tag};
 
-use super::Transformer;
 use crate::Error;
 use crate::build::Build;
 use crate::error::Context;
@@ -12,6 +11,7 @@ use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_scalar};
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
+use crate::transformer::Transformer;
 
 const OWN_NAMESPACE: &str = "metadata/namespace";
 pub(super) const OWN_NAME: &str = "metadata/name";

@@ -2,12 +2,12 @@
 
 use weir_yaml::Tag;
 
-use super::Transformer;
 use crate::Error;
 use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_scalar};
 use crate::kustomization::Replica;
 use crate::resmap::ResMap;
+use crate::transformer::Transformer;
 
 /// Sets the number of replicas of a workload, found by any name it has or had.
 pub(crate) struct ReplicaCountTransformer {

@@ -4,16 +4,17 @@ use std::rc::Rc;
 
 use weir_yaml::{Limits, Source, Tag, parse_first_document};
 
-use super::{NamespaceTransformer, Transformer};
+use super::NamespaceTransformer;
 use crate::Error;
 use crate::build::Build;
 use crate::fieldspec::{set_scalar, split_slash_path};
 use crate::kustomization::{Decoder, Selector, Strictness, decodes};
 use crate::loader::Loader;
 use crate::path;
-use crate::plugin::PluginError;
+use crate::plugin::error::PluginError;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
+use crate::transformer::Transformer;
 
 const OWN_NAMESPACE: &str = "metadata/namespace";
 

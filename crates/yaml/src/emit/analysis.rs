@@ -1,5 +1,7 @@
 //! Which styles a string may be written in (KZ-1405..1408).
 
+use crate::printable::is_printable;
+
 /// The style of a string in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutputStyle {
@@ -149,11 +151,4 @@ fn is_blank_or_end(character: Option<char>) -> bool {
 
 fn is_blank_or_break(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}' | '\0')
-}
-
-/// Returns true for a character that libyaml prints as it is. Tabs and everything beyond the basic plane are not
-/// among them (KZ-1407).
-pub(crate) fn is_printable(character: char) -> bool {
-    matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
-        && character != '\u{feff}'
 }

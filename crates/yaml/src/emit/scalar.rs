@@ -1,8 +1,9 @@
 //! Strings on the page: quoting, escapes, folding at column 80, block scalars.
 
-use super::analysis::{OutputStyle, is_printable, style_of};
+use super::analysis::{OutputStyle, style_of};
 use super::{INDENT, pad};
 use crate::YamlError;
+use crate::printable::is_printable;
 
 /// A space after this column is replaced by a line break (KZ-1410).
 const FOLD_COLUMN: usize = 80;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::printable::is_printable;
+
 /// The text of a folded scalar after that trip: breaks before indented lines, and those kept at the end, grow by one.
 pub(super) fn reprinted(text: &str) -> Cow<'_, str> {
     if !text.trim_end_matches('\n').contains('\n') && !text.ends_with("\n\n") || !fits_a_block(text) {
@@ -39,7 +41,7 @@ pub(crate) fn doubles_breaks(text: &str) -> bool {
 
 /// Returns true when the printer writes the text as a block; otherwise it quotes it, which keeps all breaks.
 fn fits_a_block(text: &str) -> bool {
-    let odd = |character| character != '\t' && !crate::emit::is_printable(character);
+    let odd = |character| character != '\t' && !is_printable(character);
     !text.contains(" \n") && !text.ends_with(' ') && !text.contains(odd)
 }
 

@@ -15,7 +15,8 @@ use weir_ssa::{ApplyFailure, ChangeSet, Manifest, Session, Settings as ApplySett
 use self::manifests::{Made, refuse_encrypted};
 use self::record::Record;
 use super::attempt::{Attempt, Done};
-use super::decide::{Extent, Plan};
+use super::decide::Plan;
+use super::extent::Extent;
 use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Waiting};
 use super::observe::Observed;

@@ -8,7 +8,7 @@ use weir_api::{Artifact, Kustomization};
 use weir_runtime::Run;
 use weir_ssa::Entry;
 
-use super::decide::Extent;
+use super::extent::Extent;
 use super::failure::Failure;
 use super::health::timeout_of;
 use super::memory::Waiting;

@@ -7,6 +7,7 @@ use weir_runtime::{Cause, condition};
 
 use super::Settings;
 use super::expression::Verdict;
+use super::extent::Extent;
 use super::failure::Failure;
 use super::memory::{Inputs, Waiting};
 use super::observe::{Dependency, Observed};
@@ -24,17 +25,6 @@ pub(crate) enum Plan {
     Confirm { artifact: Arc<Artifact>, digest: String },
     /// Fetch, build, apply, prune.
     Apply { artifact: Arc<Artifact>, extent: Extent },
-}
-
-/// How far an apply goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// The result may differ from what was applied.
-    Changed,
-    /// Every object, whatever the watches say.
-    Full,
-    /// Somebody else has changed an object between two reconciliations; the history does not show it.
-    Correction,
 }
 
 /// KS-REC-20..26, and the short ways of DESIGN §5.

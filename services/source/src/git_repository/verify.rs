@@ -10,7 +10,8 @@ use weir_verify::git::{GitKeys, Object};
 
 use super::GitReconciler;
 use crate::source::{Attempt, Failure};
-use crate::verification::{VERIFICATION_ERROR, evidence};
+use crate::verification::evidence;
+use crate::verification::reason::VERIFICATION_ERROR;
 
 const TAGS: &str = "refs/tags/";
 /// How a name asks for what a tag points at.

@@ -8,7 +8,8 @@ use weir_oci::Registry;
 use super::HelmChartReconciler;
 use super::build::Step;
 use crate::source::{Attempt, Failure};
-use crate::verification::{Subject, Unverified, VERIFICATION_ERROR};
+use crate::verification::reason::VERIFICATION_ERROR;
+use crate::verification::{Subject, Unverified};
 
 impl HelmChartReconciler {
     /// Checks the manifest of a version.

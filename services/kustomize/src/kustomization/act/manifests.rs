@@ -12,7 +12,7 @@ use crate::builds::Held;
 use crate::fetch;
 use crate::files::ArtifactFiles;
 use crate::kustomization::KustomizationReconciler;
-use crate::kustomization::decide::Extent;
+use crate::kustomization::extent::Extent;
 use crate::kustomization::failure::{Failure, reason};
 use crate::kustomization::health::timeout_of;
 use crate::kustomization::memory::{Applied, Inputs};
