@@ -1,4 +1,4 @@
-//! Kinds of `notification.toolkit.fluxcd.io`: who is told what, and who may wake Weir.
+//! Kinds of `notification.toolkit.fluxcd.io`: who receives which messages, and who may wake Weir.
 
 mod alert;
 mod provider;

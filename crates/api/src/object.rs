@@ -84,7 +84,7 @@ macro_rules! flux_object {
 
         fn set_last_handled_reconcile_at(&mut self, _: &str) {}
     };
-    // The kinds without an observed generation, whose Ready condition tells it.
+    // The kinds without an observed generation in their status: the one of their Ready condition counts.
     (@observed by ready) => {
         fn observed_generation(&self) -> i64 {
             let ready = self.conditions().iter().find(|it| it.type_ == condition_type::READY);

@@ -145,7 +145,7 @@ impl Untar {
         Self { limits, symlinks: Symlinks::Skip, backslashes: false }
     }
 
-    /// Says what happens to symlinks.
+    /// Sets the treatment of symlinks.
     #[must_use]
     pub fn symlinks(mut self, symlinks: Symlinks) -> Self {
         self.symlinks = symlinks;

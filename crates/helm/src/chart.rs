@@ -187,7 +187,7 @@ impl Chart {
         self.files.get(path)
     }
 
-    /// Replaces the chart's default values. Says whether it has any that could be replaced (SRC-CHT-15).
+    /// Replaces the chart's default values. Returns true when it has some that could be replaced (SRC-CHT-15).
     pub fn replace_values(&mut self, values: String) -> bool {
         match self.files.iter_mut().find(|(path, _)| path.as_str() == VALUES_FILE) {
             Some((_, content)) => {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Says whether a file of this name is read: `*.yaml`, `*.yml` or exactly `Kustomization`, case-sensitive.
+/// Returns true when a file of this name is read: `*.yaml`, `*.yml` or exactly `Kustomization`, case-sensitive.
 pub fn is_candidate(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let name = path.file_name().and_then(|name| name.to_str());

@@ -3,7 +3,7 @@
 /// Words that some YAML parser reads as a boolean or null, in lower case.
 const WORDS: [&str; 10] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"];
 
-/// Says whether the text, written plain, is read as the same string by every YAML 1.1 and 1.2 parser, in block
+/// Returns true when the text, written plain, is read as the same string by every YAML 1.1 and 1.2 parser, in block
 /// and in flow context.
 pub(crate) fn is_string(text: &str) -> bool {
     let is_word = WORDS.contains(&text.to_ascii_lowercase().as_str());

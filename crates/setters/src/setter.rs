@@ -72,7 +72,7 @@ impl Setters {
         self.images.get_key_value(&PolicyName::of_setter(setter)?)
     }
 
-    /// Says whether there is nothing to write.
+    /// Returns true when there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.images.is_empty()
     }

@@ -57,7 +57,7 @@ impl Update {
         }
     }
 
-    /// Says whether nothing changed.
+    /// Returns true when nothing changed.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -166,7 +166,7 @@ impl FaultProxy {
         self.shared.plan.lock().passed
     }
 
-    /// Says whether the server is away, by [`Fault::Away`] or since [`Fault::AwayAfter`] was reached.
+    /// Returns true when the server is away, by [`Fault::Away`] or since [`Fault::AwayAfter`] was reached.
     #[must_use]
     pub fn is_away(&self) -> bool {
         self.shared.plan.lock().fault == Fault::Away

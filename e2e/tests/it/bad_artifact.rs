@@ -69,7 +69,7 @@ async fn links_out_of_an_artifact_are_not_followed() -> Result<()> {
     world.plane.apply("flux-system", oci_repository("link", &world.registry.url("link"))).await?;
     world.plane.apply("flux-system", kustomization("link", "OCIRepository", "link", "./")).await?;
 
-    // True when the source drops the link or the build refuses it: what it points at is not applied.
+    // The source may drop the link or the build may refuse it: in both cases its target is not applied.
     let api = world.api("Kustomization", "flux-system").await?;
     let settled = |object: Option<&kube::api::DynamicObject>| {
         object

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 /// Labels of an object.
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// Says whether the labels match the selector; the error is Kubernetes' text for a selector that means nothing.
+/// Returns true when the labels match the selector; the error is Kubernetes' text for a selector that means nothing.
 pub(crate) fn matches(selector: &LabelSelector, labels: &Labels) -> Result<bool, String> {
     let mut are_equal =
         selector.match_labels.iter().flatten().map(|(key, value)| labels.get(key) == Some(value));

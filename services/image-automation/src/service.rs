@@ -87,7 +87,7 @@ fn wake_for_policies(
         let Some(policy) = change.latest().filter(|_| latest(&change.old) != latest(&change.new)) else {
             return;
         };
-        // The first list tells what is known already.
+        // The first list holds what is known already.
         if change.old.is_some() && latest(&change.new).is_some() {
             resolutions.watched();
         }

@@ -37,7 +37,7 @@ pub(crate) fn parse(image: &str) -> Result<Repository, ImageNameError> {
     }
 }
 
-/// Says whether a registry may list this as a tag.
+/// Returns true when a registry may list this as a tag.
 pub(crate) fn is_tag(text: &str) -> bool {
     let is_character = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     !text.is_empty() && text.len() <= MAX_TAG && text.bytes().all(is_character)

@@ -58,7 +58,7 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// Returns true when remote bases are part of the build: nothing tells when they change.
+    /// Returns true when remote bases are part of the build: no watch reports their changes.
     pub(crate) fn has_fetched(&self) -> bool {
         self.read_set.has_fetched()
     }

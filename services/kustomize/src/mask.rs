@@ -10,7 +10,7 @@ use crate::variables::Variables;
 const MASK: &str = "***";
 
 /// Values shorter than this are hidden where they stand alone: inside of other words they are mostly no secrets, and to hide
-/// them there would tell which letters they are.
+/// them there would show which letters they are.
 const SHORTEST_INSIDE: usize = 4;
 
 /// Values to hide, wherever they stand.

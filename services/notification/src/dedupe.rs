@@ -11,7 +11,7 @@ use crate::event::{Event, metadata};
 /// above what 1 000 events a second that differ leave within the default window of 5 minutes after repeats are dropped.
 pub const MAX_KEYS: usize = 200_000;
 
-/// Says whether two events are the same one: lower hex SHA-256 of the identifying parts (NTF-17).
+/// Returns the key of an event, the same for events that are the same one: lower hex SHA-256 of the identifying parts (NTF-17).
 ///
 /// Severity, reason and uid take no part.
 pub fn key(event: &Event) -> String {

@@ -68,7 +68,7 @@ impl ExternalArtifacts {
         Ok(())
     }
 
-    /// Deletes the object, unless it belongs to another generator by now. Says whether it is gone.
+    /// Deletes the object, unless it belongs to another generator by now. Returns true when it is gone.
     pub(crate) async fn delete(&self, key: &ObjectKey, generator: &str) -> Result<bool, kube::Error> {
         let api: Api<ExternalArtifact> = Api::namespaced(self.client.clone(), &key.namespace);
         let Some(object) = api.get_opt(&key.name).await? else { return Ok(true) };

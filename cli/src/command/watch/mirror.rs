@@ -1,5 +1,5 @@
 //! The objects as the stream has sent them so far. A stream that begins anew is compared with them: an object that went
-//! meanwhile is shown as gone, and what is as it was is not told again.
+//! meanwhile is shown as gone, and an unchanged one is not shown again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,11 +8,11 @@ use weir_proto::status::v1::{ChangeType, ObjectStatus, WatchResponse};
 /// Kind, namespace and name.
 type Key = (String, String, String);
 
-/// The objects that are there, as the stream has told; bounded by what the services hold.
+/// The objects that exist, as the stream has sent them; bounded by the number that the services hold.
 #[derive(Debug, Default)]
 pub(super) struct Mirror {
     objects: HashMap<Key, ObjectStatus>,
-    /// While a stream that has begun anew tells what is there: what was known before and has not come yet.
+    /// While a stream that has begun anew sends existing objects: those known before that have not come yet.
     missing: Option<HashSet<Key>>,
     version: String,
 }

@@ -19,7 +19,7 @@ pub(crate) fn set_scalar(node: &mut Node, text: &str, tag: Tag) -> Result<(), Er
 }
 
 /// Sets `key` of a mapping to a string; an existing scalar keeps its style. A null that nothing has made a mapping of
-/// stays as it is. Tells whether the entry is new.
+/// stays as it is. Returns true when the entry is new.
 ///
 /// # Errors
 /// The node is not a mapping.

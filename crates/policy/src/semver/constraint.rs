@@ -89,7 +89,7 @@ impl Constraint {
         Ok(Self { groups: groups.into_iter().map(Group::parse).collect::<Result<_, _>>()? })
     }
 
-    /// Says whether the version lies in the range.
+    /// Returns true when the version lies in the range.
     pub fn matches(&self, version: &Version) -> bool {
         self.groups.iter().any(|group| group.matches(version))
     }

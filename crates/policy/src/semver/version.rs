@@ -64,7 +64,7 @@ impl Version {
         Self::parse(tag)
     }
 
-    /// Says whether this is a pre-release.
+    /// Returns true when this is a pre-release.
     pub fn is_prerelease(&self) -> bool {
         !self.pre.is_empty()
     }
@@ -94,7 +94,7 @@ impl Prerelease {
         Ok(Self(text.to_owned()))
     }
 
-    /// Says whether there is none, which makes the version a release.
+    /// Returns true when there is none, which makes the version a release.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

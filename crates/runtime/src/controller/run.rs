@@ -36,7 +36,7 @@ impl<K: FluxObject> Run<K> {
         Self { object, key, causes, started: Instant::now(), now, cancel, phases }
     }
 
-    /// Says what the run is doing. It is written to the status (Reconciling=True, Ready=Unknown, both `Progressing`) only
+    /// Records the step of the run. It is written to the status (Reconciling=True, Ready=Unknown, both `Progressing`) only
     /// when the run lasts; both messages are complete sentences for people.
     pub fn phase(&self, ready: impl Into<String>, reconciling: impl Into<String>) {
         self.phases.set(Phase::of(ready, reconciling));

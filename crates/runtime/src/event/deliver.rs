@@ -23,7 +23,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// service of Weir's that comes back is soon found again.
 const GRPC_PAUSE: Duration = Duration::from_secs(30);
 
-/// True when a failed try is worth another.
+/// Failures of one attempt, by what to do next.
 enum Failure {
     /// Nobody will ever take this event.
     Refused(String),

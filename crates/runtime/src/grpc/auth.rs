@@ -32,7 +32,7 @@ pub struct Identity {
     pub user: String,
     /// Groups.
     pub groups: Vec<String>,
-    /// Unique identifier of the user, which tells accounts of the same name apart.
+    /// Unique identifier of the user; accounts of the same name differ by it.
     pub uid: Option<String>,
     /// Fields that the authenticator adds, such as the Pod of a ServiceAccount; authorizers of the cluster may decide by them.
     pub extra: BTreeMap<String, Vec<String>>,

@@ -113,7 +113,7 @@ impl StatusRegistry {
                 let key = ObjectKey::of(&**object);
                 let mut journal = journal.lock();
                 let subject = Subject { kind: K::KIND, key };
-                // The watch and writes of our own tell of changes side by side: what the cache has now is what counts.
+                // Changes come from the watch and from writes of our own: the object that the cache has now counts.
                 if source.has(&subject.key) {
                     journal.applied(subject);
                 } else {

@@ -1,4 +1,4 @@
-//! `weir_route_total`: how services reached each other. Where one way stands in for another, this tells which was taken.
+//! `weir_route_total`: how services reached each other. Where one way replaces another, this shows which one was taken.
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;

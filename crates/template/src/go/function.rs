@@ -68,7 +68,7 @@ const REFUSED: [&str; 22] = [
     "duration",
 ];
 
-/// Says whether a template may name the function.
+/// Returns true when a template may name the function.
 pub(super) fn is_known(name: &str) -> bool {
     matches!(name, "and" | "or") || REFUSED.contains(&name) || find(name).is_some()
 }

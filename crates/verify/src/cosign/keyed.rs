@@ -79,7 +79,7 @@ impl PublicKeys {
 
 fn read(pem: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static>, String> {
     let key = SubjectPublicKeyInfoDer::from_pem_slice(pem).map_err(|error| error.to_string())?;
-    // True when a key is of an algorithm is only told by its refusals.
+    // The refusals of the checks are the only sign that a key is of an algorithm they know.
     let mut refusals = WAYS.iter().map(|way| check(&key, *way, &[], &[]));
     match refusals.all(|refusal| refusal != Err(Error::InvalidSignatureForPublicKey)) {
         false => Ok(key),

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 use weir_e2e::{Installation, SERVICES, program};
 
-/// Says whether a service takes arguments. Help is printed when everything before it was parsed.
+/// Returns true when a service takes the arguments. Help is printed when everything before it was parsed.
 fn takes(service: &str, arguments: &[String]) -> Result<bool> {
     let output = Command::new(program(service)?).args(arguments).arg("--help").output()?;
     Ok(output.status.success())

@@ -82,7 +82,7 @@ impl GitPlan {
         branch_name(&self.push_branch)
     }
 
-    /// Returns true when a commit of the checkout tells by itself whether the remote has moved (IU-6).
+    /// Returns true when the commit of the checkout alone shows that the remote has moved (IU-6).
     pub(crate) fn can_compare(&self) -> bool {
         matches!(self.checkout, Reference::Branch(_) | Reference::Tag(_))
     }

@@ -38,7 +38,7 @@ pub(crate) struct Attempt {
     pub(crate) changed: String,
     /// One line an object that was no longer wanted.
     pub(crate) pruned: String,
-    /// True when the two were told by an earlier run that then waited.
+    /// True when an earlier run, which then waited, has sent the events of both.
     pub(crate) is_told: bool,
     pub(crate) is_correction: bool,
 }
@@ -89,7 +89,7 @@ impl Attempt {
         }
     }
 
-    /// Says what the run is doing, to those who watch and for a failure later.
+    /// Records the step of the run, for those who watch and for a failure later.
     pub(super) fn enter(&mut self, run: &Run<Kustomization>, what: &str) {
         let timeout = weir_api::Duration::from(timeout_of(&run.object));
         self.phase = format!("{what} for revision {} with a timeout of {timeout}", self.revision);

@@ -168,7 +168,7 @@ impl Check {
         left.min(quiet).min(poll.unwrap_or(left))
     }
 
-    /// Returns true when the wait has taken long enough to be told.
+    /// Returns true when the wait has taken long enough for an event.
     pub(crate) fn is_long(&self) -> bool {
         self.started.elapsed() >= QUIET
     }

@@ -99,7 +99,7 @@ impl KustomizationReconciler {
         }
     }
 
-    /// Says how much expressions see of dependencies.
+    /// Returns how much expressions see of dependencies.
     fn sight(&self) -> Sight {
         if self.settings.no_cross_namespace_refs { Sight::OwnNamespace } else { Sight::Whole }
     }

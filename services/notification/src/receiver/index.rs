@@ -1,5 +1,5 @@
 //! Receivers by the webhook path in their status: an unknown path costs one look-up (NTF-94). A status may be forged, so
-//! that several may say the same path; whose it is, their tokens tell.
+//! that several may have the same path; their tokens decide whose it is.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -252,7 +252,7 @@ fn pack(directory: &TempDir, out: &mut dyn io::Write) -> io::Result<()> {
     archive::write(&tree, &|path, is_directory| !matcher.excludes(path.as_str(), is_directory), out)
 }
 
-/// Says what the artifact is made of (SRC-AGN-7).
+/// Writes revision and origin of the artifact from its sources (SRC-AGN-7).
 fn describe(artifact: &mut Artifact, request: &Request, inputs: &[Input]) {
     let source = |reference: &Option<String>| {
         let alias = reference.as_deref()?.strip_prefix('@')?;

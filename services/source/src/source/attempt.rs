@@ -71,7 +71,7 @@ impl<'a, S: Source> Attempt<'a, S> {
         &self.run.key
     }
 
-    /// Says what the run is doing now.
+    /// Records the step of the run.
     pub(crate) fn progress(&mut self, message: String) {
         self.run.phase(&message, &message);
         self.progress = message;

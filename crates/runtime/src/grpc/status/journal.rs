@@ -13,7 +13,7 @@ use weir_proto::status::v1::ObjectStatus;
 
 use crate::cache::ObjectKey;
 
-/// How long a deletion is told to who resumes: longer than a client is away that restarts or moves.
+/// Time for which a deletion is sent to a client that resumes: longer than a client is away that restarts or moves.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(10 * 60);
 
 /// Most bytes of remembered deletions; tens of thousands of objects. Beyond it the oldest is forgotten before its time.
@@ -117,7 +117,7 @@ impl Journal {
         }
     }
 
-    /// Drops deletions that are old and that no reader still has to be told, and the oldest of too many.
+    /// Drops old deletions that no reader still has to receive, and the oldest of too many.
     fn forget(&mut self, now: Instant) {
         let told = self.slowest_reader();
         while let Some(position) = self.deletions.first().copied() {

@@ -73,7 +73,7 @@ impl StatusService {
         };
         let (mut objects, mut bytes, mut last) = (Vec::<ObjectStatus>::new(), 0, None);
         for (at, key) in keys.into_iter().enumerate() {
-            // One that has gone meanwhile is left out; the watch tells those who had seen it.
+            // An object that has gone meanwhile is left out; clients that had seen it learn that from the watch.
             let object = source.get(&key);
             bytes += object.as_ref().map_or(0, |object| object.encoded_len() + FRAME);
             if at == size || bytes > MAX_PAGE_BYTES {

@@ -33,8 +33,8 @@ impl<'a> Record<'a> {
 }
 
 impl weir_ssa::Record for Record<'_> {
-    /// Adds what is about to be written to the inventory of the status, if it does not name all of it; says whether it
-    /// does then.
+    /// Adds objects that are about to be written to the inventory of the status, if it does not name all of them; returns
+    /// true when it names them then.
     async fn add(&self, written: Vec<Entry>) -> bool {
         let newest = Arc::clone(&self.newest.lock());
         let named = inventory::entries(&newest);

@@ -1,6 +1,6 @@
 //! Killed again and again at moments that nobody chose, while revisions change and Kustomizations come and go.
 
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, ListParams};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -34,12 +34,19 @@ async fn random_kills_under_load_leave_exactly_the_last_revisions() {
         let _ = proxy.wait_for("", moment, PATIENCE / 30).await;
         service.kill();
     }
+    // A change to an object that is being deleted is lost with it, so deletions end first.
+    service.start();
+    let kustomizations = service.world.kustomizations().await;
+    let end = async || {
+        let all = kustomizations.list(&ListParams::default()).await.ok()?;
+        all.iter().all(|object| object.metadata.deletion_timestamp.is_none()).then_some(())
+    };
+    weir_testkit::eventually("the deletions to end", PATIENCE, end).await.unwrap();
     let mut wanted = Vec::new();
     for (app, life) in APPS.into_iter().zip(kills..) {
         wanted.push((app, publish(&service, &mut random, app, life).await));
         service.declare(app, app).await;
     }
-    service.start();
     for (app, revision) in &wanted {
         service.holds(app, revision).await;
     }

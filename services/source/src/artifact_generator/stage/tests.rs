@@ -260,7 +260,7 @@ proptest! {
         tarball(&world.path().join("source/a.tgz"), |tar| add(tar, "a", tar::EntryType::Regular, "4"));
         let sources = Sources::from([("git".to_owned(), SourceTree::open(&world.path().join("source")).unwrap())]);
         let operation = with(strategy, &format!("@git/{from}"), &format!("@artifact/{to}"));
-        // True when it is refused does not matter here.
+        // It may be refused or not; that does not matter here.
         let _ = stage(&sources, &[operation], &world.path().join("out"), Limits::default());
         let everything = SourceTree::open(world.path()).unwrap();
         let beside: Vec<_> = everything.entries().map(|(path, _)| path.to_string()).filter(|path| !path.starts_with("out/")).collect();
