@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 type Wants = dyn Fn(&str, bool) -> bool + Send + Sync;
 
-/// Which files of a tree are wanted. Others cannot be read of a checkout that was fetched with it.
+/// The files of a tree that are wanted. Others cannot be read of a checkout that was fetched with it.
 #[derive(Clone)]
 pub struct Part(Arc<Wants>);
 

@@ -36,7 +36,7 @@ const KNOWS_MESSAGES: [&str; 3] = [
     "services/image-reflector/src/feed.rs",
 ];
 
-/// Where Secrets are read beside `crates/access`: the runtime's own certificate authority, variables that come from a
+/// Files that read Secrets beside `crates/access`: the runtime's own certificate authority, variables that come from a
 /// ConfigMap or a Secret, and the watch that wakes Receivers.
 const READS_SECRETS: [&str; 3] = [
     "crates/runtime/src/issuer.rs",

@@ -1,6 +1,6 @@
 //! The extent of an apply.
 
-/// How far an apply goes.
+/// The part of the objects that an apply touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// The result may differ from what was applied.
