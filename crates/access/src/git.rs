@@ -86,11 +86,14 @@ impl Secrets {
     }
 }
 
-/// Parses `spec.url`; its user and password are in no error.
+/// Parses `spec.url`; its user and password are in no error. So the fault is looked for in the URL without them: the error
+/// about the whole URL quotes it with escapes, in which a password would not be found again.
 fn parse_url(text: &str) -> Result<Url, GitAccessError> {
-    go_url::parse(text).map_err(|reason| {
+    go_url::parse(text).map_err(|_| {
         let url = go_url::without_user_info(text);
-        GitAccessError::Url { reason: reason.replace(text, &url), url }
+        let reason = go_url::parse(&url).err();
+        let reason = reason.unwrap_or_else(|| "user info or query cannot be read".to_owned());
+        GitAccessError::Url { url, reason }
     })
 }
 
