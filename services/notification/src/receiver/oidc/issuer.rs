@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::token::{self, Demand, Fault};
-use crate::delivery::client::read_at_most;
+use crate::delivery::answer::read_at_most;
 
 /// Issuers remembered.
 const MAX_ISSUERS: u64 = 256;
