@@ -179,6 +179,9 @@ impl Metrics {
     }
 
     /// The OpenMetrics text of everything.
+    ///
+    /// # Errors
+    /// Only when a value cannot be written as text.
     pub fn encode(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry.lock())?;

@@ -111,6 +111,9 @@ impl Sender {
     }
 
     /// Sends everything of one delivery; `timeout` covers all requests and all tries.
+    ///
+    /// # Errors
+    /// When the service refuses, cannot be reached, or the time is over.
     pub async fn deliver(
         &self,
         delivery: Delivery,

@@ -26,6 +26,9 @@ pub struct CachePool {
 
 impl CachePool {
     /// The cache of that kind and scope, started on first use; returns when its first list is complete.
+    ///
+    /// # Errors
+    /// When the first list fails for good.
     pub async fn get<K>(
         &self,
         client: &kube::Client,

@@ -54,6 +54,9 @@ pub struct Resolved {
 }
 
 /// Reads the Secrets, all from the Provider's own namespace (NTF-129).
+///
+/// # Errors
+/// When a Secret cannot be read, or its content cannot be used.
 pub async fn resolve(
     secrets: &Secrets,
     provider: &Provider,
