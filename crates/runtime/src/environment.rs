@@ -96,7 +96,7 @@ impl Environment {
             client,
             shutdown: CancellationToken::new(),
             runtime_namespace,
-            caches: CachePool::default(),
+            caches: CachePool::new(metrics.clone()),
             metrics,
             shared: None,
             clock: Timestamp::now,

@@ -23,13 +23,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    #[expect(clippy::disallowed_methods, reason = "the answer is our own process's")]
-    pub(super) async fn read(metrics: u16, payload: Payload) -> Result<Self> {
-        let text = reqwest::get(format!("http://127.0.0.1:{metrics}/metrics")).await?.text().await?;
-        Self::parse(&text, payload)
-    }
-
-    fn parse(metrics: &str, payload: Payload) -> Result<Self> {
+    pub(super) fn parse(metrics: &str, payload: Payload) -> Result<Self> {
         let payload = match payload {
             Payload::Artifact => "artifact",
             Payload::Resolution => "resolution",
