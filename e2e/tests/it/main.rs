@@ -14,6 +14,8 @@ mod five_processes;
 mod grpc_status;
 mod installations;
 mod kill;
+mod no_crds;
 mod rights;
+mod shards;
 mod status_stream;
 mod webhook_artifact;

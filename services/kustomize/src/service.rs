@@ -43,7 +43,9 @@ pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let service =
         Service::start("kustomize-controller", &args.runtime, Some(&args.events), env, &GATES).await?;
-    let kustomizations: Cache<Kustomization> = service.cache().await?;
+    // Those of this shard are worked on; dependencies may belong to another one (SHA-01).
+    let own: Cache<Kustomization> = service.cache_sharded().await?;
+    let all: Cache<Kustomization> = service.cache().await?;
     let sources = sources(&service).await?;
     let queue: Arc<OnceLock<Queue>> = Arc::default();
     let memory = Arc::new(Memory::default());
@@ -51,7 +53,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let reconciler = KustomizationReconciler {
         settings: settings(&args, &service)?,
         client: service.client().clone(),
-        kustomizations: kustomizations.clone(),
+        kustomizations: all.clone(),
         sources: sources.clone(),
         artifacts: artifacts(&args, &service)?,
         cluster: cluster.clone(),
@@ -61,9 +63,9 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let rpc = Rpc::new(reconciler.clone(), service.authorizer());
     service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
-    let own = service.controller("kustomization", kustomizations.clone(), reconciler, concurrent);
-    let own = queue.get_or_init(|| own).clone();
-    wake(&kustomizations, &sources, &own);
+    let runs = service.controller("kustomization", own.clone(), reconciler, concurrent);
+    let runs = queue.get_or_init(|| runs).clone();
+    wake(&own, &all, &sources, &runs);
     let ended = service.run_until_shutdown().await;
     cluster.stopped().await;
     ended
@@ -141,16 +143,16 @@ async fn sources(service: &Service) -> Result<Sources, ServiceError> {
 }
 
 /// Lets changes of sources and of dependencies wake the Kustomizations that they concern.
-fn wake(kustomizations: &Cache<Kustomization>, sources: &Sources, queue: &Queue) {
-    wake_by(&sources.git, kustomizations, queue);
-    wake_by(&sources.oci, kustomizations, queue);
-    wake_by(&sources.buckets, kustomizations, queue);
+fn wake(own: &Cache<Kustomization>, all: &Cache<Kustomization>, sources: &Sources, queue: &Queue) {
+    wake_by(&sources.git, own, queue);
+    wake_by(&sources.oci, own, queue);
+    wake_by(&sources.buckets, own, queue);
     if let Some(external) = &sources.external {
-        wake_by(external, kustomizations, queue);
+        wake_by(external, own, queue);
     }
-    let (all, to) = (kustomizations.clone(), queue.clone());
-    kustomizations.on_change(move |change| {
-        wake_by_dependency(change, &all, &to);
+    let (own, to) = (own.clone(), queue.clone());
+    all.on_change(move |change| {
+        wake_by_dependency(change, &own, &to);
         wake_by_confirmation(change, &to);
     });
 }
