@@ -122,7 +122,8 @@ impl FiveProcesses {
     /// # Errors
     /// When its metrics cannot be read.
     pub async fn routes(&self, service: &str, payload: Payload) -> Result<Routes> {
-        Routes::read(self.service(service)?.ports.metrics, payload).await
+        let metrics = self.service(service)?.ports.metrics;
+        Routes::read(&format!("127.0.0.1:{metrics}"), payload).await
     }
 
     /// The URL of a webhook path.

@@ -3,11 +3,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use weir_testkit::{ControlPlane, Folder, Process, eventually, free_port};
+use weir_testkit::{ControlPlane, Folder, Process, built_program, eventually, free_port};
 
 use super::arguments::{self, Surroundings};
 use crate::installation::NAMESPACE;
-use crate::weir_process::program;
 
 /// A service is up in well under a second; the rest is for a machine that compiles on every core meanwhile.
 const READY_DEADLINE: Duration = Duration::from_secs(90);
@@ -78,7 +77,7 @@ impl ServiceProcess {
         Ok(Self {
             process: None,
             service,
-            program: program(service)?,
+            program: built_program(service)?,
             arguments,
             peer_token: None,
             ports,

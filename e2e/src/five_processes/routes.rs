@@ -24,8 +24,10 @@ pub struct Routes {
 
 impl Routes {
     #[expect(clippy::disallowed_methods, reason = "the answer is our own process's")]
-    pub(super) async fn read(metrics: u16, payload: Payload) -> Result<Self> {
-        let text = reqwest::get(format!("http://127.0.0.1:{metrics}/metrics")).await?.text().await?;
+    /// Reads them from the metrics at `host:port`.
+    pub(crate) async fn read(metrics: &str, payload: Payload) -> Result<Self> {
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        let text = client.get(format!("http://{metrics}/metrics")).send().await?.text().await?;
         Self::parse(&text, payload)
     }
 
