@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 services := source kustomize image-reflector image-automation notification
 target := $(or $(CARGO_TARGET_DIR),target)
-.PHONY: help tools build release control-plane test test-flux demo bench bench-build bench-source compare images cluster e2e lint
+.PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-source compare images cluster e2e lint
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,10 @@ build: ## Build everything, unoptimised.
 release: ## Put the optimised programs into target/release/: weir, and links to it with the services' names (docs/adr/0021).
 	cargo build --release -p weir-cli
 	@for service in $(services); do ln -sf weir $(target)/release/$$service-controller; done
+
+dist: images ## Write what a release publishes into target/dist (docs/release.md).
+	rm -rf $(target)/dist
+	WEIR_IMAGES=$(target)/images deploy/dist $(or $(WEIR_BIN),$(target)/release/weir) $(target)/dist
 
 control-plane: ## Build or find the control-plane program; its path is the last line.
 	@e2e/control-plane/build

@@ -6,6 +6,7 @@ mod process;
 mod routes;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -15,9 +16,11 @@ use kube::api::DynamicObject;
 use weir_testkit::{AuditedRequest, ControlPlane, FaultProxy, GitServer, Registry, WebhookSink, eventually};
 
 use self::arguments::Surroundings;
+pub use self::process::Maker;
 use self::process::{Ports, ServiceProcess};
 pub use self::routes::{Payload, Routes};
 use crate::installation::{Installation, NAMESPACE, SERVICES};
+use crate::weir_process::crds;
 
 /// Who answers starts before who asks, since a way that is not there is tried again some seconds later only.
 const STARTS: [&[&str]; 3] = [
@@ -56,6 +59,7 @@ pub struct FiveProcesses {
     pub installation: Installation,
     /// The cluster; its API server counts requests.
     pub plane: ControlPlane,
+    surroundings: Surroundings,
 }
 
 impl FiveProcesses {
@@ -65,6 +69,20 @@ impl FiveProcesses {
     /// # Errors
     /// When one of its parts cannot be started.
     pub async fn start_with(components: &[&str]) -> Result<Self> {
+        let world = Self::start_made_by(components, &crds(), |_| Maker::Weir).await?;
+        world.wait_until_followed().await?;
+        Ok(world)
+    }
+
+    /// Starts everything with the programs of these makers and the CRDs in a folder.
+    ///
+    /// # Errors
+    /// When one of its parts cannot be started.
+    pub async fn start_made_by(
+        components: &[&str],
+        crds: &Path,
+        maker: impl Fn(&'static str) -> Maker,
+    ) -> Result<Self> {
         let (plane, git, registry, sink) = tokio::try_join!(
             ControlPlane::options().audit().start(),
             GitServer::start(),
@@ -72,7 +90,7 @@ impl FiveProcesses {
             WebhookSink::start()
         )?;
         let installation = Installation::with_components(components)?;
-        installation.apply(&plane).await?;
+        installation.apply_with_crds(&plane, crds).await?;
         let ports: BTreeMap<&'static str, Ports> =
             SERVICES.into_iter().map(|service| Ok((service, Ports::free()?))).collect::<Result<_>>()?;
         let links = Links::to(&ports).await?;
@@ -80,16 +98,35 @@ impl FiveProcesses {
         let surroundings = Surroundings::new(&links, &ports)?;
         for service in SERVICES {
             let arguments = installation.arguments(service)?;
-            let process = ServiceProcess::new(service, of(&ports, service)?, &arguments, &surroundings)?;
+            let process = ServiceProcess::new(
+                service,
+                maker(service),
+                of(&ports, service)?,
+                &arguments,
+                &surroundings,
+            )?;
             services.insert(service, process);
         }
-        let mut world = Self { services, links, git, registry, sink, installation, plane };
+        let mut world = Self { services, links, git, registry, sink, installation, plane, surroundings };
         for group in STARTS {
             let services = world.services.iter_mut().filter(|(name, _)| group.contains(name));
             try_join_all(services.map(|(_, service)| service.start(&world.plane))).await?;
         }
-        world.wait_until_followed().await?;
         Ok(world)
+    }
+
+    /// Puts the program of a maker in the place of a service, on an empty disk, as a new Pod has it.
+    ///
+    /// # Errors
+    /// When the old one does not stop, or the new one does not get ready in time.
+    pub async fn replace(&mut self, service: &'static str, maker: Maker) -> Result<()> {
+        let mut old = self.services.remove(service).with_context(|| format!("no {service}"))?;
+        old.stop().await?;
+        let arguments = self.installation.arguments(service)?;
+        let mut new = ServiceProcess::new(service, maker, old.ports, &arguments, &self.surroundings)?;
+        new.start(&self.plane).await?;
+        self.services.insert(service, new);
+        Ok(())
     }
 
     /// Waits until image-reflector has let image-automation follow its resolutions.
@@ -122,8 +159,17 @@ impl FiveProcesses {
     /// # Errors
     /// When its metrics cannot be read.
     pub async fn routes(&self, service: &str, payload: Payload) -> Result<Routes> {
-        let metrics = self.service(service)?.ports.metrics;
-        Routes::read(&format!("127.0.0.1:{metrics}"), payload).await
+        Routes::parse(&self.metrics(service).await?, payload)
+    }
+
+    /// The metrics of a service, as OpenMetrics text.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    #[expect(clippy::disallowed_methods, reason = "the answer is our own process's")]
+    pub async fn metrics(&self, service: &str) -> Result<String> {
+        let port = self.service(service)?.ports.metrics;
+        Ok(reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await?.text().await?)
     }
 
     /// The URL of a webhook path.

@@ -1,11 +1,11 @@
 //! The objects that `deploy/kustomize` installs, built by Weir's own engine.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use weir_kustomize::{MemoryFs, Options, RelPath, build};
+use weir_kustomize::{MemoryFs, Options, Output, RelPath, build};
 use weir_testkit::{ControlPlane, repo_path};
 
 /// The services, by the names of their Deployments, ServiceAccounts and programs.
@@ -17,8 +17,63 @@ pub const SERVICES: [&str; 5] = [
     "notification-controller",
 ];
 
+/// CRDs are applied from their files, Deployments need a node, and the last two are kinds of the Prometheus operator.
+const NOT_APPLIED: [&str; 4] = ["CustomResourceDefinition", "Deployment", "PodMonitor", "PrometheusRule"];
+
 /// The namespace of the default overlay.
 pub const NAMESPACE: &str = "flux-system";
+
+/// A kustomization over the folders of `deploy/kustomize`, as a user has one of one's own.
+#[derive(Debug, Clone, Copy)]
+pub struct Overlay<'a> {
+    /// Folder of `overlays` that it stands on.
+    pub base: &'a str,
+    /// Folders of `components` that it adds.
+    pub components: &'a [&'a str],
+    /// A user's patches, a YAML list.
+    pub patches: &'a str,
+}
+
+impl Overlay<'_> {
+    /// Where it lies beside the overlays of `deploy/kustomize`.
+    pub const PATH: &'static str = "overlays/test";
+
+    /// Its `kustomization.yaml`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Self { base, components, patches } = self;
+        let components: String =
+            components.iter().map(|name| format!("\n  - ../../components/{name}")).collect();
+        let components = if components.is_empty() { " []".to_owned() } else { components };
+        format!(
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../{base}]\n\
+             components:{components}\npatches: {patches}\n"
+        )
+    }
+
+    /// Writes it into an empty folder, with all of `deploy/kustomize` beside it; returns its own folder.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf> {
+        let own = folder.join(Self::PATH);
+        copy_folder(&repo_path("deploy/kustomize"), folder)?;
+        std::fs::create_dir_all(&own)?;
+        std::fs::write(own.join("kustomization.yaml"), self.text())?;
+        Ok(own)
+    }
+
+    /// Builds it by Weir's own engine.
+    ///
+    /// # Errors
+    /// When it does not build.
+    pub fn build(&self) -> Result<Output> {
+        let mut fs = MemoryFs::new();
+        add_folder(&mut fs, &repo_path("deploy/kustomize"), "")?;
+        fs.insert(&format!("{}/kustomization.yaml", Self::PATH), self.text())?;
+        Ok(build(&fs, &RelPath::new(Self::PATH)?, &Options::cli())?)
+    }
+}
 
 /// The objects of an installation.
 #[derive(Debug, Clone)]
@@ -32,7 +87,7 @@ impl Installation {
     /// # Errors
     /// When it does not build.
     pub fn with_components(components: &[&str]) -> Result<Self> {
-        Self::patched(components, "[]")
+        Self::of(Overlay { base: "default", components, patches: "[]" })
     }
 
     /// Builds the default overlay with further components and a user's `patches`, a YAML list.
@@ -40,18 +95,16 @@ impl Installation {
     /// # Errors
     /// When it does not build.
     pub fn patched(components: &[&str], patches: &str) -> Result<Self> {
-        let mut fs = MemoryFs::new();
-        add_folder(&mut fs, &repo_path("deploy/kustomize"), "")?;
-        let components: String =
-            components.iter().map(|name| format!("\n  - ../../components/{name}")).collect();
-        let components = if components.is_empty() { " []".to_owned() } else { components };
-        let overlay = format!(
-            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../default]\n\
-             components:{components}\npatches: {patches}\n"
-        );
-        fs.insert("overlays/test/kustomization.yaml", overlay)?;
-        let output = build(&fs, &RelPath::new("overlays/test")?, &Options::cli())?;
-        let objects = output.resources.iter().map(|resource| resource.to_json()).collect::<Result<_, _>>()?;
+        Self::of(Overlay { base: "default", components, patches })
+    }
+
+    /// Builds an overlay.
+    ///
+    /// # Errors
+    /// When it does not build.
+    pub fn of(overlay: Overlay<'_>) -> Result<Self> {
+        let resources = overlay.build()?.resources;
+        let objects = resources.iter().map(|resource| resource.to_json()).collect::<Result<_, _>>()?;
         Ok(Self { objects })
     }
 
@@ -70,6 +123,11 @@ impl Installation {
             |object: &Value| object.pointer("/metadata/name").and_then(Value::as_str) == Some(name);
         let is_it = |object: &&Value| kind_of(object) == kind && has_name(object);
         self.objects.iter().find(is_it).with_context(|| format!("no {kind} {name}"))
+    }
+
+    /// The objects of a kind.
+    pub fn objects_of(&self, kind: &str) -> impl Iterator<Item = &Value> {
+        self.objects.iter().filter(move |object| kind_of(object) == kind)
     }
 
     /// Names of the components that the default overlay does not have, as their folders are called.
@@ -98,15 +156,24 @@ impl Installation {
         arguments.iter().map(|text| Ok(text.as_str().context("an argument is a text")?.to_owned())).collect()
     }
 
-    /// Applies everything but the Deployments, which need a node. The CRDs are served when this returns.
+    /// Applies everything but the Deployments, which need a node, and the kinds of others. The CRDs are served when this
+    /// returns.
     ///
     /// # Errors
     /// When the API server refuses an object.
     pub async fn apply(&self, plane: &ControlPlane) -> Result<()> {
-        plane.apply_crds(&repo_path("deploy/kustomize/crds")).await?;
+        self.apply_with_crds(plane, &repo_path("deploy/kustomize/crds")).await
+    }
+
+    /// As [`Installation::apply`], with the CRDs in another folder.
+    ///
+    /// # Errors
+    /// When the API server refuses an object.
+    pub async fn apply_with_crds(&self, plane: &ControlPlane, crds: &Path) -> Result<()> {
+        plane.apply_crds(crds).await?;
         plane.namespace(NAMESPACE).await?;
         for object in &self.objects {
-            if !["Deployment", "CustomResourceDefinition"].contains(&kind_of(object)) {
+            if !NOT_APPLIED.contains(&kind_of(object)) {
                 plane.apply(NAMESPACE, object.clone()).await?;
             }
         }
@@ -129,6 +196,20 @@ fn add_folder(fs: &mut MemoryFs, folder: &Path, prefix: &str) -> Result<()> {
             fs.insert(&path, std::fs::read(entry.path())?)?;
         } else {
             bail!("{path} is neither a file nor a folder");
+        }
+    }
+    Ok(())
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), to)?;
         }
     }
     Ok(())

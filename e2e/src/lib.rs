@@ -17,8 +17,8 @@ mod weir_process;
 mod world;
 
 pub use amazon::Amazon;
-pub use five_processes::{FiveProcesses, Links, Payload, Routes};
-pub use installation::{Installation, NAMESPACE, SERVICES};
+pub use five_processes::{FiveProcesses, Links, Maker, Payload, Routes};
+pub use installation::{Installation, NAMESPACE, Overlay, SERVICES};
 pub use status::StatusClient;
 pub use usage::Usage;
 pub use weir_process::{WeirOptions, WeirProcess, weir_program};

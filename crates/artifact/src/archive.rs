@@ -3,18 +3,18 @@
 //! No owner, no times, three modes, names in byte order, a fixed compressor and level: two machines that archive the
 //! same commit advertise the same digest. Nothing but one file's buffer is held in memory.
 //!
-//! The entries are compressed in runs, apart from each other ([`Parts`]): the runs that an earlier archive has too are
+//! The entries are compressed in runs, apart from each other ([`Runs`]): the runs that an earlier archive has too are
 //! copied from it (docs/adr/0007). Where the runs end is decided by the tree alone, so the bytes are the same with and
 //! without.
 
 mod entry;
 mod gzip;
-mod parts;
+mod runs;
 mod sink;
 
 use std::io::{self, Read, Write};
 
-pub use parts::{Parts, Previous};
+pub use runs::{Previous, Runs};
 pub use sink::Sink;
 
 use crate::RelPath;
@@ -140,8 +140,8 @@ pub fn write_after(
     keep: &dyn Fn(&RelPath, bool) -> bool,
     previous: Option<&Previous>,
     out: impl Sink,
-) -> io::Result<Parts> {
-    let mut writer = parts::Writer::new(tree, previous, out)?;
+) -> io::Result<Runs> {
+    let mut writer = runs::Writer::new(tree, previous, out)?;
     walk(
         tree,
         |path, kind| if keep(path, kind == TreeKind::Directory) { writer.add(path, kind) } else { Ok(()) },

@@ -59,17 +59,26 @@ pub struct Expression {
 
 impl Expression {
     /// Compiles an expression over these variables that yields `output`.
+    ///
+    /// # Errors
+    /// When the text is no expression over these variables, or yields another type.
     pub fn compile(text: &str, variables: &[&str], output: Type) -> Result<Self, ExpressionError> {
         let (expression, got) = Self::compile_typed(text, variables)?;
         if got == output { Ok(expression) } else { Err(ExpressionError::Output { expected: output, got }) }
     }
 
     /// Compiles an expression over these variables, whatever it yields.
+    ///
+    /// # Errors
+    /// When the text is no expression over these variables.
     pub fn compile_any(text: &str, variables: &[&str]) -> Result<Self, ExpressionError> {
         Self::compile_typed(text, variables).map(|(expression, _)| expression)
     }
 
     /// Compiles an expression without looking at names and types: what is missing is found when it is evaluated.
+    ///
+    /// # Errors
+    /// When the text is no expression.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         Self::checked(text, |_| Ok(Type::Dyn)).map(|(expression, _)| expression)
     }
@@ -103,6 +112,9 @@ impl Expression {
     }
 
     /// Evaluates a condition.
+    ///
+    /// # Errors
+    /// When the evaluation fails or yields no bool.
     pub fn is_true(&self, variables: &[(&str, &Json)]) -> Result<bool, ExpressionError> {
         match self.evaluate(variables)? {
             Value::Bool(verdict) => Ok(verdict),
@@ -111,6 +123,9 @@ impl Expression {
     }
 
     /// Evaluates to a text.
+    ///
+    /// # Errors
+    /// When the evaluation fails or yields no string.
     pub fn to_text(&self, variables: &[(&str, &Json)]) -> Result<String, ExpressionError> {
         match self.evaluate(variables)? {
             Value::String(text) => Ok(text.to_string()),
@@ -119,6 +134,9 @@ impl Expression {
     }
 
     /// Evaluates to a value that other expressions can use.
+    ///
+    /// # Errors
+    /// When the evaluation fails or yields what JSON cannot hold.
     pub fn to_json(&self, variables: &[(&str, &Json)]) -> Result<Json, ExpressionError> {
         let value = self.evaluate(variables)?;
         value.json().map_err(|_| self.failed("the result cannot be used as a value".to_owned()))

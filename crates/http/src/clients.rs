@@ -61,20 +61,25 @@ pub enum ClientError {
 pub struct Clients {
     cache: Cache<[u8; 32], Client>,
     user_agent: &'static str,
+    follows: bool,
 }
 
 impl Clients {
     /// An empty set whose clients call themselves `user_agent`.
     #[must_use]
     pub fn new(user_agent: &'static str) -> Self {
-        Self {
-            cache: Cache::builder().max_capacity(MAX_CLIENTS).time_to_idle(CLIENT_IDLE).build(),
-            user_agent,
-        }
+        let cache = Cache::builder().max_capacity(MAX_CLIENTS).time_to_idle(CLIENT_IDLE).build();
+        Self { cache, user_agent, follows: true }
     }
 
-    /// The client for `profile`. It follows at most 10 redirects, none from https to http, and drops credentials on
-    /// the way to another host.
+    /// An empty set whose clients hand redirects to the caller.
+    #[must_use]
+    pub fn without_redirects(user_agent: &'static str) -> Self {
+        Self { follows: false, ..Self::new(user_agent) }
+    }
+
+    /// The client for `profile`. It follows at most 10 redirects (unless the set follows none), none from https to http,
+    /// and drops credentials on the way to another host.
     ///
     /// # Errors
     /// When the profile's certificates or proxy cannot be used.
@@ -95,7 +100,11 @@ impl Clients {
             .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
             .pool_idle_timeout(POOL_IDLE)
             .gzip(!profile.keep_encoding)
-            .redirect(redirect::Policy::custom(if profile.secret_bodies { follow_at_home } else { follow }));
+            .redirect(match (self.follows, profile.secret_bodies) {
+                (false, _) => redirect::Policy::none(),
+                (true, false) => redirect::Policy::custom(follow),
+                (true, true) => redirect::Policy::custom(follow_at_home),
+            });
         builder = if profile.accept_invalid_certificates {
             builder.tls_danger_accept_invalid_certs(true)
         } else {

@@ -11,6 +11,8 @@ use crate::told_by_basic;
 pub struct Profile {
     /// PEM of certificate authorities that are trusted beside those of the system (SRC-TLS-1).
     pub ca: Option<Vec<u8>>,
+    /// True when `ca`, where it is given, is trusted alone, without the authorities of the system (NTF-49).
+    pub ca_alone: bool,
     /// PEM of a client certificate followed by its key.
     pub identity: Option<SecretString>,
     /// The way to the server.
@@ -58,7 +60,8 @@ impl Profile {
         let credentials = self.proxy.as_ref().and_then(|proxy| proxy.credentials.as_ref());
         part(credentials.map(|(user, _)| user.as_bytes()));
         part(credentials.map(|(_, password)| password.expose_secret().as_bytes()));
-        let switches = [self.accept_invalid_certificates, self.keep_encoding, self.secret_bodies];
+        let switches =
+            [self.ca_alone, self.accept_invalid_certificates, self.keep_encoding, self.secret_bodies];
         part(Some(&switches.map(u8::from)));
         hash.finalize().into()
     }

@@ -31,7 +31,8 @@ static SYSTEM: LazyLock<Option<Arc<WebPkiServerVerifier>>> = LazyLock::new(|| {
 });
 
 /// The configuration of clients without certificates of their own; they share its resumable sessions too.
-static DEFAULT: LazyLock<Result<ClientConfig, Error>> = LazyLock::new(|| config(Trust { own: None }, None));
+static DEFAULT: LazyLock<Result<ClientConfig, Error>> =
+    LazyLock::new(|| config(Trust { own: None, is_alone: false }, None));
 
 /// A certificate with its chain, and its key.
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
@@ -44,7 +45,7 @@ pub(crate) fn client_config(profile: &Profile) -> Result<ClientConfig, ClientErr
     let own = profile.ca.as_deref().map(authorities).transpose()?;
     let identity =
         profile.identity.as_ref().map(|pem| identity(pem.expose_secret().as_bytes())).transpose()?;
-    config(Trust { own }, identity).map_err(|source| match profile.identity {
+    config(Trust { own, is_alone: profile.ca_alone }, identity).map_err(|source| match profile.identity {
         Some(_) => ClientError::Identity { reason: format!("tls: {source}") },
         None => ClientError::Tls { source },
     })
@@ -86,10 +87,11 @@ fn verifier(roots: RootCertStore) -> Option<Arc<WebPkiServerVerifier>> {
     WebPkiServerVerifier::builder_with_provider(Arc::new(roots), PROVIDER.clone()).build().ok()
 }
 
-/// Believes the object's own authorities and those of the system.
+/// Believes the object's own authorities and those of the system, or its own alone.
 #[derive(Debug)]
 struct Trust {
     own: Option<Arc<WebPkiServerVerifier>>,
+    is_alone: bool,
 }
 
 impl ServerCertVerifier for Trust {
@@ -105,6 +107,11 @@ impl ServerCertVerifier for Trust {
             verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
         };
         let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        if self.is_alone
+            && let Some(own) = &self.own
+        {
+            return by(own);
+        }
         let own = self.own.as_ref().map_or_else(|| Err(unknown.clone()), by);
         // Of two refusals the one with more detail is reported.
         own.or_else(|refusal| match SYSTEM.as_ref().map_or_else(|| Err(unknown.clone()), by) {

@@ -1,14 +1,13 @@
 //! The walk through the tree of kustomizations (§4).
 
-mod target;
+mod plugins;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, Scope};
 
-pub(crate) use target::Target;
-
+use crate::accumulator::Accumulator;
 use crate::build::Build;
 use crate::config::Config;
 use crate::error::Context;
@@ -18,35 +17,12 @@ use crate::kustomization::Kustomization;
 use crate::loader::Loader;
 use crate::origin::Origin;
 use crate::remote::RemoteError;
-use crate::resmap::ResMap;
 use crate::resource::Resource;
-use crate::vars::BoundVars;
-use crate::{Error, config, generate, input, plugin, transform};
+use crate::target::Target;
+use crate::{Error, config, input};
 
 /// Large files that wait to be added while they are parsed. More threads than these would be taken from other builds.
 const PARSED_AT_ONCE: usize = 4;
-
-/// The resources, configuration and vars gathered so far.
-#[derive(Debug, Default)]
-pub(crate) struct Accumulator {
-    pub(crate) resources: ResMap,
-    pub(crate) config: Arc<Config>,
-    pub(crate) vars: BoundVars,
-}
-
-impl Accumulator {
-    fn add_config(&mut self, config: &Arc<Config>) -> Result<(), Error> {
-        self.config = self.config.merged(config)?;
-        Ok(())
-    }
-
-    fn absorb(&mut self, other: Self, build: &Build<'_>) -> Result<(), Error> {
-        self.resources.append_all(other.resources, build.schema())?;
-        self.add_config(&other.config)?;
-        self.vars.append(other.vars)?;
-        Ok(())
-    }
-}
 
 impl Target {
     /// Gathers this kustomization on top of `accumulated`, which is empty unless this is a component.
@@ -60,12 +36,12 @@ impl Target {
             .add_resources(build, accumulated, &kustomization.resources)
             .context(|| "accumulating resources".to_owned())?;
         self.add_configs(build, &mut accumulated)?;
-        generate::run(build, self, &mut accumulated)?;
+        self.generate(build, &mut accumulated)?;
         accumulated = self
             .add_components(build, accumulated, &kustomization.components)
             .context(|| "accumulating components".to_owned())?;
-        transform::run(build, self, &mut accumulated)?;
-        plugin::validate(build, self, &mut accumulated)?;
+        self.transform(build, &mut accumulated)?;
+        self.validate(build, &mut accumulated)?;
         accumulated
             .vars
             .bind(&kustomization.vars, &mut accumulated.resources, build.schema())
@@ -74,7 +50,7 @@ impl Target {
     }
 
     /// Adds files and directories in the order they are listed (KZ-401). Large files in a row are parsed side by side.
-    pub(crate) fn add_resources(
+    fn add_resources(
         &self,
         build: &Build<'_>,
         mut accumulated: Accumulator,

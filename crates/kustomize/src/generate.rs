@@ -11,15 +11,15 @@ use error::GenerateError;
 pub(crate) use object::{config_map, secret};
 
 use crate::Error;
-use crate::accumulate::{Accumulator, Target};
+use crate::accumulator::Accumulator;
 use crate::build::Build;
 use crate::error::Context;
 use crate::kustomization::GeneratorOptions;
 use crate::origin::Origin;
-use crate::plugin;
 use crate::resource::Resource;
+use crate::target::Target;
 
-/// Runs the generators of a kustomization in the order of KZ-404 and absorbs what they make.
+/// Runs the built-in generators of a kustomization in the order of KZ-404 and absorbs what they make.
 pub(crate) fn run(build: &Build<'_>, target: &Target, accumulated: &mut Accumulator) -> Result<(), Error> {
     let kustomization = &target.kustomization;
     let global = kustomization.generator_options.as_ref();
@@ -38,10 +38,17 @@ pub(crate) fn run(build: &Build<'_>, target: &Target, accumulated: &mut Accumula
         let _printed = weir_yaml::emit(&chart.0, &mut config);
         return Err(GenerateError::Helm(config).into());
     }
-    for generated in plugin::generate(build, target, &kustomization.generators)? {
-        absorb::into(accumulated, generated, build.schema()).context(merging)?;
-    }
     Ok(())
+}
+
+/// Adds what generators have made to what is there.
+pub(crate) fn absorb(
+    build: &Build<'_>,
+    accumulated: &mut Accumulator,
+    made: Vec<Resource>,
+) -> Result<(), Error> {
+    made.into_iter()
+        .try_for_each(|generated| absorb::into(accumulated, generated, build.schema()).context(merging))
 }
 
 fn absorb_built_in(

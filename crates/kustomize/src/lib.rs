@@ -14,6 +14,7 @@
 #![allow(rustdoc::private_intra_doc_links, reason = "the map above is for those who read the code")]
 
 mod accumulate;
+mod accumulator;
 mod build;
 mod config;
 mod error;
@@ -46,6 +47,7 @@ mod resource;
 mod run;
 mod schema;
 mod selector;
+mod target;
 mod transform;
 mod transformer;
 mod vars;

@@ -4,20 +4,21 @@ pub(crate) mod error;
 mod generators;
 mod transformers;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use error::PluginError;
 
 use crate::Error;
-use crate::accumulate::{Accumulator, Target};
 use crate::build::Build;
 use crate::error::Context;
 use crate::generate::with_origin;
-use crate::input;
 use crate::kustomization::{Decode, Decoder, Strictness};
+use crate::loader::Loader;
 use crate::normal::{Quotes, normalised};
 use crate::origin::{ConfiguredBy, Origin};
 use crate::patch::error::PatchError;
+use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::transform::Step;
 
@@ -56,53 +57,48 @@ fn role_of(kind: &str) -> Option<Role> {
     }
 }
 
-/// Runs the generators that `references` configure.
+/// Runs the generators that `configurations` describe.
 pub(crate) fn generate(
     build: &Build<'_>,
-    target: &Target,
-    references: &[String],
+    loader: &Rc<Loader>,
+    configurations: &[Resource],
 ) -> Result<Vec<Resource>, Error> {
     let mut generated = Vec::new();
-    let configs = load(build, target, references).context(|| "loading generator plugins".to_owned())?;
-    for config in configs {
-        check_role(&config, Role::Generator).context(|| "loading generator plugins".to_owned())?;
-        let origin = origin_of(&config);
-        let made = generators::run(build, &target.loader, &config)?;
+    for config in configurations {
+        check_role(config, Role::Generator).context(|| "loading generator plugins".to_owned())?;
+        let origin = origin_of(config);
+        let made = generators::run(build, loader, config)?;
         generated.extend(with_origin(made, origin.as_ref()));
     }
     Ok(generated)
 }
 
-/// Configures the transformers that `references` lead to.
+/// Makes the transformers that `configurations` describe.
 pub(crate) fn transformers(
     build: &Build<'_>,
-    target: &Target,
-    references: &[String],
+    loader: &Rc<Loader>,
+    configurations: &[Resource],
 ) -> Result<Vec<Step>, Error> {
     let mut steps = Vec::new();
-    for config in load(build, target, references)? {
-        check_role(&config, Role::Transformer)?;
-        let transformer = transformers::configure(build, &target.loader, &config)
+    for config in configurations {
+        check_role(config, Role::Transformer)?;
+        let transformer = transformers::configure(build, loader, config)
             .context(|| format!("plugin {} fails configuration", config.original_id()))?;
-        steps.push(Step { transformer, origin: origin_of(&config) });
+        steps.push(Step { transformer, origin: origin_of(config) });
     }
     Ok(steps)
 }
 
 /// Runs validators, which are transformers that may change nothing (KZ-407).
-pub(crate) fn validate(
-    build: &Build<'_>,
-    target: &Target,
-    accumulated: &mut Accumulator,
-) -> Result<(), Error> {
-    for step in transformers(build, target, &target.kustomization.validators)? {
-        let before: Vec<Resource> = accumulated.resources.iter().cloned().collect();
+pub(crate) fn validate(build: &Build<'_>, steps: &[Step], resources: &mut ResMap) -> Result<(), Error> {
+    for step in steps {
+        let before: Vec<Resource> = resources.iter().cloned().collect();
         // Not a step of the build: it leaves no trace in the annotations.
-        step.transformer.apply(build, &mut accumulated.resources)?;
-        if before.len() != accumulated.resources.len() {
+        step.transformer.apply(build, resources)?;
+        if before.len() != resources.len() {
             return Err(Error::ValidatorChanged("lists have different number of entries".to_owned()));
         }
-        for (before, after) in before.iter().zip(accumulated.resources.iter()) {
+        for (before, after) in before.iter().zip(resources.iter()) {
             if without_mark(before) != without_mark(after) || before.history != after.history {
                 return Err(Error::ValidatorChanged(format!("nodes unequal: {}", before.id())));
             }
@@ -121,31 +117,6 @@ fn without_mark(resource: &Resource) -> weir_yaml::Node {
         }
     }
     node
-}
-
-/// The configurations: inline ones first, then those in files and directories.
-fn load(build: &Build<'_>, target: &Target, references: &[String]) -> Result<Vec<Resource>, Error> {
-    let mut accumulated = Accumulator::default();
-    let mut paths = Vec::new();
-    for reference in references {
-        let inline = build
-            .files
-            .parse(String::new(), reference.clone().into_bytes(), reference)
-            .and_then(input::resources);
-        let Ok(resources) = inline else {
-            paths.push(reference.clone());
-            continue;
-        };
-        for mut resource in resources {
-            resource.origin =
-                build.is_tracking.then(|| Origin::file(&target.file, target.loader.home(&build.root)));
-            accumulated
-                .resources
-                .append(resource, build.schema())
-                .context(|| "configuring external plugin".to_owned())?;
-        }
-    }
-    Ok(target.add_resources(build, accumulated, &paths)?.resources.into_resources())
 }
 
 fn check_role(config: &Resource, wanted: Role) -> Result<(), PluginError> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::accumulate::{Accumulator, Target};
+use crate::accumulator::Accumulator;
 use crate::build::Build;
 use crate::files::Files;
 use crate::fs::{FileSystem, MemoryFs, RelPath};
@@ -10,6 +10,7 @@ use crate::kustomization::Kustomization;
 use crate::loader::Loader;
 use crate::remote::without_secrets;
 use crate::resource::Resource;
+use crate::target::Target;
 use crate::{Error, Options, Output, Reorder, Warning, finish, hash, order, reference, vars};
 
 /// Builds the kustomization in `directory`.
@@ -86,7 +87,7 @@ impl Build<'_> {
         let schema = self.schema();
         hash::add_suffixes(&mut accumulated.resources, schema)?;
         reference::fix(&mut accumulated.resources, &accumulated.config, schema)?;
-        vars::resolve(self, &mut accumulated)?;
+        vars::resolve(self, accumulated.vars, &accumulated.config, &mut accumulated.resources)?;
         finish::drop_local(&mut accumulated.resources)?;
         let mut resources = accumulated.resources.into_resources();
         if kustomization.sort_options.is_some() && self.options.reorder == Reorder::Legacy {

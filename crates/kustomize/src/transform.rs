@@ -20,7 +20,6 @@ pub(crate) use replicas::ReplicaCountTransformer;
 pub(crate) use value_add::ValueAddTransformer;
 
 use crate::Error;
-use crate::accumulate::{Accumulator, Target};
 use crate::build::Build;
 use crate::config::Config;
 use crate::error::Context;
@@ -29,8 +28,9 @@ use crate::origin::Origin;
 use crate::patch::{Json6902Transformer, PatchTransformer, StrategicMergeTransformer};
 use crate::replacement::ReplacementTransformer;
 use crate::resmap::ResMap;
+use crate::target::Target;
 use crate::transformer::Transformer;
-use crate::{patch, plugin, replacement};
+use crate::{patch, replacement};
 
 /// A configured transformer and what is recorded about it.
 pub(crate) struct Step {
@@ -38,16 +38,14 @@ pub(crate) struct Step {
     pub(crate) origin: Option<Arc<Origin>>,
 }
 
-/// Configures every transformer of the level, then runs them one after the other (KZ-415).
-pub(crate) fn run(build: &Build<'_>, target: &Target, accumulated: &mut Accumulator) -> Result<(), Error> {
-    let config = Arc::clone(&accumulated.config);
-    let mut steps = Builtins { build, target, steps: Vec::new() }.configure(&config)?;
-    steps.extend(plugin::transformers(build, target, &target.kustomization.transformers)?);
-    steps.iter().try_for_each(|step| step.run(build, &mut accumulated.resources))
+/// Configures the built-in transformers of a kustomization, in the order they run.
+pub(crate) fn built_in(build: &Build<'_>, target: &Target, config: &Config) -> Result<Vec<Step>, Error> {
+    Builtins { build, target, steps: Vec::new() }.configure(config)
 }
 
 impl Step {
-    fn run(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+    /// Changes the resources, and notes its origin at those it has changed.
+    pub(crate) fn run(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
         self.transformer.apply(build, resources)?;
         if let Some(origin) = &self.origin {
             for resource in resources.contents_mut() {

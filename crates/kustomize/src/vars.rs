@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashSet};
 use weir_yaml::{Node, Scalar, Style, Tag, Value};
 
 use self::error::VarError;
-use crate::accumulate::Accumulator;
 use crate::build::Build;
+use crate::config::Config;
 use crate::fieldspec::{CompiledSpecs, Creation};
 use crate::id::Gvk;
 use crate::kustomization::{ObjectReference, Var};
@@ -95,18 +95,22 @@ fn described(var: &Var) -> String {
 ///
 /// # Errors
 /// A var has no value, or a field holds something unexpected.
-pub(crate) fn resolve(build: &Build<'_>, accumulated: &mut Accumulator) -> Result<(), Error> {
-    let vars = std::mem::take(&mut accumulated.vars.vars);
+pub(crate) fn resolve(
+    build: &Build<'_>,
+    BoundVars { vars }: BoundVars,
+    config: &Config,
+    resources: &mut ResMap,
+) -> Result<(), Error> {
     if vars.is_empty() {
         return Ok(());
     }
     let mut values = BTreeMap::new();
     for var in &vars {
-        values.insert(var.name.clone(), value_of(var, &accumulated.resources)?);
+        values.insert(var.name.clone(), value_of(var, resources)?);
     }
     let mut used = HashSet::new();
-    let specs = CompiledSpecs::new(&accumulated.config.var_reference);
-    for resource in accumulated.resources.iter_mut() {
+    let specs = CompiledSpecs::new(&config.var_reference);
+    for resource in resources.iter_mut() {
         specs.apply(resource, Creation::Never, |node| expand_in(node, &values, &mut used))?;
     }
     let unused: Vec<String> = values.into_keys().filter(|name| !used.contains(name)).collect();

@@ -147,6 +147,9 @@ impl RuntimeArgs {
     }
 
     /// Checks values that parse but make no sense together.
+    ///
+    /// # Errors
+    /// Names the flags and says what is wrong with them.
     pub fn validate(&self) -> Result<(), ArgsError> {
         if self.interval_jitter_percentage > 99 {
             return Err(ArgsError::Jitter(self.interval_jitter_percentage));
@@ -174,6 +177,9 @@ pub struct EventsArgs {
 }
 
 /// Parses a Go-style listen address: `:8080` is every interface, `0` and the empty string are off (`None`).
+///
+/// # Errors
+/// When the text is no address.
 pub fn listen_addr(text: &str) -> Result<Option<SocketAddr>, ArgsError> {
     if text.is_empty() || text == "0" {
         return Ok(None);

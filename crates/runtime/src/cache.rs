@@ -14,6 +14,19 @@ use tokio::sync::watch as signal;
 pub use self::pool::CachePool;
 pub use self::watch::{Scope, WatchError};
 
+/// Knowledge of a cache about its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Knowledge {
+    /// The first list has not come yet.
+    Nothing,
+    /// All objects, as of the last answer.
+    Objects,
+    /// The API server does not serve the kind: its CRD is not installed. There are no objects.
+    NotServed,
+    /// The account may not list the kind. There may be objects.
+    Forbidden,
+}
+
 /// A namespaced object's name, the key of caches and queues.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
@@ -80,7 +93,7 @@ pub struct Cache<K> {
 struct Inner<K> {
     objects: RwLock<HashMap<ObjectKey, Arc<K>>>,
     listeners: RwLock<Vec<Listener<K>>>,
-    synced: signal::Sender<bool>,
+    knowledge: signal::Sender<Knowledge>,
 }
 
 impl<K> Clone for Cache<K> {
@@ -95,7 +108,7 @@ impl<K: Cached> Default for Cache<K> {
             inner: Arc::new(Inner {
                 objects: RwLock::default(),
                 listeners: RwLock::default(),
-                synced: signal::Sender::new(false),
+                knowledge: signal::Sender::new(Knowledge::Nothing),
             }),
         }
     }
@@ -142,15 +155,17 @@ impl<K: Cached> Cache<K> {
         }
     }
 
-    /// Waits until the first list is complete.
+    /// Waits until the first list is complete, or it is known that there is none: a kind without its CRD, or that the account
+    /// may not list, holds nothing until that changes.
     pub async fn synced(&self) {
         // The sender lives in `self`, so that the wait can only end with the value.
-        let _ = self.inner.synced.subscribe().wait_for(|synced| *synced).await;
+        let _ = self.inner.knowledge.subscribe().wait_for(|known| *known != Knowledge::Nothing).await;
     }
 
-    /// Returns true when the first list is complete.
-    pub fn is_synced(&self) -> bool {
-        *self.inner.synced.borrow()
+    /// Returns true when an object that is not held does not exist: after the first list, and while the CRD is missing. Not
+    /// while the account may not list the kind.
+    pub fn is_whole(&self) -> bool {
+        matches!(*self.inner.knowledge.borrow(), Knowledge::Objects | Knowledge::NotServed)
     }
 
     pub(crate) fn apply(&self, mut object: K) {

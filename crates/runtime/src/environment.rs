@@ -66,6 +66,9 @@ pub struct Environment {
 
 impl Environment {
     /// The surroundings of this process: `KUBECONFIG` or the Pod's service account, `RUNTIME_NAMESPACE`.
+    ///
+    /// # Errors
+    /// When there is no usable kubeconfig, or a variable is set that this program must not obey.
     pub async fn from_process() -> Result<Self, EnvironmentError> {
         if !cfg!(debug_assertions)
             && let Some(name) = FORBIDDEN.into_iter().find(|name| std::env::var_os(name).is_some())
@@ -79,6 +82,9 @@ impl Environment {
     }
 
     /// Surroundings for a given cluster.
+    ///
+    /// # Errors
+    /// When no client can be made for the cluster.
     pub fn new(mut kube_config: kube::Config, runtime_namespace: String) -> Result<Self, EnvironmentError> {
         kube_config.read_timeout = Some(READ_TIMEOUT);
         let metrics = Metrics::default();
@@ -90,7 +96,7 @@ impl Environment {
             client,
             shutdown: CancellationToken::new(),
             runtime_namespace,
-            caches: CachePool::default(),
+            caches: CachePool::new(metrics.clone()),
             metrics,
             shared: None,
             clock: Timestamp::now,

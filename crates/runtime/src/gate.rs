@@ -20,7 +20,10 @@ pub fn workload_identity_needed(usage: &str) -> String {
 pub struct Gates(BTreeMap<&'static str, bool>);
 
 impl Gates {
-    /// Takes the service's `(name, default)` table and applies the flag to it. An unknown gate is an error (FLG-01).
+    /// Takes the service's `(name, default)` table and applies the flag to it (FLG-01).
+    ///
+    /// # Errors
+    /// When the flag is malformed or names an unknown gate.
     pub fn parse(table: &[(&'static str, bool)], flag: &str) -> Result<Self, ArgsError> {
         let mut gates: BTreeMap<_, _> = table.iter().copied().collect();
         for entry in flag.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {

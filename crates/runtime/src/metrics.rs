@@ -63,6 +63,11 @@ struct RequestLabels {
     host: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KindLabels {
+    kind: String,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// All metrics of a process.
@@ -85,6 +90,7 @@ struct Families {
     waited: Histograms<QueueLabels>,
     retries: Family<QueueLabels, Counter>,
     requests: Family<RequestLabels, Counter>,
+    absent: Family<KindLabels, Gauge>,
     routes: RouteFamily,
 }
 
@@ -105,6 +111,7 @@ impl Default for Metrics {
             waited: Family::new_with_constructor(queue),
             retries: Family::default(),
             requests: Family::default(),
+            absent: Family::default(),
             routes: RouteFamily::default(),
         };
         let mut registry = Registry::default();
@@ -144,6 +151,11 @@ impl Families {
         registry.register("workqueue_queue_duration_seconds", "Time in the queue", self.waited.clone());
         registry.register("workqueue_retries", "Retries after failures", self.retries.clone());
         registry.register("rest_client_requests", "Requests to the Kubernetes API", self.requests.clone());
+        registry.register(
+            "weir_kind_absent",
+            "1 while a kind is left out: its CRD is missing, or the account may not list it",
+            self.absent.clone(),
+        );
         self.routes.register(registry);
     }
 }
@@ -173,12 +185,20 @@ impl Metrics {
         RequestMetrics { requests: self.families.requests.clone() }
     }
 
+    /// The handle of the watches of a kind.
+    pub(crate) fn kind(&self, kind: &str) -> KindMetrics {
+        KindMetrics { absent: self.families.absent.clone(), kind: kind.to_owned() }
+    }
+
     /// The handle of what counts the ways of a payload.
     pub fn routes(&self, payload: Payload) -> RouteMetrics {
         self.families.routes.of(payload)
     }
 
     /// The OpenMetrics text of everything.
+    ///
+    /// # Errors
+    /// Only when a value cannot be written as text.
     pub fn encode(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry.lock())?;
@@ -196,6 +216,19 @@ impl RequestMetrics {
     pub(crate) fn sent(&self, method: &http::Method, code: http::StatusCode, host: &str) {
         let labels = RequestLabels { code: code.as_u16(), method: method.to_string(), host: host.to_owned() };
         self.requests.get_or_create(&labels).inc();
+    }
+}
+
+/// The metric of the watches of a kind.
+#[derive(Clone)]
+pub(crate) struct KindMetrics {
+    absent: Family<KindLabels, Gauge>,
+    kind: String,
+}
+
+impl KindMetrics {
+    pub(crate) fn is_absent(&self, absent: bool) {
+        self.absent.get_or_create(&KindLabels { kind: self.kind.clone() }).set(absent.into());
     }
 }
 

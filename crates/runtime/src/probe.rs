@@ -56,6 +56,9 @@ pub(crate) fn metrics(metrics: Metrics) -> Router {
 }
 
 /// Serves until `stop`; requests in flight are answered.
+///
+/// # Errors
+/// When the listener breaks.
 pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> std::io::Result<()> {
     axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(stop.cancelled_owned())

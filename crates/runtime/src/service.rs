@@ -58,6 +58,9 @@ pub struct Service {
 
 impl Service {
     /// Checks the flags, opens metrics and probes. `gates` is the service's table of feature gates with their defaults.
+    ///
+    /// # Errors
+    /// When flags are wrong, or an address cannot be bound.
     pub async fn start(
         name: &'static str,
         args: &RuntimeArgs,
@@ -102,6 +105,9 @@ impl Service {
     }
 
     /// All objects of a kind in the namespaces that this service watches.
+    ///
+    /// # Errors
+    /// When the first list fails for good.
     pub async fn cache<K>(&self) -> Result<Cache<K>, ServiceError>
     where
         K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
@@ -110,6 +116,9 @@ impl Service {
     }
 
     /// The objects of a kind that belong to this shard (`--watch-label-selector`).
+    ///
+    /// # Errors
+    /// As [`Service::cache`].
     pub async fn cache_sharded<K>(&self) -> Result<Cache<K>, ServiceError>
     where
         K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
@@ -118,6 +127,9 @@ impl Service {
     }
 
     /// The objects of a kind that a label selector selects.
+    ///
+    /// # Errors
+    /// As [`Service::cache`].
     pub async fn cache_labelled<K>(&self, labels: &str) -> Result<Cache<K>, ServiceError>
     where
         K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
@@ -180,6 +192,9 @@ impl Service {
     }
 
     /// Opens a listener; `None` when the address switches it off.
+    ///
+    /// # Errors
+    /// When the address is none, or cannot be bound.
     pub async fn listen(&self, what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
         listen(what, addr).await
     }
@@ -231,6 +246,9 @@ impl Service {
 
     /// Serves, waits for the Lease if asked to, runs the controllers, and at the stop ends runs first, then deliveries and
     /// servers.
+    ///
+    /// # Errors
+    /// When a server or the Lease fails.
     pub async fn run_until_shutdown(self) -> Result<(), ServiceError> {
         let tell_stop = CancellationToken::new();
         self.tasks.spawn(self.outbox.run(tell_stop.clone()));

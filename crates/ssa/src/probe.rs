@@ -36,7 +36,10 @@ impl Probe {
     }
 }
 
-/// Reads an object in the version that the cluster prefers; nothing if there is none. The error is for people.
+/// Reads an object in the version that the cluster prefers; nothing if there is none.
+///
+/// # Errors
+/// Words for people, when the kind is unknown or the API server does not answer.
 pub async fn read(session: &Session, id: &ObjectId) -> Result<Option<Value>, String> {
     let mapping = session.mapper.preferred(&id.group, &id.kind).await.map_err(|error| error.to_string())?;
     let target = Target { client: &session.client, mapping: &mapping, id };

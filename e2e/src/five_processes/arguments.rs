@@ -74,3 +74,10 @@ pub(super) fn of_host(service: &str, ports: Ports, folder: &Path) -> Vec<String>
     }
     arguments
 }
+
+/// Returns true for flags that Flux's programs do not know, and for the election, which they hold in Pods only.
+pub(super) fn is_of_weir(argument: &str) -> bool {
+    let flag = argument.split('=').next().unwrap_or(argument);
+    let flags = ["--enable-leader-election", "--peer-token-file", "--outbox-path"];
+    flags.contains(&flag) || flag.ends_with("grpc-addr")
+}

@@ -45,13 +45,22 @@ impl Ports {
     }
 }
 
+/// The project whose program a service runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Maker {
+    /// This one, as the ServiceAccount of the service.
+    Weir,
+    /// Flux, by its program, which may do everything: its own manifests bring its own rights.
+    Flux(PathBuf),
+}
+
 /// One service, running or not.
 #[derive(Debug)]
 pub(super) struct ServiceProcess {
     // Fields drop in order: the process ends before its folder goes.
     process: Option<Process>,
     service: &'static str,
-    program: PathBuf,
+    maker: Maker,
     arguments: Vec<String>,
     /// The token that it shows its peers instead of its own.
     peer_token: Option<String>,
@@ -63,6 +72,7 @@ impl ServiceProcess {
     /// Prepares a service with the arguments of its Deployment.
     pub(super) fn new(
         service: &'static str,
+        maker: Maker,
         ports: Ports,
         deployed: &[String],
         surroundings: &Surroundings,
@@ -74,28 +84,19 @@ impl ServiceProcess {
         let deployed = deployed.iter().map(|argument| surroundings.argument(argument, folder.path()));
         let mut arguments = deployed.collect::<Result<Vec<_>>>()?;
         arguments.extend(arguments::of_host(service, ports, folder.path()));
-        Ok(Self {
-            process: None,
-            service,
-            program: built_program(service)?,
-            arguments,
-            peer_token: None,
-            ports,
-            folder,
-        })
+        if maker != Maker::Weir {
+            arguments.retain(|argument| !arguments::is_of_weir(argument));
+        }
+        Ok(Self { process: None, service, maker, arguments, peer_token: None, ports, folder })
     }
 
     /// Starts it as its ServiceAccount and waits until it is ready.
     pub(super) async fn start(&mut self, plane: &ControlPlane) -> Result<()> {
-        let token = plane.service_account_token(NAMESPACE, self.service).await?;
-        let token = self.folder.write("token", token)?;
-        let for_peers = match &self.peer_token {
-            Some(other) => other.clone(),
-            None => plane.token_of_audiences(NAMESPACE, self.service, &["weir"]).await?,
+        let (program, kubeconfig) = match &self.maker {
+            Maker::Weir => (built_program(self.service)?, self.kubeconfig(plane).await?),
+            Maker::Flux(program) => (program.clone(), plane.kubeconfig_path().to_owned()),
         };
-        self.folder.write(PEER_TOKEN, for_peers)?;
-        let kubeconfig = plane.kubeconfig_with(plane.server(), &token)?;
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(program);
         command
             .current_dir(self.folder.path())
             .env("KUBECONFIG", kubeconfig)
@@ -106,6 +107,18 @@ impl ServiceProcess {
         let process = Process::start(self.service, &mut command, &self.folder.join("log"))?;
         self.process = Some(process);
         self.wait_until_ready().await
+    }
+
+    /// Writes the tokens of its ServiceAccount; returns the kubeconfig that shows the one for the API server.
+    async fn kubeconfig(&self, plane: &ControlPlane) -> Result<PathBuf> {
+        let token = plane.service_account_token(NAMESPACE, self.service).await?;
+        let token = self.folder.write("token", token)?;
+        let for_peers = match &self.peer_token {
+            Some(other) => other.clone(),
+            None => plane.token_of_audiences(NAMESPACE, self.service, &["weir"]).await?,
+        };
+        self.folder.write(PEER_TOKEN, for_peers)?;
+        Ok(plane.kubeconfig_with(plane.server(), &token)?)
     }
 
     /// Shows its peers another token from the next start on, or its own.

@@ -23,15 +23,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    #[expect(clippy::disallowed_methods, reason = "the answer is our own process's")]
-    /// Reads them from the metrics at `host:port`.
-    pub(crate) async fn read(metrics: &str, payload: Payload) -> Result<Self> {
-        let client = reqwest::Client::builder().no_proxy().build()?;
-        let text = client.get(format!("http://{metrics}/metrics")).send().await?.text().await?;
-        Self::parse(&text, payload)
-    }
-
-    fn parse(metrics: &str, payload: Payload) -> Result<Self> {
+    pub(crate) fn parse(metrics: &str, payload: Payload) -> Result<Self> {
         let payload = match payload {
             Payload::Artifact => "artifact",
             Payload::Resolution => "resolution",

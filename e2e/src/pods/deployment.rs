@@ -45,7 +45,7 @@ impl World {
         }
         folder.write("kustomization.yaml", text)?;
         let deployment = Deployment { overlay: folder };
-        deployment.kubectl(self, &["apply"]).await?;
+        deployment.kubectl(self, &["apply", "--server-side"]).await?;
         Ok(deployment)
     }
 }

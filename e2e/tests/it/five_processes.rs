@@ -4,8 +4,10 @@
 mod arguments;
 mod grants;
 mod main_loop;
+mod monitoring;
 mod peers;
 mod rights;
+mod swap;
 
 use anyhow::Result;
 use weir_e2e::Payload;

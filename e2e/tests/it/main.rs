@@ -12,6 +12,7 @@ mod d_first_contact;
 mod e_generated;
 mod five_processes;
 mod grpc_status;
+mod installations;
 mod kill;
 mod rights;
 mod status_stream;

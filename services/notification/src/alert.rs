@@ -22,7 +22,7 @@ pub enum Match<'a> {
     IfLabelled(Vec<&'a CrossNamespaceObjectReference>),
 }
 
-/// Does one of the sources of an Alert in `namespace` fit the event?
+/// Returns true when one of the sources of an Alert in `namespace` fits the event.
 pub fn match_sources<'a>(namespace: &str, alert: &'a AlertSpec, event: &Event) -> Match<'a> {
     if alert.suspend || !is_severe_enough(alert.event_severity.as_deref(), &event.severity) {
         return Match::No;

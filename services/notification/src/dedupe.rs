@@ -34,7 +34,7 @@ pub fn key(event: &Event) -> String {
 /// The answer for one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admission {
-    /// May it pass?
+    /// Returns true when it may pass.
     pub is_admitted: bool,
     /// When the next one of its kind may.
     pub reset: Timestamp,

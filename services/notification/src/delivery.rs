@@ -1,7 +1,7 @@
 //! Sending: one HTTP client for all providers, with retries, proxies, TLS material and careful words about failures
 //! (NTF-46 … NTF-55, NTF-125, NTF-126).
 
-pub mod client;
+pub(crate) mod answer;
 pub mod mask;
 mod redirect;
 pub mod retry;
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use http::{StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
+use weir_http::{ClientError, Clients, Profile};
 
-pub use self::client::{Clients, Transport};
 pub use self::retry::Retry;
 use crate::provider::{Accept, Comment, CommitStatus, Delivery, Message};
 
@@ -81,8 +81,13 @@ pub enum DeliveryError {
         error: String,
     },
     /// TLS or proxy settings do not make a client.
-    #[error("{0}")]
-    Client(#[from] client::ClientError),
+    #[error("failed to get {subject}: {0}", subject = subject(.0))]
+    Client(#[from] ClientError),
+}
+
+/// Returns the part of a Provider's settings that an error is about, in Flux's words.
+fn subject(error: &ClientError) -> &'static str {
+    if matches!(error, ClientError::Proxy { .. }) { "proxy URL" } else { "TLS config" }
 }
 
 /// Sends what a provider rendered.
@@ -102,17 +107,20 @@ struct Answer {
 impl Sender {
     /// A sender with an empty client cache.
     pub fn new(retry: Retry) -> Self {
-        Self { clients: Clients::default(), retry }
+        Self { clients: Clients::without_redirects("weir-notification"), retry }
     }
 
     /// Sends everything of one delivery; `timeout` covers all requests and all tries.
+    ///
+    /// # Errors
+    /// When the service refuses, cannot be reached, or the time is over.
     pub async fn deliver(
         &self,
         delivery: Delivery,
-        transport: &Transport,
+        profile: &Profile,
         timeout: Duration,
     ) -> Result<(), DeliveryError> {
-        let client = self.clients.get(transport)?;
+        let client = self.clients.get(profile)?;
         let prefix = match &delivery {
             Delivery::Nothing => return Ok(()),
             Delivery::Messages(messages) => messages.first().map_or("", |message| message.failure_prefix),
@@ -194,8 +202,8 @@ impl Sender {
                     )
                 }
                 Err(error) => {
-                    let text = client::cause(&error);
-                    if client::is_final(&error) {
+                    let text = answer::cause(&error);
+                    if answer::is_final(&error) {
                         let (method, origin) = (message.method.clone(), origin(message));
                         return Err(DeliveryError::Connection { prefix, method, origin, error: text });
                     }
@@ -220,7 +228,7 @@ async fn judge(
     limit: usize,
 ) -> Result<Answer, DeliveryError> {
     let prefix = message.failure_prefix;
-    let body = client::read_at_most(response, limit).await;
+    let body = answer::read_at_most(response, limit).await;
     if message.accept == Accept::SlackOk {
         let answer: Value = serde_json::from_slice(&body)
             .map_err(|error| DeliveryError::Answer { prefix, error: error.to_string() })?;

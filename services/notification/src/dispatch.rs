@@ -247,12 +247,12 @@ impl Dispatcher {
         let resolved = resolve(&Secrets::new(self.parts.client.clone()), provider, commit_status)
             .await
             .map_err(|error| context(error.to_string()))?;
-        let Resolved { settings, transport, secrets } = resolved;
+        let Resolved { settings, profile, secrets } = resolved;
         let notifier: Box<dyn Notifier> = provider::build(&settings).map_err(|error| {
             context(mask::mask(&format!("failed to initialize notifier: {error}"), &secrets))
         })?;
         let delivery = notifier.render(event).map_err(|error| Failure::Send(error.to_string()))?;
-        let sent = self.parts.sender.deliver(delivery, &transport, timeout).await;
+        let sent = self.parts.sender.deliver(delivery, &profile, timeout).await;
         sent.map_err(|error| match error {
             crate::delivery::DeliveryError::Client(error) => {
                 context(mask::mask(&error.to_string(), &secrets))

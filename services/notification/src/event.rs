@@ -79,6 +79,9 @@ pub struct ObjectReference {
 
 impl Event {
     /// Decodes the body of a request; the depth of nesting is bounded by serde_json (128).
+    ///
+    /// # Errors
+    /// When the body is no event.
     pub fn from_slice(body: &[u8]) -> Result<Self, serde_json::Error> {
         // Serde would take a list for a struct; Go does not.
         serde_json::from_slice::<Map<String, Value>>(body)
@@ -90,12 +93,12 @@ impl Event {
         json::to_bytes(self)
     }
 
-    /// Is this a failure?
+    /// Returns true for a failure.
     pub fn is_error(&self) -> bool {
         self.severity == SEVERITY_ERROR
     }
 
-    /// Does this event say that work is still going on?
+    /// Returns true when work is still going on.
     pub fn is_progressing(&self) -> bool {
         self.reason == REASON_PROGRESSING
     }

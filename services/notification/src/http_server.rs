@@ -56,6 +56,9 @@ impl BodyError {
 
 impl Call {
     /// Reads the body.
+    ///
+    /// # Errors
+    /// When the body is too large, too slow, or ends early.
     pub async fn read(self) -> Result<Bytes, BodyError> {
         // The semaphore is never closed.
         let _permit = self.bodies.acquire().await;
@@ -63,6 +66,9 @@ impl Call {
     }
 
     /// Reads the body and throws it away: what it costs is bounded by time, not by memory.
+    ///
+    /// # Errors
+    /// As [`Call::read`].
     pub async fn discard(self) -> Result<(), BodyError> {
         read(self.body, false).await.map(drop)
     }

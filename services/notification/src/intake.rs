@@ -106,6 +106,9 @@ impl Intake {
     }
 
     /// Takes one event of so many bytes. It is on disk, if anyone wants it, when this returns.
+    ///
+    /// # Errors
+    /// When the event cannot be written to disk.
     pub async fn receive(&self, mut event: Event, size: usize) -> Result<Receipt, OutboxError> {
         let Some(room) = self.outbox.room_for(size) else { return Ok(Receipt::Full) };
         metadata::clean(&mut event);

@@ -109,6 +109,9 @@ impl Outbox {
     /// Opens the folder, reads what is there, and starts the writer; it ends when the last handle is gone.
     ///
     /// Delivered events are remembered for `retention`, so that their duplicates are recognised after a restart.
+    ///
+    /// # Errors
+    /// When the folder cannot be read or written.
     pub async fn open(
         folder: &Path,
         retention: SignedDuration,
@@ -135,6 +138,9 @@ impl Outbox {
     }
 
     /// Puts an event on disk; returns its id once it is there.
+    ///
+    /// # Errors
+    /// When the event cannot be written.
     pub async fn accept(
         &self,
         key: String,

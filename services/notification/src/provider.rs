@@ -100,10 +100,16 @@ pub enum RenderError {
 /// One configured provider.
 pub trait Notifier: Send + Sync {
     /// Renders the event into the delivery that has to be sent.
+    ///
+    /// # Errors
+    /// When the event lacks something that the service needs.
     fn render(&self, event: &Event) -> Result<Delivery, RenderError>;
 }
 
 /// Checks the settings of a type and makes its notifier.
+///
+/// # Errors
+/// When a setting is missing or wrong.
 pub fn build(settings: &Settings) -> Result<Box<dyn Notifier>, InitError> {
     Ok(match settings.provider_type.as_str() {
         "generic" => Box::new(generic::Generic::new(settings)?),

@@ -120,6 +120,9 @@ fn quoted_event(service: &str, event: &str) -> String {
 
 /// Verifies that a call is genuine, and about a listed event (NTF-95 … NTF-99). For the types that need no other
 /// party for it; the others are [`oidc`] and [`gcr`].
+///
+/// # Errors
+/// The reason of the refusal.
 pub fn verify(receiver_type: &str, call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
     match receiver_type {
         "generic" => generic::verify(),

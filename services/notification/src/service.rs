@@ -59,6 +59,9 @@ pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
 }
 
 /// Runs the service until it is stopped.
+///
+/// # Errors
+/// When flags are wrong, or a part of the service ends in an error.
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let service = Service::start(NAME, &args.runtime, None, env, GATES).await?;
     let may_name_accounts = service.gates().enabled(WORKLOAD_IDENTITY);

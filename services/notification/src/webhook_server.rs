@@ -113,7 +113,7 @@ impl Webhooks {
         self.marker.mark_all(receiver, &filters).await.map_err(failed)
     }
 
-    /// Is the call genuine? Returns what became known on the way.
+    /// Checks that the call is genuine. Returns what became known on the way.
     async fn authenticate(
         &self,
         receiver: &Receiver,
@@ -158,7 +158,7 @@ impl Webhooks {
     }
 }
 
-/// Is it the path that the Receiver's reconcile would make?
+/// Returns true for the path that the Receiver's reconcile would make.
 fn is_path_of(path: &str, receiver: &Receiver, secret: &SecretData) -> bool {
     let token = secret.get("token").map(Vec::as_slice).unwrap_or_default();
     let ObjectKey { namespace, name } = ObjectKey::of(receiver);

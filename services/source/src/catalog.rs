@@ -69,6 +69,8 @@ pub(crate) trait Kind: Send + Sync {
     /// Calls back with every object that is there, and then with every change. The callback must be quick.
     fn follow(&self, tell: Box<dyn Fn(Entry) + Send + Sync>);
     async fn synced(&self);
+    /// True when an object that is not known does not exist.
+    fn is_whole(&self) -> bool;
 }
 
 #[async_trait]
@@ -115,6 +117,10 @@ impl<S: Published> Kind for Cache<S> {
 
     async fn synced(&self) {
         Self::synced(self).await;
+    }
+
+    fn is_whole(&self) -> bool {
+        Self::is_whole(self)
     }
 }
 
@@ -164,7 +170,9 @@ pub(crate) fn sweep(service: &Service, storage: Storage, catalog: Catalog) {
         async move {
             for kind in catalog.kinds() {
                 kind.synced().await;
-                sweep_kind(&storage, kind.clone()).await;
+                if kind.is_whole() {
+                    sweep_kind(&storage, kind.clone()).await;
+                }
             }
         }
     });

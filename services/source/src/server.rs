@@ -1,6 +1,6 @@
 //! The artifact server: Flux's contract, files by path over HTTP (SRC-STO-14…17).
 
-mod doorman;
+mod access;
 mod files;
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ use weir_artifact::{RelPath, Store};
 use weir_runtime::certificate::Certificate;
 use weir_runtime::connections::{self, Limits};
 
-pub(crate) use self::doorman::Doorman;
+pub(crate) use self::access::ArtifactAccess;
 use self::files::Artifacts;
 
 /// A connection costs some 50 KiB, and a thousand consumers are a large cluster. A head takes longer, or is larger, only
@@ -38,7 +38,7 @@ pub(crate) struct Gate {
     /// True when this replica leads.
     pub(crate) leader: watch::Receiver<bool>,
     /// Check of credentials; none when anybody may read.
-    pub(crate) doorman: Option<Doorman>,
+    pub(crate) access: Option<ArtifactAccess>,
 }
 
 /// Serves the store until `stop`. A replica that does not lead answers its probe and has no artifacts: only
@@ -73,8 +73,8 @@ async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     let Some(path) = artifact_path(request.uri().path()).filter(|_| *gate.leader.borrow()) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    if let Some(doorman) = &gate.doorman
-        && let Err(refusal) = doorman.admit(request.headers(), &path).await
+    if let Some(access) = &gate.access
+        && let Err(refusal) = access.admit(request.headers(), &path).await
     {
         return refusal;
     }

@@ -15,7 +15,7 @@ use weir_runtime::{Environment, Program, Service, ServiceError, hostname};
 use crate::args::{Args, GATES};
 use crate::catalog::Catalog;
 use crate::helm_repository::Connector;
-use crate::server::{Doorman, Gate};
+use crate::server::{ArtifactAccess, Gate};
 use crate::source::Wiring;
 use crate::storage::Storage;
 use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_repository, oci_repository};
@@ -122,8 +122,9 @@ async fn serve_artifacts(
     if let Some(certificate) = &certificate {
         certificate.check().await.map_err(|error| ServiceError::Other(error.to_string()))?;
     }
-    let doorman = args.storage_authentication.then(|| Doorman::new(service.authorizer(), catalog.clone()));
-    let gate = Gate { store: storage.store().clone(), leader: leader.clone(), doorman };
+    let access =
+        args.storage_authentication.then(|| ArtifactAccess::new(service.authorizer(), catalog.clone()));
+    let gate = Gate { store: storage.store().clone(), leader: leader.clone(), access };
     let addr = args.storage_addr.clone();
     service.spawn_graceful(async move {
         let leads = async { is_known || leader.wait_for(|leads| *leads).await.is_ok() };

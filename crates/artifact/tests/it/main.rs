@@ -8,7 +8,7 @@ mod archives;
 mod fetching;
 mod fuzz;
 mod hostile;
-mod parts;
 mod pieces;
+mod runs;
 mod storing;
 mod unpacked;

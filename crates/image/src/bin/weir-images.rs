@@ -1,4 +1,4 @@
-//! `make images`: one image a service, all of one layer with the release's program, each as an OCI layout, and a list of what is
+//! `make images`: one image a service and one of them all, all of one layer with the release's program, each as an OCI layout, and a list of what is
 //! in them.
 
 use std::path::{Path, PathBuf};
@@ -10,8 +10,9 @@ use clap::Parser;
 use serde_json::Value;
 use weir_image::{Contents, Image, ImageSettings, Layer, bill_of_materials};
 
-/// The services, by the names under which the program runs them.
-const SERVICES: [&str; 5] = [
+/// The program itself, for `weir run`, and the services, by the names under which it runs each alone.
+const IMAGES: [&str; 6] = [
+    "weir",
     "source-controller",
     "kustomize-controller",
     "image-reflector-controller",
@@ -19,7 +20,7 @@ const SERVICES: [&str; 5] = [
     "notification-controller",
 ];
 
-/// Writes one OCI layout for each service, from the program `weir`.
+/// Writes one OCI layout for each image, from the program `weir`.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The program `weir`, which runs each service under that service's name.
@@ -36,23 +37,23 @@ struct Arguments {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let mut contents = Contents::of_program("weir", &arguments.program)?;
-    for service in SERVICES {
+    for service in IMAGES.into_iter().filter(|name| *name != "weir") {
         contents.link(&format!("/usr/local/bin/{service}"), "weir");
     }
     let layer = Arc::new(Layer::pack(&contents)?);
     let bill = serde_json::to_string_pretty(&bill(&contents)?)?;
     let mut earlier: Option<PathBuf> = None;
-    for service in SERVICES {
+    for name in IMAGES {
         let settings = ImageSettings {
-            name: service.into(),
+            name: name.into(),
             tag: arguments.tag.clone(),
-            entrypoint: format!("/usr/local/bin/{service}"),
+            entrypoint: format!("/usr/local/bin/{name}"),
         };
         let image = Image::new(settings, layer.clone());
-        let folder = arguments.output.join(service);
+        let folder = arguments.output.join(name);
         image.write_layout(&folder, earlier.as_deref())?;
-        std::fs::write(arguments.output.join(format!("{service}.cdx.json")), &bill)?;
-        println!("{service}:{}@{}", arguments.tag, image.digest());
+        std::fs::write(arguments.output.join(format!("{name}.cdx.json")), &bill)?;
+        println!("{name}:{}@{}", arguments.tag, image.digest());
         earlier = Some(folder);
     }
     let size = layer.size() as f64 / f64::from(1024 * 1024);

@@ -4,7 +4,7 @@ use weir_yaml::{Entry, Map, Node, Tag};
 
 use super::error::GenerateError;
 use crate::Error;
-use crate::accumulate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::id::ResId;
 use crate::resource::{Behavior, Resource};
 use crate::schema::Schema;

@@ -11,21 +11,32 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{Cache, Cached, Scope, WatchError, watch};
+use crate::metrics::Metrics;
 
-/// How long the first list of a kind may take. The API server answers 10,000 objects in seconds; a missing CRD never does.
+/// How long the first list of a kind may take. The API server answers 10,000 objects in seconds.
 const SYNC_DEADLINE: Duration = Duration::from_secs(60);
 
 type Known = HashMap<(TypeId, Scope), Box<dyn Any + Send>>;
 
 /// The caches of a process, by kind and scope.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct CachePool {
     known: Arc<Mutex<Known>>,
     tasks: TaskTracker,
+    metrics: Metrics,
 }
 
 impl CachePool {
-    /// The cache of that kind and scope, started on first use; returns when its first list is complete.
+    /// A pool without caches yet, whose kinds show in `weir_kind_absent`.
+    pub(crate) fn new(metrics: Metrics) -> Self {
+        Self { known: Arc::default(), tasks: TaskTracker::new(), metrics }
+    }
+
+    /// The cache of that kind and scope, started on first use; returns when its first list is complete, or it is known that
+    /// there is none.
+    ///
+    /// # Errors
+    /// When the API server does not answer the first list, or the service stops meanwhile.
     pub async fn get<K>(
         &self,
         client: &kube::Client,
@@ -42,7 +53,8 @@ impl CachePool {
                 Some(cache) => cache.clone(),
                 None => {
                     let cache = Cache::<K>::default();
-                    let task = watch::follow(client.clone(), scope, cache.clone());
+                    let task =
+                        watch::follow(client.clone(), scope, cache.clone(), self.metrics.kind(&K::kind(&())));
                     self.tasks.spawn(stop.clone().run_until_cancelled_owned(task));
                     known.insert(slot, Box::new(cache.clone()));
                     cache

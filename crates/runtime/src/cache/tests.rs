@@ -3,6 +3,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 
+use super::watch::Refused;
 use super::*;
 
 fn config_map(name: &str, version: &str) -> ConfigMap {
@@ -53,4 +54,29 @@ fn a_new_list_drops_what_it_does_not_name() {
     cache.apply(config_map("b", "2"));
     cache.retain(&[ObjectKey::new("apps", "b")].into());
     assert_eq!(cache.len(), 1);
+}
+
+#[test]
+fn without_its_crd_a_kind_has_no_objects() {
+    let cache = Cache::default();
+    cache.apply(config_map("a", "1"));
+    cache.inner.knowledge.send_replace(Knowledge::Objects);
+    cache.refused(Refused::NotServed);
+    assert!(cache.is_empty() && cache.is_whole());
+}
+
+#[test]
+fn objects_stay_when_the_right_to_list_them_goes() {
+    let cache = Cache::default();
+    cache.apply(config_map("a", "1"));
+    cache.inner.knowledge.send_replace(Knowledge::Objects);
+    cache.refused(Refused::Forbidden);
+    assert!(cache.len() == 1 && cache.is_whole());
+}
+
+#[test]
+fn a_kind_that_was_never_shown_may_have_objects() {
+    let cache = Cache::<ConfigMap>::default();
+    cache.refused(Refused::Forbidden);
+    assert!(cache.is_empty() && !cache.is_whole());
 }

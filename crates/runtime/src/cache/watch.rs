@@ -1,13 +1,19 @@
 //! The task that keeps one cache current.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use kube::api::Api;
 use kube::core::{DeserializeGuard, NamespaceResourceScope};
 use kube::runtime::{WatchStreamExt, watcher};
 
-use super::{Cache, Cached, ObjectKey};
+use super::{Cache, Cached, Knowledge, ObjectKey};
+use crate::metrics::KindMetrics;
+
+/// How long it takes at most until a CRD that has come, or a right that was granted, is noticed. Looking for it is one small
+/// request, and needs no right to read CRDs.
+const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
 /// Which objects of a kind a cache holds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -21,10 +27,8 @@ pub struct Scope {
 /// Errors of setting up a watch.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The first list did not finish; most often the CRDs are not installed, or RBAC forbids the list.
-    #[error(
-        "{kind}: the first list did not finish within {seconds} s; are the CRDs installed, and may this account list them?"
-    )]
+    /// The first list did not finish.
+    #[error("{kind}: the API server did not answer the first list within {seconds} s")]
     NotSynced {
         /// Kind that was to be watched.
         kind: String,
@@ -39,9 +43,9 @@ pub enum WatchError {
     },
 }
 
-/// Follows the watch until the task is dropped. A broken watch is resumed or restarted with backoff by kube; objects that
-/// cannot be decoded are logged and left out, so that one odd object never stops its kind (DEP-K8S-4).
-pub(super) async fn follow<K>(client: kube::Client, scope: Scope, cache: Cache<K>)
+/// Follows a kind until the task is dropped. While its CRD is missing or the account may not list it, it is looked for again
+/// and again: the other kinds of the service do not wait for it.
+pub(super) async fn follow<K>(client: kube::Client, scope: Scope, cache: Cache<K>, metrics: KindMetrics)
 where
     K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
 {
@@ -50,14 +54,100 @@ where
         None => Api::all(client),
     };
     let config = watcher::Config::default().labels(&scope.labels);
+    let mut left_out = None;
+    loop {
+        let shown = || {
+            metrics.is_absent(false);
+            if left_out.take().is_some() {
+                tracing::info!(kind = %K::kind(&()), "kind is watched from now on");
+            }
+        };
+        let refused = follow_shown(api.clone(), config.clone(), &cache, shown).await;
+        metrics.is_absent(true);
+        if left_out.replace(refused) != Some(refused) {
+            tracing::info!(kind = %K::kind(&()), api_version = %K::api_version(&()), %refused, "kind left out");
+        }
+        cache.refused(refused);
+        #[expect(clippy::disallowed_methods, reason = "a watch is no run")]
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Follows the watch until the API server says that there is nothing to watch. A broken watch is resumed or restarted with
+/// backoff by kube; objects that cannot be decoded are logged and left out, so that one odd object never stops its kind
+/// (DEP-K8S-4).
+async fn follow_shown<K>(
+    api: Api<DeserializeGuard<K>>,
+    config: watcher::Config,
+    cache: &Cache<K>,
+    mut shown: impl FnMut(),
+) -> Refused
+where
+    K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
+{
     let mut events = watcher(api, config).default_backoff().boxed();
     let mut listed = HashSet::new();
     loop {
-        match events.try_next().await {
-            Ok(Some(event)) => take(&cache, &mut listed, event),
-            Ok(None) => return,
-            Err(error) => tracing::debug!(kind = %K::kind(&()), %error, "watch interrupted"),
+        match events.next().await {
+            Some(Ok(event)) => {
+                let is_listed = matches!(event, watcher::Event::InitDone);
+                take(cache, &mut listed, event);
+                if is_listed {
+                    shown();
+                }
+            }
+            Some(Err(error)) => match Refused::of(&error) {
+                Some(refused) => return refused,
+                None => tracing::debug!(kind = %K::kind(&()), %error, "watch interrupted"),
+            },
+            // A watch has no end of its own.
+            None => std::future::pending().await,
         }
+    }
+}
+
+/// The reason for which the API server shows nothing of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refused {
+    /// It does not serve the kind in this version.
+    #[error("its CRD is not installed")]
+    NotServed,
+    /// The account may not list or watch it.
+    #[error("this account may not list it")]
+    Forbidden,
+}
+
+impl Refused {
+    fn of(error: &watcher::Error) -> Option<Self> {
+        let code = match error {
+            watcher::Error::InitialListFailed(kube::Error::Api(status))
+            | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+            | watcher::Error::WatchFailed(kube::Error::Api(status)) => status.code,
+            watcher::Error::WatchError(status) => status.code,
+            _ => return None,
+        };
+        match code {
+            404 => Some(Self::NotServed),
+            403 => Some(Self::Forbidden),
+            _ => None,
+        }
+    }
+}
+
+impl<K: Cached> Cache<K> {
+    /// Takes note that nothing is shown of the kind. Without its CRD its objects are gone. Where the right to list them was
+    /// taken away, those that are known stay as they were: a role that is replaced is away for a moment only.
+    pub(super) fn refused(&self, refused: Refused) {
+        let before = *self.inner.knowledge.borrow();
+        let after = match (refused, before) {
+            (Refused::NotServed, _) => Knowledge::NotServed,
+            (Refused::Forbidden, Knowledge::Objects) => Knowledge::Objects,
+            (Refused::Forbidden, _) => Knowledge::Forbidden,
+        };
+        if after == Knowledge::NotServed {
+            self.retain(&HashSet::new());
+        }
+        self.inner.knowledge.send_replace(after);
     }
 }
 
@@ -75,7 +165,7 @@ fn take<K: Cached>(
         watcher::Event::InitDone => {
             cache.retain(listed);
             listed.clear();
-            cache.inner.synced.send_replace(true);
+            cache.inner.knowledge.send_replace(Knowledge::Objects);
         }
         watcher::Event::Apply(guard) => apply(cache, guard),
         watcher::Event::Delete(guard) => cache.delete(&ObjectKey::of(&guard)),

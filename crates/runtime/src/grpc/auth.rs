@@ -128,6 +128,9 @@ impl Authorizer {
     }
 
     /// Finds out who calls.
+    ///
+    /// # Errors
+    /// `Unauthenticated` without a valid token, `Unavailable` when nobody can check it.
     pub async fn identify<T>(&self, request: &Request<T>) -> Result<Identity, Status> {
         self.identify_bearer(authorization(request)).await
     }
@@ -148,6 +151,9 @@ impl Authorizer {
     }
 
     /// Returns true when RBAC lets the caller do that.
+    ///
+    /// # Errors
+    /// `Unavailable` when the API server does not answer.
     pub async fn may(&self, identity: &Identity, access: Access) -> Result<bool, Status> {
         if identity.own {
             return Ok(true);

@@ -89,6 +89,9 @@ impl EventsPeer {
     }
 
     /// Publishes one event; it is stored when this returns.
+    ///
+    /// # Errors
+    /// As the peer answers.
     pub async fn publish(&mut self, event: &Event) -> Result<(), Status> {
         let request = PublishRequest { event: Some(message(event)) };
         self.client.publish(request).await.map(drop)

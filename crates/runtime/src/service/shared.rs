@@ -51,6 +51,9 @@ impl SharedServers {
 pub type Entry = Box<dyn FnOnce(Environment) -> BoxFuture<'static, Result<(), ServiceError>> + Send>;
 
 /// Runs services together until the process is stopped, or one of them fails, which stops the others.
+///
+/// # Errors
+/// The error of the service that failed first.
 pub async fn run_together(
     args: &RuntimeArgs,
     mut env: Environment,

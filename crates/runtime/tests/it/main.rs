@@ -1,6 +1,7 @@
 //! The runtime against a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod absent;
 mod election;
 mod events;
 mod peers;

@@ -234,10 +234,11 @@ fn versions_are_in_the_root_manifest_only() {
 }
 
 /// Waits between two tries of one request, or for something that no watch tells of.
-const SLEEPS: [&str; 14] = [
+const SLEEPS: [&str; 15] = [
     "cli/src/command/watch/feed.rs",
     "crates/bucket/src/send.rs",
     "crates/oci/src/registry/send.rs",
+    "crates/runtime/src/cache/watch.rs",
     "crates/runtime/src/connections.rs",
     "crates/runtime/src/controller/progress.rs",
     "crates/runtime/src/controller/report.rs",

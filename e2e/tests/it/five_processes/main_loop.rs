@@ -5,7 +5,7 @@ use kube::api::DynamicObject;
 use weir_e2e::FiveProcesses;
 use weir_testkit::{GitRepo, SinkRequest, touch_requested_at, wait_for, wait_ready};
 
-const TOOLKIT: &str = include_str!("../manifests/kill-toolkit.yaml");
+pub(super) const TOOLKIT: &str = include_str!("../manifests/kill-toolkit.yaml");
 const RECEIVER: &str = include_str!("../manifests/five-receiver.yaml");
 const APP: &str = include_str!("../manifests/kill-app.yaml");
 
@@ -33,14 +33,18 @@ impl MainLoop {
 
     /// Starts with further components of `deploy/kustomize`.
     pub(super) async fn start_with(components: &[&str]) -> Result<Self> {
-        let world = FiveProcesses::start_with(components).await?;
+        Self::play_in(FiveProcesses::start_with(components).await?, TOOLKIT).await
+    }
+
+    /// Starts in a cluster whose services run, with the objects of `toolkit`.
+    pub(super) async fn play_in(world: FiveProcesses, toolkit: &str) -> Result<Self> {
         for tag in ["1.0.0", "1.0.1"] {
             world.registry.push_image("app", tag).await?;
         }
         let repo = world.git.repo("app")?;
         let started = Self { world, repo, patch: 1, pushes: 0 };
         started.repo.commit("main", "first", &[("app.yaml", &started.with_hosts(APP))])?;
-        let toolkit = format!("{}---\n{RECEIVER}", started.with_hosts(TOOLKIT));
+        let toolkit = format!("{}---\n{RECEIVER}", started.with_hosts(toolkit));
         started.world.plane.apply_yaml("flux-system", &toolkit).await?;
         started.wait_until_told().await?;
         Ok(started)

@@ -40,7 +40,7 @@ impl MessageFilter {
         Self { has_inclusions: !alert.inclusion_list.is_empty(), inclusions, exclusions, faults }
     }
 
-    /// Does the message pass? A list of inclusions that has no valid one admits nothing.
+    /// Returns true when the message passes. A list of inclusions that has no valid one admits nothing.
     pub fn admits(&self, message: &str) -> bool {
         let is_included = !self.has_inclusions || self.inclusions.iter().any(|regex| regex.is_match(message));
         is_included && !self.exclusions.iter().any(|regex| regex.is_match(message))

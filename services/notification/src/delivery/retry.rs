@@ -37,7 +37,7 @@ pub enum Failure {
     },
 }
 
-/// Can the same request get a better answer later?
+/// Returns true when the same request may get a better answer later.
 pub fn is_worth_another(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS
         || (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED)

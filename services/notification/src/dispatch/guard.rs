@@ -28,7 +28,10 @@ pub enum Verdict {
     Refuse(String),
 }
 
-/// May an Alert of this namespace see the event? (NTF-30)
+/// Checks that an Alert of this namespace may see the event (NTF-30).
+///
+/// # Errors
+/// The message of the refusal.
 pub fn check_namespace(policy: Policy, alert: &Alert, event: &Event) -> Result<(), String> {
     let object = &event.involved_object;
     let namespace = alert.metadata.namespace.as_deref().unwrap_or_default();
@@ -43,7 +46,7 @@ pub fn check_namespace(policy: Policy, alert: &Alert, event: &Event) -> Result<(
     ))
 }
 
-/// Does the event go to a provider of this type? Looks at the metadata as received, with prefixes (NTF-34).
+/// Returns true when the event goes to a provider of this type. Looks at the metadata as received, with prefixes (NTF-34).
 pub fn judge(policy: Policy, provider: &Provider, event: &Event) -> Verdict {
     if provider.spec.suspend {
         return Verdict::Skip;

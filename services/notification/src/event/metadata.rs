@@ -50,7 +50,7 @@ pub fn user<'a>(event: &'a Event, key: &str) -> Option<&'a str> {
     event.metadata.get(&format!("{USER_PREFIX}{key}")).map(String::as_str).filter(|value| !value.is_empty())
 }
 
-/// Does this event only say that a commit's status may be updated?
+/// Returns true when the event means only that a commit's status may be updated.
 pub fn is_commit_status_update(event: &Event) -> bool {
     own(event, COMMIT_STATUS) == Some(COMMIT_STATUS_UPDATE)
 }

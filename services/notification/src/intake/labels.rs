@@ -23,7 +23,7 @@ pub(super) async fn of(
     Ok(found.metadata.labels.unwrap_or_default())
 }
 
-/// Are all of these labels there?
+/// Returns true when all of these labels are there.
 pub(super) fn match_all(wanted: &BTreeMap<String, String>, labels: &BTreeMap<String, String>) -> bool {
     wanted.iter().all(|(key, value)| labels.get(key) == Some(value))
 }

@@ -4,7 +4,10 @@ use url::Url;
 
 use super::InitError;
 
-/// Parses an absolute http(s) URL; the error is the text that Go gives (NTF-56).
+/// Parses an absolute http(s) URL (NTF-56).
+///
+/// # Errors
+/// The text that Go gives.
 pub fn parse(raw: &str) -> Result<Url, String> {
     let fail = |reason: &str| Err(format!("parse {raw:?}: {reason}"));
     if raw.is_empty() {
@@ -31,6 +34,9 @@ pub fn parse(raw: &str) -> Result<Url, String> {
 }
 
 /// As [`parse`], with the words of most chat services around the error.
+///
+/// # Errors
+/// As [`parse`].
 pub fn hook(service: &str, raw: &str) -> Result<Url, InitError> {
     parse(raw).map_err(|reason| InitError::Address(format!("invalid {service} URL {raw}: '{reason}'")))
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use secrecy::ExposeSecret;
 use url::Url;
 use weir_access::{ReadError, Secret, Secrets};
 use weir_api::Provider;
-use weir_http::SecretData;
+use weir_http::{Profile, Proxy, SecretError};
 use weir_yaml::{Limits, Source, Value, parse_first_document};
 
 use super::{GIT_STATUS_TYPES, Settings};
-use crate::delivery::Transport;
 
 /// Bytes of an address in a Secret, as the API admits for `spec.address`.
 const MAX_ADDRESS: usize = 2048;
@@ -31,12 +31,15 @@ pub enum ResolveError {
     /// The deprecated key `proxy`.
     #[error("invalid 'proxy' in secret '{0}'")]
     OldProxy(String),
+    /// The deprecated `spec.proxy`.
+    #[error("failed to get proxy URL: {0}")]
+    Address(#[from] url::ParseError),
     /// The Secret of the proxy.
     #[error("failed to get proxy URL: {0}")]
-    Proxy(String),
+    Proxy(#[source] SecretError),
     /// The Secret of the TLS material.
     #[error("failed to get TLS config: {0}")]
-    Tls(String),
+    Tls(#[source] SecretError),
 }
 
 /// Everything for one delivery.
@@ -45,12 +48,15 @@ pub struct Resolved {
     /// Settings for the provider's type.
     pub settings: Settings,
     /// How its service is reached.
-    pub transport: Transport,
+    pub profile: Profile,
     /// Secrets, which no text may show.
     pub secrets: Vec<String>,
 }
 
 /// Reads the Secrets, all from the Provider's own namespace (NTF-129).
+///
+/// # Errors
+/// When a Secret cannot be read, or its content cannot be used.
 pub async fn resolve(
     secrets: &Secrets,
     provider: &Provider,
@@ -63,21 +69,24 @@ pub async fn resolve(
     if let Some(secret) = &main {
         add_credentials(&mut resolved, secret)?;
     }
-    if let Some(secret) = secrets.find(namespace, spec.proxy_secret_ref.as_ref()).await? {
-        resolved.transport.proxy = Some(proxy_of(&secret)?);
+    if let Some(Secret { place, data, .. }) = secrets.find(namespace, spec.proxy_secret_ref.as_ref()).await? {
+        resolved.profile.proxy = Some(Proxy::from_secret(&place, &data).map_err(ResolveError::Proxy)?);
     }
     match (secrets.find(namespace, spec.cert_secret_ref.as_ref()).await?, main) {
-        (Some(secret), _) => add_certificates(&mut resolved.transport, &secret)?,
+        (Some(Secret { place, data, .. }), _) => {
+            let certificates = Profile::from_secret(&place, &data).map_err(ResolveError::Tls)?;
+            resolved.profile =
+                Profile { ca: certificates.ca, identity: certificates.identity, ..resolved.profile };
+        }
         // Git services take their TLS material from the one Secret; half a pair is not used then.
         (None, Some(Secret { data, .. })) if GIT_STATUS_TYPES.contains(&spec.type_.as_str()) => {
-            resolved.transport.authorities = pem(&data, "ca.crt", "caFile");
-            resolved.transport.identity =
-                pem(&data, "tls.crt", "certFile").zip(pem(&data, "tls.key", "keyFile"));
+            resolved.profile.add_whole_tls(&data);
         }
         _ => {}
     }
-    if let Some(url) = &resolved.transport.proxy {
-        resolved.secrets.extend(url.password().map(str::to_owned));
+    if let Some(proxy) = &resolved.profile.proxy {
+        let told = proxy.told();
+        resolved.secrets.extend(told.iter().map(|secret| secret.expose_secret().to_owned()));
     }
     resolved.secrets.extend(resolved.settings.secrets());
     Ok(resolved)
@@ -95,10 +104,12 @@ fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, Res
         ..Settings::default()
     };
     let proxy = match spec.proxy.as_deref().filter(|proxy| !proxy.is_empty()) {
-        Some(proxy) => Some(Url::parse(proxy).map_err(|error| ResolveError::Proxy(error.to_string()))?),
+        Some(proxy) => Some(Proxy::from_url(Url::parse(proxy)?)),
         None => None,
     };
-    Ok(Resolved { settings, transport: Transport { proxy, ..Transport::default() }, secrets: Vec::new() })
+    // A Provider's own authorities are the only ones that it trusts (NTF-49).
+    let profile = Profile { proxy, ca_alone: true, ..Profile::default() };
+    Ok(Resolved { settings, profile, secrets: Vec::new() })
 }
 
 /// Each key is read by itself: one that is missing does not hide the others (NTF-43).
@@ -124,7 +135,8 @@ fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), Resol
     }
     if let Some(proxy) = text("proxy") {
         let url = Url::parse(&proxy).ok().filter(Url::has_host);
-        resolved.transport.proxy = Some(url.ok_or_else(|| ResolveError::OldProxy(place.clone()))?);
+        let url = url.ok_or_else(|| ResolveError::OldProxy(place.clone()))?;
+        resolved.profile.proxy = Some(Proxy::from_url(url));
     }
     Ok(())
 }
@@ -149,55 +161,6 @@ fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
         };
     }
     Ok(headers)
-}
-
-fn proxy_of(secret: &Secret) -> Result<Url, ResolveError> {
-    let Secret { place, data, .. } = secret;
-    let text = |name: &str| data.get(name).map(|value| String::from_utf8_lossy(value).trim().to_owned());
-    let fail = |reason: String| Err(ResolveError::Proxy(format!("secret '{place}': {reason}")));
-    let Some(address) = text("address") else { return fail("key 'address' not found".to_owned()) };
-    if address.is_empty() {
-        return fail("proxy address is empty".to_owned());
-    }
-    if address.len() > MAX_ADDRESS {
-        return fail(format!("proxy address exceeds maximum length of {MAX_ADDRESS} bytes"));
-    }
-    let Ok(mut url) = Url::parse(&address) else { return fail("failed to parse proxy address".to_owned()) };
-    if !matches!(url.scheme(), "http" | "https" | "socks5") {
-        let scheme = url.scheme();
-        return fail(format!(
-            "proxy URL must use one of the supported schemes (http, https, socks5), got '{scheme}'"
-        ));
-    }
-    if let Some(username) = text("username").filter(|username| !username.is_empty()) {
-        let password = text("password").filter(|password| !password.is_empty());
-        // Fails only for URLs without a host, which proxies have.
-        let _ = url.set_username(&username).and_then(|()| url.set_password(password.as_deref()));
-    }
-    Ok(url)
-}
-
-/// Standard keys go before those of earlier versions.
-fn pem(data: &SecretData, name: &str, old_name: &str) -> Option<Vec<u8>> {
-    let value = |name: &str| data.get(name).cloned().filter(|value| !value.is_empty());
-    value(name).or_else(|| value(old_name))
-}
-
-fn add_certificates(transport: &mut Transport, secret: &Secret) -> Result<(), ResolveError> {
-    let Secret { place, data, .. } = secret;
-    let authorities = pem(data, "ca.crt", "caFile");
-    let fail = |reason: &str| Err(ResolveError::Tls(format!("secret '{place}' {reason}")));
-    transport.identity = match (pem(data, "tls.crt", "certFile"), pem(data, "tls.key", "keyFile")) {
-        (Some(certificate), Some(key)) => Some((certificate, key)),
-        (None, None) if authorities.is_none() => {
-            return fail("must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'");
-        }
-        (None, None) => None,
-        (Some(_), None) => return fail("contains 'tls.crt' but missing 'tls.key'"),
-        (None, Some(_)) => return fail("contains 'tls.key' but missing 'tls.crt'"),
-    };
-    transport.authorities = authorities;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -39,11 +39,17 @@ impl Settings {
     }
 
     /// `Bearer <token>`, if there is a token.
+    ///
+    /// # Errors
+    /// When the token cannot stand in a header.
     pub fn bearer(&self) -> Result<Option<HeaderValue>, InitError> {
         self.authorization("Bearer ", &self.token)
     }
 
     /// `Basic …`, if both user name and password are there.
+    ///
+    /// # Errors
+    /// When they cannot stand in a header.
     pub fn basic(&self) -> Result<Option<HeaderValue>, InitError> {
         if self.username.is_empty() || self.password.is_empty() {
             return Ok(None);
@@ -53,6 +59,9 @@ impl Settings {
     }
 
     /// A header of a scheme and a secret; nothing when the secret is empty.
+    ///
+    /// # Errors
+    /// When the secret cannot stand in a header.
     pub fn authorization(&self, scheme: &str, secret: &str) -> Result<Option<HeaderValue>, InitError> {
         if secret.is_empty() {
             return Ok(None);

@@ -29,7 +29,10 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Compiles all filters of a Receiver; the error is the message of its status. Blocks for some milliseconds.
+    /// Compiles all filters of a Receiver. Blocks for some milliseconds.
+    ///
+    /// # Errors
+    /// The message for the status, which names the expression.
     pub fn compile(spec: &ReceiverSpec) -> Result<Self, String> {
         let variables: &[&str] =
             if spec.type_ == TYPE_GENERIC_OIDC { &VARIABLES_WITH_CLAIMS } else { &VARIABLES };
@@ -50,6 +53,9 @@ impl Filters {
     }
 
     /// The filters for one call. Its body is looked at only if there is a filter.
+    ///
+    /// # Errors
+    /// When the body is no JSON object, or a filter of the call fails.
     pub async fn of_call(spec: &ReceiverSpec, call: Call<'_>, known: Known) -> Result<Self, String> {
         if spec.resource_filter.is_none() && spec.resources.iter().all(|resource| resource.filter.is_none()) {
             let for_each = vec![None; spec.resources.len()];
@@ -65,12 +71,15 @@ impl Filters {
         Ok(Self { request, claims: known.claims, ..filters })
     }
 
-    /// Is there a filter for the entry of this number?
+    /// Returns true when the entry of this number has a filter.
     pub fn any_for(&self, entry: usize) -> bool {
         self.for_all.is_some() || self.of_entry(entry).is_some()
     }
 
-    /// Does the object, of which only the metadata is known, pass the filters of the entry?
+    /// Returns true when the object, of which only the metadata is known, passes the filters of the entry.
+    ///
+    /// # Errors
+    /// When a filter cannot be evaluated.
     pub async fn admit(&self, entry: usize, object: Value) -> Result<bool, String> {
         let (filters, own) = (self.clone(), self.of_entry(entry).cloned());
         let evaluated = tokio::task::spawn_blocking(move || {

@@ -34,7 +34,10 @@ struct Image {
     tag: String,
 }
 
-/// Is the call Google's, on behalf of the account in the Secret? Returns what the message is about.
+/// Verifies that the call is Google's, on behalf of the account in the Secret. Returns what the message is about.
+///
+/// # Errors
+/// When the token is missing or wrong, or its keys cannot be had.
 pub async fn verify(
     call: Call<'_>,
     secret: &SecretData,

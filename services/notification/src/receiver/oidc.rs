@@ -31,7 +31,10 @@ pub(super) fn bearer<'a>(call: Call<'a>) -> Result<&'a str, Refusal> {
     }
 }
 
-/// Is the call's token one of a configured provider, and do all of its rules hold? Returns the token's claims.
+/// Verifies that the call's token is one of a configured provider, and that all of its rules hold. Returns the token's claims.
+///
+/// # Errors
+/// When no provider vouches for the token, or one of its rules does not hold.
 pub async fn verify(
     call: Call<'_>,
     providers: &[OidcProvider],

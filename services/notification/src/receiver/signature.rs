@@ -24,7 +24,7 @@ pub enum Fault {
     Mismatch,
 }
 
-/// Is `header` the signature of `body` under `key`?
+/// Checks that `header` is the signature of `body` under `key`.
 pub(super) fn check(header: &str, key: &[u8], body: &[u8]) -> Result<(), Fault> {
     if header.is_empty() {
         return Err(Fault::Missing);
@@ -40,7 +40,7 @@ pub(super) fn check(header: &str, key: &[u8], body: &[u8]) -> Result<(), Fault> 
     if is_good { Ok(()) } else { Err(Fault::Mismatch) }
 }
 
-/// Is `mac` the MAC of `body` under `key`?
+/// Checks that `mac` is the MAC of `body` under `key`.
 pub(super) fn mac_matches<M: Mac + KeyInit>(key: &[u8], body: &[u8], mac: &[u8]) -> bool {
     let Ok(mut state) = <M as KeyInit>::new_from_slice(key) else { return false };
     state.update(body);

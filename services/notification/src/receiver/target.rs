@@ -32,7 +32,10 @@ struct Entry<'a> {
 }
 
 impl Marker {
-    /// Marks all objects of all entries; one that fails does not stop the others. The error names every failure.
+    /// Marks all objects of all entries; one that fails does not stop the others.
+    ///
+    /// # Errors
+    /// A text that names every failure.
     pub async fn mark_all(&self, receiver: &Receiver, filters: &Filters) -> Result<(), String> {
         let own = receiver.metadata.namespace.clone().unwrap_or_default();
         let mut failures = Vec::new();

@@ -5,7 +5,8 @@ use std::time::Duration;
 use http::header::{AUTHORIZATION, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use url::Url;
-use weir_notification_controller::delivery::{Retry, Sender, Transport};
+use weir_http::{Profile, Proxy};
+use weir_notification_controller::delivery::{Retry, Sender};
 use weir_notification_controller::event::Event;
 use weir_notification_controller::provider::{Accept, Delivery, Message, Settings, build};
 use weir_testkit::{SinkAnswer, WebhookSink};
@@ -20,12 +21,12 @@ fn message(url: &str) -> Message {
 }
 
 async fn send(message: Message, timeout: Duration) -> Result<(), String> {
-    send_via(message, Transport::default(), timeout).await
+    send_via(message, Profile::default(), timeout).await
 }
 
-async fn send_via(message: Message, transport: Transport, timeout: Duration) -> Result<(), String> {
+async fn send_via(message: Message, profile: Profile, timeout: Duration) -> Result<(), String> {
     weir_runtime::service::install_crypto();
-    let sent = Sender::new(QUICK).deliver(Delivery::from(message), &transport, timeout).await;
+    let sent = Sender::new(QUICK).deliver(Delivery::from(message), &profile, timeout).await;
     sent.map_err(|error| error.to_string())
 }
 
@@ -146,8 +147,8 @@ async fn a_proxy_gets_the_request_with_its_credentials() {
     let mut url = Url::parse(&proxy.url("")).unwrap();
     url.set_username("u").unwrap();
     url.set_password(Some("p")).unwrap();
-    let transport = Transport { proxy: Some(url), ..Transport::default() };
-    send_via(message("http://one.example/x"), transport, TIMEOUT).await.unwrap();
+    let profile = Profile { proxy: Some(Proxy::from_url(url)), ..Profile::default() };
+    send_via(message("http://one.example/x"), profile, TIMEOUT).await.unwrap();
     assert_eq!(proxy.requests()[0].header("proxy-authorization"), "Basic dTpw");
 }
 
@@ -163,8 +164,8 @@ async fn a_service_that_is_away_is_named_by_host_only() {
 
 #[tokio::test]
 async fn bad_tls_material_is_told() {
-    let transport = Transport { authorities: Some(b"no certificate".to_vec()), ..Transport::default() };
-    let error = send_via(message("https://one.example/x"), transport, TIMEOUT).await.unwrap_err();
+    let profile = Profile { ca: Some(b"no certificate".to_vec()), ..Profile::default() };
+    let error = send_via(message("https://one.example/x"), profile, TIMEOUT).await.unwrap_err();
     assert_eq!(error, "failed to get TLS config: failed to parse CA certificate");
 }
 
@@ -190,7 +191,7 @@ fn commit_status(kind: &str, address: &str) -> Delivery {
 
 async fn deliver(delivery: Delivery) -> Result<(), String> {
     weir_runtime::service::install_crypto();
-    let sent = Sender::new(QUICK).deliver(delivery, &Transport::default(), TIMEOUT).await;
+    let sent = Sender::new(QUICK).deliver(delivery, &Profile::default(), TIMEOUT).await;
     sent.map_err(|error| error.to_string())
 }
 

@@ -7,7 +7,8 @@ use http::StatusCode;
 use rstest::rstest;
 use serde_json::json;
 use url::Url;
-use weir_notification_controller::delivery::{Retry, Sender, Transport};
+use weir_http::Profile;
+use weir_notification_controller::delivery::{Retry, Sender};
 use weir_notification_controller::event::Event;
 use weir_notification_controller::provider::{Settings, build};
 use weir_testkit::{Identity, Proxied, Proxy, SinkAnswer, TlsFront, WebhookSink};
@@ -26,13 +27,17 @@ fn identity() -> Identity {
     Identity::for_names(&[HOST]).unwrap()
 }
 
-fn believing(identity: &Identity) -> Transport {
-    Transport { authorities: Some(identity.ca_pem.clone().into_bytes()), ..Transport::default() }
+fn believing(identity: &Identity) -> Profile {
+    Profile { ca: Some(identity.ca_pem.clone().into_bytes()), ca_alone: true, ..Profile::default() }
 }
 
-fn as_client(transport: Transport, client: &Identity) -> Transport {
-    let pair = (client.certificate_pem.clone().into_bytes(), client.key_pem.clone().into_bytes());
-    Transport { identity: Some(pair), ..transport }
+fn as_client(profile: Profile, client: &Identity) -> Profile {
+    let pair = format!("{}\n{}", client.certificate_pem, client.key_pem);
+    Profile { identity: Some(pair.into()), ..profile }
+}
+
+fn through(proxy: &str, profile: Profile) -> Profile {
+    Profile { proxy: Some(weir_http::Proxy::from_url(proxy.parse().unwrap())), ..profile }
 }
 
 fn event() -> Event {
@@ -47,7 +52,7 @@ fn event() -> Event {
 }
 
 /// Delivers the event with a type of provider to an address.
-async fn deliver(kind: &str, address: &str, transport: &Transport) -> Result<(), String> {
+async fn deliver(kind: &str, address: &str, profile: &Profile) -> Result<(), String> {
     let settings = Settings {
         provider_type: kind.to_owned(),
         provider_uid: "0c9c2e41-d2f9-4f9b-9c41-bebc1984d67a".to_owned(),
@@ -61,7 +66,7 @@ async fn deliver(kind: &str, address: &str, transport: &Transport) -> Result<(),
     };
     let delivery = build(&settings).unwrap().render(&event()).unwrap();
     let sender = Sender::new(Retry { first: Duration::from_millis(10) });
-    sender.deliver(delivery, transport, DEADLINE).await.map_err(|error| error.to_string())
+    sender.deliver(delivery, profile, DEADLINE).await.map_err(|error| error.to_string())
 }
 
 /// Every type whose address is free; the services of the others have one address each.
@@ -101,7 +106,7 @@ async fn every_type_believes_the_authority_of_its_secret_only(#[case] kind: &str
     });
     let front = TlsFront::start(&own, target(&sink)).await.unwrap();
     let address = format!("https://localhost:{}{path}", front.address().port());
-    for stranger in [believing(&other), Transport::default()] {
+    for stranger in [believing(&other), Profile::default()] {
         let refusal = deliver(kind, &address, &stranger).await.unwrap_err();
         assert!(refusal.contains("invalid peer certificate"), "{refusal}");
         assert!(sink.requests().is_empty(), "{kind} speaks to a stranger");
@@ -115,9 +120,8 @@ async fn a_server_is_believed_under_its_own_name_only() {
     let (own, sink) = (identity(), WebhookSink::start().await.unwrap());
     let front = TlsFront::start(&own, target(&sink)).await.unwrap();
     let proxy = Proxy::start(&[("other.test:443", front.address())]).await.unwrap();
-    let transport =
-        Transport { proxy: Some(format!("http://{}", proxy.address()).parse().unwrap()), ..believing(&own) };
-    let refusal = deliver("generic", "https://other.test/hook", &transport).await.unwrap_err();
+    let profile = through(&format!("http://{}", proxy.address()), believing(&own));
+    let refusal = deliver("generic", "https://other.test/hook", &profile).await.unwrap_err();
     assert!(
         refusal.contains("invalid peer certificate: certificate not valid for name \"other.test\""),
         "{refusal}"
@@ -139,10 +143,7 @@ async fn a_server_that_asks_for_a_certificate_gets_the_one_of_the_secret() {
     assert!(sink.requests().is_empty());
     deliver("generic", &address, &as_client(believing(&own), &client)).await.unwrap();
     assert_eq!(sink.requests().len(), 1);
-    let halves = Transport {
-        identity: Some((client.certificate_pem.clone().into_bytes(), Vec::new())),
-        ..believing(&own)
-    };
+    let halves = Profile { identity: Some(client.certificate_pem.clone().into()), ..believing(&own) };
     let refusal = deliver("generic", &address, &halves).await.unwrap_err();
     assert!(refusal.starts_with("failed to get TLS config: "), "{refusal}");
 }
@@ -156,13 +157,11 @@ async fn a_proxy_carries_tls_and_sees_nothing_of_it(#[case] scheme: &str, #[case
     let front = TlsFront::start(&own, target(&sink)).await.unwrap();
     let proxy = Proxy::start_with_password(&[("hook.test:443", front.address())], "u", "p").await.unwrap();
     let url = format!("{scheme}://u:p@{}", proxy.address());
-    let through =
-        |identity: &Identity| Transport { proxy: Some(url.parse().unwrap()), ..believing(identity) };
     let address = format!("https://{HOST}/hook");
-    let refusal = deliver("generic", &address, &through(&other)).await.unwrap_err();
+    let refusal = deliver("generic", &address, &through(&url, believing(&other))).await.unwrap_err();
     assert!(refusal.contains("invalid peer certificate"), "{refusal}");
     assert!(sink.requests().is_empty());
-    deliver("generic", &address, &through(&own)).await.unwrap();
+    deliver("generic", &address, &through(&url, believing(&own))).await.unwrap();
     let asked = Proxied { method: method.to_owned(), target: format!("{HOST}:443") };
     assert!(proxy.requests().contains(&asked), "{:?}", proxy.requests());
     assert_eq!(sink.requests()[0].path, "/hook");

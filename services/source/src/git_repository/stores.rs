@@ -43,6 +43,9 @@ pub(super) fn sweep(service: &Service, storage: Storage, stores: Stores, objects
         let (storage, stores, objects) = (storage.clone(), stores.clone(), objects.clone());
         async move {
             objects.synced().await;
+            if !objects.is_whole() {
+                return;
+            }
             // Asked when a folder is about to go: an object may have come since the sweep began.
             let is_live = move |uid: &str| {
                 objects.list().iter().any(|object| object.metadata.uid.as_deref() == Some(uid))

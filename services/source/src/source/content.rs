@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use weir_artifact::archive::{OpenFile, Parts, Previous, Sink};
+use weir_artifact::archive::{OpenFile, Previous, Runs, Sink};
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind, archive, ignore_rules};
 use weir_ignore::Matcher;
 
@@ -18,7 +18,7 @@ pub(crate) fn pack_after(
     spec_ignore: Option<&str>,
     previous: Option<&Previous>,
     out: &mut dyn Sink,
-) -> io::Result<Parts> {
+) -> io::Result<Runs> {
     let matcher = matcher(tree, spec_ignore)?;
     let keep = |path: &RelPath, is_directory| !matcher.excludes(path.as_str(), is_directory);
     archive::write_after(tree, &keep, previous, out)

@@ -9,7 +9,7 @@ use weir_artifact::archive::{Previous, Sink, write_after};
 use weir_artifact::{Algorithm, Digest, Store, StoreOptions};
 
 use super::{Disk, PIECE, Written, fill, inodes, location, names, options};
-use crate::parts::{Named, fresh};
+use crate::runs::{Named, fresh};
 
 #[test]
 fn what_did_not_change_lies_on_the_disk_once() {
@@ -163,15 +163,15 @@ proptest! {
                 }
             }
             let tree = Named::new(files.clone());
-            let mut parts = None;
+            let mut runs = None;
             let write = |out: &mut dyn Sink| {
-                parts = Some(write_after(&tree, &|_, _| true, previous.as_ref(), out)?);
+                runs = Some(write_after(&tree, &|_, _| true, previous.as_ref(), out)?);
                 Ok(())
             };
             let stored = store.write(&location(), &round.to_string(), write).unwrap();
             let bytes = fresh(&tree);
             prop_assert_eq!(&stored.digest, &Digest::of(Algorithm::Blake3, &bytes));
-            previous = Some(Previous { parts: parts.unwrap(), file: store.open_file(&stored.path).unwrap() });
+            previous = Some(Previous { runs: runs.unwrap(), file: store.open_file(&stored.path).unwrap() });
             all.push((stored, bytes));
         }
         // In the last round nothing has changed.

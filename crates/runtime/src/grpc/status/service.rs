@@ -1,4 +1,4 @@
-//! The doorman of the status API: authenticates, converts, calls.
+//! The gRPC side of the status API: authenticates, converts, calls.
 
 use std::pin::Pin;
 

@@ -52,32 +52,3 @@ fn headers_are_a_map_of_texts() {
         assert!(matches!(credentials(&[("headers", bad)]), Err(ResolveError::Headers(_))), "{bad}");
     }
 }
-
-#[rstest]
-#[case(&[("address", "http://proxy:3128")], Ok("http://proxy:3128/"))]
-#[case(&[("address", "socks5://proxy"), ("username", "u"), ("password", "p")], Ok("socks5://u:p@proxy"))]
-#[case(&[("address", "http://proxy"), ("username", "u")], Ok("http://u@proxy/"))]
-#[case(&[], Err("failed to get proxy URL: secret 'apps/creds': key 'address' not found"))]
-#[case(&[("address", "")], Err("failed to get proxy URL: secret 'apps/creds': proxy address is empty"))]
-#[case(&[("address", "ftp://x")], Err("failed to get proxy URL: secret 'apps/creds': proxy URL must use one of the supported schemes (http, https, socks5), got 'ftp'"))]
-fn proxies(#[case] entries: &[(&str, &str)], #[case] expected: Result<&str, &str>) {
-    let url = proxy_of(&secret(entries)).map_err(|error| error.to_string());
-    assert_eq!(url.as_ref().map(Url::as_str).map_err(String::as_str), expected);
-}
-
-#[rstest]
-#[case(&[("ca.crt", "a")], "")]
-#[case(&[("tls.crt", "c"), ("tls.key", "k")], "")]
-#[case(&[("caFile", "a"), ("certFile", "c"), ("keyFile", "k")], "")]
-#[case(&[("x", "y")], "must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
-#[case(&[("tls.crt", "c")], "contains 'tls.crt' but missing 'tls.key'")]
-#[case(&[("ca.crt", "a"), ("tls.key", "k")], "contains 'tls.key' but missing 'tls.crt'")]
-fn certificates(#[case] entries: &[(&str, &str)], #[case] fault: &str) {
-    let mut transport = Transport::default();
-    let result = add_certificates(&mut transport, &secret(entries)).map_err(|error| error.to_string());
-    let expected = match fault {
-        "" => Ok(()),
-        fault => Err(format!("failed to get TLS config: secret 'apps/creds' {fault}")),
-    };
-    assert_eq!(result, expected);
-}

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::token::{self, Demand, Fault};
-use crate::delivery::client::read_at_most;
+use crate::delivery::answer::read_at_most;
 
 /// Issuers remembered.
 const MAX_ISSUERS: u64 = 256;
@@ -99,6 +99,9 @@ impl Expiry<Source, Arc<Known>> for Ages {
 
 impl Issuers {
     /// Nothing known yet.
+    ///
+    /// # Errors
+    /// When no HTTP client can be made.
     pub fn new() -> Result<Self, reqwest::Error> {
         let redirects = reqwest::redirect::Policy::limited(MAX_REDIRECTS);
         let http = weir_http::client_builder().redirect(redirects).timeout(TIMEOUT).build()?;
@@ -106,11 +109,17 @@ impl Issuers {
     }
 
     /// Verifies a token of an issuer that publishes a discovery document.
+    ///
+    /// # Errors
+    /// When the token is wrong, or the issuer's keys cannot be had.
     pub async fn verify(&self, issuer: &str, token: &str, demand: Demand<'_>) -> Result<Value, IssuerError> {
         self.verify_with(Source::Issuer(issuer.to_owned()), token, demand).await
     }
 
     /// Verifies a token with the RS256 keys at an address.
+    ///
+    /// # Errors
+    /// As [`Issuers::verify`].
     pub async fn verify_with_keys(
         &self,
         address: &str,

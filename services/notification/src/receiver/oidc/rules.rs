@@ -16,7 +16,10 @@ pub enum Fault {
     Expression(String),
 }
 
-/// Is the list of providers sound?
+/// Checks the list of providers.
+///
+/// # Errors
+/// The first fault in the list.
 pub fn check_providers(providers: &[OidcProvider]) -> Result<(), Fault> {
     let mut issuers = BTreeSet::new();
     for (number, provider) in providers.iter().enumerate() {
@@ -86,7 +89,10 @@ fn compile(provider: &OidcProvider) -> Result<Compiled, String> {
     Ok(compiled)
 }
 
-/// Do all validations hold? The error joins the messages of those that do not.
+/// Checks that all validations hold.
+///
+/// # Errors
+/// The messages of the validations that do not hold, joined.
 pub async fn check(provider: &OidcProvider, claims: Value) -> Result<(), String> {
     let provider = provider.clone();
     let evaluated = tokio::task::spawn_blocking(move || evaluate(&compile(&provider)?, &claims));

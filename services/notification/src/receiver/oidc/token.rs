@@ -48,6 +48,9 @@ pub enum Fault {
 }
 
 /// The issuer a token names; nothing is verified yet.
+///
+/// # Errors
+/// When the text is no token, or names nobody.
 pub fn issuer_of(token: &str) -> Result<String, Fault> {
     let claims: Value = jsonwebtoken::dangerous::insecure_decode_claims(token).map_err(|_| Fault::Form)?;
     let issuer = claims.get("iss").and_then(Value::as_str).filter(|issuer| !issuer.is_empty());
@@ -55,6 +58,9 @@ pub fn issuer_of(token: &str) -> Result<String, Fault> {
 }
 
 /// Verifies signature and claims; returns all claims.
+///
+/// # Errors
+/// The fault in the token, its signature or its claims.
 pub fn verify(token: &str, keys: &[Jwk], admitted: &[Algorithm], demand: Demand<'_>) -> Result<Value, Fault> {
     let header = decode_header(token).map_err(|_| Fault::Form)?;
     if !admitted.contains(&header.alg) {

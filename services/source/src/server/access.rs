@@ -12,12 +12,12 @@ use crate::catalog::{self, Catalog};
 
 /// Checks the Kubernetes token of a request.
 #[derive(Clone)]
-pub(crate) struct Doorman {
+pub(crate) struct ArtifactAccess {
     authorizer: Authorizer,
     catalog: Catalog,
 }
 
-impl Doorman {
+impl ArtifactAccess {
     pub(crate) fn new(authorizer: Authorizer, catalog: Catalog) -> Self {
         Self { authorizer, catalog }
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
-use weir_artifact::archive::{OpenFile, Parts, Previous, write, write_after};
+use weir_artifact::archive::{OpenFile, Previous, Runs, write, write_after};
 use weir_artifact::{Opened, RelPath, Tree, TreeEntry, TreeKind};
 
 /// Files in memory whose contents have names, as in Git. Counts how many are opened, and of how many the size is asked.
@@ -65,10 +65,10 @@ pub(crate) fn fresh(tree: &Named) -> Vec<u8> {
 /// The archive after `previous`, its bytes also in a file for the next one.
 fn after(tree: &Named, previous: Option<&Previous>) -> (Vec<u8>, Previous) {
     let mut bytes = Vec::new();
-    let parts: Parts = write_after(tree, &|_, _| true, previous, &mut bytes).unwrap();
+    let runs: Runs = write_after(tree, &|_, _| true, previous, &mut bytes).unwrap();
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&bytes).unwrap();
-    (bytes, Previous { parts, file: Opened::file(file).unwrap() })
+    (bytes, Previous { runs, file: Opened::file(file).unwrap() })
 }
 
 /// `count` files of `size` bytes, each with words of its own.
@@ -109,10 +109,10 @@ fn large_files_are_copied_one_by_one() {
 #[test]
 fn an_altered_predecessor_is_noticed() {
     let tree = Named::new(many(50, 3000));
-    let (bytes, Previous { parts, .. }) = after(&tree, None);
+    let (bytes, Previous { runs, .. }) = after(&tree, None);
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&bytes).unwrap();
-    let previous = Previous { parts, file: Opened::file(file.try_clone().unwrap()).unwrap() };
+    let previous = Previous { runs, file: Opened::file(file.try_clone().unwrap()).unwrap() };
     let middle = bytes.len() as u64 / 2;
     file.write_all_at(&[bytes[bytes.len() / 2] ^ 1], middle).unwrap();
     let error = write_after(&tree, &|_, _| true, Some(&previous), io::sink()).unwrap_err();

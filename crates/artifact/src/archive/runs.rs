@@ -19,9 +19,9 @@ const HEADER_BYTES: u64 = 512;
 /// Name of the root's entry.
 const ROOT: &str = ".";
 
-/// The parts of an archive and their places in it: a later archive can copy from it.
+/// The compressed runs of an archive and their places in it: a later archive can copy from it.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub struct Runs {
     /// By the digest of the run's entries.
     by_run: HashMap<blake3::Hash, Part>,
     /// Of contents, by the begin of their ids: to look each one up in the tree again takes about as long as to copy it.
@@ -31,8 +31,8 @@ pub struct Parts {
 /// An earlier archive.
 #[derive(Debug)]
 pub struct Previous {
-    /// Its parts.
-    pub parts: Parts,
+    /// Its runs.
+    pub runs: Runs,
     /// Its bytes.
     pub file: Opened,
 }
@@ -43,7 +43,7 @@ pub(super) struct Writer<'a, W: Sink> {
     previous: Option<&'a Previous>,
     tar: tar::Builder<Gzip<W>>,
     run: Run,
-    parts: Parts,
+    runs: Runs,
 }
 
 /// Entries that are compressed together.
@@ -89,7 +89,7 @@ impl<'a, W: Sink> Writer<'a, W> {
         let tar = tar::Builder::new(Gzip::new(out, previous.map(|previous| &previous.file))?);
         let mut run = Run::start();
         run.add(None, TreeKind::Directory, 0, None);
-        Ok(Writer { tree, previous, tar, run, parts: Parts::default() })
+        Ok(Writer { tree, previous, tar, run, runs: Runs::default() })
     }
 
     pub(super) fn add(&mut self, path: &RelPath, kind: TreeKind) -> io::Result<()> {
@@ -106,17 +106,17 @@ impl<'a, W: Sink> Writer<'a, W> {
     fn size(&mut self, path: &RelPath, id: Option<&[u8]>) -> io::Result<u64> {
         let Some(id) = id.and_then(|id| id.first_chunk()) else { return self.tree.size(path) };
         let id = u128::from_le_bytes(*id);
-        let known = self.previous.and_then(|previous| previous.parts.sizes.get(&id).copied());
+        let known = self.previous.and_then(|previous| previous.runs.sizes.get(&id).copied());
         let size = known.map_or_else(|| self.tree.size(path), Ok)?;
-        self.parts.sizes.insert(id, size);
+        self.runs.sizes.insert(id, size);
         Ok(size)
     }
 
-    pub(super) fn finish(mut self) -> io::Result<Parts> {
+    pub(super) fn finish(mut self) -> io::Result<Runs> {
         self.end_run()?;
         // The last part, the end of the tarball, is the stream's to end.
         self.tar.into_inner()?.finish()?;
-        Ok(self.parts)
+        Ok(self.runs)
     }
 
     fn end_run(&mut self) -> io::Result<()> {
@@ -126,7 +126,7 @@ impl<'a, W: Sink> Writer<'a, W> {
         }
         let hash = run.hash.finalize();
         let known = self.previous.filter(|_| run.is_named);
-        let known = known.and_then(|previous| Some((previous.parts.by_run.get(&hash)?, &previous.file)));
+        let known = known.and_then(|previous| Some((previous.runs.by_run.get(&hash)?, &previous.file)));
         let part = match known {
             Some((part, file)) => self.tar.get_mut().copy_part(part, file)?,
             None => {
@@ -137,7 +137,7 @@ impl<'a, W: Sink> Writer<'a, W> {
             }
         };
         if run.is_named {
-            self.parts.by_run.insert(hash, part);
+            self.runs.by_run.insert(hash, part);
         }
         Ok(())
     }

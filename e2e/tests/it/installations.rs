@@ -1,0 +1,218 @@
+//! All of `deploy/kustomize`: each overlay and component, as users build and apply them.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::{Value, json};
+use weir_e2e::{Installation, NAMESPACE, Overlay, SERVICES};
+use weir_testkit::{ControlPlane, Folder, built_program, eventually, wait_for};
+
+const DEADLINE: Duration = Duration::from_secs(90);
+
+const OVERLAYS: [&str; 3] = ["default", "single", "sharded"];
+
+/// The only component that drops a rule of Pod security: OpenShift sets the profile itself.
+const OPENSHIFT: &str = "openshift";
+
+/// Components that do not go with others: tls is part of tls-self-signed, sharding of the overlay `sharded`, and one volume
+/// serves one Pod.
+const ALONE: [&str; 4] = ["tls", "sharding", "source-standby", OPENSHIFT];
+
+fn overlay<'a>(base: &'a str, components: &'a [&'a str]) -> Overlay<'a> {
+    Overlay { base, components, patches: "[]" }
+}
+
+/// Components that the overlay `single` takes too.
+const OF_SINGLE: [&str; 4] = ["persistent-storage", "monitoring", "tolerations", "pull-secret"];
+
+/// Each overlay alone, the default with each component and with all that go together, and the single one with its own.
+fn combinations() -> Result<Vec<(&'static str, Vec<String>)>> {
+    let components = Installation::optional_components()?;
+    assert!(ALONE.iter().all(|name| components.contains(*name)), "{components:?}");
+    let mut all: Vec<_> = OVERLAYS.into_iter().map(|base| (base, vec![])).collect();
+    all.extend(components.iter().map(|name| ("default", vec![name.clone()])));
+    all.push(("single", OF_SINGLE.map(str::to_owned).into()));
+    all.push(("default", components.into_iter().filter(|name| !ALONE.contains(&name.as_str())).collect()));
+    Ok(all)
+}
+
+#[tokio::test]
+async fn everything_builds_to_the_bytes_of_kubectl() -> Result<()> {
+    let plane = ControlPlane::shared().await?;
+    for (base, components) in combinations()? {
+        let components: Vec<&str> = components.iter().map(String::as_str).collect();
+        let (overlay, folder) = (overlay(base, &components), Folder::new("overlay")?);
+        let path = overlay.write(folder.path())?;
+        let kubectl = plane.kubectl(&["kustomize", &path.display().to_string()]).await?;
+        let output = overlay.build()?;
+        assert!(output.warnings.is_empty(), "{base} with {components:?}: {:?}", output.warnings);
+        assert!(output.to_yaml()? == kubectl, "{base} with {components:?} is not what kubectl builds");
+    }
+    Ok(())
+}
+
+/// A Pod as its Deployment would have it made.
+fn pod_of(deployment: &Value) -> Result<Pod> {
+    let template = deployment.pointer("/spec/template").context("no template")?;
+    let mut pod: Pod = serde_json::from_value(template.clone())?;
+    pod.metadata.generate_name = Some("pod-".to_owned());
+    // Accounts are made elsewhere, and admission would ask for this one.
+    let spec = pod.spec.as_mut().context("no spec")?;
+    spec.service_account_name = None;
+    Ok(pod)
+}
+
+/// Has the API server judge a Pod by the rules of `restricted`; its refusal is the error.
+async fn judged(plane: &ControlPlane, namespace: &str, pod: &Pod) -> Result<()> {
+    let pods: Api<Pod> = Api::namespaced(plane.client()?, namespace);
+    pods.create(&PostParams { dry_run: true, ..PostParams::default() }, pod).await?;
+    Ok(())
+}
+
+async fn restricted(plane: &ControlPlane, namespace: &str) -> Result<()> {
+    plane.namespace(namespace).await?;
+    let label = "pod-security.kubernetes.io/enforce=restricted";
+    plane.kubectl(&["label", "--overwrite", "namespace", namespace, label]).await?;
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}});
+    plane.apply(namespace, account).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_pod_is_restricted_and_writes_to_its_volumes_only() -> Result<()> {
+    let (plane, namespace) = (ControlPlane::shared().await?, "restricted");
+    restricted(plane, namespace).await?;
+    for (base, components) in combinations()? {
+        if components == [OPENSHIFT] {
+            continue;
+        }
+        let names: Vec<&str> = components.iter().map(String::as_str).collect();
+        let installation = Installation::of(overlay(base, &names))?;
+        for deployment in installation.objects_of("Deployment") {
+            let pod = pod_of(deployment)?;
+            judged(plane, namespace, &pod).await.with_context(|| format!("{base} with {components:?}"))?;
+            for container in pod.spec.context("no spec")?.containers {
+                let context = container.security_context.context("no securityContext")?;
+                assert_eq!(context.read_only_root_filesystem, Some(true), "{base} with {components:?}");
+            }
+        }
+    }
+    let installation = Installation::with_components(&[OPENSHIFT])?;
+    let refused = judged(plane, namespace, &pod_of(installation.object("Deployment", SERVICES[0])?)?).await;
+    let refused = refused.expect_err("OpenShift's variant has no profile").to_string();
+    assert!(refused.contains("seccompProfile") && !refused.contains("runAsNonRoot"), "{refused}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn kubectl_applies_the_default_overlay_and_its_pods_are_made() -> Result<()> {
+    let plane = ControlPlane::start().await?;
+    restricted(&plane, NAMESPACE).await?;
+    let folder = Folder::new("overlay")?;
+    let path = overlay("default", &[]).write(folder.path())?.display().to_string();
+    plane.kubectl(&["apply", "--server-side", "-k", &path]).await?;
+    let pods: Api<Pod> = Api::namespaced(plane.client()?, NAMESPACE);
+    let made = async || {
+        let pods = pods.list(&Default::default()).await.ok()?.items;
+        let apps: BTreeSet<_> =
+            pods.iter().filter_map(|pod| pod.metadata.labels.as_ref()?.get("app").cloned()).collect();
+        (apps == SERVICES.map(str::to_owned).into()).then_some(())
+    };
+    eventually("Pods of all services", DEADLINE, made).await?;
+    // Applied again, nothing changes; deleted, nothing is left.
+    let again = plane.kubectl(&["diff", "--server-side", "-k", &path]).await?;
+    assert_eq!(again, "");
+    plane.kubectl(&["delete", "-k", &path, "--wait=false"]).await?;
+    let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(plane.client()?);
+    wait_for(&namespaces, NAMESPACE, "the namespace to be gone", DEADLINE, |found| found.is_none()).await?;
+    let left =
+        ["get", "crd,clusterrole,clusterrolebinding", "-l", "app.kubernetes.io/part-of=flux", "-o", "name"];
+    assert_eq!(plane.kubectl(&left).await?, "");
+    Ok(())
+}
+
+/// The port of a Service is one of exactly one Deployment's containers.
+#[test]
+fn each_service_leads_to_one_deployment() -> Result<()> {
+    for base in OVERLAYS {
+        let installation = Installation::of(overlay(base, &[]))?;
+        for service in installation.objects_of("Service") {
+            let app = service.pointer("/spec/selector/app").context("no app")?;
+            let leads_there =
+                |deployment: &&Value| deployment.pointer("/spec/template/metadata/labels/app") == Some(app);
+            let deployments: Vec<_> = installation.objects_of("Deployment").filter(leads_there).collect();
+            let [deployment] = deployments[..] else { panic!("{base}: {app} selects {}", deployments.len()) };
+            assert_eq!(deployment.pointer("/spec/selector/matchLabels/app"), Some(app), "{base}");
+            let ports =
+                deployment.pointer("/spec/template/spec/containers/0/ports").and_then(Value::as_array);
+            let named: BTreeSet<_> =
+                ports.context("no ports")?.iter().map(|port| &port["name"]).map(Value::to_string).collect();
+            for port in service.pointer("/spec/ports").and_then(Value::as_array).context("no ports")? {
+                assert!(named.contains(&port["targetPort"].to_string()), "{base}: {app} has no {port}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_single_deployment_has_the_rights_of_the_five() -> Result<()> {
+    let single = Installation::of(overlay("single", &[]))?;
+    let five = Installation::with_components(&[])?;
+    let subject = json!({"kind": "ServiceAccount", "name": "weir", "namespace": NAMESPACE});
+    for kind in ["ClusterRoleBinding", "RoleBinding"] {
+        let bindings: Vec<_> = single.objects_of(kind).collect();
+        assert_eq!(bindings.len(), five.objects_of(kind).count());
+        for binding in bindings {
+            let subjects = binding["subjects"].as_array().context("no subjects")?;
+            assert!(subjects.contains(&subject), "{binding}");
+        }
+    }
+    for kind in ["CustomResourceDefinition", "ClusterRole", "Role"] {
+        assert!(single.objects_of(kind).eq(five.objects_of(kind)), "{kind}s differ");
+    }
+    let arguments = single.arguments("weir")?;
+    let parsed = Command::new(built_program("weir")?).args(&arguments).arg("--help").output()?;
+    assert!(parsed.status.success(), "{}", String::from_utf8_lossy(&parsed.stderr));
+    Ok(())
+}
+
+#[test]
+fn artifacts_are_on_the_volume_that_is_claimed() -> Result<()> {
+    for (base, deployment) in [("default", "source-controller"), ("single", "weir")] {
+        let installation = Installation::of(overlay(base, &["persistent-storage"]))?;
+        let volumes =
+            installation.object("Deployment", deployment)?.pointer("/spec/template/spec/volumes").cloned();
+        let claim = json!({"name": "data", "persistentVolumeClaim": {"claimName": "source-controller"}});
+        assert_eq!(volumes.and_then(|volumes| volumes.get(0).cloned()), Some(claim), "{base}");
+        installation.object("PersistentVolumeClaim", "source-controller")?;
+    }
+    Ok(())
+}
+
+/// A shard acts on its label, the main instances on objects without one (SHA-01).
+#[test]
+fn shards_share_the_objects() -> Result<()> {
+    let sharded = Installation::of(overlay("sharded", &[]))?;
+    for service in ["source-controller", "kustomize-controller"] {
+        for (name, selector) in [
+            (service.to_owned(), "!sharding.fluxcd.io/key"),
+            (format!("{service}-shard1"), "sharding.fluxcd.io/key=shard1"),
+            (format!("{service}-shard2"), "sharding.fluxcd.io/key=shard2"),
+        ] {
+            let arguments = sharded.arguments(&name)?;
+            assert!(
+                arguments.contains(&format!("--watch-label-selector={selector}")),
+                "{name}: {arguments:?}"
+            );
+            let deployment = sharded.object("Deployment", &name)?;
+            assert_eq!(deployment.pointer("/spec/template/spec/serviceAccountName"), Some(&json!(service)));
+        }
+    }
+    Ok(())
+}
