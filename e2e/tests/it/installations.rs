@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
-use weir_e2e::{Installation, NAMESPACE, Overlay, SERVICES, program};
-use weir_testkit::{ControlPlane, Folder, eventually, wait_for};
+use weir_e2e::{Installation, NAMESPACE, Overlay, SERVICES};
+use weir_testkit::{ControlPlane, Folder, built_program, eventually, wait_for};
 
 const DEADLINE: Duration = Duration::from_secs(90);
 
@@ -181,7 +181,7 @@ fn the_single_deployment_has_the_rights_of_the_five() -> Result<()> {
         assert!(single.objects_of(kind).eq(five.objects_of(kind)), "{kind}s differ");
     }
     let arguments = single.arguments("weir")?;
-    let parsed = Command::new(program("weir")?).args(&arguments).arg("--help").output()?;
+    let parsed = Command::new(built_program("weir")?).args(&arguments).arg("--help").output()?;
     assert!(parsed.status.success(), "{}", String::from_utf8_lossy(&parsed.stderr));
     Ok(())
 }
