@@ -3,10 +3,10 @@
 .DEFAULT_GOAL := help
 services := source kustomize image-reflector image-automation notification
 target := $(or $(CARGO_TARGET_DIR),target)
-.PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-source compare lint
+.PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-source compare images cluster e2e lint
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 tools: ## Install the programs that builds and tests need, or say which.
 	@e2e/tools
@@ -18,9 +18,9 @@ release: ## Put the optimised programs into target/release/: weir, and links to 
 	cargo build --release -p weir-cli
 	@for service in $(services); do ln -sf weir $(target)/release/$$service-controller; done
 
-dist: release ## Write what a release publishes into target/dist (docs/release.md).
+dist: images ## Write what a release publishes into target/dist (docs/release.md).
 	rm -rf $(target)/dist
-	deploy/dist $(target)/release/weir $(target)/dist
+	WEIR_IMAGES=$(target)/images deploy/dist $(or $(WEIR_BIN),$(target)/release/weir) $(target)/dist
 
 control-plane: ## Build or find the control-plane program; its path is the last line.
 	@e2e/control-plane/build
@@ -49,6 +49,18 @@ bench-source: control-plane release ## Measure sources alone, beside Flux's wher
 compare: control-plane ## Compare all services with the transcripts of Flux's, where ../shared has them; MODULES="k_basic" for some.
 	cargo build --bins
 	@e2e/compare $(MODULES)
+
+images: $(if $(WEIR_BIN),,release) ## Write an image for each service, and its SBOM, into target/images/; WEIR_BIN names another program.
+	cargo run -q --release -p weir-image -- --program $(or $(WEIR_BIN),$(target)/release/weir) --output $(target)/images
+
+cluster: control-plane ## Hold a throw-away cluster with a node until Ctrl-C (root); MODE=control-plane is one without (docs/cluster.md).
+	@cargo build -q --bins
+	@$(target)/debug/hold-$(or $(MODE),cluster)
+
+e2e: images control-plane ## Play the scenarios with the services as Pods on a real node (root); KEEP=1 leaves it running.
+	@e2e/tools node
+	cargo build --bins
+	cargo run -q --bin pods -- --images $(target)/images
 
 lint: ## Check format, comments, lints and licences.
 	cargo fmt --all --check

@@ -1,10 +1,14 @@
-// Command control-plane is a real Kubernetes control plane, and a registry beside it, in one program (CP-01, CP-08).
+// Command control-plane is a real Kubernetes in one program: the control plane, the parts of a node and a registry (CP-01, CP-05 to CP-08).
 //
 // The first argument picks the applet:
 //
 //	control-plane etcd DIR CLIENT_URL PEER_URL
 //	control-plane kube-apiserver FLAGS…
 //	control-plane kube-controller-manager FLAGS…
+//	control-plane kube-scheduler FLAGS…
+//	control-plane kubelet FLAGS…
+//	control-plane kube-proxy FLAGS…
+//	control-plane coredns -conf COREFILE
 //	control-plane kubectl ARGUMENTS…
 //	control-plane registry CONFIG.yml
 package main
@@ -15,6 +19,14 @@ import (
 	"net/url"
 	"os"
 
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/coremain"
+	_ "github.com/coredns/coredns/plugin/bind"
+	_ "github.com/coredns/coredns/plugin/cache"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/health"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/ready"
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry"
 	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
@@ -24,11 +36,15 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
 func main() {
 	if len(os.Args) < 2 {
-		fail("usage: control-plane etcd|kube-apiserver|kube-controller-manager|kubectl|registry ARGUMENTS…")
+		fail("usage: control-plane APPLET ARGUMENTS…, with APPLET one of etcd, kube-apiserver, kube-controller-manager, " +
+			"kube-scheduler, kubelet, kube-proxy, coredns, kubectl, registry")
 	}
 	applet := os.Args[1]
 	// Cobra reads its arguments from os.Args, so each applet must see only its own.
@@ -38,6 +54,14 @@ func main() {
 		os.Exit(cli.Run(apiserver.NewAPIServerCommand()))
 	case "kube-controller-manager":
 		os.Exit(cli.Run(controllermanager.NewControllerManagerCommand()))
+	case "kube-scheduler":
+		os.Exit(cli.Run(scheduler.NewSchedulerCommand()))
+	case "kubelet":
+		os.Exit(cli.Run(kubelet.NewKubeletCommand(context.Background())))
+	case "kube-proxy":
+		os.Exit(cli.Run(proxy.NewProxyCommand()))
+	case "coredns":
+		runCoreDNS()
 	case "kubectl":
 		os.Exit(cli.Run(kubectl.NewDefaultKubectlCommand()))
 	case "etcd":
@@ -68,6 +92,12 @@ func runEtcd(args []string) {
 	etcd, err := embed.StartEtcd(cfg)
 	check(err)
 	check(<-etcd.Err())
+}
+
+// runCoreDNS serves the names of Services (CP-07). Only these plugins are compiled in, in the order in which they see a query.
+func runCoreDNS() {
+	dnsserver.Directives = []string{"bind", "errors", "health", "ready", "cache", "kubernetes"}
+	coremain.Run()
 }
 
 func runRegistry(args []string) {

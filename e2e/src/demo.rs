@@ -1,17 +1,18 @@
 //! The demo: commit, apply, notify, scan, bump, roll out, prune; every step checked and timed.
 
-mod manifests;
+pub(crate) mod manifests;
 mod stream;
 
-use std::future::Future;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use kube::api::DynamicObject;
 use weir_testkit::{GitRepo, touch_requested_at, wait_for, wait_gone, wait_ready};
 
+use self::manifests::Places;
 use self::stream::Stream;
 use crate::World;
+use crate::step::step;
 
 /// A step that takes longer has failed; on a quiet machine each takes a second or two.
 const DEADLINE: Duration = Duration::from_secs(90);
@@ -38,15 +39,6 @@ pub async fn play() -> Result<()> {
     Ok(())
 }
 
-/// Prints a step, plays it, and prints its time.
-async fn step<T, E: Into<anyhow::Error>>(what: &str, play: impl Future<Output = Result<T, E>>) -> Result<T> {
-    println!("▶ {what}");
-    let start = Instant::now();
-    let played = play.await.map_err(Into::into).with_context(|| what.to_owned())?;
-    println!("  ✔ {:.1} s", start.elapsed().as_secs_f64());
-    Ok(played)
-}
-
 struct Demo {
     world: World,
     repo: GitRepo,
@@ -66,10 +58,11 @@ impl Demo {
     async fn commit_manifests(&self) -> Result<String> {
         let world = &self.world;
         world.registry.push_image("app", "1.0.0").await?;
-        let app = manifests::app(world.registry.address());
+        let places = Places::of(world);
+        let app = places.app();
         let files = [("app.yaml", app.as_str()), ("settings.yaml", manifests::SETTINGS)];
         let id = self.repo.commit("main", "Add the app", &files)?;
-        world.apply("flux-system", &manifests::toolkit(world)).await?;
+        world.apply("flux-system", &places.toolkit()).await?;
         wait_ready(&world.api("Kustomization", "flux-system").await?, "app", DEADLINE).await?;
         self.wait_for_image("1.0.0").await?;
         world.api("ConfigMap", "default").await?.get("settings").await?;

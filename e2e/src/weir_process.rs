@@ -3,7 +3,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use weir_testkit::{Folder, Process, eventually, free_port, repo_path};
+use weir_testkit::{Folder, Process, built_program, eventually, free_port, repo_path};
 
 /// `weir run` is up in well under a second; the rest is for a machine that compiles on every core meanwhile.
 const READY_DEADLINE: Duration = Duration::from_secs(60);
@@ -64,19 +64,7 @@ pub fn weir_program() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("WEIR_BIN") {
         return Ok(path.into());
     }
-    program("weir")
-}
-
-/// A program built with the tests (`target/<profile>/<name>`).
-///
-/// # Errors
-/// When it has not been built.
-pub fn program(name: &str) -> Result<PathBuf> {
-    let this = std::env::current_exe()?;
-    let beside = this.ancestors().skip(1).take(2).map(|folder| folder.join(name));
-    beside.into_iter().find(|path| path.is_file()).with_context(|| {
-        format!("no `{name}` beside {}: run `cargo build --bins` first, as `make test` does", this.display())
-    })
+    Ok(built_program("weir")?)
 }
 
 impl WeirProcess {

@@ -7,6 +7,7 @@
 //!  secretRef, serviceAccountName          ->  Keyring                                   (keyring)
 //!  certSecretRef, proxySecretRef          ->  Profile                                   (profile)
 //!  an object and its ServiceAccount       ->  Caller of a cloud                         (caller)
+//!  decryption.secretRef                   ->  DecryptionKeys                            (decryption)
 //! ```
 //!
 //! Everything is read when it is needed and from the namespace of the object that names it (SRC-SEC-2, IU-24). Texts of
@@ -14,6 +15,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod caller;
+mod decryption;
 mod git;
 pub mod go_url;
 mod keyring;
@@ -22,6 +24,7 @@ mod reference;
 mod secrets;
 
 pub use caller::caller;
+pub use decryption::{DecryptionKeys, DecryptionKeysError, ImportError};
 pub use git::{GitAccess, GitAccessError, GitRules};
 pub use keyring::{KeyringError, PullSecrets};
 pub use profile::{ProfileError, TransportError};

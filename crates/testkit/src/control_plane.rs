@@ -7,11 +7,13 @@ mod objects;
 mod program;
 
 use std::collections::{BTreeSet, HashSet};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use tokio::sync::{Mutex, OnceCell};
 
 pub use self::audit::{AuditCounts, AuditKey, AuditedRequest};
+pub(crate) use self::launch::NODE_TOKEN;
 pub(crate) use self::program::Program;
 use crate::{Error, Folder, Process, command};
 
@@ -43,6 +45,7 @@ struct Endpoint {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ControlPlaneOptions {
     audit: bool,
+    nodes_at: Option<Ipv4Addr>,
 }
 
 impl ControlPlaneOptions {
@@ -50,6 +53,12 @@ impl ControlPlaneOptions {
     #[must_use]
     pub fn audit(mut self) -> Self {
         self.audit = true;
+        self
+    }
+
+    /// Serves at an address that a node and its Pods reach, and runs all controllers: for [`Cluster`](crate::Cluster).
+    pub(crate) fn for_nodes_at(mut self, address: Ipv4Addr) -> Self {
+        self.nodes_at = Some(address);
         self
     }
 

@@ -31,6 +31,18 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// This machine cannot run a node.
+    #[error(
+        "a cluster with a node needs {missing}; `make cluster MODE=control-plane` gives an API server without a node, \
+         which needs neither"
+    )]
+    NoNode {
+        /// Rights and programs that are missing.
+        missing: String,
+    },
+    /// An image for the cluster could not be made.
+    #[error("make an image")]
+    Image(#[from] weir_image::Error),
     /// A child process could not be started.
     #[error("start {program}")]
     Spawn {

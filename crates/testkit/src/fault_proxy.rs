@@ -106,6 +106,14 @@ impl FaultProxy {
         Self::start(upstream, false, None).await
     }
 
+    /// A proxy for any protocol over TCP that listens on another address of this machine than the loopback one.
+    ///
+    /// # Errors
+    /// When no port can be bound.
+    pub async fn tcp_at(address: Ipv4Addr, upstream: &str) -> Result<Self, Error> {
+        Self::start_at(address, upstream, false, None).await
+    }
+
     /// No server at all: connections are taken and counted, and nothing is ever answered.
     ///
     /// # Errors
@@ -117,8 +125,17 @@ impl FaultProxy {
     }
 
     async fn start(upstream: &str, is_http: bool, tls: Option<Arc<ClientConfig>>) -> Result<Self, Error> {
-        let failed = |source| Error::Listen { address: "127.0.0.1:0".into(), source };
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?;
+        Self::start_at(Ipv4Addr::LOCALHOST, upstream, is_http, tls).await
+    }
+
+    async fn start_at(
+        own: Ipv4Addr,
+        upstream: &str,
+        is_http: bool,
+        tls: Option<Arc<ClientConfig>>,
+    ) -> Result<Self, Error> {
+        let failed = |source| Error::Listen { address: format!("{own}:0"), source };
+        let listener = TcpListener::bind((own, 0)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared {
             upstream: Mutex::new(upstream.to_owned()),

@@ -13,22 +13,32 @@ use parking_lot::Mutex;
 
 use crate::Error;
 
-/// Reads `start PGID`, `end PGID`, `folder PATH` lines. It ignores the terminal's signals, since Ctrl-C reaches the
+/// Reads `start PGID`, `end PGID`, `folder PATH`, `cgroup NAME` lines. It ignores the terminal's signals, since Ctrl-C reaches the
 /// test process and closes the pipe.
 const SCRIPT: &str = r#"
 trap '' INT TERM HUP
 groups=' '
+cgroups=' '
 while read -r what name; do
   case $what in
     start) groups="$groups$name " ;;
     end) case $groups in *" $name "*) groups="${groups%%" $name "*} ${groups#*" $name "}" ;; esac ;;
     folder) set -- "$@" "$name" ;;
+    cgroup) cgroups="$cgroups$name " ;;
   esac
 done
 for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
 for folder in "$@"; do
   # A process that is just being killed may still write once.
   rm -rf -- "$folder" || { sleep 0.2; rm -rf -- "$folder"; }
+done
+for cgroup in $cgroups; do
+  # The kernel keeps a control group for as long as a killed process takes to end.
+  for attempt in 1 2 3 4 5 6 7 8 9 10; do
+    find /sys/fs/cgroup -depth -type d -path "*/$cgroup*" -exec rmdir {} + 2>/dev/null
+    find /sys/fs/cgroup -type d -name "$cgroup" | grep -q . || break
+    sleep 0.2
+  done
 done
 "#;
 
@@ -90,6 +100,11 @@ pub(crate) fn ended(group: u32) {
 /// Hands a folder to the keeper. Folders removed earlier are fine.
 pub(crate) fn folder(path: &Path) -> Result<(), Error> {
     tell(&format!("folder {}\n", path.display()), None)
+}
+
+/// Hands the name of control groups to the keeper. Groups removed earlier are fine.
+pub(crate) fn cgroup(name: &str) -> Result<(), Error> {
+    tell(&format!("cgroup {name}\n"), None)
 }
 
 /// Process groups that the kit has started in this process and that have not been ended yet.

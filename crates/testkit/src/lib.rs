@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   test process ──owns──▶ ControlPlane ─▶ etcd, kube-apiserver, kube-controller-manager   (child processes)
+//!        │      ├────────▶ Cluster ──────▶ a control plane and a node in namespaces of its own              (child processes)
 //!        │      ├────────▶ Registry ─────▶ distribution                                   (child process)
 //!        │      ├────────▶ BucketServer ─▶ moto, gofakes3, fake-gcs-server, azurite       (child process)
 //!        │      ├────────▶ SshGitServer ─▶ sshd                                           (child process)
@@ -18,6 +19,7 @@
 //! This is for tests, the demo and the benchmark only; services never depend on it.
 
 mod bucket_server;
+mod cluster;
 mod command;
 mod control_plane;
 mod controller;
@@ -46,6 +48,7 @@ mod wait;
 mod webhook_sink;
 
 pub use bucket_server::{AZURITE_ACCOUNT, AZURITE_KEY, BucketProgram, BucketServer};
+pub use cluster::{Cluster, stand_in_image};
 pub use control_plane::{AuditCounts, AuditKey, AuditedRequest, ControlPlane, ControlPlaneOptions};
 pub use controller::{Controller, storage_flags};
 pub use echo_server::EchoServer;
@@ -62,7 +65,7 @@ pub use keeper::watched_processes;
 pub use notation::{NotationAuthority, NotationCertificate, NotationSigner, ocsp_servers};
 pub use port::free_port;
 pub use process::Process;
-pub use program::find_or_skip;
+pub use program::{built_program, find_or_skip};
 pub use proxy::{Proxied, Proxy};
 pub use registry::{Artifact, Registry};
 pub use server::Server;

@@ -142,6 +142,11 @@ impl Process {
         self.wait(deadline).await
     }
 
+    /// Waits for its end, however long that takes: for a process that is sure to end.
+    pub(crate) fn join(&mut self) {
+        let _ = self.child.wait();
+    }
+
     /// Kills it and its children with SIGKILL and waits for its end.
     pub fn kill(&mut self) {
         self.signal("KILL");

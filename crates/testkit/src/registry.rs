@@ -1,6 +1,7 @@
 //! A real container registry (distribution) on loopback, over plain HTTP.
 
 mod attach;
+mod image;
 mod push;
 
 use std::time::Duration;

@@ -26,10 +26,10 @@ pub struct Identity {
 
 impl Identity {
     pub(crate) fn for_loopback() -> Result<Self, Error> {
-        Self::for_names(&["kubernetes.default.svc"])
+        Self::for_names(&[])
     }
 
-    /// A certificate for the loopback address and further host names, such as those of a cloud that a
+    /// A certificate for the loopback address and further host names or addresses, such as those of a cloud that a
     /// [`Proxy`](crate::Proxy) leads to the test's own server.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ mod analysis;
 mod scalar;
 
 pub(crate) use analysis::{OutputStyle, allows_block, allows_single, style_of};
+pub use scalar::write_unfolded;
 pub(crate) use scalar::{write_block_header, write_double, write_literal};
 
 use crate::value::format_float;

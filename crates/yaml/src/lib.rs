@@ -8,6 +8,7 @@
 //! Writing: [`emit`] for YAML, [`Node::to_json`] for typed JSON, [`Node::write_go_json`] for hashes.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+pub mod commented;
 mod documents;
 mod emit;
 mod error;
@@ -23,7 +24,7 @@ mod resolve;
 mod text;
 mod value;
 
-pub use emit::emit;
+pub use emit::{emit, write_unfolded};
 pub use error::YamlError;
 pub use json::{write_go_string, write_json_pretty};
 pub use limits::Limits;

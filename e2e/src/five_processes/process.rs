@@ -3,11 +3,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use weir_testkit::{ControlPlane, Folder, Process, eventually, free_port};
+use weir_testkit::{ControlPlane, Folder, Process, built_program, eventually, free_port};
 
 use super::arguments::{self, Surroundings};
 use crate::installation::NAMESPACE;
-use crate::weir_process::program;
 
 /// A service is up in well under a second; the rest is for a machine that compiles on every core meanwhile.
 const READY_DEADLINE: Duration = Duration::from_secs(90);
@@ -94,7 +93,7 @@ impl ServiceProcess {
     /// Starts it as its ServiceAccount and waits until it is ready.
     pub(super) async fn start(&mut self, plane: &ControlPlane) -> Result<()> {
         let (program, kubeconfig) = match &self.maker {
-            Maker::Weir => (program(self.service)?, self.kubeconfig(plane).await?),
+            Maker::Weir => (built_program(self.service)?, self.kubeconfig(plane).await?),
             Maker::Flux(program) => (program.clone(), plane.kubeconfig_path().to_owned()),
         };
         let mut command = Command::new(program);

@@ -23,7 +23,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    pub(super) fn parse(metrics: &str, payload: Payload) -> Result<Self> {
+    pub(crate) fn parse(metrics: &str, payload: Payload) -> Result<Self> {
         let payload = match payload {
             Payload::Artifact => "artifact",
             Payload::Resolution => "resolution",

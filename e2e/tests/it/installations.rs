@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
-use weir_e2e::{Installation, NAMESPACE, Overlay, SERVICES, program};
-use weir_testkit::{ControlPlane, Folder, eventually, wait_for};
+use weir_e2e::{Installation, NAMESPACE, Overlay, SERVICES};
+use weir_testkit::{ControlPlane, Folder, built_program, eventually, wait_for};
 
 const DEADLINE: Duration = Duration::from_secs(90);
 
@@ -132,7 +132,11 @@ async fn kubectl_applies_the_default_overlay_and_its_pods_are_made() -> Result<(
     wait_for(&namespaces, NAMESPACE, "the namespace to be gone", DEADLINE, |found| found.is_none()).await?;
     let left =
         ["get", "crd,clusterrole,clusterrolebinding", "-l", "app.kubernetes.io/part-of=flux", "-o", "name"];
-    assert_eq!(plane.kubectl(&left).await?, "");
+    // CRDs go after their objects, some time after the answer to their deletion.
+    eventually("nothing to be left", DEADLINE, async || {
+        plane.kubectl(&left).await.ok()?.is_empty().then_some(())
+    })
+    .await?;
     Ok(())
 }
 
@@ -177,7 +181,7 @@ fn the_single_deployment_has_the_rights_of_the_five() -> Result<()> {
         assert!(single.objects_of(kind).eq(five.objects_of(kind)), "{kind}s differ");
     }
     let arguments = single.arguments("weir")?;
-    let parsed = Command::new(program("weir")?).args(&arguments).arg("--help").output()?;
+    let parsed = Command::new(built_program("weir")?).args(&arguments).arg("--help").output()?;
     assert!(parsed.status.success(), "{}", String::from_utf8_lossy(&parsed.stderr));
     Ok(())
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
-use weir_e2e::{Installation, NAMESPACE, Overlay, program};
+use weir_e2e::{Installation, NAMESPACE, Overlay};
 use weir_testkit::object::{git_repository, kustomization, with_spec};
 use weir_testkit::{
-    ControlPlane, Controller, GitRepo, GitServer, free_port, repo_path, storage_flags, touch_requested_at,
-    wait_for, wait_ready,
+    ControlPlane, Controller, GitRepo, GitServer, built_program, free_port, repo_path, storage_flags,
+    touch_requested_at, wait_for, wait_ready,
 };
 
 const DEADLINE: Duration = Duration::from_secs(90);
@@ -40,7 +40,8 @@ impl Cluster {
         );
         arguments.push(format!("--grpc-addr=127.0.0.1:{}", free_port()?));
         arguments.extend_from_slice(more);
-        Ok(Controller::start(Command::new(program(service)?), &self.plane, NAMESPACE, &arguments).await?)
+        Ok(Controller::start(Command::new(built_program(service)?), &self.plane, NAMESPACE, &arguments)
+            .await?)
     }
 
     async fn apply(&self, mut object: Value, shard: Option<&str>) -> Result<()> {

@@ -17,6 +17,7 @@ use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, build_kustom
 use weir_ssa::{Manifest, MetadataField};
 
 pub use self::substitute::to_yaml;
+use crate::decryption::{self, Decryption, decrypt_files, decrypt_object};
 use crate::variables::{self, Variables};
 
 /// Objects of one build. The inventory of more would not fit into the status of the Kustomization.
@@ -36,6 +37,8 @@ pub struct Input<F> {
     pub is_strict: bool,
     /// Files and directories that the kustomization file of the directory, or the one made for it, is not to name.
     pub ignored: Matcher,
+    /// Decrypts what is encrypted; without it, that stays as it is.
+    pub decryption: Option<Decryption>,
     /// Fetcher of remote bases; without it they are refused (KS-BLD-33, KS-BLD-34).
     pub remote: Option<Arc<dyn Remote>>,
 }
@@ -101,11 +104,16 @@ pub enum Error {
         /// The missing part.
         field: &'static str,
     },
-    /// Objects that were not encrypted by anyone whom this service can read (KS-DEC-28).
-    #[error("decryption failed for '{resource}': SOPS decryption is not available")]
-    Encrypted {
+    /// A file that is encrypted could not be decrypted (KS-DEC-23).
+    #[error("error decrypting sources: {0}")]
+    DecryptFiles(#[source] decryption::Error),
+    /// An object that is encrypted could not be decrypted (KS-DEC-28).
+    #[error("decryption failed for '{resource}': {source}")]
+    DecryptObject {
         /// The object.
         resource: String,
+        /// Cause.
+        source: decryption::Error,
     },
     /// A built object cannot be written as JSON or YAML.
     #[error("kustomize build failed: {0}")]
@@ -120,22 +128,37 @@ pub enum Error {
 /// # Errors
 /// The files, the spec or the variables do not make manifests; the text is what the condition will say.
 pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
-    let Input { files, directory, spec, variables, is_strict, ignored, remote } = input;
-    let fingerprint = document::fingerprint(&files, &directory, &spec)?;
-    let document = document::merged(&files, &directory, &spec, &ignored)?;
-    let output = build_kustomization(&files, &directory, document, &options(&spec, remote))
+    match &input.decryption {
+        Some(decryption) => {
+            let files = decrypt_files(&input.files, &input.directory, decryption);
+            build_from(&files.map_err(Error::DecryptFiles)?, &input)
+        }
+        None => build_from(&input.files, &input),
+    }
+}
+
+fn build_from<F: FileSystem>(files: &dyn FileSystem, input: &Input<F>) -> Result<Built, Error> {
+    let Input { directory, spec, variables, is_strict, ignored, remote, decryption, .. } = input;
+    let fingerprint = document::fingerprint(files, directory, spec)?;
+    let document = document::merged(files, directory, spec, ignored)?;
+    let output = build_kustomization(files, directory, document, &options(spec, remote.clone()))
         .map_err(|error| Error::Build(Box::new(error)))?;
     let mut manifests = Vec::with_capacity(output.resources.len());
     let mut hasher = Sha256::new();
     for (index, resource) in output.resources.iter().enumerate() {
-        let object = resource.to_json().map_err(|error| Error::Emit(error.to_string()))?;
+        let mut object = resource.to_json().map_err(|error| Error::Emit(error.to_string()))?;
         let name = resource_name(resource.api_version(), resource.kind(), resource.name());
-        if spec.decryption.is_some() && object.pointer("/sops/mac").is_some() {
-            return Err(Error::Encrypted { resource: name });
-        }
-        let yaml = resource.to_yaml().map_err(|error| Error::Emit(error.to_string()))?;
+        let is_decrypted = match decryption {
+            Some(decryption) => decrypt_object(&mut object, decryption)
+                .map_err(|source| Error::DecryptObject { resource: name.clone(), source })?,
+            None => false,
+        };
+        let yaml = match is_decrypted {
+            true => to_yaml(&object).map_err(|error| Error::Emit(error.to_string()))?,
+            false => resource.to_yaml().map_err(|error| Error::Emit(error.to_string()))?,
+        };
         let expected = objects::count(&object);
-        let (object, yaml) = match substitute::substitute(object, yaml, variables.as_ref(), &spec, is_strict)
+        let (object, yaml) = match substitute::substitute(object, yaml, variables.as_ref(), spec, *is_strict)
         {
             Ok(substituted) => substituted,
             Err(source) => return Err(Error::Substitute { resource: name, source }),
@@ -152,7 +175,7 @@ pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
             return Err(Error::TooMany);
         }
     }
-    manifests.iter_mut().for_each(|manifest| add_common_metadata(manifest, &spec));
+    manifests.iter_mut().for_each(|manifest| add_common_metadata(manifest, spec));
     let digest = format!("sha256:{}", hex::encode(hasher.finalize()));
     let footprint = Footprint { document: fingerprint, read_set: output.read_set };
     Ok(Built { manifests, digest, footprint })

@@ -19,6 +19,7 @@ mod failure;
 mod finalize;
 mod health;
 mod inventory;
+mod keys;
 mod memory;
 mod observe;
 mod prune_limit;
@@ -33,6 +34,7 @@ use weir_runtime::{Cache, Finalized, ObjectKey, Outcome, Reconciler, Run};
 use weir_ssa::GroupKind;
 
 pub(crate) use self::failure::Failure;
+pub(crate) use self::keys::Keys;
 pub(crate) use self::memory::Memory;
 pub(crate) use self::prune_limit::PruneLimit;
 pub(crate) use self::wake::{wake_by_confirmation, wake_by_dependency, wake_by_source};
@@ -70,6 +72,7 @@ pub(crate) struct KustomizationReconciler {
     pub(crate) cluster: Cluster,
     pub(crate) memory: Arc<Memory>,
     pub(crate) builds: Builds,
+    pub(crate) keys: Keys,
 }
 
 impl Reconciler for KustomizationReconciler {

@@ -15,6 +15,7 @@ mod budget;
 pub mod build;
 mod builds;
 mod cluster;
+pub mod decryption;
 mod fetch;
 mod files;
 mod kustomization;

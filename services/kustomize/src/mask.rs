@@ -3,6 +3,7 @@
 use base64::Engine;
 use serde_json::Value;
 use weir_ssa::Manifest;
+use zeroize::Zeroizing;
 
 use crate::variables::Variables;
 
@@ -21,10 +22,17 @@ pub(crate) struct Masks {
 }
 
 impl Masks {
-    /// Hides the variables that come from Secrets, and the values of the Secrets among the manifests.
-    pub(crate) fn new(variables: &Variables, manifests: &[Manifest]) -> Self {
+    /// Hides the variables that come from Secrets, the values of the Secrets among the manifests, and what was decrypted.
+    pub(crate) fn new(
+        variables: &Variables,
+        manifests: &[Manifest],
+        decrypted: &[Zeroizing<String>],
+    ) -> Self {
         let own = manifests.iter().filter(|manifest| is_secret(manifest)).flat_map(values_of);
-        let mut values: Vec<String> = variables.secrets().map(str::to_owned).chain(own).collect();
+        // Decrypted text is escaped where it stands in a document, so that its lines are hidden one by one, too.
+        let decrypted = decrypted.iter().flat_map(|text| text.lines().chain([text.as_str()]));
+        let mut values: Vec<String> =
+            variables.secrets().chain(decrypted).map(str::to_owned).chain(own).collect();
         values.retain(|value| !value.trim().is_empty());
         values.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
@@ -108,7 +116,7 @@ mod tests {
     fn masks(secrets: &[(&str, &str)]) -> Masks {
         let own = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"},
             "data": {"a": "b3BlbiBzZXNhbWU=", "pin": "MTIz"}});
-        Masks::new(&Variables::of_secret(secrets), &[Manifest::try_from(own).unwrap()])
+        Masks::new(&Variables::of_secret(secrets), &[Manifest::try_from(own).unwrap()], &[])
     }
 
     #[test]

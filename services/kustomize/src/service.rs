@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 
+use weir_access::Secrets;
 use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
@@ -18,7 +19,7 @@ use crate::builds::Builds;
 use crate::cluster::Cluster;
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
-    KustomizationReconciler, Memory, PruneLimit, Settings, wake_by_confirmation, wake_by_dependency,
+    Keys, KustomizationReconciler, Memory, PruneLimit, Settings, wake_by_confirmation, wake_by_dependency,
     wake_by_source,
 };
 use crate::rpc::Rpc;
@@ -59,6 +60,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         cluster: cluster.clone(),
         memory,
         builds: builds(&args)?,
+        keys: keys(&args, &service),
     };
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let rpc = Rpc::new(reconciler.clone(), service.authorizer());
@@ -110,6 +112,15 @@ fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
         custom_stage: stage.collect(),
         prune_limit,
     })
+}
+
+fn keys(args: &Args, service: &Service) -> Keys {
+    let name = args.sops_age_secret.clone();
+    let namespace = service.env().runtime_namespace.clone();
+    Keys {
+        secrets: Secrets::new(service.client().clone()),
+        for_all: (!name.is_empty()).then_some((namespace, name)),
+    }
 }
 
 fn builds(args: &Args) -> Result<Builds, ServiceError> {

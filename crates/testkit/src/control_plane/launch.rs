@@ -1,3 +1,4 @@
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -27,9 +28,14 @@ const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStage
     - {level: Request, resources: [{group: authorization.k8s.io}]}\n\
     - {level: Metadata}\n";
 
+/// The first address of the range of Services, at which Pods find the API server.
+const SERVICE_ADDRESS: &str = "10.96.0.1";
+
 const ADMIN_TOKEN: &str = "weir-test-admin";
 const CONTROLLER_MANAGER_TOKEN: &str = "weir-test-controller-manager";
 const WEIR_TOKEN: &str = "weir-test-weir";
+/// The token of the kubelet of the one node that a [`Cluster`](crate::Cluster) has.
+pub(crate) const NODE_TOKEN: &str = "weir-test-node";
 
 pub(super) async fn launch(options: ControlPlaneOptions) -> Result<ControlPlane, Error> {
     let program = Program::find().await?;
@@ -48,19 +54,21 @@ async fn launch_once(options: ControlPlaneOptions, program: Program) -> Result<C
     let folder = Folder::new("control-plane")?;
     let [client_port, peer_port, api_port, manager_port] =
         [free_port()?, free_port()?, free_port()?, free_port()?];
-    let ca_pem = write_keys(&folder)?;
+    let address = options.nodes_at.unwrap_or(Ipv4Addr::LOCALHOST);
+    let ca_pem = write_keys(&folder, address)?;
     folder.write(
         "tokens.csv",
         format!(
             "{ADMIN_TOKEN},admin,1,\"system:masters\"\n\
              {CONTROLLER_MANAGER_TOKEN},system:kube-controller-manager,2,\"system:masters\"\n\
-             {WEIR_TOKEN},weir,3,\"system:masters\"\n"
+             {WEIR_TOKEN},weir,3,\"system:masters\"\n\
+             {NODE_TOKEN},system:node:node,4,\"system:nodes\"\n"
         ),
     )?;
     folder.write("audit.yaml", AUDIT_POLICY)?;
 
     let endpoint =
-        Endpoint { server: format!("https://127.0.0.1:{api_port}"), ca_pem, admin_token: ADMIN_TOKEN.into() };
+        Endpoint { server: format!("https://{address}:{api_port}"), ca_pem, admin_token: ADMIN_TOKEN.into() };
     let weir_kubeconfig = folder.write("weir.kubeconfig", identity::kubeconfig(&endpoint, WEIR_TOKEN))?;
     let kubeconfig = folder.write("kubeconfig", identity::kubeconfig(&endpoint, ADMIN_TOKEN))?;
     folder
@@ -69,9 +77,10 @@ async fn launch_once(options: ControlPlaneOptions, program: Program) -> Result<C
     let etcd_url = format!("http://127.0.0.1:{client_port}");
     let mut etcd = program.etcd(&folder.join("etcd"), &etcd_url, &format!("http://127.0.0.1:{peer_port}"));
     let mut api_server = program.api_server();
-    api_server_flags(&mut api_server, folder.path(), &etcd_url, api_port, options.audit);
+    api_server_flags(&mut api_server, folder.path(), &etcd_url, api_port, options);
     let mut manager = program.controller_manager();
-    controller_manager_flags(&mut manager, folder.path(), manager_port);
+    let controllers = if options.nodes_at.is_some() { "*" } else { CONTROLLERS };
+    controller_manager_flags(&mut manager, folder.path(), manager_port, controllers);
 
     let mut processes = vec![
         Process::start("etcd", &mut etcd, &folder.join("etcd.log"))?,
@@ -99,8 +108,8 @@ async fn launch_once(options: ControlPlaneOptions, program: Program) -> Result<C
 }
 
 /// Writes the server's certificate and the keys that sign and check ServiceAccount tokens; returns the CA's certificate.
-fn write_keys(folder: &Folder) -> Result<String, Error> {
-    let identity = Identity::for_loopback()?;
+fn write_keys(folder: &Folder, address: Ipv4Addr) -> Result<String, Error> {
+    let identity = Identity::for_names(&["kubernetes.default.svc", SERVICE_ADDRESS, &address.to_string()])?;
     folder.write("ca.crt", &identity.ca_pem)?;
     folder.write("server.crt", &identity.certificate_pem)?;
     folder.write("server.key", &identity.key_pem)?;
@@ -110,15 +119,22 @@ fn write_keys(folder: &Folder) -> Result<String, Error> {
     Ok(identity.ca_pem)
 }
 
-fn api_server_flags(command: &mut Command, folder: &Path, etcd_url: &str, port: u16, audit: bool) {
+fn api_server_flags(
+    command: &mut Command,
+    folder: &Path,
+    etcd_url: &str,
+    port: u16,
+    options: ControlPlaneOptions,
+) {
     let file = |name: &str| folder.join(name).display().to_string();
+    let address = options.nodes_at.unwrap_or(Ipv4Addr::LOCALHOST);
     command.args([
         format!("--etcd-servers={etcd_url}"),
         format!("--secure-port={port}"),
-        "--bind-address=127.0.0.1".into(),
-        // Without these a machine that has no default route cannot start it.
-        "--advertise-address=127.0.0.1".into(),
-        "--endpoint-reconciler-type=none".into(),
+        format!("--bind-address={address}"),
+        // Without it a machine that has no default route cannot start it.
+        format!("--advertise-address={address}"),
+        "--kubelet-preferred-address-types=InternalIP".into(),
         format!("--cert-dir={}", file("certificates")),
         format!("--tls-cert-file={}", file("server.crt")),
         format!("--tls-private-key-file={}", file("server.key")),
@@ -130,7 +146,11 @@ fn api_server_flags(command: &mut Command, folder: &Path, etcd_url: &str, port: 
         "--service-cluster-ip-range=10.96.0.0/16".into(),
         "--allow-privileged=true".into(),
     ]);
-    if audit {
+    if options.nodes_at.is_none() {
+        // No Service may lead to the loopback address.
+        command.arg("--endpoint-reconciler-type=none");
+    }
+    if options.audit {
         command.arg(format!("--audit-policy-file={}", file("audit.yaml")));
         command.arg(format!("--audit-log-path={}", file("audit.log")));
         // In MB: never rotated, since the whole log is counted.
@@ -138,7 +158,7 @@ fn api_server_flags(command: &mut Command, folder: &Path, etcd_url: &str, port: 
     }
 }
 
-fn controller_manager_flags(command: &mut Command, folder: &Path, port: u16) {
+fn controller_manager_flags(command: &mut Command, folder: &Path, port: u16, controllers: &str) {
     let file = |name: &str| folder.join(name).display().to_string();
     command.args([
         format!("--kubeconfig={}", file("controller-manager.kubeconfig")),
@@ -148,7 +168,7 @@ fn controller_manager_flags(command: &mut Command, folder: &Path, port: u16) {
         "--bind-address=127.0.0.1".into(),
         format!("--secure-port={port}"),
         "--leader-elect=false".into(),
-        format!("--controllers={CONTROLLERS}"),
+        format!("--controllers={controllers}"),
         // Its default of 20 requests a second would be what tests and benchmarks measure.
         "--kube-api-qps=500".into(),
         "--kube-api-burst=1000".into(),

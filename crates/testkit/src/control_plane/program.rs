@@ -73,6 +73,14 @@ impl Program {
         command
     }
 
+    /// The program that has the parts of a node as applets; nothing where the programs are envtest's, which has none of them.
+    pub(crate) fn applets(&self) -> Option<&Path> {
+        match self {
+            Self::Applets(program) => Some(program),
+            Self::Assets(_) => None,
+        }
+    }
+
     fn named(&self, name: &str) -> Command {
         match self {
             Self::Applets(program) => {

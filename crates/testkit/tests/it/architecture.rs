@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use weir_testkit::repo_path;
 
 /// Crates that do an algorithm: no cluster, no network, no runtime.
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
     "envsubst",
     "expression",
     "ignore",
@@ -15,6 +15,7 @@ const PURE: [&str; 12] = [
     "policy",
     "replay",
     "setters",
+    "sops",
     "template",
     "verify",
     "yaml",

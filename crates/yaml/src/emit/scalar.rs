@@ -23,6 +23,24 @@ pub(super) fn write_string(out: &mut String, text: &str, indent: usize) -> Resul
     Ok(())
 }
 
+/// Writes a string as go-yaml's version 3 does for programs that do not fold lines: `indent` is that of a block's lines, `level`
+/// the columns of a level. A key is never a block.
+pub fn write_unfolded(out: &mut String, text: &str, indent: usize, level: usize, is_key: bool) {
+    match style_of(text) {
+        OutputStyle::Plain => out.push_str(text),
+        OutputStyle::Single => write_single(out, text, None),
+        OutputStyle::Literal if !is_key => {
+            let start = out.len();
+            write_literal(out, text, indent);
+            // The header names the columns of a level where the text begins with a blank.
+            if text.starts_with([' ', '\n']) {
+                out.replace_range(start..start + 2, &format!("|{level}"));
+            }
+        }
+        OutputStyle::Double | OutputStyle::Literal => write_double(out, text, None),
+    }
+}
+
 /// Writes a mapping key: never folded, never a block.
 pub(super) fn write_key(out: &mut String, text: &str) -> Result<(), YamlError> {
     match style_of(text) {

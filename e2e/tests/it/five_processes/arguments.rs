@@ -3,11 +3,12 @@
 use std::process::Command;
 
 use anyhow::Result;
-use weir_e2e::{Installation, SERVICES, program};
+use weir_e2e::{Installation, SERVICES};
+use weir_testkit::built_program;
 
 /// Returns true when a service takes the arguments. Help is printed when everything before it was parsed.
 fn takes(service: &str, arguments: &[String]) -> Result<bool> {
-    let output = Command::new(program(service)?).args(arguments).arg("--help").output()?;
+    let output = Command::new(built_program(service)?).args(arguments).arg("--help").output()?;
     Ok(output.status.success())
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Inputs {
     pub(crate) uid: String,
     pub(crate) generation: i64,
     pub(crate) variables: u64,
+    /// Fingerprint of the keys for decryption.
+    pub(crate) keys: u64,
 }
 
 /// The last apply that went through.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use weir_api::Kustomization;
 use weir_runtime::{Cause, ObjectKey};
-use weir_ssa::Entry;
+use weir_ssa::{Entry, Manifest};
 
 use super::expression::{self, HealthChecks, Sight, Verdict};
 use super::failure::Failure;
 use super::memory::{Inputs, Unit};
 use super::{KustomizationReconciler, inventory};
+use crate::decryption::Decryption;
 use crate::mask::Masks;
 use crate::source::{Source, SourceId};
 use crate::variables::{self, Variables};
@@ -37,6 +38,8 @@ pub(crate) struct Observed {
     pub(crate) circle: Vec<ObjectKey>,
     /// Nothing without `postBuild`, or while there is no artifact to substitute in.
     pub(crate) variables: Option<Result<Variables, variables::Error>>,
+    /// Nothing without `decryption`, or while there is no artifact to decrypt.
+    pub(crate) decryption: Option<Result<Decryption, String>>,
     /// Inputs of the result, once there is an artifact.
     pub(crate) inputs: Option<Inputs>,
     pub(crate) causes: Vec<Cause>,
@@ -51,11 +54,20 @@ impl Observed {
         self.unit.known_inventory(inventory::entries(&self.kustomization))
     }
 
-    /// Returns a failure whose message does not show the variables that come from Secrets: whatever kind of object they were put
-    /// into, the API server may repeat them.
+    /// Returns a failure whose message shows neither the variables that come from Secrets nor what was decrypted: whatever kind of
+    /// object they were put into, the API server may repeat them.
     pub(super) fn discreet(&self, failure: Failure) -> Failure {
-        let Some(Ok(variables)) = &self.variables else { return failure };
-        Failure { message: Masks::new(variables, &[]).text(&failure.message), ..failure }
+        Failure { message: self.masks(&[]).text(&failure.message), ..failure }
+    }
+
+    /// Returns the values that nobody is to see who may only see the Kustomization.
+    pub(super) fn masks(&self, manifests: &[Manifest]) -> Masks {
+        let variables = self.variables.as_ref().and_then(|variables| variables.as_ref().ok());
+        let decrypted = match &self.decryption {
+            Some(Ok(decryption)) => decryption.revealed(),
+            _ => Vec::new(),
+        };
+        Masks::new(variables.unwrap_or(&Variables::default()), manifests, &decrypted)
     }
 
     /// Returns the inventory as the last apply has left it.
@@ -79,7 +91,11 @@ impl KustomizationReconciler {
             Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
             Source::Missing | Source::Empty => None,
         };
-        let inputs = inputs_of(&kustomization, &source, variables.as_ref());
+        let decryption = match &source {
+            Source::Artifact(_) => self.keys.load(&kustomization).await.transpose(),
+            Source::Missing | Source::Empty => None,
+        };
+        let inputs = inputs_of(&kustomization, &source, variables.as_ref(), decryption.as_ref());
         let unit = self.memory.get(&key);
         let entries = inventory::current(&kustomization, unit.unwritten());
         let is_proved = self.cluster.ledger().proves(&self.owner(&kustomization), &entries);
@@ -92,6 +108,7 @@ impl KustomizationReconciler {
             health_checks,
             circle,
             variables,
+            decryption,
             inputs,
             causes,
             unit,
@@ -167,6 +184,7 @@ fn inputs_of(
     kustomization: &Kustomization,
     source: &Source,
     variables: Option<&Result<Variables, variables::Error>>,
+    decryption: Option<&Result<Decryption, String>>,
 ) -> Option<Inputs> {
     let Source::Artifact(artifact) = source else { return None };
     let variables = match variables {
@@ -174,10 +192,16 @@ fn inputs_of(
         Some(Ok(variables)) => variables.fingerprint(),
         Some(Err(_)) => return None,
     };
+    let keys = match decryption {
+        None => 0,
+        Some(Ok(decryption)) => decryption.fingerprint(),
+        Some(Err(_)) => return None,
+    };
     Some(Inputs {
         artifact: artifact.digest.clone(),
         uid: kustomization.metadata.uid.clone().unwrap_or_default(),
         generation: kustomization.metadata.generation.unwrap_or_default(),
         variables,
+        keys,
     })
 }

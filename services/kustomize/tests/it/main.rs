@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod budget;
+mod decryption;
 mod deletion;
 mod dependencies;
 mod drift;

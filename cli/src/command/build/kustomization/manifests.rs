@@ -36,7 +36,9 @@ pub(super) fn build(
     let mut spec = kustomization.spec.clone();
     // Nothing is decrypted here: what is encrypted is hidden.
     spec.decryption = None;
-    let built = build::build(Input { files, directory, spec, variables, is_strict, ignored, remote });
+    let decryption = None;
+    let built =
+        build::build(Input { files, directory, spec, variables, is_strict, ignored, decryption, remote });
     let built = built.map_err(|error| match &error {
         build::Error::Build(cause) => failed(cause, error.to_string()),
         // The command names the object alone, the service its kind, too.

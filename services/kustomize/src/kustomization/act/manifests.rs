@@ -1,6 +1,5 @@
 //! From an artifact to the manifests that it stands for.
 
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_api::Artifact;
 use weir_ignore::Matcher;
@@ -9,6 +8,7 @@ use weir_ssa::Manifest;
 
 use crate::build::{self, Built};
 use crate::builds::Held;
+use crate::decryption::opts_out;
 use crate::fetch;
 use crate::files::ArtifactFiles;
 use crate::kustomization::KustomizationReconciler;
@@ -75,6 +75,8 @@ impl KustomizationReconciler {
         last: Option<Applied>,
         cancel: CancellationToken,
     ) -> Result<Held<Made>, Failure> {
+        let failed = |text: String| Failure::retry(reason::BUILD_FAILED, text);
+        let decryption = observed.decryption.clone().transpose().map_err(failed)?;
         let (spec, variables) = (observed.kustomization.spec.clone(), observed.variables.clone());
         let is_strict = self.settings.is_strict;
         let time = timeout_of(&observed.kustomization);
@@ -86,10 +88,11 @@ impl KustomizationReconciler {
             }
             let (directory, spec, variables) = (directory.clone(), spec.clone(), variables.clone());
             let ignored = Matcher::default();
-            build::build(build::Input { files, directory, spec, variables, is_strict, ignored, remote })
-                .map(Made::Built)
+            let decryption = decryption.clone();
+            let input =
+                build::Input { files, directory, spec, variables, is_strict, ignored, decryption, remote };
+            build::build(input).map(Made::Built)
         });
-        let failed = |text: String| Failure::retry(reason::BUILD_FAILED, text);
         let Held { made, share } = building.await.map_err(|error| failed(error.to_string()))?;
         Ok(Held { made: made.map_err(|error| failed(error.to_string()))?, share })
     }
@@ -109,10 +112,4 @@ pub(super) fn refuse_encrypted(manifests: &[Manifest]) -> Result<(), Failure> {
         secret.id().subject()
     );
     Err(Failure::retry(reason::RECONCILIATION_FAILED, message))
-}
-
-/// KS-DEC-26
-fn opts_out(object: &Value) -> bool {
-    let annotation = object.pointer("/metadata/annotations/kustomize.toolkit.fluxcd.io~1decrypt");
-    annotation.and_then(Value::as_str).is_some_and(|value| value.eq_ignore_ascii_case("disabled"))
 }

@@ -13,7 +13,6 @@ use crate::kustomization::failure::{Failure, reason};
 use crate::kustomization::observe::Observed;
 use crate::kustomization::{KustomizationReconciler, inventory};
 use crate::mask::Masks;
-use crate::variables::Variables;
 
 impl KustomizationReconciler {
     /// The manifests of the current artifact, whatever its dependencies, and what of them is not to be seen: the variables that
@@ -26,7 +25,7 @@ impl KustomizationReconciler {
         let variables = observed.variables.take();
         observed.variables = variables.map(|variables| variables.map(|variables| variables.masked()));
         let manifests = self.manifests(&observed).await?;
-        let masks = masks(&observed, &manifests);
+        let masks = observed.masks(&manifests);
         Ok((manifests, masks))
     }
 
@@ -41,8 +40,8 @@ impl KustomizationReconciler {
             (Failure { message: masks.text(&failure.message), ..failure }, masks)
         };
         let manifests =
-            self.manifests(&observed).await.map_err(|failure| hidden(failure, masks(&observed, &[])))?;
-        let masks = masks(&observed, &manifests);
+            self.manifests(&observed).await.map_err(|failure| hidden(failure, observed.masks(&[])))?;
+        let masks = observed.masks(&manifests);
         match self.changes(kustomization, manifests).await {
             Ok(differences) => Ok((differences, masks)),
             Err(failure) => Err(hidden(failure, masks)),
@@ -89,9 +88,4 @@ impl KustomizationReconciler {
         }
         Ok(differences)
     }
-}
-
-fn masks(observed: &Observed, manifests: &[Manifest]) -> Masks {
-    let variables = observed.variables.as_ref().and_then(|variables| variables.as_ref().ok());
-    Masks::new(variables.unwrap_or(&Variables::default()), manifests)
 }

@@ -1,0 +1,160 @@
+//! The keys that a Kustomization decrypts with (KS-DEC-1 to KS-DEC-3).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use secrecy::SecretString;
+use weir_sops::{IdentityError, Keyring, OpenPgpError};
+
+use crate::secrets::{ReadError, Secret, Secrets};
+
+/// Ends of the names of entries with age identities, and with OpenPGP keys.
+const AGE: &str = ".agekey";
+const PGP: &str = ".asc";
+const VAULT: &str = "sops.vault-token";
+const AWS: &str = "sops.aws-kms";
+const AZURE: &str = "sops.azure-kv";
+const GCP: &str = "sops.gcp-kms";
+
+/// Keys and credentials for decryption. Nothing of them is shown.
+#[derive(Default)]
+pub struct DecryptionKeys {
+    /// Keys at hand.
+    pub keyring: Keyring,
+    /// Token for Vault and OpenBao.
+    pub vault_token: Option<SecretString>,
+    /// AWS credentials, in YAML.
+    pub aws: Option<SecretString>,
+    /// Azure credentials, in YAML.
+    pub azure: Option<SecretString>,
+    /// Google Cloud credentials, in JSON.
+    pub gcp: Option<SecretString>,
+    /// A number that differs when the Secret does.
+    pub fingerprint: u64,
+}
+
+/// Errors of reading keys.
+#[derive(Debug, thiserror::Error)]
+pub enum DecryptionKeysError {
+    /// There is no such Secret.
+    #[error("{0}")]
+    Missing(ReadError),
+    /// The API server does not give it.
+    #[error("cannot get sops decryption Secret '{}': {}", .0.place, .0)]
+    Read(ReadError),
+    /// An entry is no key.
+    #[error("failed to import '{entry}' data from sops decryption Secret '{place}': {source}")]
+    Import {
+        /// The entry.
+        entry: String,
+        /// `namespace/name` of the Secret.
+        place: String,
+        /// Cause.
+        source: ImportError,
+    },
+}
+
+/// Errors of one entry.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// age.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// OpenPGP.
+    #[error(transparent)]
+    OpenPgp(#[from] OpenPgpError),
+    /// No text.
+    #[error("the entry is no UTF-8 text")]
+    Utf8,
+}
+
+impl DecryptionKeys {
+    /// Reads the keys of a Secret. Of the Secret for all Kustomizations, only age identities count (KS-DEC-3).
+    ///
+    /// # Errors
+    /// The Secret cannot be read, or an entry is none of what its name says.
+    pub async fn read(
+        secrets: &Secrets,
+        namespace: &str,
+        name: &str,
+        is_only_age: bool,
+    ) -> Result<Self, DecryptionKeysError> {
+        let secret = secrets.get(namespace, name).await.map_err(|error| match error.is_not_found {
+            true => DecryptionKeysError::Missing(error),
+            false => DecryptionKeysError::Read(error),
+        })?;
+        Self::of(&secret, is_only_age)
+    }
+
+    fn of(secret: &Secret, is_only_age: bool) -> Result<Self, DecryptionKeysError> {
+        let mut hasher = DefaultHasher::new();
+        secret.data.hash(&mut hasher);
+        let mut keys = Self { fingerprint: hasher.finish(), ..Self::default() };
+        for (entry, value) in &secret.data {
+            keys.import(entry, value, is_only_age).map_err(|source| DecryptionKeysError::Import {
+                entry: entry.clone(),
+                place: secret.place.clone(),
+                source,
+            })?;
+        }
+        Ok(keys)
+    }
+
+    /// Entries with other names are ignored (KS-DEC-2).
+    fn import(&mut self, entry: &str, value: &[u8], is_only_age: bool) -> Result<(), ImportError> {
+        let text = || std::str::from_utf8(value).map_err(|_| ImportError::Utf8);
+        if entry.ends_with(AGE) {
+            return Ok(self.keyring.identities.add(text()?)?);
+        }
+        if is_only_age {
+            return Ok(());
+        }
+        if entry.ends_with(PGP) {
+            return Ok(self.keyring.pgp.add(value)?);
+        }
+        let place = match entry {
+            VAULT => &mut self.vault_token,
+            AWS => &mut self.aws,
+            AZURE => &mut self.azure,
+            GCP => &mut self.gcp,
+            _ => return Ok(()),
+        };
+        *place = Some(text()?.trim().to_owned().into());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(entries: &[(&str, &str)]) -> Secret {
+        let data = entries.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()));
+        Secret { place: "apps/keys".to_owned(), data: data.collect(), ..Secret::default() }
+    }
+
+    /// KS-DEC-2
+    #[test]
+    fn entries_by_their_names() {
+        let identity = include_str!("../../sops/tests/data/keys/age.agekey");
+        let pgp = include_str!("../../sops/tests/data/keys/pgp.asc");
+        let entries =
+            [("a.agekey", identity), ("b.asc", pgp), ("sops.vault-token", " s.x\n"), ("readme", "not a key")];
+        let keys = DecryptionKeys::of(&secret(&entries), false).unwrap();
+        assert!(
+            !keys.keyring.identities.is_empty() && !keys.keyring.pgp.is_empty() && keys.vault_token.is_some()
+        );
+        let keys = DecryptionKeys::of(&secret(&entries), true).unwrap();
+        assert!(
+            !keys.keyring.identities.is_empty() && keys.keyring.pgp.is_empty() && keys.vault_token.is_none()
+        );
+    }
+
+    #[test]
+    fn an_entry_that_is_no_key() {
+        let error = DecryptionKeys::of(&secret(&[("a.agekey", "hunter2")]), false).err().unwrap().to_string();
+        assert_eq!(
+            error,
+            "failed to import 'a.agekey' data from sops decryption Secret 'apps/keys': failed to parse age identity at line 1"
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! YAML: documents in their order with their comments, written as SOPS writes them: four columns a level.
+
+use weir_yaml::commented::{self, Commented};
+use weir_yaml::{Limits, Source};
+use zeroize::Zeroizing;
+
+use super::MAX_DEPTH;
+use crate::error::FormatError;
+use crate::tree::{Comment, Element, Member, Node, Value};
+
+/// Columns of a level.
+const INDENT: usize = 4;
+
+pub(super) fn read(text: &str) -> Result<Vec<Node>, FormatError> {
+    let source = Source::file("", text.to_owned());
+    let limits = Limits { depth: MAX_DEPTH, ..Limits::default() };
+    let documents = commented::read(&source, &limits).map_err(FormatError::Yaml)?;
+    let trees = documents.into_iter().map(|document| match document {
+        Commented::Map(_) => node(document),
+        Commented::Scalar(scalar) if scalar.is_null() => Ok(Node::Map(Vec::new())),
+        _ => Err(FormatError::Root("YAML")),
+    });
+    trees.collect()
+}
+
+fn node(document: Commented) -> Result<Node, FormatError> {
+    Ok(match document {
+        Commented::Scalar(scalar) => Node::Value(value(&scalar)?),
+        Commented::Seq(elements) => {
+            let elements = elements.into_iter().map(|element| {
+                Ok(match element {
+                    commented::Element::Node(inner) => Element::Node(node(inner)?),
+                    commented::Element::Comment(inner) => Element::Comment(comment(inner)),
+                })
+            });
+            Node::List(elements.collect::<Result<_, FormatError>>()?)
+        }
+        Commented::Map(members) => {
+            let members = members.into_iter().map(|member| {
+                Ok(match member {
+                    commented::Member::Entry(key, inner) => {
+                        Member::Entry(key.text.as_str().to_owned(), node(inner)?)
+                    }
+                    commented::Member::Comment(inner) => Member::Comment(comment(inner)),
+                })
+            });
+            Node::Map(members.collect::<Result<_, FormatError>>()?)
+        }
+    })
+}
+
+fn comment(comment: commented::Comment) -> Comment {
+    Comment { text: Zeroizing::new(comment.text), is_inline: comment.is_inline }
+}
+
+fn value(scalar: &weir_yaml::Scalar) -> Result<Value, FormatError> {
+    if scalar.tag == weir_yaml::Tag::Timestamp {
+        return Ok(Value::Time(Zeroizing::new(scalar.text.as_str().to_owned())));
+    }
+    Ok(match scalar.value().map_err(FormatError::Yaml)? {
+        weir_yaml::Value::Null => Value::Null,
+        weir_yaml::Value::Bool(flag) => Value::Bool(flag),
+        weir_yaml::Value::Int(number) => Value::Int(number),
+        weir_yaml::Value::Uint(number) => match i64::try_from(number) {
+            Ok(number) => Value::Int(number),
+            Err(_) => Value::Float(number as f64),
+        },
+        weir_yaml::Value::Float(number) => Value::Float(number),
+        weir_yaml::Value::Str(text) => Value::text(text.into_owned()),
+    })
+}
+
+pub(super) fn write(trees: &[Node]) -> Result<Zeroizing<Vec<u8>>, FormatError> {
+    let mut writer = Writer { out: Zeroizing::new(String::new()) };
+    for (index, tree) in trees.iter().enumerate() {
+        if index > 0 {
+            writer.out.push_str("---\n");
+        }
+        match tree {
+            Node::Map(members) if has_entries(members) => writer.map(members, 0, false)?,
+            Node::Map(members) => {
+                writer.comments(members.iter().filter_map(as_comment), 0);
+                writer.out.push_str("{}\n");
+            }
+            _ => return Err(FormatError::Root("YAML")),
+        }
+    }
+    Ok(Zeroizing::new(writer.out.as_bytes().to_vec()))
+}
+
+fn has_entries(members: &[Member]) -> bool {
+    members.iter().any(|member| matches!(member, Member::Entry(..)))
+}
+
+fn as_comment(member: &Member) -> Option<&Comment> {
+    if let Member::Comment(comment) = member { Some(comment) } else { None }
+}
+
+struct Writer {
+    out: Zeroizing<String>,
+}
+
+impl Writer {
+    /// Writes entries at a column; `is_begun` is true when the first line has begun (`- key:`).
+    fn map(&mut self, members: &[Member], indent: usize, mut is_begun: bool) -> Result<(), FormatError> {
+        let mut inline: Vec<&Comment> = Vec::new();
+        for member in members {
+            match member {
+                Member::Comment(comment) if comment.is_inline => inline.push(comment),
+                Member::Comment(comment) => {
+                    self.line(&format!("#{}", comment.text.as_str()), indent, &mut is_begun);
+                }
+                Member::Entry(key, node) => {
+                    self.start(indent, &mut is_begun);
+                    self.string(key, indent, true)?;
+                    self.out.push(':');
+                    self.value(node, indent, false, &std::mem::take(&mut inline))?;
+                }
+            }
+        }
+        self.comments(inline.into_iter(), indent);
+        Ok(())
+    }
+
+    fn list(&mut self, elements: &[Element], indent: usize, mut is_begun: bool) -> Result<(), FormatError> {
+        let mut inline: Vec<&Comment> = Vec::new();
+        for element in elements {
+            match element {
+                Element::Comment(comment) if comment.is_inline => inline.push(comment),
+                Element::Comment(comment) => {
+                    self.line(&format!("#{}", comment.text.as_str()), indent, &mut is_begun);
+                }
+                Element::Node(node) => {
+                    self.start(indent, &mut is_begun);
+                    self.out.push('-');
+                    self.value(node, indent, true, &std::mem::take(&mut inline))?;
+                }
+            }
+        }
+        self.comments(inline.into_iter(), indent);
+        Ok(())
+    }
+
+    /// Writes what stands behind `key:` or `-`. Below a dash, a level has two columns.
+    fn value(
+        &mut self,
+        node: &Node,
+        indent: usize,
+        is_element: bool,
+        inline: &[&Comment],
+    ) -> Result<(), FormatError> {
+        let inner = if is_element { indent + 2 } else { (indent / INDENT + 1) * INDENT };
+        if inner > MAX_DEPTH * INDENT {
+            return Err(FormatError::TooDeep { limit: MAX_DEPTH });
+        }
+        match node {
+            Node::Map(members) if has_entries(members) => {
+                self.begin(is_element);
+                self.map(members, inner, is_element)?;
+            }
+            Node::List(elements) if node.elements().next().is_some() => {
+                self.begin(is_element);
+                self.list(elements, inner, is_element)?;
+            }
+            leaf => {
+                self.out.push(' ');
+                match leaf {
+                    Node::Map(_) => self.out.push_str("{}"),
+                    Node::List(_) => self.out.push_str("[]"),
+                    Node::Value(value) => self.scalar(value, inner)?,
+                }
+                if !self.out.ends_with('\n') {
+                    for comment in inline {
+                        self.out.push_str(" #");
+                        self.out.push_str(&comment.text);
+                    }
+                    self.out.push('\n');
+                }
+                if let Node::Map(members) = leaf {
+                    self.comments(members.iter().filter_map(as_comment), inner);
+                }
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// A collection begins on the line of its dash, and below its key.
+    fn begin(&mut self, is_element: bool) {
+        self.out.push(if is_element { ' ' } else { '\n' });
+    }
+
+    fn scalar(&mut self, value: &Value, indent: usize) -> Result<(), FormatError> {
+        match value {
+            Value::Null => self.out.push_str("null"),
+            Value::Bool(flag) => self.out.push_str(if *flag { "true" } else { "false" }),
+            Value::Int(number) => self.out.push_str(&number.to_string()),
+            Value::Float(number) => {
+                self.out.push_str(&weir_yaml::format_float(*number).ok_or(FormatError::Number("YAML"))?);
+            }
+            Value::Time(text) => self.out.push_str(text),
+            Value::Text(text) => self.string(text, indent, false)?,
+            Value::Bytes(bytes) => self.string(&String::from_utf8_lossy(bytes), indent, false)?,
+        }
+        Ok(())
+    }
+
+    fn string(&mut self, text: &str, indent: usize, is_key: bool) -> Result<(), FormatError> {
+        weir_yaml::write_unfolded(&mut self.out, text, indent, INDENT, is_key);
+        Ok(())
+    }
+
+    fn start(&mut self, indent: usize, is_begun: &mut bool) {
+        if !std::mem::take(is_begun) {
+            self.out.extend(std::iter::repeat_n(' ', indent));
+        }
+    }
+
+    fn line(&mut self, text: &str, indent: usize, is_begun: &mut bool) {
+        self.start(indent, is_begun);
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn comments<'c>(&mut self, comments: impl Iterator<Item = &'c Comment>, indent: usize) {
+        for comment in comments {
+            self.line(&format!("#{}", comment.text.as_str()), indent, &mut false);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Files and keys that are refused, and texts that show nothing of them.
+
+use rstest::rstest;
+use weir_sops::{Document, Error, Format, Keyring};
+
+use crate::keys::{all, data, key};
+
+fn case(name: &str) -> String {
+    std::fs::read_to_string(data().join("cases").join(name)).unwrap()
+}
+
+fn decrypted(text: &str) -> Result<(), Error> {
+    let document = Document::read(text.as_bytes(), Format::Yaml)?;
+    let key = document.data_key(&all())?;
+    let plain = document.clone().decrypt(&key)?;
+    plain.verify(&document.metadata, &key)
+}
+
+/// A value that was moved to another key has other additional data.
+#[test]
+fn a_moved_value_is_noticed() {
+    let text = case("age.yaml").replacen("    blank:", "    moved:", 1);
+    let error = decrypted(&text).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "could not decrypt value at 'stringData.moved': Could not decrypt with AES_GCM: cipher: message authentication failed"
+    );
+}
+
+/// A value that is not encrypted by the document's rule is changed: only the MAC tells.
+#[test]
+fn a_changed_open_value_is_noticed_by_the_mac() {
+    let text = case("age.yaml").replacen("app_unencrypted: shop", "app_unencrypted: evil", 1);
+    let error = decrypted(&text).unwrap_err();
+    assert!(matches!(&error, Error::Mac { .. }), "{error}");
+    let without = case("encrypted_regex.yaml").replacen("        mac: ", "        old: ", 1);
+    let without = without.replacen("    mac: ENC", "    nomac: ENC", 1);
+    assert!(decrypted(&without).unwrap_err().to_string().contains("no MAC"), "no MAC");
+}
+
+#[test]
+fn plaintext_in_place_of_ciphertext_is_refused_and_not_shown() {
+    let text = case("age.yaml");
+    let start = text.find("    blank: ENC").unwrap();
+    let end = start + text[start..].find('\n').unwrap();
+    let text = format!("{}    blank: hunter2{}", &text[..start], &text[end..]);
+    let error = decrypted(&text).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "could not decrypt value at 'stringData.blank': Input string <redacted> does not match sops' data format"
+    );
+}
+
+#[rstest]
+#[case("a: b\n", "sops metadata not found")]
+#[case("- a\n", "YAML documents that are not maps")]
+#[case("sops: {version: 3.9.0}\n", "No keys found in file")]
+#[case("sops: {age: [{enc: x}], encrypted_suffix: a, encrypted_regex: b}\n", "Cannot use more than one of")]
+#[case("sops: {age: [{enc: [x]}]}\n", "sops metadata: enc is missing")]
+#[case("sops: {age: [{enc: x}]}\na: &x 1\nb: *x\n", "aliases are not supported")]
+fn bad_documents(#[case] text: &str, #[case] words: &str) {
+    let error = Document::read(text.as_bytes(), Format::Yaml).unwrap_err().to_string();
+    assert!(error.contains(words), "{error}");
+}
+
+#[test]
+fn no_key_at_hand() {
+    let document = Document::read(case("several.yaml").as_bytes(), Format::Yaml).unwrap();
+    let error = document.data_key(&Keyring::default()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("cannot get sops data key: Failed to get the data key required to decrypt"),
+        "{error}"
+    );
+    assert!(error.contains("failed to load age identities") && error.contains("PGP"), "{error}");
+}
+
+#[rstest]
+#[case("AGE-SECRET-KEY-PQ-1QQQ\n", "post-quantum identities are not supported")]
+#[case("# fine\nnonsense\n", "line 2")]
+#[case("AGE-PLUGIN-YUBIKEY-1QQQ\n", "plugins are not supported")]
+#[case("-----BEGIN OPENSSH PRIVATE KEY-----\nxx\n", "SSH key")]
+fn bad_identities(#[case] text: &str, #[case] words: &str) {
+    let error = Keyring::default().identities.add(text).unwrap_err().to_string();
+    assert!(error.contains(words), "{error}");
+}
+
+#[test]
+fn bad_pgp_keys() {
+    let mut ring = Keyring::default();
+    ring.pgp.add(b"no key").unwrap_err();
+    let secret = key("pgp.asc");
+    let broken = secret.replacen("\nlQ", "\nAA", 1);
+    ring.pgp.add(broken.as_bytes()).unwrap_err();
+    assert!(ring.pgp.is_empty());
+}
+
+#[test]
+fn deep_documents_are_refused() {
+    let deep = format!("a: {}1{}\n", "[".repeat(500), "]".repeat(500));
+    Document::read(deep.as_bytes(), Format::Yaml).unwrap_err();
+    let deep = format!("{{\"a\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
+    Document::read(deep.as_bytes(), Format::Json).unwrap_err();
+}

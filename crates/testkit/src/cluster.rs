@@ -1,0 +1,187 @@
+//! A real Kubernetes of one node, which runs Pods (CP-05 to CP-07, CP-11).
+//!
+//! ```text
+//!   host:        etcd, kube-apiserver, kube-controller-manager, registry
+//!                     │ veth, a network of its own: 10.213.N.1 here, 10.213.N.2 there
+//!   namespaces:  containerd, kubelet, kube-proxy, kube-scheduler, CoreDNS, and the Pods in 10.214.N.0/24
+//! ```
+//!
+//! Invariant: everything that the node does to a machine (mounts, devices, packet filters, files below `/run` and `/var`) it does in
+//! namespaces that end with their first process. Control groups alone are outside; they have one name, and are removed by it.
+
+mod files;
+mod namespaces;
+mod network;
+mod requirements;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_image::{Contents, Image, ImageSettings, Layer};
+
+use self::namespaces::Namespaces;
+use self::network::Network;
+use crate::control_plane::{NODE_TOKEN, Program};
+use crate::skip::{found_or_skipped, skipped};
+use crate::{ControlPlane, Error, FaultProxy, Folder, Process, Registry, built_program, wait_condition};
+
+/// The node is ready 6 s after its start on a quiet machine (CP-05).
+const READY_DEADLINE: Duration = Duration::from_secs(120);
+
+/// The program that does nothing, or serves a page: for images of tests.
+const STAND_IN: &str = "stand-in";
+
+/// A running cluster. Dropping it ends its processes, and with them its namespaces.
+#[derive(Debug)]
+pub struct Cluster {
+    // Fields drop in order: who asks ends before who answers.
+    _programs: Vec<Process>,
+    plane: ControlPlane,
+    _namespaces: Namespaces,
+    registry: Registry,
+    registry_front: FaultProxy,
+    network: Network,
+    folder: Folder,
+}
+
+impl Cluster {
+    /// Starts a cluster and waits until its node is ready.
+    ///
+    /// # Errors
+    /// [`Error::NoNode`] when this machine cannot run one; otherwise when a part does not get ready in time.
+    pub async fn start() -> Result<Self, Error> {
+        let program = Program::find().await?;
+        let applets = requirements::check(&program)?;
+        let folder = Folder::new("node")?;
+        let network = Network::unused()?;
+        let namespaces = Namespaces::start(&folder, network).await?;
+        let registry = Registry::start().await?;
+        let registry_front = FaultProxy::tcp_at(network.host(), registry.address()).await?;
+        let plane = ControlPlane::options().for_nodes_at(network.host()).start().await?;
+        push_pause(&registry).await?;
+        let programs =
+            start_programs(&applets, &folder, network, &namespaces, &plane, &registry_front.address())?;
+        let cluster = Self {
+            _programs: programs,
+            plane,
+            _namespaces: namespaces,
+            registry,
+            registry_front,
+            network,
+            folder,
+        };
+        let nodes = cluster.plane.api("v1", "Node", "").await?;
+        wait_condition(&nodes, files::NODE, "Ready", "True", None, READY_DEADLINE).await?;
+        Ok(cluster)
+    }
+
+    /// Returns true if this machine can run a cluster with a node; a line says why not. Whoever may make no namespaces leaves the
+    /// test out.
+    ///
+    /// # Errors
+    /// When programs are missing although no test may be left out.
+    pub async fn is_possible() -> Result<bool, Error> {
+        if !requirements::may_make_namespaces() {
+            skipped("needs root, to make the namespaces of a node");
+            return Ok(false);
+        }
+        let checked = requirements::check(&Program::find().await?);
+        Ok(found_or_skipped("a node", checked)?.is_some())
+    }
+
+    /// The folder of its node.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Its control plane.
+    #[must_use]
+    pub fn plane(&self) -> &ControlPlane {
+        &self.plane
+    }
+
+    /// A registry from which the node may pull.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Host and port of the registry, as this machine, the node and Pods know it.
+    #[must_use]
+    pub fn registry_address(&self) -> String {
+        self.registry_front.address()
+    }
+
+    /// Lets Pods reach a server of this machine that listens on the loopback address; `host:port` of both are different.
+    ///
+    /// # Errors
+    /// When no port can be bound.
+    pub async fn front_for(&self, address: &str) -> Result<FaultProxy, Error> {
+        FaultProxy::tcp_at(self.network.host(), address).await
+    }
+}
+
+/// Returns an image of the program that stands in for applications: by `entrypoint` it does nothing or serves a page.
+///
+/// # Errors
+/// When the program has not been built.
+pub fn stand_in_image(name: &str, tag: &str, entrypoint: &str) -> Result<Image, Error> {
+    let mut contents = Contents::of_program(STAND_IN, &built_program(STAND_IN)?)?;
+    let entrypoint = format!("/usr/local/bin/{entrypoint}");
+    contents.link(&entrypoint, STAND_IN);
+    contents.link("/usr/local/bin/podcli", STAND_IN);
+    // Another file for each tag: an application's layers differ too.
+    contents.text("/etc/version", tag);
+    let settings = ImageSettings { name: name.into(), tag: tag.into(), entrypoint };
+    Ok(Image::new(settings, Arc::new(Layer::pack(&contents)?)))
+}
+
+async fn push_pause(registry: &Registry) -> Result<(), Error> {
+    registry.push_made_image("pause", "1", &stand_in_image("pause", "1", "pause")?).await.map(drop)
+}
+
+fn start_programs(
+    applets: &Path,
+    folder: &Folder,
+    network: Network,
+    namespaces: &Namespaces,
+    plane: &ControlPlane,
+    registry: &str,
+) -> Result<Vec<Process>, Error> {
+    let kubeconfig = plane.kubeconfig_path();
+    let of_node = plane.kubeconfig_for(NODE_TOKEN)?;
+    let start = |name: &str, program: &Path, arguments: &[String]| {
+        let mut command = namespaces.enter(program);
+        command.args(arguments);
+        Process::start(name, &mut command, &folder.join(&format!("{name}.log")))
+    };
+    let applet =
+        |name: &str, arguments: &[String]| start(name, applets, &[&[name.to_owned()], arguments].concat());
+    let file = |path: PathBuf| path.display().to_string();
+    let containerd = file(files::containerd(folder, registry)?);
+    let kubelet = file(files::kubelet(folder, network, namespaces.cgroup())?);
+    let proxy = file(files::kube_proxy(folder, network, kubeconfig)?);
+    let coredns = file(files::coredns(folder, network, kubeconfig)?);
+    files::container_network(folder, network)?;
+    let node = files::NODE;
+    Ok(vec![
+        start("containerd", Path::new("containerd"), &["--config".into(), containerd])?,
+        applet(
+            "kubelet",
+            &[
+                format!("--config={kubelet}"),
+                format!("--kubeconfig={}", of_node.display()),
+                format!("--hostname-override={node}"),
+                format!("--node-ip={}", network.node()),
+            ],
+        )?,
+        applet("kube-proxy", &[format!("--config={proxy}")])?,
+        applet(
+            "kube-scheduler",
+            &[format!("--kubeconfig={}", kubeconfig.display()), "--leader-elect=false".into()],
+        )?,
+        applet("coredns", &["-conf".into(), coredns])?,
+    ])
+}

@@ -1,0 +1,264 @@
+//! Documents with their comments as entries between others, in the order of the file. Comments above a key and behind a
+//! value are told apart; empty lines and styles are not kept.
+
+use std::sync::Arc;
+
+use granit_parser::{Event, Options, Parser, Placement, ScalarStyle, ScanError};
+
+use crate::{Limits, Scalar, Source, Style, Tag, YamlError, resolve};
+
+/// Comments in a row. Long blocks are common at the top of configuration files (DEP-YAML-4).
+const MAX_COMMENTS: usize = 65_536;
+
+/// A node with comments.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Commented {
+    /// A single value.
+    Scalar(Scalar),
+    /// Keys, values and comments in file order.
+    Map(Vec<Member>),
+    /// A list with comments.
+    Seq(Vec<Element>),
+}
+
+/// An entry of a map, or a comment.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Member {
+    /// A key and its value.
+    Entry(Scalar, Commented),
+    /// A comment.
+    Comment(Comment),
+}
+
+/// An element of a list, or a comment.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Element {
+    /// An element.
+    Node(Commented),
+    /// A comment.
+    Comment(Comment),
+}
+
+/// A comment without its `#`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comment {
+    /// The text.
+    pub text: String,
+    /// True when it stands behind the value of the next entry.
+    pub is_inline: bool,
+}
+
+/// Reads every document of a file. Aliases are refused: programs that keep comments between entries write none.
+///
+/// # Errors
+/// The text is not YAML, has an alias, or goes over one of the caps.
+pub fn read(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Commented>, YamlError> {
+    let mut options = Options::default();
+    options.max_buffered_comment_events = MAX_COMMENTS;
+    options.block_nesting_limit = limits.depth + 1;
+    options.flow_nesting_limit = limits.depth + 1;
+    let mut reader = Reader { text: source.as_str(), ..Reader::default() };
+    for next in Parser::new_from_str_with_options(source.as_str(), options) {
+        let (event, span) = next.map_err(|error| syntax(&error, limits))?;
+        let at = span.byte_range().map_or(0, |range| range.start);
+        match event {
+            Event::Comment(text, placement) => {
+                reader.comment(text.into_owned(), placement == Placement::Right, at);
+            }
+            Event::MappingStart(..) => reader.open(Commented::Map(Vec::new()), at, limits)?,
+            Event::SequenceStart(..) => reader.open(Commented::Seq(Vec::new()), at, limits)?,
+            Event::MappingEnd | Event::SequenceEnd => reader.close(source)?,
+            Event::Scalar(text, style, _, tag) => {
+                let is_missing = span.byte_range().is_none_or(|range| range.is_empty());
+                let is_tagged = tag.is_some();
+                reader.push(Commented::Scalar(scalar(&text, style, is_missing, is_tagged)), at, source)?;
+            }
+            Event::Alias(_) => {
+                let problem = "aliases are not supported here".to_owned();
+                return Err(YamlError::Syntax { line: source.line_at(at), problem });
+            }
+            Event::DocumentEnd => reader.end(),
+            _ => {}
+        }
+    }
+    Ok(reader.documents)
+}
+
+fn scalar(text: &str, style: ScalarStyle, is_missing: bool, is_tagged: bool) -> Scalar {
+    let style = match style {
+        ScalarStyle::Plain => Style::Plain,
+        ScalarStyle::SingleQuoted => Style::Single,
+        ScalarStyle::DoubleQuoted => Style::Double,
+        ScalarStyle::Literal => Style::Literal,
+        ScalarStyle::Folded => Style::Folded,
+    };
+    let tag = match style {
+        Style::Plain if is_missing => Tag::Null,
+        Style::Plain if !is_tagged => resolve::plain_tag(text),
+        _ => Tag::Str,
+    };
+    Scalar { text: if is_missing { "null".into() } else { text.into() }, style, tag }
+}
+
+fn syntax(error: &ScanError, limits: &Limits) -> YamlError {
+    let line = error.marker().line();
+    match error.kind() {
+        granit_parser::ErrorKind::RecursionLimitExceeded => YamlError::TooDeep { line, limit: limits.depth },
+        _ => YamlError::Syntax { line, problem: error.info() },
+    }
+}
+
+/// A collection that is being read.
+struct Open {
+    node: Commented,
+    key: Option<Scalar>,
+    column: usize,
+}
+
+#[derive(Default)]
+struct Reader<'s> {
+    text: &'s str,
+    open: Vec<Open>,
+    /// Comments on lines of their own that nothing has followed yet, with their columns.
+    pending: Vec<(Comment, usize)>,
+    documents: Vec<Commented>,
+}
+
+impl Reader<'_> {
+    fn column(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or_default();
+        at - before.rfind('\n').map_or(0, |line_break| line_break + 1)
+    }
+
+    /// A comment behind a value stands before the value's entry, as one behind a key does.
+    fn comment(&mut self, text: String, is_behind: bool, at: usize) {
+        let column = self.column(at);
+        if let Some(open) = self.open.last_mut().filter(|_| is_behind) {
+            let is_key = open.key.is_some();
+            let comment = Comment { text, is_inline: !is_key };
+            match &mut open.node {
+                Commented::Map(members) if is_key => members.push(Member::Comment(comment)),
+                Commented::Map(members) => {
+                    members.insert(members.len().saturating_sub(1), Member::Comment(comment));
+                }
+                Commented::Seq(elements) => {
+                    elements.insert(elements.len().saturating_sub(1), Element::Comment(comment));
+                }
+                Commented::Scalar(_) => {}
+            }
+            return;
+        }
+        self.pending.push((Comment { text, is_inline: false }, column));
+    }
+
+    fn open(&mut self, node: Commented, at: usize, limits: &Limits) -> Result<(), YamlError> {
+        if self.open.len() >= limits.depth {
+            let line = self.text.get(..at).unwrap_or_default().split('\n').count();
+            return Err(YamlError::TooDeep { line, limit: limits.depth });
+        }
+        // What stands above a collection that is an element stands above its first entry too, and comes there.
+        let column = self.column(at);
+        self.open.push(Open { node, key: None, column });
+        Ok(())
+    }
+
+    fn close(&mut self, source: &Arc<Source>) -> Result<(), YamlError> {
+        let Some(column) = self.open.last().map(|open| open.column) else { return Ok(()) };
+        let is_inner = self.open.len() > 1;
+        let count = self.pending.iter().take_while(|(_, at)| !is_inner || *at >= column).count();
+        self.take_pending(count);
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        self.push(open.node, 0, source)
+    }
+
+    /// Puts comments into the innermost collection.
+    fn take_pending(&mut self, count: usize) {
+        let Some(open) = self.open.last_mut() else { return };
+        for (comment, _) in self.pending.drain(..count) {
+            match &mut open.node {
+                Commented::Map(members) => members.push(Member::Comment(comment)),
+                Commented::Seq(elements) => elements.push(Element::Comment(comment)),
+                Commented::Scalar(_) => {}
+            }
+        }
+    }
+
+    fn push(&mut self, node: Commented, at: usize, source: &Arc<Source>) -> Result<(), YamlError> {
+        let is_scalar = matches!(node, Commented::Scalar(_));
+        if is_scalar {
+            self.take_pending(self.pending.len());
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.documents.push(node);
+            return Ok(());
+        };
+        match &mut open.node {
+            Commented::Map(members) => match (open.key.take(), node) {
+                (Some(key), node) => members.push(Member::Entry(key, node)),
+                (None, Commented::Scalar(key)) => open.key = Some(key),
+                (None, _) => return Err(YamlError::ComplexKey { line: source.line_at(at) }),
+            },
+            Commented::Seq(elements) => elements.push(Element::Node(node)),
+            Commented::Scalar(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Ends a document: comments below it belong to it.
+    fn end(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        if let Some(Commented::Map(members)) = self.documents.last_mut() {
+            members.extend(pending.into_iter().map(|(comment, _)| Member::Comment(comment)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(node: &Commented) -> String {
+        match node {
+            Commented::Scalar(scalar) => scalar.text.as_str().to_owned(),
+            Commented::Seq(elements) => {
+                let parts = elements.iter().map(|element| match element {
+                    Element::Node(node) => shape(node),
+                    Element::Comment(comment) => format!("#{}", comment.text),
+                });
+                format!("[{}]", parts.collect::<Vec<_>>().join(","))
+            }
+            Commented::Map(members) => {
+                let parts = members.iter().map(|member| match member {
+                    Member::Entry(key, node) => format!("{}={}", key.text.as_str(), shape(node)),
+                    Member::Comment(comment) if comment.is_inline => format!("<#{}", comment.text),
+                    Member::Comment(comment) => format!("#{}", comment.text),
+                });
+                format!("{{{}}}", parts.collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+
+    fn read_all(text: &str) -> String {
+        let source = Source::file("", text.to_owned());
+        let documents = read(&source, &Limits::default()).unwrap();
+        documents.iter().map(shape).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn comments_stand_between_entries() {
+        let text = "#top\na: 1 #behind\nb:\n    #inner\n    c: 2\n    #foot\n#next\nd:\n    #e\n    - x\n    - y\n#end\n";
+        assert_eq!(read_all(text), "{#top,<#behind,a=1,b={#inner,c=2,#foot},#next,d=[#e,x,y],#end}");
+    }
+
+    #[test]
+    fn documents_and_missing_values() {
+        assert_eq!(read_all("a:\nb: ''\n---\nc: [1, {d: 2}]\n"), "{a=null,b=} {c=[1,{d=2}]}");
+    }
+
+    #[test]
+    fn aliases_are_refused() {
+        let source = Source::file("", "a: &x 1\nb: *x\n".to_owned());
+        let error = read(&source, &Limits::default()).unwrap_err().to_string();
+        assert!(error.contains("aliases"), "{error}");
+    }
+}

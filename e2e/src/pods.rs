@@ -1,0 +1,99 @@
+//! `make e2e`: Weir's services as Pods of their own on a real node, from their images, as users run them.
+//!
+//! ```text
+//!   images ─► registry ─► node ─► five Pods ─► main loop, scenario B, a leader's death ─► uninstall
+//! ```
+
+mod deployment;
+mod leader;
+mod main_loop;
+mod memory;
+mod webapp;
+mod world;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use self::main_loop::MainLoop;
+use self::webapp::Webapp;
+use self::world::World;
+use crate::step::step;
+use crate::{Payload, SERVICES};
+
+/// A step that takes longer has failed; on a quiet machine each takes some seconds.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// Plays everything with the images that are laid out in a folder, as `make images` writes them. With `KEEP` in the environment the
+/// cluster stays at the end until Ctrl-C.
+///
+/// # Errors
+/// The first step that did not do what it should.
+pub async fn play(images: PathBuf) -> Result<()> {
+    let start = Instant::now();
+    ensure!(images.is_dir(), "no images in {}: run `make images` first", images.display());
+    let world =
+        step("Start a cluster with a node, a registry, a Git server and a webhook sink", World::start())
+            .await?;
+    let played = play_in(&world, &images).await;
+    if played.is_err() {
+        eprintln!("{}", world.state().await);
+    }
+    if std::env::var_os("KEEP").is_some() {
+        println!("export KUBECONFIG={}", world.plane().kubeconfig_path().display());
+        tokio::signal::ctrl_c().await?;
+    }
+    played?;
+    println!("\nAll of it took {:.1} s.", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
+    let deployment =
+        step("Push the images, and apply the default overlay with their digests", world.deploy(images))
+            .await?;
+    step("Five Pods are ready", deployment.wait_until_ready(world)).await?;
+
+    let mut main_loop = MainLoop::new(world)?;
+    step("Commit manifests: a Pod of the application runs, people are told", main_loop.commit()).await?;
+    step("Push a new image: one bot commit, then a rollout", main_loop.push_image()).await?;
+    step("A webhook tells of a commit: it is applied", main_loop.push_by_webhook()).await?;
+    step("All of that went between the Pods over gRPC", went_over_grpc(world)).await?;
+
+    let webapp = step("Scenario B: a source and what all share", Webapp::start(world)).await?;
+    step("B2: a Pod that runs and is not ready keeps its dependent waiting", webapp.dependent_waits())
+        .await?;
+    step("B5: a rollout to a good probe; the dependent starts at once", webapp.rollout_wakes_dependent())
+        .await?;
+    step("B4: ready means applied, with a Pod in ImagePullBackOff", webapp.applied_or_healthy()).await?;
+
+    step("The memory of the Pods", memory::report(world)).await?;
+    step("The leader's Pod dies in mid-apply: the standby finishes", leader::dies(world)).await?;
+    step("Uninstall: nothing is left", deployment.uninstall(world)).await
+}
+
+/// Fails when anything took the way that stands in for gRPC: only Service DNS and the projected token lead to the first way.
+async fn went_over_grpc(world: &World) -> Result<()> {
+    let artifacts = world.routes("kustomize-controller", Payload::Artifact).await?;
+    ensure!(artifacts.is_grpc_only(), "artifacts: {artifacts:?}");
+    let resolutions = world.routes("image-automation-controller", Payload::Resolution).await?;
+    ensure!(resolutions.grpc > 0, "resolutions: {resolutions:?}");
+    let mut all = vec![format!("artifacts {}", artifacts.grpc), format!("resolutions {}", resolutions.grpc)];
+    for service in SERVICES.into_iter().filter(|service| *service != "notification-controller") {
+        let events = world.routes(service, Payload::Event).await?;
+        ensure!(
+            events.http + events.grpc > 0 || service == "image-automation-controller",
+            "{service}: {events:?}"
+        );
+        all.push(format!("events of {service} {}, over HTTP {}", events.grpc, events.http));
+        ensure!(service != "kustomize-controller" || events.grpc > 0, "{service}: {events:?}");
+    }
+    println!("  {}", all.join("; "));
+    Ok(())
+}
+
+/// Returns the value of a text field, for messages and comparisons.
+fn text<'a>(object: &'a serde_json::Value, pointer: &str) -> Result<&'a str> {
+    object.pointer(pointer).and_then(serde_json::Value::as_str).with_context(|| format!("no {pointer}"))
+}

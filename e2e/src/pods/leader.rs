@@ -1,0 +1,82 @@
+use std::fmt::Write;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use kube::api::{DeleteParams, DynamicObject, ListParams};
+use weir_testkit::{touch_requested_at, wait_for};
+
+use super::world::World;
+use super::{DEADLINE, text};
+use crate::NAMESPACE;
+
+const SERVICE: &str = "kustomize-controller";
+
+/// Objects of the apply that is cut: enough that it is under way when its first object is seen.
+const OBJECTS: usize = 400;
+
+/// Two Pods of kustomize-controller; the leader's is deleted without grace when the first object of an apply is there. The other Pod
+/// finishes the apply.
+pub(super) async fn dies(world: &World) -> Result<()> {
+    let seconds = format!("--timeout={}s", DEADLINE.as_secs());
+    world.plane().kubectl(&["scale", "-n", NAMESPACE, "deployment", SERVICE, "--replicas=2"]).await?;
+    world.plane().kubectl(&["rollout", "status", "-n", NAMESPACE, "deployment", SERVICE, &seconds]).await?;
+
+    let repo = world.git.repo("fleet")?;
+    let mut objects = String::new();
+    for number in 0..OBJECTS {
+        writeln!(
+            objects,
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: many-{number}, labels: {{app: many}}}}"
+        )?;
+    }
+    let commit = repo.commit("main", "Add many objects", &[("many.yaml", &objects)])?;
+    let revision = format!("main@sha1:{commit}");
+    let leader = leader(world).await?;
+    let sources = world.api("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE).await?;
+    touch_requested_at(&sources, "app").await?;
+    let made = world.api("v1", "ConfigMap", "default").await?;
+    wait_for(&made, "many-0", "the first object", DEADLINE, |object| object.is_some()).await?;
+    let pods = world.api("v1", "Pod", NAMESPACE).await?;
+    pods.delete(&leader, &DeleteParams::default().grace_period(0)).await?;
+    let death = Instant::now();
+    let count = made.list(&ListParams::default().labels("app=many")).await?.items.len();
+
+    let leases = world.api("coordination.k8s.io/v1", "Lease", NAMESPACE).await?;
+    let is_other = |lease: Option<&DynamicObject>| {
+        let holder = lease.and_then(|lease| text(&lease.data, "/spec/holderIdentity").ok());
+        holder.is_some_and(|holder| !holder.is_empty() && !holder.starts_with(&leader))
+    };
+    wait_for(&leases, &lease_name(), "another leader", DEADLINE, is_other).await?;
+    let takeover = death.elapsed();
+    let is_applied = |object: Option<&DynamicObject>| {
+        object.is_some_and(|it| text(&it.data, "/status/lastAppliedRevision").is_ok_and(|it| it == revision))
+    };
+    let kustomizations = world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE).await?;
+    wait_for(&kustomizations, "app", &revision, DEADLINE, is_applied).await?;
+    let finished = death.elapsed();
+    let all = made.list(&ListParams::default().labels("app=many")).await?.items.len();
+    ensure!(all == OBJECTS, "{all} of {OBJECTS} objects are there");
+    println!(
+        "  {count} of {OBJECTS} objects were there at the leader's death; another leader after {:.1} s, all applied after {:.1} s",
+        takeover.as_secs_f64(),
+        finished.as_secs_f64()
+    );
+    Ok(())
+}
+
+/// The name of the Pod that leads: the lease's holder is the Pod's name and a unique id.
+async fn leader(world: &World) -> Result<String> {
+    let leases = world.api("coordination.k8s.io/v1", "Lease", NAMESPACE).await?;
+    let lease = leases.get(&lease_name()).await?;
+    let holder = text(&lease.data, "/spec/holderIdentity")?;
+    let pods = world.pods(NAMESPACE, SERVICE).await?;
+    let names = pods.into_iter().filter_map(|pod| pod.metadata.name);
+    names
+        .into_iter()
+        .find(|name| holder.starts_with(name.as_str()))
+        .with_context(|| format!("no Pod is {holder}"))
+}
+
+fn lease_name() -> String {
+    format!("{SERVICE}-leader-election")
+}

@@ -1,0 +1,109 @@
+//! SOPS on the real control plane (KS-DEC-1 to KS-DEC-30), with what the real program has encrypted.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const AGE: &[&str] = &["age.agekey"];
+
+fn data(name: &str) -> String {
+    std::fs::read_to_string(weir_testkit::repo_path(&format!("crates/sops/tests/data/{name}"))).unwrap()
+}
+
+async fn keys(world: &World, name: &str, files: &[&str]) {
+    let entries = files.iter().map(|file| ((*file).to_owned(), Value::from(data(&format!("keys/{file}")))));
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
+        "stringData": entries.collect::<serde_json::Map<_, _>>()});
+    let params = PatchParams::apply("test").force();
+    world.api("v1", "Secret").await.patch(name, &params, &Patch::Apply(secret)).await.unwrap();
+}
+
+async fn value(world: &World, secret: &str, key: &str) -> String {
+    let found = world.api("v1", "Secret").await.get(secret).await.unwrap();
+    let decoded = STANDARD.decode(found.data["data"][key].as_str().unwrap()).unwrap();
+    String::from_utf8(decoded).unwrap()
+}
+
+/// KS-DEC-20, KS-DEC-24, KS-TST-19: a Secret, files and variables of a generator, a patch.
+#[tokio::test(flavor = "multi_thread")]
+async fn encrypted_secrets_and_files_are_applied_in_the_clear() {
+    let world = World::new().await;
+    keys(&world, "keys", AGE).await;
+    let list = "resources: [secret.yaml, base]\n";
+    let base = "generatorOptions: {disableNameSuffixHash: true}\nsecretGenerator:\n- name: made\n  files: [values.yaml=v, all=b]\n- name: env\n  envs: [e]\n";
+    let (secret, yaml, binary, env) = (
+        data("cases/secret.yaml"),
+        data("cases/age.yaml"),
+        data("cases/age.binary"),
+        data("cases/age.dotenv"),
+    );
+    let files = [
+        ("kustomization.yaml", list),
+        ("secret.yaml", &secret),
+        ("base/kustomization.yaml", base),
+        ("base/v", &yaml),
+        ("base/b", &binary),
+        ("base/e", &env),
+    ];
+    world.source("src", 1, &files).await;
+    let decryption = json!({"decryption": {"provider": "sops", "secretRef": {"name": "keys"}}});
+    world.kustomization("app", decryption.clone()).await;
+    world.ready("app").await;
+    assert_eq!(value(&world, "db", "password").await, "correct horse");
+    assert_eq!(value(&world, "made", "values.yaml").await, data("cases/age.yaml.plain"));
+    assert_eq!(value(&world, "made", "all").await, data("cases/age.binary.plain"));
+    assert_eq!(value(&world, "env", "PASSWORD").await, "p=ss\\nword");
+    let events = world.events("app").await;
+    assert!(!events.iter().any(|event| event.contains("correct horse")), "{events:?}");
+    // A second run changes nothing.
+    world.requested("app").await;
+    assert_eq!(world.events("app").await.iter().filter(|event| event.contains("configured")).count(), 0);
+}
+
+/// KS-DEC-1, KS-DEC-28: what is missing is named, and nothing is applied.
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_and_wrong_keys() {
+    let world = World::new().await;
+    world.source("src", 1, &[("secret.yaml", &data("cases/secret.yaml"))]).await;
+    let decryption = json!({"decryption": {"provider": "sops", "secretRef": {"name": "keys"}}});
+    world.kustomization("app", decryption).await;
+    let failed = world.not_ready("app", "BuildFailed").await;
+    let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+    assert_eq!(message, "secrets \"keys\" not found");
+    keys(&world, "keys", &["pgp.asc"]).await;
+    world.requested("app").await;
+    let failed = world.not_ready("app", "BuildFailed").await;
+    let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+    assert!(
+        message.starts_with("decryption failed for 'Secret.v1.[noGrp]/db': cannot get sops data key: "),
+        "{message}"
+    );
+    assert!(world.api("v1", "Secret").await.get_opt("db").await.unwrap().is_none());
+    // The right keys are taken at the next run.
+    keys(&world, "keys", AGE).await;
+    world.requested("app").await;
+    world.ready("app").await;
+    assert_eq!(value(&world, "db", "password").await, "correct horse");
+}
+
+/// KS-DEC-3: the age keys for all, which a Secret of its own replaces as a whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn age_keys_for_all() {
+    let world = World::with_flags(&["--sops-age-secret=all-keys"]).await;
+    let all = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "all-keys"},
+        "stringData": {"a.agekey": data("keys/age.agekey")}});
+    let _exists = world.plane().namespace("flux-system").await;
+    let api = world.plane().api("v1", "Secret", "flux-system").await.unwrap();
+    api.patch("all-keys", &PatchParams::apply("test").force(), &Patch::Apply(all)).await.unwrap();
+    world.source("src", 1, &[("secret.yaml", &data("cases/secret.yaml"))]).await;
+    world.kustomization("app", json!({"decryption": {"provider": "sops"}})).await;
+    world.ready("app").await;
+    assert_eq!(value(&world, "db", "password").await, "correct horse");
+    keys(&world, "own", &["pgp.asc"]).await;
+    let own = json!({"decryption": {"provider": "sops", "secretRef": {"name": "own"}}});
+    world.kustomization("other", own).await;
+    world.not_ready("other", "BuildFailed").await;
+}
