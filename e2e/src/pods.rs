@@ -20,7 +20,7 @@ use self::main_loop::MainLoop;
 use self::webapp::Webapp;
 use self::world::World;
 use crate::step::step;
-use crate::{Payload, SERVICES};
+use crate::{NAMESPACE, Payload, SERVICES, StatusClient};
 
 /// A step that takes longer has failed; on a quiet machine each takes some seconds.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -61,6 +61,9 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
     step("A webhook tells of a commit: it is applied", main_loop.push_by_webhook()).await?;
     step("All of that went between the Pods over gRPC", went_over_grpc(world)).await?;
 
+    step("A person lists statuses over gRPC with a token, a stranger is refused", statuses_are_listed(world))
+        .await?;
+
     let webapp = step("Scenario B: a source and what all share", Webapp::start(world)).await?;
     step("B2: a Pod that runs and is not ready keeps its dependent waiting", webapp.dependent_waits())
         .await?;
@@ -90,6 +93,22 @@ async fn went_over_grpc(world: &World) -> Result<()> {
         ensure!(service != "kustomize-controller" || events.grpc > 0, "{service}: {events:?}");
     }
     println!("  {}", all.join("; "));
+    Ok(())
+}
+
+/// Asks source-controller's Pod as `grpcurl` does; its review of the token is answered by the cluster.
+async fn statuses_are_listed(world: &World) -> Result<()> {
+    let address = format!("{}:9393", world.pod_address("source-controller").await?);
+    let token = world.plane().service_account_token(NAMESPACE, "kustomize-controller").await?;
+    let listed =
+        StatusClient::connect(&address, &token).await?.list("GitRepository", NAMESPACE).await?.objects;
+    ensure!(listed.len() == 1, "{} GitRepositories are listed", listed.len());
+    let stranger = world.plane().service_account_token("default", "default").await?;
+    let refused = StatusClient::connect(&address, &stranger).await?.list("GitRepository", NAMESPACE).await;
+    ensure!(
+        refused.as_ref().is_err_and(|status| status.code() == tonic::Code::PermissionDenied),
+        "a stranger got {refused:?}"
+    );
     Ok(())
 }
 

@@ -34,7 +34,7 @@ pub enum Error {
     /// This machine cannot run a node.
     #[error(
         "a cluster with a node needs {missing}; `make cluster MODE=control-plane` gives an API server without a node, \
-         which needs neither"
+         which needs none of it"
     )]
     NoNode {
         /// Rights and programs that are missing.
