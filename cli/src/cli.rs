@@ -12,6 +12,7 @@ use crate::command::get::Get;
 use crate::command::reconcile::Reconcile;
 use crate::command::resume::Resume;
 use crate::command::run::{self, Run};
+use crate::command::sops::Sops;
 use crate::command::suspend::Suspend;
 use crate::command::version::Version;
 use crate::command::watch::Watch;
@@ -69,6 +70,8 @@ enum Command {
     Watch(Watch),
     /// Build a kustomization and print its resources.
     Build(Box<Build>),
+    /// Decrypt SOPS files.
+    Sops(Sops),
     /// Print the script that completes commands in a shell.
     Completion(Completion),
     /// Print the versions of this command and of the services in the cluster.
@@ -123,6 +126,7 @@ fn run(cli: Cli) -> Result<(), Error> {
             Start::Directory(directory) => return directory.run(),
             Start::Kustomization(kustomization) => Box::pin(kustomization.run(&global)),
         },
+        Command::Sops(sops) => return sops.run(),
         Command::Completion(completion) => return completion.run(Cli::command()),
         Command::Get(OnKinds(get)) => Box::pin(get.run(&global)),
         Command::Reconcile(OnKinds(reconcile)) => Box::pin(reconcile.run(&global)),

@@ -21,6 +21,9 @@ pub(crate) enum Error {
         /// Cause.
         cause: std::io::Error,
     },
+    /// A SOPS file that cannot be decrypted, or keys that are none.
+    #[error("{0}")]
+    Sops(String),
     /// Answer of the API server, or the reason for which there is none.
     #[error("{0}")]
     Api(String),

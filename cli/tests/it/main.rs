@@ -9,6 +9,7 @@ mod help;
 mod reconcile;
 mod resume;
 mod run;
+mod sops;
 mod suspend;
 mod version;
 mod watch;

@@ -3,6 +3,9 @@ use std::collections::BTreeMap;
 use kube::api::DynamicObject;
 use serde_json::Value;
 
+/// Kind of objects whose metrics may stand twice.
+const SCALER: &str = "HorizontalPodAutoscaler";
+
 /// Returns true when an apply would change what people see of an object: labels, annotations, or anything outside
 /// `metadata` and `status` (KS-SSA-40). Both objects come from the server, so its defaults are on both sides.
 pub(crate) fn has_drifted(live: &DynamicObject, tried: &DynamicObject) -> bool {
@@ -10,7 +13,28 @@ pub(crate) fn has_drifted(live: &DynamicObject, tried: &DynamicObject) -> bool {
         [&object.metadata.labels, &object.metadata.annotations].map(|map| map.clone().unwrap_or_default())
     };
     let (live_maps, tried_maps): ([BTreeMap<_, _>; 2], [BTreeMap<_, _>; 2]) = (maps(live), maps(tried));
-    live_maps != tried_maps || !same_but_status(&live.data, &tried.data)
+    let is_scaler = tried.types.as_ref().is_some_and(|types| types.kind == SCALER);
+    let data = |object: &DynamicObject| {
+        let mut data = object.data.clone();
+        if is_scaler {
+            drop_doubles(&mut data);
+        }
+        data
+    };
+    live_maps != tried_maps || !same_but_status(&data(live), &data(tried))
+}
+
+/// Old API servers double the metrics of a scaler in a dry run (KS-SSA-42).
+fn drop_doubles(data: &mut Value) {
+    let Some(Value::Array(metrics)) = data.pointer_mut("/spec/metrics") else { return };
+    let mut seen: Vec<Value> = Vec::new();
+    metrics.retain(|metric| {
+        let is_new = !seen.contains(metric);
+        if is_new {
+            seen.push(metric.clone());
+        }
+        is_new
+    });
 }
 
 fn same_but_status(a: &Value, b: &Value) -> bool {
@@ -52,6 +76,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[rstest]
+    #[case(SCALER, false)]
+    #[case("Deployment", true)]
+    fn doubled_metrics_of_scalers_are_no_drift(#[case] kind: &str, #[case] expected: bool) {
+        let object = |metrics: Value| -> DynamicObject {
+            let object =
+                json!({"apiVersion": "x/v1", "kind": kind, "metadata": {}, "spec": {"metrics": metrics}});
+            serde_json::from_value(object).unwrap()
+        };
+        let (once, twice) =
+            (json!([{"type": "a"}, {"type": "b"}]), json!([{"type": "a"}, {"type": "b"}, {"type": "a"}]));
+        assert_eq!(has_drifted(&object(once), &object(twice)), expected);
+    }
 
     #[rstest]
     #[case(json!({"spec": {"a": 1}}), json!({"spec": {"a": 1}, "status": {"x": 1}}), false)]

@@ -71,7 +71,7 @@ pub const GATES: [(&str, bool); 12] = [
     ("CacheSecretsAndConfigMaps", false),
     ("CancelHealthCheckOnNewRevision", false),
     ("DirectSourceFetch", false),
-    ("DisableConfigWatchers", false),
+    (DISABLE_CONFIG_WATCHERS, false),
     (DISABLE_FAIL_FAST, false),
     ("DisableStatusPollerCache", true),
     ("GroupChangeLog", false),
@@ -86,5 +86,7 @@ pub(crate) const STRICT_SUBSTITUTIONS: &str = "StrictPostBuildSubstitutions";
 pub(crate) const ADDITIVE_CEL: &str = "AdditiveCELDependencyCheck";
 /// Gate: a failed object does not end a health check (KS-HC-5).
 pub(crate) const DISABLE_FAIL_FAST: &str = "DisableFailFastBehavior";
+/// Gate: Secrets and ConfigMaps wake nobody (KS-REC-6).
+pub(crate) const DISABLE_CONFIG_WATCHERS: &str = "DisableConfigWatchers";
 /// Gate: sources of kind ExternalArtifact (KS-SRC-3).
 pub(crate) const EXTERNAL_ARTIFACT: &str = "ExternalArtifact";

@@ -1,11 +1,22 @@
-//! The cluster in which the service runs, and the identity with which an object's owner may act in it (KS-IMP-1..3).
+//! Clusters to apply to, and the identity with which an object's owner may act in them (KS-IMP-1 to KS-IMP-10).
 
-use std::sync::Arc;
+mod kubeconfig;
+mod reach;
+mod target;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
 use kube::Client;
-use tokio_util::sync::CancellationToken;
+use parking_lot::Mutex;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use weir_api::Kustomization;
+use weir_runtime::ObjectKey;
 use weir_ssa::{Identities, Ledger, Mapper, Notice, Owner, Session, Watches};
+
+pub(crate) use self::kubeconfig::Trust;
+use self::reach::Reach;
+pub(crate) use self::target::TargetError;
 
 /// Field manager of applied objects (KS-SSA-1).
 pub(crate) const FIELD_MANAGER: &str = "kustomize-controller";
@@ -13,60 +24,142 @@ pub(crate) const FIELD_MANAGER: &str = "kustomize-controller";
 /// API group of Kustomizations: the prefix of the labels and annotations on what they apply.
 pub(crate) const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
-/// Everything that is kept about the cluster, once for all Kustomizations.
+type Notify = Arc<dyn Fn(&Owner, Notice) + Send + Sync>;
+
+/// The service's own cluster, and those that Kustomizations have named in their last runs. A remote cluster is kept, with its
+/// watches, while a Kustomization uses it.
 #[derive(Clone)]
-pub(crate) struct Cluster {
+pub(crate) struct Clusters(Arc<Kept>);
+
+struct Kept {
+    local: Cluster,
+    make: Make,
+    trust: Trust,
+    remotes: Mutex<Remotes>,
+}
+
+#[derive(Default)]
+struct Remotes {
+    by_fingerprint: HashMap<[u8; 32], Weak<Inner>>,
+    /// Of each Kustomization, the cluster of its last run: what keeps it.
+    users: HashMap<ObjectKey, Cluster>,
+}
+
+/// All that is needed to know a further cluster.
+struct Make {
+    overridden: Vec<String>,
+    default_account: Option<String>,
+    shutdown: CancellationToken,
+    notify: Notify,
+}
+
+/// Everything that is kept about one cluster, once for all Kustomizations that use it as the same user.
+#[derive(Clone)]
+pub(crate) struct Cluster(Arc<Inner>);
+
+struct Inner {
     identities: Identities,
     mapper: Arc<Mapper>,
     ledger: Arc<Ledger>,
     watches: Watches,
     default_account: Option<String>,
+    /// Nothing of the service's own cluster.
+    remote: Option<Remote>,
 }
 
-impl Cluster {
+struct Remote {
+    fingerprint: [u8; 32],
+    reach: Reach,
+    /// Ends the watches.
+    _guard: DropGuard,
+}
+
+impl Clusters {
     /// `notify` hears of drift, and of the health of objects that somebody waits for.
     pub(crate) fn new(
         client: Client,
         overridden: &[String],
         default_account: &str,
+        trust: Trust,
         shutdown: CancellationToken,
         notify: impl Fn(&Owner, Notice) + Send + Sync + 'static,
     ) -> Self {
-        let ledger = Arc::new(Ledger::new(FIELD_MANAGER, overridden, notify));
+        let default_account = (!default_account.is_empty()).then(|| default_account.to_owned());
+        let make =
+            Make { overridden: overridden.to_vec(), default_account, shutdown, notify: Arc::new(notify) };
+        let local = make.cluster(client, make.shutdown.clone(), None);
+        Self(Arc::new(Kept { local, make, trust, remotes: Mutex::default() }))
+    }
+
+    /// Drops all that is known of a Kustomization's objects, and the cluster that nobody else uses.
+    pub(crate) fn forget(&self, key: &ObjectKey) {
+        let owner =
+            Owner { group: GROUP.to_owned(), name: key.name.clone(), namespace: key.namespace.clone() };
+        self.0.local.ledger().forget(&owner);
+        let user = self.0.remotes.lock().users.remove(key);
+        if let Some(cluster) = user {
+            cluster.ledger().forget(&owner);
+        }
+    }
+
+    /// Waits until the watches have ended after shutdown.
+    pub(crate) async fn stopped(&self) {
+        self.0.local.0.watches.stopped().await;
+        let remotes: Vec<Cluster> = self.0.remotes.lock().users.values().cloned().collect();
+        for remote in remotes {
+            remote.0.watches.stopped().await;
+        }
+    }
+}
+
+impl Make {
+    fn cluster(&self, client: Client, shutdown: CancellationToken, remote: Option<Remote>) -> Cluster {
+        let notify = Arc::clone(&self.notify);
+        let notify = move |owner: &Owner, notice: Notice| notify(owner, notice);
+        let ledger = Arc::new(Ledger::new(FIELD_MANAGER, &self.overridden, notify));
         let watches = Watches::new(client.clone(), Arc::clone(&ledger), format!("{GROUP}/name"), shutdown);
-        Self {
+        Cluster(Arc::new(Inner {
             mapper: Arc::new(Mapper::new(client.clone())),
             identities: Identities::new(client),
             ledger,
             watches,
-            default_account: (!default_account.is_empty()).then(|| default_account.to_owned()),
-        }
+            default_account: self.default_account.clone(),
+            remote,
+        }))
     }
+}
 
-    /// The ServiceAccount that a Kustomization acts as, if not the service's own.
+impl Cluster {
+    /// The ServiceAccount that a Kustomization acts as, if not the cluster's own user.
     pub(crate) fn account<'a>(&'a self, kustomization: &'a Kustomization) -> Option<&'a str> {
         let own = kustomization.spec.service_account_name.as_deref().filter(|name| !name.is_empty());
-        own.or(self.default_account.as_deref())
+        own.or(self.0.default_account.as_deref())
     }
 
     /// The session for all that is done on behalf of a Kustomization. There is no other way to the cluster from there.
     pub(crate) fn session(&self, kustomization: &Kustomization) -> Session {
         let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
         let client = match self.account(kustomization) {
-            Some(account) => self.identities.service_account(namespace, account),
-            None => self.identities.own(),
+            Some(account) => self.0.identities.service_account(namespace, account),
+            None => self.own(),
         };
-        let (mapper, ledger) = (Arc::clone(&self.mapper), Arc::clone(&self.ledger));
-        Session::watched(client, mapper, ledger, self.watches.clone()).stepping(weir_runtime::killpoint::hit)
+        let (mapper, ledger) = (Arc::clone(&self.0.mapper), Arc::clone(&self.0.ledger));
+        Session::watched(client, mapper, ledger, self.0.watches.clone())
+            .stepping(weir_runtime::killpoint::hit)
+    }
+
+    /// The client of the cluster's own user, for what is not done on behalf of anyone.
+    pub(crate) fn own(&self) -> Client {
+        self.0.identities.own()
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
-        &self.ledger
+        &self.0.ledger
     }
 
-    /// Waits until the watches have ended after shutdown.
-    pub(crate) async fn stopped(&self) {
-        self.watches.stopped().await;
+    /// Bytes that differ where another cluster, or another user of it, does; none for the service's own.
+    pub(crate) fn fingerprint(&self) -> Option<[u8; 32]> {
+        self.0.remote.as_ref().map(|remote| remote.fingerprint)
     }
 }
 

@@ -37,9 +37,9 @@ pub(crate) use self::failure::Failure;
 pub(crate) use self::keys::Keys;
 pub(crate) use self::memory::Memory;
 pub(crate) use self::prune_limit::PruneLimit;
-pub(crate) use self::wake::{wake_by_confirmation, wake_by_dependency, wake_by_source};
+pub(crate) use self::wake::{wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source};
 use crate::builds::Builds;
-use crate::cluster::{Cluster, owner_of};
+use crate::cluster::{Clusters, owner_of};
 use crate::fetch::Artifacts;
 use crate::source::Sources;
 
@@ -69,7 +69,7 @@ pub(crate) struct KustomizationReconciler {
     pub(crate) kustomizations: Cache<Kustomization>,
     pub(crate) sources: Sources,
     pub(crate) artifacts: Artifacts,
-    pub(crate) cluster: Cluster,
+    pub(crate) clusters: Clusters,
     pub(crate) memory: Arc<Memory>,
     pub(crate) builds: Builds,
     pub(crate) keys: Keys,
@@ -99,12 +99,7 @@ impl Reconciler for KustomizationReconciler {
 
     fn forget(&self, key: &ObjectKey) {
         self.memory.forget(key);
-        let owner = weir_ssa::Owner {
-            group: crate::cluster::GROUP.to_owned(),
-            name: key.name.clone(),
-            namespace: key.namespace.clone(),
-        };
-        self.cluster.ledger().forget(&owner);
+        self.clusters.forget(key);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use weir_access::Secrets;
 use weir_api::{Kustomization, SourceObject};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
@@ -13,14 +14,15 @@ use weir_runtime::{Cache, Cause, Environment, ObjectKey, Program, Queue, Service
 use weir_ssa::{Notice, Owner};
 
 use crate::args::{
-    ADDITIVE_CEL, Args, CONCURRENT, DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, STRICT_SUBSTITUTIONS,
+    ADDITIVE_CEL, Args, CONCURRENT, DISABLE_CONFIG_WATCHERS, DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES,
+    STRICT_SUBSTITUTIONS,
 };
 use crate::builds::Builds;
-use crate::cluster::Cluster;
+use crate::cluster::{Clusters, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
-    Keys, KustomizationReconciler, Memory, PruneLimit, Settings, wake_by_confirmation, wake_by_dependency,
-    wake_by_source,
+    Keys, KustomizationReconciler, Memory, PruneLimit, Settings, wake_by_config, wake_by_confirmation,
+    wake_by_dependency, wake_by_source,
 };
 use crate::rpc::Rpc;
 use crate::source::Sources;
@@ -50,14 +52,14 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let sources = sources(&service).await?;
     let queue: Arc<OnceLock<Queue>> = Arc::default();
     let memory = Arc::new(Memory::default());
-    let cluster = cluster(&args, &service, Arc::clone(&queue), Arc::clone(&memory));
+    let clusters = clusters(&args, &service, Arc::clone(&queue), Arc::clone(&memory));
     let reconciler = KustomizationReconciler {
         settings: settings(&args, &service)?,
         client: service.client().clone(),
         kustomizations: all.clone(),
         sources: sources.clone(),
         artifacts: artifacts(&args, &service)?,
-        cluster: cluster.clone(),
+        clusters: clusters.clone(),
         memory,
         builds: builds(&args)?,
         keys: keys(&args, &service),
@@ -65,15 +67,22 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let rpc = Rpc::new(reconciler.clone(), service.authorizer());
     service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
+<<<<<<< HEAD
     let runs = service.controller("kustomization", own.clone(), reconciler, concurrent);
     let runs = queue.get_or_init(|| runs).clone();
     wake(&own, &all, &sources, &runs);
+=======
+    let own = service.controller("kustomization", kustomizations.clone(), reconciler, concurrent);
+    let own = queue.get_or_init(|| own).clone();
+    wake(&kustomizations, &sources, &own);
+    wake_by_configs(&args, &service, &kustomizations, &own).await?;
+>>>>>>> ksvc
     let ended = service.run_until_shutdown().await;
-    cluster.stopped().await;
+    clusters.stopped().await;
     ended
 }
 
-fn cluster(args: &Args, service: &Service, queue: Arc<OnceLock<Queue>>, memory: Arc<Memory>) -> Cluster {
+fn clusters(args: &Args, service: &Service, queue: Arc<OnceLock<Queue>>, memory: Arc<Memory>) -> Clusters {
     let notify = move |owner: &Owner, notice: Notice| {
         let Some(queue) = queue.get() else { return };
         let key = ObjectKey::new(owner.namespace.clone(), owner.name.clone());
@@ -90,7 +99,9 @@ fn cluster(args: &Args, service: &Service, queue: Arc<OnceLock<Queue>>, memory: 
         }
     };
     let account = &args.runtime.default_service_account;
-    Cluster::new(service.client().clone(), &args.override_manager, account, service.shutdown(), notify)
+    let trust = Trust { exec: args.insecure_kubeconfig_exec, tls: args.insecure_kubeconfig_tls };
+    let client = service.client().clone();
+    Clusters::new(client, &args.override_manager, account, trust, service.shutdown(), notify)
 }
 
 fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
@@ -166,6 +177,26 @@ fn wake(own: &Cache<Kustomization>, all: &Cache<Kustomization>, sources: &Source
         wake_by_dependency(change, &own, &to);
         wake_by_confirmation(change, &to);
     });
+}
+
+/// Lets Secrets and ConfigMaps that carry the label wake the Kustomizations that name them (KS-REC-6).
+async fn wake_by_configs(
+    args: &Args,
+    service: &Service,
+    kustomizations: &Cache<Kustomization>,
+    queue: &Queue,
+) -> Result<(), ServiceError> {
+    if service.gates().enabled(DISABLE_CONFIG_WATCHERS) {
+        return Ok(());
+    }
+    let labels = &args.runtime.watch_configs_label_selector;
+    let secrets: Cache<Secret> = service.cache_labelled(labels).await?;
+    let (all, to) = (kustomizations.clone(), queue.clone());
+    secrets.on_change(move |change| wake_by_config("Secret", change, &all, &to));
+    let config_maps: Cache<ConfigMap> = service.cache_labelled(labels).await?;
+    let (all, to) = (kustomizations.clone(), queue.clone());
+    config_maps.on_change(move |change| wake_by_config("ConfigMap", change, &all, &to));
+    Ok(())
 }
 
 fn wake_by<S>(sources: &Cache<S>, kustomizations: &Cache<Kustomization>, queue: &Queue)

@@ -36,10 +36,10 @@ impl KustomizationReconciler {
         match plan {
             Plan::Refuse(failure) => Done::Refused(failure),
             Plan::Leave => Done::Left,
-            Plan::CheckHealth(waiting) => {
-                let session = self.cluster.session(&run.object);
-                self.check(&session, Waiting::clone(&waiting)).await
-            }
+            Plan::CheckHealth(waiting) => match observed.session() {
+                Ok(session) => self.check(&session, Waiting::clone(&waiting)).await,
+                Err(failure) => Done::Refused(failure),
+            },
             Plan::Confirm { artifact, digest } => {
                 let mut attempt = Attempt::new(run, &artifact, Extent::Changed);
                 attempt.is_attempted = true;
@@ -83,7 +83,7 @@ impl KustomizationReconciler {
             }
         };
         let kustomization = &*run.object;
-        let session = self.cluster.session(kustomization);
+        let session = observed.session()?;
         attempt.digest = Some(built.digest.clone());
         attempt.enter(run, "Detecting drift");
         refuse_encrypted(&built.manifests)?;
@@ -114,10 +114,8 @@ impl KustomizationReconciler {
         let (files, directory) = self.fetch(observed, artifact).await?;
         attempt.is_attempted = true;
         attempt.enter(run, "Building manifests");
-        if run.object.spec.kube_config.is_some() {
-            let message = "failed to build kube client: spec.kubeConfig is not supported";
-            return Err(Failure::retry(reason::RECONCILIATION_FAILED, message));
-        }
+        // Nothing is built for a cluster that cannot be reached.
+        observed.session()?;
         let last = self.comparable(observed, extent);
         self.build(observed, files, directory, last, run.cancel.clone()).await
     }
@@ -145,7 +143,7 @@ impl KustomizationReconciler {
     ) -> Result<Option<ChangeSet>, Failure> {
         let settings = self.apply_settings(&run.object);
         if extent == Extent::Full {
-            self.cluster.ledger().forget(&settings.owner);
+            session.ledger().inspect(|ledger| ledger.forget(&settings.owner));
         }
         let record = Record::new(run, observed.known_inventory());
         let applied = session.apply(manifests, &settings, &run.cancel, &record).await;
@@ -210,8 +208,8 @@ impl KustomizationReconciler {
             Done::Superseded | Done::Refused(_) | Done::Left => observed.unit.waiting.clone(),
             _ => None,
         };
-        if waiting.is_none() {
-            self.cluster.ledger().status_settled(&self.owner(&run.object));
+        if let (None, Ok(cluster)) = (&waiting, &observed.target) {
+            cluster.ledger().status_settled(&self.owner(&run.object));
         }
         let has_failed_again = matches!(done, Done::Failed(_, Failure { class: Class::Again(_), .. }));
         self.memory.change(&run.key, |unit| {

@@ -11,7 +11,7 @@ use super::decide::conditions;
 use super::health::timeout_of;
 use super::memory::Deletion;
 use super::{KustomizationReconciler, inventory};
-use crate::cluster::GROUP;
+use crate::cluster::{Cluster, GROUP, TargetError};
 
 /// How often objects that are being deleted are looked for (KS-GC-22).
 const PAUSE: Duration = Duration::from_secs(2);
@@ -20,24 +20,27 @@ impl KustomizationReconciler {
     pub(super) async fn delete_applied(&self, run: &Run<Kustomization>) -> Finalized<Kustomization> {
         let kustomization = &*run.object;
         let unit = self.memory.get(&run.key);
-        let session = self.cluster.session(kustomization);
         let entries = unit.known_inventory(inventory::entries(kustomization));
+        if unit.deletion.is_none() && (!deletes(kustomization) || entries.is_empty()) {
+            return Finalized::Done { events: Vec::new() };
+        }
+        // A cluster that cannot be reached keeps its Kustomization (KS-GC-27).
+        let cluster = match self.clusters.target(kustomization, &self.keys.secrets).await {
+            Ok(cluster) => cluster,
+            Err(TargetError::Busy(_, pause)) => return Finalized::Wait { give_up: pause },
+            Err(TargetError::Failed(error)) => {
+                let message = format!("pruning for deleted resource failed: {error}");
+                let events = vec![event(kustomization, EventDraft::error, &message)];
+                return Finalized::Retry { object: None, events };
+            }
+        };
+        let session = cluster.session(kustomization);
         if let Some(deletion) = unit.deletion {
             return self.await_termination(run, &session, deletion).await;
         }
-        if !deletes(kustomization) || entries.is_empty() {
-            return Finalized::Done { events: Vec::new() };
-        }
-        if kustomization.spec.kube_config.is_some() {
-            let message = "pruning for deleted resource failed: spec.kubeConfig is not supported";
-            return Finalized::Retry {
-                object: None,
-                events: vec![event(kustomization, EventDraft::error, message)],
-            };
-        }
         let pruned = session.prune(&self.owner(kustomization), &entries).await;
         if let Some(failure) = pruned.failure() {
-            if self.account_is_gone(kustomization).await {
+            if account_is_gone(&cluster, kustomization).await {
                 return Finalized::Done { events: vec![orphaned(kustomization, &entries)] };
             }
             tracing::error!(
@@ -88,16 +91,16 @@ impl KustomizationReconciler {
         self.memory.change(&run.key, |unit| unit.deletion = Some(deletion));
         Finalized::Wait { give_up: PAUSE }
     }
+}
 
-    /// Returns true when the ServiceAccount that would delete is gone: its namespace is being deleted, and must not
-    /// hang (KS-GC-26).
-    async fn account_is_gone(&self, kustomization: &Kustomization) -> bool {
-        let Some(account) = self.cluster.account(kustomization) else { return false };
-        let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
-        let accounts: kube::Api<k8s_openapi::api::core::v1::ServiceAccount> =
-            kube::Api::namespaced(self.client.clone(), namespace);
-        matches!(accounts.get_metadata_opt(account).await, Ok(None))
-    }
+/// Returns true when the ServiceAccount that would delete is gone from the cluster: its namespace is being deleted, and must not
+/// hang (KS-GC-26).
+async fn account_is_gone(cluster: &Cluster, kustomization: &Kustomization) -> bool {
+    let Some(account) = cluster.account(kustomization) else { return false };
+    let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
+    let accounts: kube::Api<k8s_openapi::api::core::v1::ServiceAccount> =
+        kube::Api::namespaced(cluster.own(), namespace);
+    matches!(accounts.get_metadata_opt(account).await, Ok(None))
 }
 
 /// Returns true when the finalizer deletes (KS-GC-20..23).

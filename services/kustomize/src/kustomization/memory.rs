@@ -32,6 +32,8 @@ pub(crate) struct Inputs {
     pub(crate) variables: u64,
     /// Fingerprint of the keys for decryption.
     pub(crate) keys: u64,
+    /// Fingerprint of the remote cluster and of its user.
+    pub(crate) target: Option<[u8; 32]>,
 }
 
 /// The last apply that went through.

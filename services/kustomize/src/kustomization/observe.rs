@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use weir_api::Kustomization;
 use weir_runtime::{Cause, ObjectKey};
-use weir_ssa::{Entry, Manifest};
+use weir_ssa::{Entry, Manifest, Session};
 
 use super::expression::{self, HealthChecks, Sight, Verdict};
-use super::failure::Failure;
+use super::failure::{Failure, reason};
 use super::memory::{Inputs, Unit};
 use super::{KustomizationReconciler, inventory};
+use crate::cluster::{Cluster, TargetError};
 use crate::decryption::Decryption;
 use crate::mask::Masks;
 use crate::source::{Source, SourceId};
@@ -42,6 +43,8 @@ pub(crate) struct Observed {
     pub(crate) decryption: Option<Result<Decryption, String>>,
     /// Inputs of the result, once there is an artifact.
     pub(crate) inputs: Option<Inputs>,
+    /// The cluster to apply to.
+    pub(crate) target: Result<Cluster, TargetError>,
     pub(crate) causes: Vec<Cause>,
     pub(crate) unit: Unit,
     /// True when the watches prove that every object is as it was applied.
@@ -58,6 +61,20 @@ impl Observed {
     /// object they were put into, the API server may repeat them.
     pub(super) fn discreet(&self, failure: Failure) -> Failure {
         Failure { message: self.masks(&[]).text(&failure.message), ..failure }
+    }
+
+    /// Returns a session in the cluster to apply to, as whom the Kustomization acts there (KS-REC-52).
+    pub(super) fn session(&self) -> Result<Session, Failure> {
+        let failed = |message: &String| format!("failed to build kube client: {message}");
+        match &self.target {
+            Ok(cluster) => Ok(cluster.session(&self.kustomization)),
+            Err(TargetError::Failed(message)) => {
+                Err(Failure::retry(reason::RECONCILIATION_FAILED, failed(message)))
+            }
+            Err(TargetError::Busy(message, pause)) => {
+                Err(Failure::again(reason::RECONCILIATION_FAILED, failed(message), *pause))
+            }
+        }
     }
 
     /// Returns the values that nobody is to see who may only see the Kustomization.
@@ -95,10 +112,12 @@ impl KustomizationReconciler {
             Source::Artifact(_) => self.keys.load(&kustomization).await.transpose(),
             Source::Missing | Source::Empty => None,
         };
-        let inputs = inputs_of(&kustomization, &source, variables.as_ref(), decryption.as_ref());
+        let target = self.clusters.target(&kustomization, &self.keys.secrets).await;
+        let inputs = inputs_of(&kustomization, &source, variables.as_ref(), decryption.as_ref(), &target);
         let unit = self.memory.get(&key);
         let entries = inventory::current(&kustomization, unit.unwritten());
-        let is_proved = self.cluster.ledger().proves(&self.owner(&kustomization), &entries);
+        let owner = self.owner(&kustomization);
+        let is_proved = target.as_ref().is_ok_and(|cluster| cluster.ledger().proves(&owner, &entries));
         let causes = causes.to_vec();
         Observed {
             kustomization,
@@ -110,6 +129,7 @@ impl KustomizationReconciler {
             variables,
             decryption,
             inputs,
+            target,
             causes,
             unit,
             is_proved,
@@ -185,6 +205,7 @@ fn inputs_of(
     source: &Source,
     variables: Option<&Result<Variables, variables::Error>>,
     decryption: Option<&Result<Decryption, String>>,
+    target: &Result<Cluster, TargetError>,
 ) -> Option<Inputs> {
     let Source::Artifact(artifact) = source else { return None };
     let variables = match variables {
@@ -203,5 +224,6 @@ fn inputs_of(
         generation: kustomization.metadata.generation.unwrap_or_default(),
         variables,
         keys,
+        target: target.as_ref().ok()?.fingerprint(),
     })
 }

@@ -1,7 +1,11 @@
 //! Which Kustomizations a change elsewhere concerns (KS-REC-3..6).
 
+mod order;
+
 use std::sync::Arc;
 
+use kube::Resource;
+use weir_api::kustomize::KustomizationSpec;
 use weir_api::{Artifact, Kustomization, SourceObject};
 use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, condition};
 
@@ -22,9 +26,42 @@ pub(crate) fn wake_by_source<S: SourceObject>(
         return;
     }
     let id = SourceId { kind: S::KIND.to_owned(), key: ObjectKey::of(&**latest) };
-    queue.wake(kustomizations, Cause::Revision, |kustomization| {
-        SourceId::of(kustomization) == id && !has_seen(kustomization, &new)
+    let mut concerned = kustomizations.list();
+    concerned.retain(|kustomization| SourceId::of(kustomization) == id && !has_seen(kustomization, &new));
+    for kustomization in order::in_order(&concerned) {
+        queue.enqueue(ObjectKey::of(&**kustomization), Cause::Revision);
+    }
+}
+
+/// A Secret or ConfigMap has appeared, changed or gone (KS-REC-6).
+pub(crate) fn wake_by_config<K>(
+    kind: &str,
+    change: &Change<K>,
+    kustomizations: &Cache<Kustomization>,
+    queue: &Queue,
+) where
+    K: Resource,
+{
+    let Some(config) = change.latest().map(|config| ObjectKey::of(&**config)) else { return };
+    queue.wake(kustomizations, Cause::Config, |kustomization| {
+        kustomization.metadata.namespace.as_ref() == Some(&config.namespace)
+            && refers_to(&kustomization.spec, kind, &config.name)
     });
+}
+
+/// Returns true when a spec takes something from a Secret or ConfigMap of its namespace.
+fn refers_to(spec: &KustomizationSpec, kind: &str, name: &str) -> bool {
+    let of_variables = spec.post_build.iter().flat_map(|post_build| &post_build.substitute_from);
+    let mut of_variables = of_variables.map(|reference| (reference.kind.as_str(), reference.name.as_str()));
+    let remote = spec.kube_config.as_ref();
+    let of_secrets = [
+        spec.decryption.as_ref().and_then(|decryption| decryption.secret_ref.as_ref()).map(|it| &it.name),
+        remote.and_then(|remote| remote.secret_ref.as_ref()).map(|it| &it.name),
+    ];
+    let config_map = remote.and_then(|remote| remote.config_map_ref.as_ref()).map(|it| it.name.as_str());
+    of_variables.any(|reference| reference == (kind, name))
+        || kind == "Secret" && of_secrets.into_iter().flatten().any(|secret| secret == name)
+        || kind == "ConfigMap" && config_map == Some(name)
 }
 
 /// KS-REC-4

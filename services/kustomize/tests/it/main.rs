@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod budget;
+mod configs;
 mod decryption;
 mod deletion;
 mod dependencies;
@@ -15,6 +16,7 @@ mod patience;
 mod process;
 mod prune;
 mod remote_bases;
+mod remote_clusters;
 mod sources;
 mod stock_cli;
 mod stock_source;

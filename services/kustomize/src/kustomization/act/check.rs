@@ -24,7 +24,10 @@ impl KustomizationReconciler {
         mut attempt: Attempt,
         digest: String,
     ) -> Done {
-        let session = self.cluster.session(&run.object);
+        let session = match observed.session() {
+            Ok(session) => session,
+            Err(failure) => return Done::Refused(failure),
+        };
         attempt.digest = Some(digest);
         let entries = observed.current_inventory();
         let targets = health::targets_of_inventory(&run.object, &entries);
@@ -49,8 +52,9 @@ impl KustomizationReconciler {
         let timeout = timeout_of(&run.object);
         let custom = observed.health_checks.clone().unwrap_or_default();
         // With an account of its own the rights of that account say what the Kustomization may see.
-        let hides_others =
-            self.settings.no_cross_namespace_refs && self.cluster.account(&run.object).is_none();
+        let has_account =
+            observed.target.as_ref().is_ok_and(|cluster| cluster.account(&run.object).is_some());
+        let hides_others = self.settings.no_cross_namespace_refs && !has_account;
         let owner = self.owner(&run.object);
         let started = Instant::now();
         let check = Check { targets, short_jobs, started, timeout, custom, owner, hides_others };

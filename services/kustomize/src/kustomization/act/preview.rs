@@ -42,7 +42,7 @@ impl KustomizationReconciler {
         let manifests =
             self.manifests(&observed).await.map_err(|failure| hidden(failure, observed.masks(&[])))?;
         let masks = observed.masks(&manifests);
-        match self.changes(kustomization, manifests).await {
+        match self.changes(&observed, manifests).await {
             Ok(differences) => Ok((differences, masks)),
             Err(failure) => Err(hidden(failure, masks)),
         }
@@ -65,11 +65,11 @@ impl KustomizationReconciler {
 
     async fn changes(
         &self,
-        kustomization: &Arc<Kustomization>,
+        observed: &Observed,
         manifests: Vec<Manifest>,
     ) -> Result<Vec<Difference>, Failure> {
         refuse_encrypted(&manifests)?;
-        let session = self.cluster.session(kustomization);
+        let (kustomization, session) = (&observed.kustomization, observed.session()?);
         let differences = session.diff(manifests, &self.apply_settings(kustomization)).await;
         let failed =
             |error: weir_ssa::Error| Failure::retry(reason::RECONCILIATION_FAILED, error.to_string());

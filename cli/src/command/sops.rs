@@ -1,0 +1,130 @@
+//! `weir sops decrypt FILE`: what a Kustomization would decrypt, for people. Nothing is written but the plaintext to standard
+//! output.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use weir_sops::{Document, Format, Keyring};
+
+use crate::error::Error;
+
+/// Bytes of a file with keys.
+const MAX_KEYS: u64 = 1 << 20;
+/// Bytes of an encrypted file; as much as the library reads.
+const MAX_FILE: u64 = 64 << 20;
+/// The formats, by name.
+const FORMATS: [&str; 5] = ["yaml", "json", "dotenv", "ini", "binary"];
+/// Places of keys that the program sops looks at: variables with keys, variables with paths, paths below the home directory.
+const KEY: &str = "SOPS_AGE_KEY";
+const KEY_FILES: [&str; 2] = ["SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE"];
+const HOME_FILES: [&str; 3] = [".config/sops/age/keys.txt", ".ssh/id_ed25519", ".ssh/id_rsa"];
+
+/// Work with SOPS files.
+#[derive(Args, Debug)]
+pub(crate) struct Sops {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// Decrypt a SOPS file with keys at hand and print the plaintext.
+    ///
+    /// Keys are taken from --key-file. Without it, from SOPS_AGE_KEY, SOPS_AGE_KEY_FILE, SOPS_AGE_SSH_PRIVATE_KEY_FILE,
+    /// ~/.config/sops/age/keys.txt and ~/.ssh.
+    #[command(after_help = "Examples:
+  weir sops decrypt secret.yaml
+  weir sops decrypt --key-file age.agekey values.enc --input-type yaml")]
+    Decrypt(Decrypt),
+}
+
+#[derive(Args, Debug)]
+struct Decrypt {
+    /// The encrypted file.
+    file: PathBuf,
+    /// A file with age identities, an SSH key or an armored OpenPGP secret key. May be given several times.
+    #[arg(long)]
+    key_file: Vec<PathBuf>,
+    /// Format of the file; that of its name by default.
+    #[arg(long, value_parser = FORMATS)]
+    input_type: Option<String>,
+    /// Format of the plaintext; that of the file by default.
+    #[arg(long, value_parser = FORMATS)]
+    output_type: Option<String>,
+    /// Print the plaintext although its MAC is wrong.
+    #[arg(long)]
+    ignore_mac: bool,
+}
+
+impl Sops {
+    /// Runs the command; no cluster is asked.
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let Action::Decrypt(decrypt) = self.action;
+        decrypt.run()
+    }
+}
+
+impl Decrypt {
+    fn run(self) -> Result<(), Error> {
+        let named = |name: &Option<String>| name.as_deref().and_then(Format::parse);
+        let from = named(&self.input_type).unwrap_or_else(|| Format::of_path(&self.file.to_string_lossy()));
+        let failed = |error: &dyn std::fmt::Display| Error::Sops(error.to_string());
+        let bytes = read(&self.file, MAX_FILE)?;
+        let document = Document::read(&bytes, from).map_err(|error| failed(&error))?;
+        let key = document.data_key(&self.keys()?).map_err(|error| failed(&error))?;
+        let plain = document.clone().decrypt(&key).map_err(|error| failed(&error))?;
+        if !self.ignore_mac {
+            plain.verify(&document.metadata, &key).map_err(|error| failed(&error))?;
+        }
+        let text = plain.write(named(&self.output_type).unwrap_or(from)).map_err(|error| failed(&error))?;
+        io::stdout().lock().write_all(&text).map_err(|error| failed(&error))
+    }
+
+    fn keys(&self) -> Result<Keyring, Error> {
+        let mut ring = Keyring::default();
+        if !self.key_file.is_empty() {
+            for path in &self.key_file {
+                add(&mut ring, &read(path, MAX_KEYS)?).map_err(|reason| at(path, &reason))?;
+            }
+            return Ok(ring);
+        }
+        if let Ok(key) = std::env::var(KEY) {
+            ring.identities.add(&key).map_err(|error| Error::Sops(format!("{KEY}: {error}")))?;
+        }
+        for path in KEY_FILES.iter().filter_map(std::env::var_os).map(PathBuf::from) {
+            add(&mut ring, &read(&path, MAX_KEYS)?).map_err(|reason| at(&path, &reason))?;
+        }
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        for path in HOME_FILES.iter().filter_map(|name| Some(home.as_ref()?.join(name))) {
+            // Keys of the home directory are there for other purposes, too; those of no use here are passed over.
+            if let Ok(bytes) = read(&path, MAX_KEYS) {
+                let _added = add(&mut ring, &bytes);
+            }
+        }
+        Ok(ring)
+    }
+}
+
+fn add(ring: &mut Keyring, bytes: &[u8]) -> Result<(), String> {
+    if bytes.trim_ascii_start().starts_with(b"-----BEGIN PGP") {
+        return ring.pgp.add(bytes).map_err(|error| error.to_string());
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is no text".to_owned())?;
+    ring.identities.add(text).map_err(|error| error.to_string())
+}
+
+fn at(path: &Path, reason: &str) -> Error {
+    Error::Sops(format!("{}: {reason}", path.display()))
+}
+
+fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
+    let failed = |cause: io::Error| Error::File { path: path.display().to_string(), cause };
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > limit {
+        return Err(failed(io::Error::other(format!("it is larger than {limit} bytes"))));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,50 @@
+//! `weir sops decrypt`, with the files and throw-away keys of `crates/sops`.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn data(name: &str) -> PathBuf {
+    weir_testkit::repo_path(&format!("crates/sops/tests/data/{name}"))
+}
+
+fn weir(arguments: &[&str], environment: &[(&str, PathBuf)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command
+        .args(["sops", "decrypt"])
+        .args(arguments)
+        .env("HOME", "/nonexistent")
+        .env_remove("SOPS_AGE_KEY_FILE");
+    command.envs(environment.iter().map(|(name, path)| (name, path)));
+    command.output().unwrap()
+}
+
+#[test]
+fn plaintext_is_printed() {
+    let expected = std::fs::read(data("cases/age.yaml.plain")).unwrap();
+    let file = data("cases/age.yaml");
+    let file = file.to_str().unwrap();
+    let by_environment = weir(&[file], &[("SOPS_AGE_KEY_FILE", data("keys/age.agekey"))]);
+    assert_eq!(String::from_utf8_lossy(&by_environment.stdout), String::from_utf8_lossy(&expected));
+    let pgp = data("keys/pgp.asc");
+    let file = data("cases/pgp.yaml");
+    let by_flag = weir(&["--key-file", pgp.to_str().unwrap(), file.to_str().unwrap()], &[]);
+    assert_eq!(String::from_utf8_lossy(&by_flag.stdout), String::from_utf8_lossy(&expected));
+}
+
+#[test]
+fn without_a_key_and_with_a_wrong_mac() {
+    let file = data("cases/age.yaml");
+    let refused = weir(&[file.to_str().unwrap()], &[]);
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && text.contains("cannot get sops data key"), "{text}");
+    let changed = tempfile::NamedTempFile::with_suffix(".yaml").unwrap();
+    let content =
+        std::fs::read_to_string(&file).unwrap().replace("app_unencrypted: shop", "app_unencrypted: evil");
+    std::fs::write(changed.path(), content).unwrap();
+    let key = [("SOPS_AGE_KEY_FILE", data("keys/age.agekey"))];
+    let refused = weir(&[changed.path().to_str().unwrap()], &key);
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.stdout.is_empty() && text.contains("failed to verify sops data integrity"), "{text}");
+    let ignored = weir(&["--ignore-mac", changed.path().to_str().unwrap()], &key);
+    assert!(ignored.status.success() && !ignored.stdout.is_empty());
+}

@@ -1,0 +1,110 @@
+//! Clients of remote clusters, and whether their API servers answer: one that is silent must not hold the workers that others
+//! wait for.
+
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use kube::client::{Body, ClientBuilder};
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use parking_lot::Mutex;
+use tower::timeout::TimeoutLayer;
+
+use super::target::TargetError;
+
+/// Longest wait for the head of an answer (KS-IMP-6). A watch's head comes at once.
+const ANSWER: Duration = Duration::from_secs(30);
+/// Longest wait for a connection, and for the first sign of life.
+const CONNECT: Duration = Duration::from_secs(5);
+/// An answer is believed for so long.
+const UP: Duration = Duration::from_secs(10);
+/// So is silence: runs fail at once meanwhile.
+const DOWN: Duration = Duration::from_secs(20);
+/// A run that finds another one asking comes back after this long.
+const ASKING: Duration = Duration::from_secs(1);
+
+/// Makes a client of a kubeconfig that was cleaned; it gives up silent servers.
+pub(super) async fn client(kubeconfig: Kubeconfig) -> Result<Client, String> {
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    let mut config = config.map_err(|error| error.to_string())?;
+    config.connect_timeout = Some(CONNECT);
+    let builder = ClientBuilder::try_from(config).map_err(|error| error.to_string())?;
+    Ok(builder.with_layer(&TimeoutLayer::new(ANSWER)).build())
+}
+
+/// Knowledge of the last answer of an API server.
+#[derive(Default)]
+pub(super) struct Reach(Mutex<State>);
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Unknown,
+    Asking,
+    Up(Instant),
+    Down(Instant, String),
+}
+
+impl Reach {
+    /// Succeeds when the API server answers, or has just now. One run at a time asks; others come back.
+    pub(super) async fn check(&self, client: &Client) -> Result<(), TargetError> {
+        if let Some(known) = self.known_or_ask() {
+            return known;
+        }
+        // A run that is cancelled while it asks leaves nobody waiting.
+        let mut asking = Asking { reach: self, found: State::Unknown };
+        let failed = match tokio::time::timeout(CONNECT, version(client)).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error),
+            Err(_) => Some(format!("no answer within {}s", CONNECT.as_secs())),
+        };
+        let failed = failed.map(|error| format!("failed to get server version: {error}"));
+        asking.found = match &failed {
+            None => State::Up(Instant::now()),
+            Some(message) => State::Down(Instant::now(), message.clone()),
+        };
+        failed.map_or(Ok(()), |message| Err(TargetError::Failed(message)))
+    }
+
+    /// Returns what is known; nothing when the caller is to ask.
+    fn known_or_ask(&self) -> Option<Result<(), TargetError>> {
+        let mut state = self.0.lock();
+        match &*state {
+            State::Up(at) if at.elapsed() < UP => Some(Ok(())),
+            State::Down(at, message) if at.elapsed() < DOWN => {
+                Some(Err(TargetError::Failed(message.clone())))
+            }
+            State::Asking => {
+                let message = "waiting for an answer of the remote API server".to_owned();
+                Some(Err(TargetError::Busy(message, ASKING)))
+            }
+            _ => {
+                *state = State::Asking;
+                None
+            }
+        }
+    }
+}
+
+/// Any answer is a sign of life, also one that refuses the user: the apply reports that better.
+async fn version(client: &Client) -> Result<(), String> {
+    let request = http::Request::get("/version").body(Body::empty()).map_err(|error| error.to_string())?;
+    let Err(error) = client.send(request).await else { return Ok(()) };
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    Err(text)
+}
+
+struct Asking<'r> {
+    reach: &'r Reach,
+    found: State,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        *self.reach.0.lock() = std::mem::take(&mut self.found);
+    }
+}

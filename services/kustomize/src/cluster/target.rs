@@ -1,0 +1,112 @@
+//! The cluster that a Kustomization names (KS-IMP-4 to KS-IMP-6).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use weir_access::Secrets;
+use weir_api::Kustomization;
+use weir_api::kustomize::KubeConfigReference;
+use weir_runtime::ObjectKey;
+
+use super::kubeconfig::{self, Trust};
+use super::reach::{self, Reach};
+use super::{Cluster, Clusters, Remote};
+
+/// Remote clusters, each with its user, that are kept at once. Each has a connection and some watches.
+const MAX_REMOTES: usize = 256;
+/// Keys of the kubeconfig in a Secret where the spec names none.
+const KEYS: [&str; 2] = ["value", "value.yaml"];
+
+/// Errors of finding the cluster; the texts are Flux's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TargetError {
+    /// It cannot be found or reached.
+    Failed(String),
+    /// Another run is finding out; to be tried again after this long.
+    Busy(String, Duration),
+}
+
+impl Clusters {
+    /// Returns the cluster that a Kustomization names now: its Secret is read anew. A remote one must answer.
+    ///
+    /// # Errors
+    /// There is no usable kubeconfig, or the API server does not answer.
+    pub(crate) async fn target(
+        &self,
+        kustomization: &Kustomization,
+        secrets: &Secrets,
+    ) -> Result<Cluster, TargetError> {
+        let key = ObjectKey::of(kustomization);
+        let Some(reference) = &kustomization.spec.kube_config else {
+            self.0.remotes.lock().users.remove(&key);
+            return Ok(self.0.local.clone());
+        };
+        let bytes = kubeconfig_of(reference, &key.namespace, secrets).await.map_err(TargetError::Failed)?;
+        let cluster = self.remote(&key, &bytes).await?;
+        if let Some(remote) = &cluster.0.remote {
+            remote.reach.check(&cluster.own()).await?;
+        }
+        Ok(cluster)
+    }
+
+    /// The cluster of a kubeconfig, which those share who have the same.
+    async fn remote(&self, key: &ObjectKey, bytes: &[u8]) -> Result<Cluster, TargetError> {
+        let Trust { exec, tls } = self.0.trust;
+        let mut hash = Sha256::new();
+        hash.update([u8::from(exec), u8::from(tls)]);
+        hash.update(bytes);
+        let fingerprint: [u8; 32] = hash.finalize().into();
+        if let Some(known) = self.known(key, fingerprint) {
+            return Ok(known);
+        }
+        let kubeconfig = kubeconfig::read(bytes, self.0.trust).map_err(TargetError::Failed)?;
+        let client = reach::client(kubeconfig).await.map_err(TargetError::Failed)?;
+        // Another run may have been as far.
+        if let Some(known) = self.known(key, fingerprint) {
+            return Ok(known);
+        }
+        let shutdown = self.0.make.shutdown.child_token();
+        let guard = shutdown.clone().drop_guard();
+        let made = Remote { fingerprint, reach: Reach::default(), _guard: guard };
+        let cluster = self.0.make.cluster(client, shutdown, Some(made));
+        let mut remotes = self.0.remotes.lock();
+        remotes.by_fingerprint.retain(|_, inner| inner.strong_count() > 0);
+        if remotes.by_fingerprint.len() >= MAX_REMOTES {
+            let message = format!("more than {MAX_REMOTES} remote clusters and users are in use");
+            return Err(TargetError::Failed(message));
+        }
+        remotes.by_fingerprint.insert(fingerprint, Arc::downgrade(&cluster.0));
+        remotes.users.insert(key.clone(), cluster.clone());
+        Ok(cluster)
+    }
+
+    fn known(&self, key: &ObjectKey, fingerprint: [u8; 32]) -> Option<Cluster> {
+        let mut remotes = self.0.remotes.lock();
+        let cluster = Cluster(remotes.by_fingerprint.get(&fingerprint)?.upgrade()?);
+        remotes.users.insert(key.clone(), cluster.clone());
+        Some(cluster)
+    }
+}
+
+/// KS-IMP-5
+async fn kubeconfig_of(
+    reference: &KubeConfigReference,
+    namespace: &str,
+    secrets: &Secrets,
+) -> Result<Vec<u8>, String> {
+    let Some(secret_ref) = &reference.secret_ref else {
+        return Err("spec.kubeConfig.configMapRef is not supported".to_owned());
+    };
+    let name = &secret_ref.name;
+    let secret = secrets.get(namespace, name).await;
+    let secret = secret
+        .map_err(|error| format!("unable to read KubeConfig secret '{namespace}/{name}' error: {error}"))?;
+    let named = secret_ref.key.as_deref().filter(|key| !key.is_empty());
+    let keys = named.map_or_else(|| KEYS.to_vec(), |key| vec![key]);
+    let found = keys.iter().find_map(|key| secret.data.get(*key).filter(|bytes| !bytes.is_empty()));
+    found.cloned().ok_or_else(|| {
+        let key = named.unwrap_or("value");
+        format!("KubeConfig secret '{namespace}/{name}' does not contain a '{key}' key with a kubeconfig")
+    })
+}

@@ -1,0 +1,158 @@
+//! Kustomizations whose objects live in another cluster (KS-IMP-4 to KS-IMP-6): two control planes.
+
+use std::time::{Duration, Instant};
+
+use kube::Api;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::json;
+use tokio::sync::OnceCell;
+use weir_testkit::ControlPlane;
+
+use crate::world::{PATIENCE, World, cm};
+
+static OTHER: OnceCell<ControlPlane> = OnceCell::const_new();
+
+/// The other cluster, with a namespace of the same name.
+async fn other(world: &World) -> &'static ControlPlane {
+    let plane = OTHER.get_or_init(|| async { ControlPlane::start().await.unwrap() }).await;
+    plane.namespace(&world.ns).await.unwrap();
+    plane
+}
+
+async fn kubeconfig(world: &World, name: &str, key: &str, content: &str) {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {key: content}});
+    let params = PatchParams::apply("test").force();
+    world.api("v1", "Secret").await.patch(name, &params, &Patch::Apply(secret)).await.unwrap();
+}
+
+async fn remote_config_maps(plane: &ControlPlane, world: &World) -> Api<DynamicObject> {
+    plane.api("v1", "ConfigMap", &world.ns).await.unwrap()
+}
+
+fn text(plane: &ControlPlane) -> String {
+    std::fs::read_to_string(plane.kubeconfig_path()).unwrap()
+}
+
+async fn value(api: &Api<DynamicObject>, name: &str) -> Option<String> {
+    let found = api.get_opt(name).await.unwrap()?;
+    found.data["data"]["k"].as_str().map(str::to_owned)
+}
+
+/// Applied, corrected, pruned and deleted there; nothing of it is here.
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_live_in_the_cluster_of_the_kubeconfig() {
+    let world = World::new().await;
+    let plane = other(&world).await;
+    kubeconfig(&world, "remote", "value", &text(plane)).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1")), ("b.yaml", &cm("b", "1"))]).await;
+    world.kustomization("app", json!({"kubeConfig": {"secretRef": {"name": "remote"}}, "wait": true})).await;
+    world.ready("app").await;
+    let there = remote_config_maps(plane, &world).await;
+    assert_eq!(value(&there, "a").await.as_deref(), Some("1"));
+    assert!(world.config_map("a").await.is_none(), "nothing is applied to the own cluster");
+    // A watch there sees a foreign write.
+    let foreign = json!({"data": {"k": "foreign"}});
+    there.patch("a", &PatchParams::default(), &Patch::Merge(foreign)).await.unwrap();
+    weir_testkit::eventually("the correction", PATIENCE, async || {
+        value(&there, "a").await.filter(|value| value == "1")
+    })
+    .await
+    .unwrap();
+    let revision = world.source("src", 2, &[("a.yaml", &cm("a", "2"))]).await;
+    world.applied("app", &revision).await;
+    assert_eq!((value(&there, "a").await.as_deref(), value(&there, "b").await), (Some("2"), None));
+    world.kustomizations().await.delete("app", &Default::default()).await.unwrap();
+    weir_testkit::eventually("the end of the object", PATIENCE, async || {
+        value(&there, "a").await.is_none().then_some(())
+    })
+    .await
+    .unwrap();
+}
+
+/// KS-IMP-4: the account is one of the other cluster.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_is_impersonated_there() {
+    let world = World::new().await;
+    let plane = other(&world).await;
+    kubeconfig(&world, "remote", "config", &text(plane)).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    let remote = json!({"kubeConfig": {"secretRef": {"name": "remote", "key": "config"}}, "serviceAccountName": "tenant"});
+    world.kustomization("app", remote).await;
+    let refused = world.not_ready("app", "ReconciliationFailed").await;
+    let message = weir_testkit::condition(&refused, "Ready").unwrap().message;
+    assert!(message.contains(&format!("system:serviceaccount:{}:tenant", world.ns)), "{message}");
+    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]});
+    plane.service_account(&world.ns, "tenant", &[serde_json::from_value(rule).unwrap()]).await.unwrap();
+    world.requested("app").await;
+    world.ready("app").await;
+    assert_eq!(value(&remote_config_maps(plane, &world).await, "a").await.as_deref(), Some("1"));
+}
+
+/// KS-IMP-5, KS-IMP-6
+#[tokio::test(flavor = "multi_thread")]
+async fn unusable_kubeconfigs_are_named() {
+    let world = World::new().await;
+    let plane = other(&world).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    kubeconfig(&world, "odd", "other", "x").await;
+    // Without the file's CA and without the token that is in a file, nothing of this is left to trust or to show.
+    let by_files = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": server(plane), "insecure-skip-tls-verify": true}}],
+        "users": [{"name": "u", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "/bin/true",
+            "interactiveMode": "Never"}}}]});
+    kubeconfig(&world, "files", "value", &by_files.to_string()).await;
+    let cases = [
+        (
+            "gone",
+            format!(
+                "failed to build kube client: unable to read KubeConfig secret '{}/gone' error: secrets \"gone\" not found",
+                world.ns
+            ),
+        ),
+        (
+            "odd",
+            format!(
+                "failed to build kube client: KubeConfig secret '{}/odd' does not contain a 'value' key with a kubeconfig",
+                world.ns
+            ),
+        ),
+        ("files", "failed to build kube client: failed to get server version".to_owned()),
+    ];
+    for (name, expected) in cases {
+        world.kustomization(name, json!({"kubeConfig": {"secretRef": {"name": name}}})).await;
+        let failed = world.not_ready(name, "ReconciliationFailed").await;
+        let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    assert!(world.config_map("a").await.is_none());
+}
+
+fn server(plane: &ControlPlane) -> String {
+    let config: serde_json::Value = serde_json::from_str(&text(plane)).unwrap();
+    config["clusters"][0]["cluster"]["server"].as_str().unwrap().to_owned()
+}
+
+/// An API server that takes connections and says nothing holds none of the workers that others need.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_cluster_delays_nobody_else() {
+    let (world, _process) = World::process(&["--concurrent=2"]).await;
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": format!("https://{}", silent.local_addr().unwrap())}}],
+        "users": [{"name": "u", "user": {"token": "t"}}]});
+    kubeconfig(&world, "silent", "value", &config.to_string()).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    for number in 0..6 {
+        let remote = json!({"kubeConfig": {"secretRef": {"name": "silent"}}});
+        world.kustomization(&format!("remote-{number}"), remote).await;
+    }
+    let started = Instant::now();
+    world.kustomization("local", json!({})).await;
+    world.ready("local").await;
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    let failed = world.not_ready("remote-0", "ReconciliationFailed").await;
+    let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+    assert!(message.starts_with("failed to build kube client: "), "{message}");
+}
