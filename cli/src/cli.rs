@@ -7,13 +7,19 @@ use clap::{CommandFactory, Parser, Subcommand};
 use futures::future::BoxFuture;
 
 use crate::command::build::{Build, Directory, Start};
+use crate::command::check::Check;
 use crate::command::completion::Completion;
+use crate::command::create::Create;
+use crate::command::delete::Delete;
+use crate::command::export::Export;
 use crate::command::get::Get;
+use crate::command::install::Install;
 use crate::command::reconcile::Reconcile;
 use crate::command::resume::Resume;
 use crate::command::run::{self, Run};
 use crate::command::sops::Sops;
 use crate::command::suspend::Suspend;
+use crate::command::uninstall::Uninstall;
 use crate::command::version::Version;
 use crate::command::watch::Watch;
 use crate::error::Error;
@@ -56,6 +62,12 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Check what an installation needs, and if it is well.
+    Check(Check),
+    /// Install the services, or print their manifests.
+    Install(Box<Install>),
+    /// Take the services away; what they applied stays.
+    Uninstall(Uninstall),
     /// Show objects and their status.
     Get(OnKinds<Get>),
     /// Reconcile an object now, and wait until that is done.
@@ -64,6 +76,12 @@ enum Command {
     Suspend(OnKinds<Suspend>),
     /// Resume the reconciliation of suspended objects.
     Resume(OnKinds<Resume>),
+    /// Create or update objects, or print them as YAML.
+    Create(Box<Create>),
+    /// Print objects as YAML, without what the cluster added.
+    Export(OnKinds<Export>),
+    /// Delete an object.
+    Delete(OnKinds<Delete>),
     /// Run all services in this process.
     Run(Box<Run>),
     /// Follow the status of objects live.
@@ -128,6 +146,12 @@ fn run(cli: Cli) -> Result<(), Error> {
         },
         Command::Sops(sops) => return sops.run(),
         Command::Completion(completion) => return completion.run(Cli::command()),
+        Command::Check(check) => Box::pin(check.run(&global)),
+        Command::Install(install) => Box::pin(install.run(&global)),
+        Command::Uninstall(uninstall) => Box::pin(uninstall.run(&global)),
+        Command::Create(create) => Box::pin(create.run(&global)),
+        Command::Delete(OnKinds(delete)) => Box::pin(delete.run(&global)),
+        Command::Export(OnKinds(export)) => Box::pin(export.run(&global)),
         Command::Get(OnKinds(get)) => Box::pin(get.run(&global)),
         Command::Reconcile(OnKinds(reconcile)) => Box::pin(reconcile.run(&global)),
         Command::Suspend(OnKinds(suspend)) => Box::pin(suspend.run(&global)),
@@ -137,7 +161,8 @@ fn run(cli: Cli) -> Result<(), Error> {
         Command::Watch(watch) => Box::pin(watch.run(&global)),
     };
     weir_runtime::service::install_crypto();
-    weir_runtime::service::tokio_runtime()?.block_on(with_cluster)
+    let result = weir_runtime::service::tokio_runtime()?.block_on(with_cluster);
+    result.map_err(|error| error.at(global.access.place()))
 }
 
 /// Help goes to stdout; a command line that is wrong is one line on stderr, without usage, and exit code 1 (CLI-G11).

@@ -1,22 +1,23 @@
 //! The requests that the verbs make, each of them within `--timeout`, and the waits, which are watches.
 
 use std::future::Future;
+use std::time::Duration;
 
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use jiff::Timestamp;
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::runtime::watcher;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::error::Error;
-use crate::kind::Kind;
+use crate::kind::{Kind, ready};
 use crate::readiness::Wait;
 
 /// Field manager of this command's changes; the name that Flux's command has in managedFields, so that an object's
 /// history stays readable when both are in use.
-const FIELD_MANAGER: &str = "flux";
+pub(crate) const FIELD_MANAGER: &str = "flux";
 
 /// Objects requested at once; the rest follows page by page (CLI-GET07).
 const PAGE: u32 = 500;
@@ -114,6 +115,40 @@ impl Cluster {
         patched.map_err(|error| Error::api(kind, error))
     }
 
+    /// Makes an object, or gives an existing one these labels and this spec; returns true when it is new. The rest of an
+    /// existing object is kept.
+    pub(crate) async fn upsert(
+        &self,
+        kind: &'static Kind,
+        name: &str,
+        object: &Value,
+    ) -> Result<bool, Error> {
+        let api = self.api(kind, false);
+        let Some(mut found) =
+            self.in_time(api.get_opt(name)).await?.map_err(|error| Error::api(kind, error))?
+        else {
+            let new: DynamicObject = serde_json::from_value(object.clone()).map_err(std::io::Error::from)?;
+            let params =
+                PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+            let made = self.in_time(api.create(&params, &new)).await?;
+            return made.map(|_| true).map_err(|error| Error::api(kind, error));
+        };
+        let wanted: DynamicObject = serde_json::from_value(object.clone()).map_err(std::io::Error::from)?;
+        found.metadata.labels = wanted.metadata.labels;
+        if let (Some(data), Some(spec)) = (found.data.as_object_mut(), wanted.data.get("spec")) {
+            data.insert("spec".to_owned(), spec.clone());
+        }
+        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let updated = self.in_time(api.replace(name, &params, &found)).await?;
+        updated.map(|_| false).map_err(|error| Error::api(kind, error))
+    }
+
+    /// Deletes an object; does not wait until it is gone.
+    pub(crate) async fn delete(&self, kind: &'static Kind, name: &str) -> Result<(), Error> {
+        let deleted = self.in_time(self.api(kind, false).delete(name, &DeleteParams::background())).await?;
+        deleted.map(drop).map_err(|error| Error::api(kind, error))
+    }
+
     /// The selected objects as they are, then every change of them; deleted objects come once more, as they were last.
     pub(crate) fn watch(
         &self,
@@ -150,7 +185,8 @@ impl Cluster {
         let is_over = |object: Option<&DynamicObject>| {
             object.is_none_or(|it| done(it, Timestamp::now()) != Wait::GoesOn)
         };
-        let waited = self.in_time(await_condition(self.api(kind, false), name, is_over)).await?;
+        let waited = self.in_time(await_condition(self.api(kind, false), name, is_over)).await;
+        let Ok(waited) = waited else { return Err(self.too_late(kind, name).await) };
         let found = waited.map_err(|kube::runtime::wait::Error::ProbeFailed(error)| {
             watch_error(kind, &Selection::default(), error)
         })?;
@@ -159,6 +195,25 @@ impl Cluster {
             Wait::Failed(reason) => Err(Error::Stalled(reason)),
             Wait::Over | Wait::GoesOn => Ok(object),
         }
+    }
+}
+
+/// Time for a last look at an object that did not get there in time.
+const LAST_LOOK: Duration = Duration::from_secs(5);
+
+impl Cluster {
+    /// Returns the error of a wait that took too long: what was waited for, and what the object says about it.
+    async fn too_late(&self, kind: &'static Kind, name: &str) -> Error {
+        let object = timeout_at(Instant::now() + LAST_LOOK, self.api(kind, false).get(name)).await;
+        let said = match &object {
+            Ok(Ok(object)) => match ready(object) {
+                Some((status, message)) => format!("its condition Ready is {status}: {message}"),
+                None => "it has no condition Ready: does a service work on it?".to_owned(),
+            },
+            Ok(Err(error)) => format!("it cannot be read: {error}"),
+            Err(_) => "the API server does not answer".to_owned(),
+        };
+        Error::TooLate { kind: kind.name, name: name.to_owned(), namespace: self.namespace.clone(), said }
     }
 }
 

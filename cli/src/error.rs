@@ -27,6 +27,22 @@ pub(crate) enum Error {
     /// Answer of the API server, or the reason for which there is none.
     #[error("{0}")]
     Api(String),
+    /// The API server does not answer; the place where it was looked for is added by [`Error::at`].
+    #[error("cannot reach the API server: {0}")]
+    Unreachable(String),
+    /// The API server does not answer.
+    #[error(
+        "cannot reach the API server {server}: {cause}; the address comes from {origin}; is the cluster running? \
+         --context chooses another one, `kubectl config get-contexts` lists them"
+    )]
+    NoServer {
+        /// Its address.
+        server: String,
+        /// Place that names the address.
+        origin: String,
+        /// Cause.
+        cause: String,
+    },
     /// The kind's CRD is not installed.
     #[error("no matches for kind \"{}\" in version \"{}/{}\"", .0.name, .0.group, .0.version)]
     NoSuchKind(&'static Kind),
@@ -41,6 +57,18 @@ pub(crate) enum Error {
     /// The operation took longer than `--timeout` (CLI-G20).
     #[error("context deadline exceeded")]
     Deadline,
+    /// An object did not get ready within `--timeout` (CLI-G20).
+    #[error("context deadline exceeded: waited for {kind} {namespace}/{name}; {said}")]
+    TooLate {
+        /// Kind of the object.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// Its namespace.
+        namespace: String,
+        /// State in which it was last.
+        said: String,
+    },
     /// The watch took as long as `--timeout` lets it.
     #[error("timed out waiting for the condition")]
     WatchEnded,
@@ -146,6 +174,29 @@ pub(crate) enum Error {
     /// The services do not start, or end with an error.
     #[error(transparent)]
     Service(#[from] weir_runtime::ServiceError),
+    /// A flag is missing, wrong, or does not fit to another one.
+    #[error("{0}")]
+    Flags(String),
+    /// The installation has stopped (CLI-INS04).
+    #[error("install failed{0}")]
+    Install(String),
+    /// The installation is kept by Git (CLI-INS04).
+    #[error(
+        "this cluster has already been bootstrapped with Flux {0}! Please use 'weir bootstrap' to upgrade"
+    )]
+    Bootstrapped(String),
+    /// A check has found something (CLI-CHK01).
+    #[error("check failed")]
+    Check,
+    /// The person at the terminal did not agree.
+    #[error("aborting")]
+    Aborted,
+    /// `--all` finds nothing to export (CLI-EXP01).
+    #[error("no objects found in {0} namespace")]
+    NothingToExport(String),
+    /// A new object is ready and has no artifact (CLI-CRE).
+    #[error("{0} reconciliation completed but no artifact was found")]
+    NoArtifact(String),
     /// The flags of `weir run` do not fit together.
     #[error("{0}")]
     RunFlags(String),
@@ -155,6 +206,22 @@ pub(crate) enum Error {
 }
 
 impl Error {
+    /// Adds to an error of the connection, which server it was and where its address comes from.
+    pub(crate) fn at(self, (server, origin): (String, String)) -> Self {
+        match self {
+            Self::Unreachable(cause) => Self::NoServer { server, origin, cause },
+            other => other,
+        }
+    }
+
+    /// Says before an error of a request what was tried.
+    pub(crate) fn prefixed(self, tried: &str) -> Self {
+        match self {
+            Self::Api(reason) => Self::Api(format!("{tried}: {reason}")),
+            other => other,
+        }
+    }
+
     /// An answer of the API server to a request for objects of a kind.
     pub(crate) fn api(kind: &'static Kind, error: kube::Error) -> Self {
         match error {
@@ -171,9 +238,20 @@ impl From<kube::Error> for Error {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) if !status.message.is_empty() => Self::Api(status.message.clone()),
+            unreachable @ (kube::Error::Service(_) | kube::Error::HyperError(_)) => {
+                Self::Unreachable(connection(&unreachable))
+            }
             other => Self::Api(chain(&other)),
         }
     }
+}
+
+/// Words that the layers of the client put around the reason for which there is no connection.
+const LAYERS: [&str; 4] =
+    ["ServiceError: ", "HyperError: ", "client error (Connect): ", "tcp connect error: "];
+
+fn connection(error: &dyn StdError) -> String {
+    LAYERS.iter().fold(chain(error), |text, layer| text.replace(layer, ""))
 }
 
 /// An error with its causes, outermost first; parts that repeat their cause are left out.

@@ -44,16 +44,20 @@ impl Global {
 
     /// The namespace of the request, for commands that need no client.
     pub(crate) fn namespace(&self) -> Result<String, Error> {
-        self.namespace_with(self.access.kubeconfig()?.as_ref())
+        let kubeconfig = if self.follows_context() { self.access.kubeconfig()? } else { None };
+        self.namespace_with(kubeconfig.as_ref())
+    }
+
+    fn follows_context(&self) -> bool {
+        self.ns_follows_kube_context
+            || std::env::var_os("FLUX_NS_FOLLOWS_KUBE_CONTEXT").is_some_and(|value| !value.is_empty())
     }
 
     fn namespace_with(&self, kubeconfig: Option<&kube::config::Kubeconfig>) -> Result<String, Error> {
-        let follows = self.ns_follows_kube_context
-            || std::env::var_os("FLUX_NS_FOLLOWS_KUBE_CONTEXT").is_some_and(|value| !value.is_empty());
         let wishes = Wishes {
             flag: self.namespace.clone(),
             of_context: kubeconfig
-                .filter(|_| follows)
+                .filter(|_| self.follows_context())
                 .and_then(|file| self.access.namespace_of_context(file)),
             of_environment: std::env::var("FLUX_SYSTEM_NAMESPACE").ok(),
         };

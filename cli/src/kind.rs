@@ -5,9 +5,10 @@ mod object;
 mod table;
 
 use kube::api::{ApiResource, DynamicObject};
+use serde_json::Value;
 
 pub(crate) use self::column::Column;
-pub(crate) use self::object::{condition, is_suspended, last_handled, ready, revision_of, text};
+pub(crate) use self::object::{condition, is_suspended, last_handled, ready, reason, revision_of, text};
 pub(crate) use self::table::KINDS;
 
 /// One kind.
@@ -37,6 +38,10 @@ pub(crate) struct Kind {
     pub(crate) sources: &'static [&'static str],
     /// Message after a successful reconciliation (CLI-REC02).
     pub(crate) success: fn(&DynamicObject) -> String,
+    /// True when Weir's services work on the kind.
+    pub(crate) is_served: bool,
+    /// Reads an object and writes it as the API's types do, so that `1m` becomes `1m0s`.
+    pub(crate) normalized: fn(Value) -> serde_json::Result<Value>,
 }
 
 /// The verbs that apply to a kind.

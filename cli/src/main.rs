@@ -4,6 +4,7 @@
 //! ```text
 //!  cli (dispatch) ─►  command/<verb> ──► cluster (requests, waits) ──► Kubernetes
 //!                                 │   └───────► watch: gRPC of the services
+//!                                 ├── manifests ► apply: an installation, from the manifests in this program
 //!                                 ├── kind      one row a kind: words, columns, texts
 //!                                 └── output    tables on stdout, progress on stderr
 //! ```
@@ -12,12 +13,15 @@
 //! [`kind::KINDS`], no verb knows a single kind.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod apply;
 mod cli;
 mod cluster;
 mod command;
 mod error;
 mod global;
+mod input;
 mod kind;
+mod manifests;
 mod output;
 mod readiness;
 mod verb;

@@ -1,5 +1,6 @@
 //! The output for people and programs: tables and documents on stdout, progress on stderr (CLI-G10).
 
+pub(crate) mod manifest;
 pub(crate) mod progress;
 mod revision;
 mod table;

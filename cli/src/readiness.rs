@@ -5,7 +5,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use weir_kstatus::{Assessment, Status, assess};
 
-use crate::kind::{Kind, last_handled};
+use crate::kind::{Kind, condition, last_handled, ready, reason};
 
 /// How a wait goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,12 +26,30 @@ pub(crate) fn is_ready(kind: &Kind, object: &DynamicObject, now: Timestamp) -> W
     judge(assessment(object, now))
 }
 
-/// Returns true when a request made after `before` was the last handled one has been handled (CLI-REC01).
+/// Returns true when a request made after `before` was the last handled one has been handled (CLI-REC01). It has been, too,
+/// when it failed, even if the service will try again.
 pub(crate) fn is_handled(object: &DynamicObject, before: Option<&str>, now: Timestamp) -> Wait {
     if last_handled(object) == before {
         return Wait::GoesOn;
     }
-    judge(assessment(object, now))
+    match judge(assessment(object, now)) {
+        Wait::GoesOn if has_failed(object) => Wait::Over,
+        judged => judged,
+    }
+}
+
+/// Reason of the condition Reconciling while a service waits to try again.
+const RETRY: &str = "ProgressingWithRetry";
+
+/// Returns true when the last attempt is over, and was no success.
+fn has_failed(object: &DynamicObject) -> bool {
+    let is_at_work = match condition(object, "Reconciling") {
+        Some(("True", _)) => reason(object, "Reconciling") != Some(RETRY),
+        _ => false,
+    };
+    !is_at_work
+        && speaks_of_its_generation(object)
+        && ready(object).is_some_and(|(status, _)| status == "False")
 }
 
 fn assessment(object: &DynamicObject, now: Timestamp) -> Assessment {
@@ -71,7 +89,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::kind::Kind;
 
     fn object(generation: i64, status: Value) -> DynamicObject {
         serde_json::from_value(json!({
@@ -118,6 +135,26 @@ mod tests {
         let handled = object(1, status);
         assert_eq!(is_handled(&handled, Some("before"), Timestamp::UNIX_EPOCH), Wait::Over);
         assert_eq!(is_handled(&handled, Some("now"), Timestamp::UNIX_EPOCH), Wait::GoesOn);
+    }
+
+    #[rstest::rstest]
+    #[case::will_try_again("True", "ProgressingWithRetry", "False", Wait::Over)]
+    #[case::gave_up("False", "", "False", Wait::Over)]
+    #[case::is_at_work("True", "Progressing", "False", Wait::GoesOn)]
+    #[case::says_nothing_yet("True", "Progressing", "Unknown", Wait::GoesOn)]
+    fn a_request_that_failed_is_handled(
+        #[case] reconciling: &str,
+        #[case] reason: &str,
+        #[case] is_ready: &str,
+        #[case] expected: Wait,
+    ) {
+        let conditions = json!([
+            { "type": "Reconciling", "status": reconciling, "reason": reason, "message": "" },
+            ready(is_ready, 1),
+        ]);
+        let status =
+            json!({ "lastHandledReconcileAt": "now", "observedGeneration": 1, "conditions": conditions });
+        assert_eq!(is_handled(&object(1, status), None, Timestamp::UNIX_EPOCH), expected);
     }
 
     #[test]

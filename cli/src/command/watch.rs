@@ -86,6 +86,9 @@ impl Watch {
 }
 
 fn find(word: &str) -> Result<&'static Kind, Error> {
-    let known = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
-    Kind::find(word).ok_or_else(|| Error::UnknownKind { word: word.to_owned(), known: known() })
+    let served = || KINDS.iter().filter(|kind| kind.is_served);
+    let known = || served().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    Kind::find(word)
+        .filter(|kind| kind.is_served)
+        .ok_or_else(|| Error::UnknownKind { word: word.to_owned(), known: known() })
 }

@@ -113,6 +113,26 @@ impl ClusterFlags {
         Ok(config)
     }
 
+    /// The address of the API server and the place that names it, for people.
+    pub(crate) fn place(&self) -> (String, String) {
+        if let Some(server) = &self.server {
+            return (server.to_string(), "--server".to_owned());
+        }
+        let Ok(Some(file)) = self.kubeconfig() else {
+            return (String::new(), "the Pod's environment".to_owned());
+        };
+        let name = self.context.as_ref().or(file.current_context.as_ref());
+        let context = file.contexts.iter().find(|context| Some(&context.name) == name);
+        let cluster = self.cluster.as_ref().or(context.and_then(|it| Some(&it.context.as_ref()?.cluster)));
+        let cluster = file.clusters.iter().find(|found| Some(&found.name) == cluster);
+        let server = cluster.and_then(|it| it.cluster.as_ref()?.server.clone()).unwrap_or_default();
+        let path = match &self.kubeconfig {
+            Some(path) => path.display().to_string(),
+            None => std::env::var("KUBECONFIG").unwrap_or_else(|_| "~/.kube/config".to_owned()),
+        };
+        (server, format!("context '{}' of {path}", name.map_or("", String::as_str)))
+    }
+
     /// The namespace that the kubeconfig's context names.
     pub(crate) fn namespace_of_context(&self, kubeconfig: &Kubeconfig) -> Option<String> {
         let current = self.context.as_ref().or(kubeconfig.current_context.as_ref())?;

@@ -5,7 +5,7 @@ use kube::ResourceExt;
 use kube::api::DynamicObject;
 
 use super::Kind;
-use super::object::{is_suspended, ready, text};
+use super::object::{first_of, is_suspended, ready, text};
 use crate::output::{rfc3339, shorten};
 
 /// One column.
@@ -21,6 +21,8 @@ pub(crate) enum Column {
     Revision(&'static str),
     /// Any text: header and JSON pointer.
     Text(&'static str, &'static str),
+    /// The first text that is there: header and JSON pointers.
+    FirstOf(&'static str, &'static [&'static str]),
     /// A time: header and JSON pointer.
     Time(&'static str, &'static str),
     /// True when it is suspended.
@@ -38,7 +40,7 @@ impl Column {
             Self::Name => "Name",
             Self::Source | Self::MadeOf => "Source",
             Self::Revision(_) => "Revision",
-            Self::Text(header, _) | Self::Time(header, _) => header,
+            Self::Text(header, _) | Self::Time(header, _) | Self::FirstOf(header, _) => header,
             Self::Suspended => "Suspended",
             Self::Ready => "Ready",
             Self::Message => "Message",
@@ -53,6 +55,7 @@ impl Column {
             Self::Source | Self::MadeOf => source(object),
             Self::Revision(pointer) => shorten(&text(object, pointer)).into_owned(),
             Self::Text(_, pointer) => text(object, pointer),
+            Self::FirstOf(_, pointers) => first_of(object, pointers),
             Self::Time(_, pointer) => rfc3339(&text(object, pointer), &TimeZone::system()),
             Self::Suspended => if is_suspended(object) { "True" } else { "False" }.to_owned(),
             Self::Ready => readiness(kind, object).0,
@@ -61,8 +64,12 @@ impl Column {
     }
 }
 
+/// Places of a reference to a source, by the kind of object.
+const SOURCES: [&str; 3] = ["/spec/sourceRef", "/spec/chartRef", "/spec/chart/spec/sourceRef"];
+
 fn source(object: &DynamicObject) -> String {
-    let part = |name| text(object, &format!("/spec/sourceRef/{name}"));
+    let place = SOURCES.iter().find(|place| object.data.pointer(place).is_some()).unwrap_or(&"");
+    let part = |name| text(object, &format!("{place}/{name}"));
     let namespace = match part("namespace") {
         namespace if namespace.is_empty() => object.namespace().unwrap_or_default(),
         namespace => namespace,

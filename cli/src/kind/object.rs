@@ -14,12 +14,29 @@ pub(crate) fn text(object: &DynamicObject, pointer: &str) -> String {
     }
 }
 
+/// The first text at one of these JSON pointers.
+pub(crate) fn first_of(object: &DynamicObject, pointers: &[&str]) -> String {
+    let texts = pointers.iter().map(|pointer| text(object, pointer));
+    texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
+}
+
 /// Status and message of the condition of a type, in any case.
 pub(crate) fn condition<'a>(object: &'a DynamicObject, type_: &str) -> Option<(&'a str, &'a str)> {
+    find(object, type_).map(|condition| (field(condition, "status"), field(condition, "message")))
+}
+
+/// The reason of the condition of a type.
+pub(crate) fn reason<'a>(object: &'a DynamicObject, type_: &str) -> Option<&'a str> {
+    find(object, type_).map(|condition| field(condition, "reason"))
+}
+
+fn find<'a>(object: &'a DynamicObject, type_: &str) -> Option<&'a Value> {
     let conditions = object.data.pointer("/status/conditions")?.as_array()?;
-    let field = |condition: &'a Value, name| condition.get(name).and_then(Value::as_str).unwrap_or_default();
-    let condition = conditions.iter().find(|found| field(found, "type").eq_ignore_ascii_case(type_))?;
-    Some((field(condition, "status"), field(condition, "message")))
+    conditions.iter().find(|found| field(found, "type").eq_ignore_ascii_case(type_))
+}
+
+fn field<'a>(condition: &'a Value, name: &str) -> &'a str {
+    condition.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Status and message of the Ready condition.

@@ -8,12 +8,13 @@ use weir_api::{
     ImagePolicy, ImageRepository, ImageUpdateAutomation, Kustomization, OciRepository, Provider, Receiver,
 };
 
-use super::Column::{MadeOf, Message, Name, Ready, Revision, Source, Suspended, Text, Time};
+use super::Column::{FirstOf, MadeOf, Message, Name, Ready, Revision, Source, Suspended, Text, Time};
+use super::object::first_of;
 use super::{Column, Group, Kind, Verbs, Words, ready, revision_of, text};
 use crate::output::rfc3339;
 
 /// The kinds, in the order in which `get all` shows them (CLI-GET06).
-pub(crate) static KINDS: [Kind; 14] = [
+pub(crate) static KINDS: [Kind; 15] = [
     Kind {
         human: "source oci",
         words: Words { group: Some(Group::Source), one: "oci", many: "oci", short: None },
@@ -92,6 +93,15 @@ pub(crate) static KINDS: [Kind; 14] = [
         ..of::<ImageUpdateAutomation>()
     },
     Kind {
+        human: "helmrelease",
+        words: Words { group: None, one: "helmrelease", many: "helmreleases", short: Some("hr") },
+        columns: &[Name, Source, FirstOf("Revision", CHART_VERSIONS), Suspended, Ready, Message],
+        success: |release| format!("applied revision {}", first_of(release, CHART_VERSIONS)),
+        is_served: false,
+        normalized: Ok,
+        ..HELM_RELEASE
+    },
+    Kind {
         human: "kustomization",
         words: Words { group: None, one: "kustomization", many: "kustomizations", short: Some("ks") },
         columns: &[Name, Source, Revision("/status/lastAppliedRevision"), Suspended, Ready, Message],
@@ -136,6 +146,18 @@ pub(crate) static KINDS: [Kind; 14] = [
 
 const SOURCE_COLUMNS: &[Column] = &[Name, Revision("/status/artifact/revision"), Suspended, Ready, Message];
 
+/// The part of the row of HelmReleases, which Flux's service reconciles and whose type is not part of the API here.
+const HELM_RELEASE: Kind = Kind {
+    name: "HelmRelease",
+    group: "helm.toolkit.fluxcd.io",
+    version: "v2",
+    plural: "helmreleases",
+    ..of::<Kustomization>()
+};
+
+/// Places of the version of a release's chart, the better one first.
+const CHART_VERSIONS: &[&str] = &["/status/history/0/chartVersion", "/status/lastAttemptedRevision"];
+
 /// The part of a row that the API knows.
 const fn of<K: FluxObject>() -> Kind {
     Kind {
@@ -151,6 +173,8 @@ const fn of<K: FluxObject>() -> Kind {
         verbs: Verbs::All,
         sources: &[],
         success: |_| String::new(),
+        is_served: true,
+        normalized: |object| serde_json::to_value(serde_json::from_value::<K>(object)?),
     }
 }
 

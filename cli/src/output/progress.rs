@@ -20,9 +20,19 @@ pub(crate) fn waiting(text: &str) {
     line("◎", text);
 }
 
+/// An object is being made.
+pub(crate) fn generating(text: &str) {
+    line("✚", text);
+}
+
 /// Something is odd.
 pub(crate) fn warning(text: &str) {
     line("⚠️", text);
+}
+
+/// A line without a symbol, one of many below an action.
+pub(crate) fn detail(text: &str) {
+    eprintln!("{}", super::plain(text));
 }
 
 fn line(symbol: &str, text: &str) {

@@ -4,8 +4,11 @@
 mod build;
 mod build_kustomization;
 mod completion;
+mod create;
+mod export;
 mod get;
 mod help;
+mod install;
 mod reconcile;
 mod resume;
 mod run;

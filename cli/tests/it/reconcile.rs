@@ -130,3 +130,21 @@ async fn what_cannot_be_reconciled_is_told() {
     ];
     insta::assert_snapshot!(world.weir().transcript(&commands).await);
 }
+
+/// The service will try again; who asked learns at once what is wrong.
+#[tokio::test]
+async fn a_request_that_failed_ends_the_wait() {
+    let world = World::new("failed").await;
+    world.object("GitRepository", "podinfo").await;
+    let running = world.weir().start("reconcile source git podinfo");
+    let token = world.requested("GitRepository", "podinfo").await;
+    let message = "failed to checkout and determine revision: authentication required";
+    let conditions = json!([
+        condition("Reconciling", 1, "True", "ProgressingWithRetry", message),
+        condition("Ready", 1, "False", "GitOperationFailed", message),
+    ]);
+    let status =
+        json!({ "observedGeneration": 1, "lastHandledReconcileAt": token, "conditions": conditions });
+    world.status("GitRepository", "podinfo", status).await;
+    insta::assert_snapshot!(running.end().await);
+}

@@ -12,6 +12,8 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 /// The command, with an environment of its own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Weir {
+    /// Another program than ours.
+    program: Option<PathBuf>,
     kubeconfig: Option<PathBuf>,
     folder: Option<PathBuf>,
     environment: Vec<(&'static str, String)>,
@@ -34,7 +36,10 @@ impl Weir {
     }
 
     fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        let mut command = match &self.program {
+            Some(program) => Command::new(program),
+            None => Command::new(env!("CARGO_BIN_EXE_weir")),
+        };
         command.args(words(arguments)).env_clear().env("HOME", "/nonexistent").env("TZ", "UTC");
         if let Some(path) = &self.kubeconfig {
             command.env("KUBECONFIG", path);
@@ -60,6 +65,22 @@ impl Weir {
             transcript.push('\n');
         }
         transcript
+    }
+
+    /// Runs commands with Flux's own command line too, where `FLUX_CLI` names it: what they print on stdout is the same, and
+    /// so is the exit code.
+    pub(crate) async fn agrees_with_flux(&self, commands: &[&str]) {
+        let Some(program) = weir_testkit::flux_program("FLUX_CLI").unwrap() else { return };
+        let flux = Self { program: Some(program), ..self.clone() };
+        let mut differences = Vec::new();
+        for command in commands {
+            let (ours, theirs) = (self.start(command).output().await, flux.start(command).output().await);
+            let shown = |output: &Output| format!("{}{}", visible(&output.stdout, ""), output.status);
+            if shown(&ours) != shown(&theirs) {
+                differences.push(format!("$ {command}\n{}\n--- Flux:\n{}", shown(&ours), shown(&theirs)));
+            }
+        }
+        assert!(differences.is_empty(), "{}", differences.join("\n\n"));
     }
 
     /// Returns the stdout of a command as it is.

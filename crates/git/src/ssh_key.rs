@@ -38,7 +38,8 @@ pub(crate) fn decode(auth: &crate::SshAuth) -> Result<PrivateKey, IdentityError>
     parse(auth.identity.expose_secret(), auth.passphrase.as_ref().map(ExposeSecret::expose_secret))
 }
 
-fn parse(identity: &str, passphrase: Option<&str>) -> Result<PrivateKey, IdentityError> {
+/// Decodes a private key.
+pub(crate) fn parse(identity: &str, passphrase: Option<&str>) -> Result<PrivateKey, IdentityError> {
     if identity.len() > MAX_IDENTITY_BYTES || !identity.contains("-----BEGIN ") {
         return Err(IdentityError::NoKey);
     }

@@ -51,6 +51,15 @@ pub(crate) fn client_config(profile: &Profile) -> Result<ClientConfig, ClientErr
     })
 }
 
+/// Checks a client certificate with its chain and its private key: PEM blocks one after the other.
+///
+/// # Errors
+/// When there is no certificate or no key, or they do not belong together.
+pub fn check_identity(pem: &[u8]) -> Result<(), ClientError> {
+    let checked = config(Trust { own: None, is_alone: false }, Some(identity(pem)?));
+    checked.map(drop).map_err(|source| ClientError::Identity { reason: format!("tls: {source}") })
+}
+
 fn config(trust: Trust, identity: Option<Identity>) -> Result<ClientConfig, Error> {
     let builder = ClientConfig::builder_with_provider(PROVIDER.clone())
         .with_safe_default_protocol_versions()?

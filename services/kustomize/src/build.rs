@@ -16,7 +16,7 @@ use weir_ignore::Matcher;
 use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
-pub use self::substitute::to_yaml;
+pub use self::substitute::{to_json, to_yaml};
 use crate::decryption::{self, Decryption, decrypt_files, decrypt_object};
 use crate::variables::{self, Variables};
 

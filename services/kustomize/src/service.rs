@@ -67,16 +67,10 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let rpc = Rpc::new(reconciler.clone(), service.authorizer());
     service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
-<<<<<<< HEAD
     let runs = service.controller("kustomization", own.clone(), reconciler, concurrent);
     let runs = queue.get_or_init(|| runs).clone();
     wake(&own, &all, &sources, &runs);
-=======
-    let own = service.controller("kustomization", kustomizations.clone(), reconciler, concurrent);
-    let own = queue.get_or_init(|| own).clone();
-    wake(&kustomizations, &sources, &own);
-    wake_by_configs(&args, &service, &kustomizations, &own).await?;
->>>>>>> ksvc
+    wake_by_configs(&args, &service, &own, &runs).await?;
     let ended = service.run_until_shutdown().await;
     clusters.stopped().await;
     ended

@@ -38,8 +38,10 @@ const KNOWS_MESSAGES: [&str; 3] = [
 ];
 
 /// Files that read Secrets beside `crates/access`: the runtime's own certificate authority, variables that come from a
-/// ConfigMap or a Secret, and the watch that wakes Receivers.
-const READS_SECRETS: [&str; 3] = [
+/// ConfigMap or a Secret, the watch that wakes Receivers, and the command, which acts as its user.
+const READS_SECRETS: [&str; 5] = [
+    "cli/src/command/create/secret/draft.rs",
+    "cli/src/command/export.rs",
     "crates/runtime/src/issuer.rs",
     "services/kustomize/src/variables.rs",
     "services/notification/src/service.rs",

@@ -82,8 +82,8 @@ pub fn to_yaml(object: &Value) -> Result<String, YamlError> {
     Ok(yaml)
 }
 
-/// YAML 1.1, where `yes` and `on` are booleans.
-fn to_json(node: &Node) -> Value {
+/// A document as JSON, read as YAML 1.1, where `yes` and `on` are booleans.
+pub fn to_json(node: &Node) -> Value {
     match node {
         Node::Seq(items) => Value::Array(items.iter().map(to_json).collect()),
         Node::Map(map) => {

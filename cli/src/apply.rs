@@ -1,0 +1,79 @@
+//! Manifests applied to a cluster in two stages: what others need first, then the rest (CLI-INS04).
+
+use futures::future::try_join_all;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::runtime::wait::{await_condition, conditions};
+use serde_json::Value;
+use weir_kstatus::{Status, assess};
+
+use crate::cluster::{Cluster, FIELD_MANAGER};
+use crate::error::Error;
+use crate::output::manifest::text;
+use crate::output::progress;
+
+/// Kinds of the first stage.
+const FIRST: [&str; 3] = ["CustomResourceDefinition", "Namespace", "ClusterRole"];
+
+/// Applies manifests and prints a line for each: created, configured or unchanged.
+pub(crate) async fn apply(cluster: &Cluster, objects: &[Value]) -> Result<(), Error> {
+    let is_first = |object: &&Value| FIRST.contains(&text(object, "/kind"));
+    for object in objects.iter().filter(is_first) {
+        apply_one(cluster, object).await?;
+    }
+    let definitions = objects.iter().filter(|object| text(object, "/kind") == "CustomResourceDefinition");
+    try_join_all(definitions.map(|definition| established(cluster, definition))).await?;
+    for object in objects.iter().filter(|object| !is_first(object)) {
+        apply_one(cluster, object).await?;
+    }
+    Ok(())
+}
+
+async fn apply_one(cluster: &Cluster, object: &Value) -> Result<(), Error> {
+    let (api, name) = (api_of(cluster, object), text(object, "/metadata/name").to_owned());
+    let before = cluster.in_time(api.get_metadata_opt(&name)).await??;
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    let after = cluster.in_time(api.patch(&name, &params, &Patch::Apply(object))).await??;
+    let action = match before.map(|object| object.metadata.resource_version) {
+        None => "created",
+        Some(version) if version == after.metadata.resource_version => "unchanged",
+        Some(_) => "configured",
+    };
+    let namespace = text(object, "/metadata/namespace");
+    let place = if namespace.is_empty() { name } else { format!("{namespace}/{name}") };
+    progress::detail(&format!("{}/{place} {action}", text(object, "/kind")));
+    Ok(())
+}
+
+async fn established(cluster: &Cluster, definition: &Value) -> Result<(), Error> {
+    let api = Api::all(cluster.client.clone());
+    let name = text(definition, "/metadata/name");
+    let waited = await_condition(api, name, conditions::is_crd_established());
+    let waited = cluster.in_time(waited).await?;
+    waited.map(drop).map_err(|error| Error::Api(error.to_string()))
+}
+
+/// Waits until a Deployment runs as it should.
+pub(crate) async fn deployed(cluster: &Cluster, name: &str) -> Result<(), Error> {
+    let is_current = |object: Option<&DynamicObject>| {
+        let object = object.and_then(|object| serde_json::to_value(object).ok());
+        object.is_some_and(|object| assess(&object, jiff::Timestamp::now()).status == Status::Current)
+    };
+    let deployment = serde_json::json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "namespace": cluster.namespace },
+    });
+    let waited = cluster.in_time(await_condition(api_of(cluster, &deployment), name, is_current)).await?;
+    waited.map(drop).map_err(|error| Error::Api(error.to_string()))
+}
+
+/// The requests for objects of a manifest's kind, in its namespace.
+fn api_of(cluster: &Cluster, object: &Value) -> Api<DynamicObject> {
+    let api_version = text(object, "/apiVersion");
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let kind = GroupVersionKind::gvk(group, version, text(object, "/kind"));
+    let resource = ApiResource::from_gvk(&kind);
+    match object.pointer("/metadata/namespace").and_then(Value::as_str) {
+        Some(namespace) => Api::namespaced_with(cluster.client.clone(), namespace, &resource),
+        None => Api::all_with(cluster.client.clone(), &resource),
+    }
+}

@@ -1,0 +1,182 @@
+//! `weir check`: what an installation needs, and is it well (CLI-CHK01). Every finding comes with what mends it.
+
+use clap::Args;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::ResourceExt;
+use kube::api::{Api, ListParams};
+use weir_api::{FluxObject, GitRepository, PART_OF_LABEL};
+use weir_kstatus::{Status, assess};
+
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::global::Global;
+use crate::output::{manifest, progress};
+
+/// Oldest Kubernetes: major and minor version.
+const OLDEST: (u32, u32) = (1, 33);
+
+/// The checks to make.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  # Before an installation
+  weir check --pre
+
+  # After it
+  weir check")]
+pub(crate) struct Check {
+    /// Only what an installation needs.
+    #[arg(long)]
+    pre: bool,
+    /// Components that have to be there.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    components: Vec<String>,
+    /// More components that have to be there.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    components_extra: Vec<String>,
+    /// Taken for compatibility; nothing is polled.
+    #[arg(long, hide = true)]
+    poll_interval: Option<weir_api::Duration>,
+}
+
+impl Check {
+    /// Makes the checks and prints them.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        progress::action("checking prerequisites");
+        let cluster = &global.cluster().await?;
+        let mut is_well = kubernetes(cluster).await?;
+        if self.pre {
+            return finish(is_well, "prerequisites checks passed");
+        }
+        let definitions = definitions(cluster).await?;
+        distribution(&definitions);
+        is_well &= self.controllers(cluster).await?;
+        is_well &= stored_versions(&definitions);
+        finish(is_well, "all checks passed")
+    }
+
+    async fn controllers(&self, cluster: &Cluster) -> Result<bool, Error> {
+        progress::action("checking controllers");
+        let api: Api<Deployment> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+        let selector = format!("{PART_OF_LABEL}=flux");
+        let deployments = cluster.in_time(api.list(&ListParams::default().labels(&selector))).await??.items;
+        if deployments.is_empty() {
+            progress::failure(&format!(
+                "no controllers found in the '{}' namespace with the label selector '{selector}'",
+                cluster.namespace
+            ));
+            hint("weir install");
+            return Ok(false);
+        }
+        let mut is_well = true;
+        for deployment in &deployments {
+            is_well &= controller(deployment, &cluster.namespace);
+        }
+        let is_there = |name: &str| deployments.iter().any(|deployment| deployment.name_any() == name);
+        for name in self.components.iter().chain(&self.components_extra).filter(|name| !is_there(name)) {
+            progress::failure(&format!("{name}: deployment not found"));
+            hint(&format!("weir install --components-extra {name}"));
+            is_well = false;
+        }
+        Ok(is_well)
+    }
+}
+
+fn finish(is_well: bool, done: &str) -> Result<(), Error> {
+    if is_well {
+        progress::success(done);
+        return Ok(());
+    }
+    Err(Error::Check)
+}
+
+/// Shows the command that mends what was found.
+fn hint(command: &str) {
+    progress::detail(&format!("  try: {command}"));
+}
+
+async fn kubernetes(cluster: &Cluster) -> Result<bool, Error> {
+    let version = cluster.in_time(cluster.client.apiserver_version()).await?;
+    let version =
+        version.map_err(|error| Error::from(error).prefixed("Kubernetes API call failed"))?.git_version;
+    let version = version.trim_start_matches('v');
+    let (major, minor) = OLDEST;
+    let needed = format!(">={major}.{minor}.0-0");
+    let mut parts = version.split(['.', '-', '+']).map(|part| part.parse::<u32>().unwrap_or_default());
+    if (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) < OLDEST {
+        progress::failure(&format!("Kubernetes version {version} does not match {needed}"));
+        return Ok(false);
+    }
+    progress::success(&format!("Kubernetes {version} {needed}"));
+    Ok(true)
+}
+
+async fn definitions(cluster: &Cluster) -> Result<Vec<CustomResourceDefinition>, Error> {
+    let api: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+    let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
+    Ok(cluster.in_time(api.list(&params)).await??.items)
+}
+
+fn distribution(definitions: &[CustomResourceDefinition]) {
+    progress::action("checking version in cluster");
+    let name = format!("{}.{}", GitRepository::PLURAL, GitRepository::GROUP);
+    let Some(definition) = definitions.iter().find(|definition| definition.name_any() == name) else {
+        return;
+    };
+    let labels = definition.labels();
+    if let Some((part_of, version)) = labels.get(PART_OF_LABEL).zip(labels.get("app.kubernetes.io/version")) {
+        progress::success(&format!("distribution: {part_of}-{version}"));
+    }
+    let is_bootstrapped = labels.contains_key("kustomize.toolkit.fluxcd.io/namespace");
+    progress::success(&format!("bootstrapped: {is_bootstrapped}"));
+}
+
+fn controller(deployment: &Deployment, namespace: &str) -> bool {
+    let name = deployment.name_any();
+    let assessed = serde_json::to_value(deployment).map(|mut object| {
+        manifest::set(&mut object, "/apiVersion", "apps/v1");
+        manifest::set(&mut object, "/kind", "Deployment");
+        assess(&object, jiff::Timestamp::now())
+    });
+    let is_ready = match assessed {
+        Ok(assessment) if assessment.status == Status::Current => {
+            progress::success(&format!("{name}: deployment ready"));
+            true
+        }
+        Ok(assessment) => {
+            progress::failure(&format!("{name}: deployment not ready: {}", assessment.message));
+            hint(&format!("kubectl -n {namespace} describe deployment {name}"));
+            false
+        }
+        Err(error) => {
+            progress::failure(&format!("{name}: {error}"));
+            false
+        }
+    };
+    let pod = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
+    for image in pod.into_iter().flat_map(|pod| &pod.containers).filter_map(|it| it.image.as_deref()) {
+        progress::action(image);
+    }
+    is_ready
+}
+
+fn stored_versions(definitions: &[CustomResourceDefinition]) -> bool {
+    progress::action("checking crds");
+    if definitions.is_empty() {
+        progress::failure(&format!("no crds found with the label selector '{PART_OF_LABEL}=flux'"));
+        hint("weir install");
+        return false;
+    }
+    let mut is_well = true;
+    for definition in definitions {
+        let versions = definition.status.as_ref().and_then(|status| status.stored_versions.as_ref());
+        match versions.and_then(|versions| versions.last()) {
+            Some(version) => progress::success(&format!("{}/{version}", definition.name_any())),
+            None => {
+                progress::failure(&format!("no stored versions for {}", definition.name_any()));
+                is_well = false;
+            }
+        }
+    }
+    is_well
+}

@@ -1,0 +1,211 @@
+//! `weir create`: makes objects, or prints them as YAML (cli.md 5 and 6).
+//!
+//! ```text
+//! flags ──► recipe of the kind ──► spec ──► --export: YAML
+//!                                      └──► cluster: create or update, wait
+//! ```
+
+mod credentials;
+mod flag;
+mod metadata;
+mod recipe;
+mod reference;
+mod secret;
+mod source_secret;
+mod tenant;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use serde_json::{Map, Value, json};
+
+use self::flag::Flags;
+use self::recipe::Recipe;
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::global::Global;
+use crate::kind::{Group, Kind, revision_of, text};
+use crate::output::{manifest, print, progress};
+use crate::readiness::is_ready;
+use crate::verb::{OnKinds, Target, Verb};
+
+/// The object to make.
+pub(crate) enum Create {
+    /// One of the kinds that services work on.
+    Object(Object),
+    /// A Secret with credentials.
+    Secret(secret::Command),
+    /// Namespaces and rights of a tenant.
+    Tenant(ArgMatches),
+}
+
+/// An object of one of the kinds.
+pub(crate) struct Object {
+    target: Target,
+    matches: ArgMatches,
+}
+
+impl Args for Create {
+    fn augment_args(command: Command) -> Command {
+        OnKinds::<Object>::augment_args(command)
+            .subcommand(secret::command())
+            .subcommand(with_common(tenant::command()))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Create {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        match matches.subcommand() {
+            Some(("secret", matches)) => secret::Command::read(matches).map(Self::Secret),
+            Some(("tenant", matches)) => Ok(Self::Tenant(matches.clone())),
+            _ => OnKinds::<Object>::from_arg_matches(matches).map(|OnKinds(object)| Self::Object(object)),
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Create {
+    /// Makes or prints the object.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        match self {
+            Self::Object(object) => object.run(global).await,
+            Self::Secret(secret) => secret.run(global).await,
+            Self::Tenant(matches) => tenant::run(&Flags(&matches), global).await,
+        }
+    }
+}
+
+pub(crate) use self::secret::apply_pull_secret;
+
+/// Adds what all of `create` take: a name, labels, and the choice to print only.
+fn with_common(command: Command) -> Command {
+    command
+        .arg(Arg::new("name").value_name("NAME").help("Name of the object"))
+        .arg(
+            Arg::new("export")
+                .long("export")
+                .action(ArgAction::SetTrue)
+                .help("Print the object as YAML instead"),
+        )
+        .arg(
+            Arg::new("label")
+                .long("label")
+                .value_name("KEY=VALUE")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("Label of the object; may be given several times"),
+        )
+}
+
+impl Verb for Object {
+    const WORD: &'static str = "create";
+
+    fn applies_to(kind: &Kind) -> bool {
+        Recipe::of(kind).is_some()
+    }
+
+    fn about(target: Target) -> String {
+        match target {
+            Target::Kind(kind) => format!("Create or update one {}", kind.name),
+            Target::Group(group) => format!("Create or update {}", group.about()),
+            Target::All => "Create everything".to_owned(),
+        }
+    }
+
+    fn examples(target: Target, command: &str) -> String {
+        let recipe = if let Target::Kind(kind) = target { Recipe::of(kind) } else { None };
+        format!("  {command} {}", recipe.map_or("", |recipe| recipe.example))
+    }
+
+    fn flags(target: Target, command: Command) -> Command {
+        let recipe = if let Target::Kind(kind) = target { Recipe::of(kind) } else { None };
+        flag::augment(with_common(command), recipe.map_or(&[], |recipe| recipe.flags))
+    }
+
+    fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self { target, matches: matches.clone() })
+    }
+}
+
+impl Object {
+    async fn run(self, global: &Global) -> Result<(), Error> {
+        let flags = Flags(&self.matches);
+        for kind in self.target.kinds() {
+            let Some(recipe) = Recipe::of(kind) else { continue };
+            let (name, mut spec) = (metadata::name(&flags)?, Map::new());
+            (recipe.complete)(&flags, &mut spec)?;
+            flag::fill(&mut spec, recipe.flags, &flags);
+            let labels = metadata::labels(&flags)?;
+            let namespace = global.namespace()?;
+            if flags.is_on("export") {
+                if kind.name == "HelmChart" {
+                    progress::generating("generating HelmChart source");
+                }
+                print(&manifest::document(&object(kind, name, &namespace, labels, spec))?)?;
+                continue;
+            }
+            let cluster = &global.cluster().await?;
+            if let Some(secret) = source_secret::apply(kind, name, &flags, &labels, cluster).await? {
+                manifest::put(&mut spec, "/secretRef/name", secret);
+            }
+            apply(cluster, kind, name, &object(kind, name, &cluster.namespace, labels, spec)).await?;
+        }
+        Ok(())
+    }
+}
+
+fn object(
+    kind: &Kind,
+    name: &str,
+    namespace: &str,
+    labels: Map<String, Value>,
+    spec: Map<String, Value>,
+) -> Value {
+    let mut object = json!({
+        "apiVersion": format!("{}/{}", kind.group, kind.version),
+        "kind": kind.name,
+        "metadata": { "name": name, "namespace": namespace },
+        "spec": spec,
+    });
+    if !labels.is_empty() {
+        manifest::set(&mut object, "/metadata/labels", labels);
+    }
+    object
+}
+
+/// Makes or updates an object, and waits until it is ready.
+async fn apply(cluster: &Cluster, kind: &'static Kind, name: &str, object: &Value) -> Result<(), Error> {
+    let is_source = kind.words.group == Some(Group::Source);
+    let noun = match is_source && kind.name != "OCIRepository" {
+        true => format!("{} source", kind.name),
+        false => kind.name.to_owned(),
+    };
+    progress::generating(&format!("generating {noun}"));
+    progress::action(&format!("applying {noun}"));
+    let is_new = cluster.upsert(kind, name, object).await?;
+    progress::success(&format!("{noun} {}", if is_new { "created" } else { "updated" }));
+    progress::waiting(&format!("waiting for {noun} reconciliation"));
+    let ready = cluster.wait(kind, name, |object, now| is_ready(kind, object, now)).await?;
+    progress::success(&match kind.words.group {
+        Some(_) => format!("{noun} reconciliation completed"),
+        None => format!("{} {name} is ready", kind.name),
+    });
+    match kind.name {
+        "Receiver" => {
+            progress::success(&format!("generated webhook URL {}", text(&ready, "/status/webhookPath")));
+        }
+        "Kustomization" | "HelmRelease" => progress::success(&(kind.success)(&ready)),
+        _ if is_source && (kind.static_message)(&ready).is_none() => match revision_of(&ready) {
+            revision if revision.is_empty() => return Err(Error::NoArtifact(noun)),
+            revision => progress::success(&format!("fetched revision: {revision}")),
+        },
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Credentials on the command line, and the entries of Secrets that they become (CLI-CRE02, CLI-SEC01, CLI-SEC04).
+
+use std::collections::BTreeMap;
+
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+use weir_git::{Identity, KeyKind};
+
+use super::flag::{Flag, Flags, one_of, secret, switch, text};
+use crate::error::Error;
+use crate::input;
+
+/// Fewest bits of an RSA key.
+const MIN_RSA_BITS: usize = 1024;
+/// Most bits of an RSA key: more take minutes to make.
+const MAX_RSA_BITS: usize = 16_384;
+
+const USERNAME: Flag = text("username", "", "User name").short('u');
+
+const PRIVATE_KEY: Flag =
+    text("private-key-file", "", "File with a private SSH key; without it, one is made");
+const ALGORITHM: Flag =
+    one_of("ssh-key-algorithm", "", &["rsa", "ecdsa", "ed25519"], "Kind of the key that is made").or("ecdsa");
+const CURVE: Flag =
+    one_of("ssh-ecdsa-curve", "", &["p256", "p384", "p521"], "Curve of the ECDSA key that is made")
+        .or("p384");
+const BITS: Flag = text("ssh-rsa-bits", "", "Bits of the RSA key that is made").or("2048");
+
+/// A user with a password.
+pub(super) const LOGIN: &[Flag] = &[USERNAME, secret("password", "Password").short('p')];
+
+/// Key pairs for Git over SSH.
+pub(super) const KEYS: &[Flag] = &[PRIVATE_KEY, ALGORITHM, CURVE, BITS];
+
+/// Credentials of a new GitRepository.
+pub(super) const OF_GIT: &[Flag] = &[
+    USERNAME,
+    secret("password", "Password, or passphrase of the private key").short('p'),
+    PRIVATE_KEY,
+    ALGORITHM,
+    CURVE,
+    BITS,
+    switch("silent", "", "Do not ask if the deploy key has been added").short('s'),
+];
+
+/// The entries of a Secret.
+pub(super) type Entries = BTreeMap<String, SecretString>;
+
+/// A server whose keys are to be noted in the Secret.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SshHost {
+    pub(super) host: String,
+    pub(super) port: Option<u16>,
+}
+
+/// Checks the scheme of a Git URL.
+pub(super) fn git_scheme(url: &str) -> Result<&str, Error> {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    match scheme {
+        "ssh" | "http" | "https" => Ok(scheme),
+        _ => {
+            Err(Error::Flags(format!("git URL scheme '{scheme}' not supported, can be: ssh, http and https")))
+        }
+    }
+}
+
+/// The SSH server of a URL.
+pub(super) fn ssh_host(url: &str) -> Result<SshHost, Error> {
+    let parsed = Url::parse(url).map_err(|error| Error::Flags(format!("git URL parse failed: {error}")))?;
+    let host = parsed.host_str().unwrap_or_default().to_owned();
+    Ok(SshHost { host, port: parsed.port() })
+}
+
+/// The key pair for Git over SSH: that of a file, or a new one.
+pub(super) fn key_pair(flags: &Flags<'_>) -> Result<(Identity, Entries), Error> {
+    let passphrase = flags.secret("password").filter(|text| !text.expose_secret().is_empty());
+    let identity = match flags.text("private-key-file") {
+        Some(file) => Identity::read(&input::text(file)?, passphrase.map(ExposeSecret::expose_secret)),
+        None => Identity::generate(key_kind(flags)?),
+    };
+    let identity = identity.map_err(|error| Error::Flags(error.to_string()))?;
+    let mut entries = Entries::from([
+        ("identity".to_owned(), identity.private.clone()),
+        ("identity.pub".to_owned(), identity.public.as_str().into()),
+    ]);
+    entries.extend(passphrase.map(|passphrase| ("password".to_owned(), passphrase.clone())));
+    Ok((identity, entries))
+}
+
+fn key_kind(flags: &Flags<'_>) -> Result<KeyKind, Error> {
+    let bits = flags.text("ssh-rsa-bits").unwrap_or("2048");
+    Ok(match (flags.text("ssh-key-algorithm"), flags.text("ssh-ecdsa-curve")) {
+        (Some("rsa"), _) => match bits.parse() {
+            Ok(bits) if (MIN_RSA_BITS..=MAX_RSA_BITS).contains(&bits) && bits % 8 == 0 => KeyKind::Rsa(bits),
+            _ => {
+                return Err(Error::Flags(format!(
+                    "RSA key bit size '{bits}' must be a multiple of 8 from {MIN_RSA_BITS} to {MAX_RSA_BITS}"
+                )));
+            }
+        },
+        (Some("ed25519"), _) => KeyKind::Ed25519,
+        (_, Some("p256")) => KeyKind::P256,
+        (_, Some("p521")) => KeyKind::P521,
+        _ => KeyKind::P384,
+    })
+}
+
+/// User and password, if given.
+pub(super) fn login(flags: &Flags<'_>) -> Option<Entries> {
+    let username = flags.text("username")?;
+    let password = flags.secret("password").cloned().unwrap_or_default();
+    Some(Entries::from([("username".to_owned(), username.into()), ("password".to_owned(), password)]))
+}
+
+/// The entry `ca.crt`, from the file that a flag names.
+pub(super) fn authority(flags: &Flags<'_>, flag: &str) -> Result<Option<(String, SecretString)>, Error> {
+    let Some(file) = flags.text(flag) else { return Ok(None) };
+    let read = input::text(file);
+    let text = read.map_err(|error| Error::Flags(format!("unable to read TLS CA file: {error}")))?;
+    Ok(Some(("ca.crt".to_owned(), text.into())))
+}
+
+/// The entries `tls.crt` and `tls.key`, from the files that two flags name; they have to belong together.
+pub(super) fn client_certificate(
+    flags: &Flags<'_>,
+    certificate: &str,
+    key: &str,
+) -> Result<Option<Entries>, Error> {
+    let refused = |reason: &str| Error::Flags(reason.to_owned());
+    let (certificate, key) = match (flags.text(certificate), flags.text(key)) {
+        (None, None) => return Ok(None),
+        (Some(_), None) => return Err(refused("found certificate but missing private key")),
+        (None, Some(_)) => return Err(refused("found private key but missing certificate")),
+        (Some(certificate), Some(key)) => (input::text(certificate)?, SecretString::from(input::text(key)?)),
+    };
+    weir_http::check_identity([certificate.as_str(), key.expose_secret()].join("\n").as_bytes())
+        .map_err(|error| Error::Flags(format!("invalid TLS certificate and key pair: {error}")))?;
+    Ok(Some(Entries::from([("tls.crt".to_owned(), certificate.into()), ("tls.key".to_owned(), key)])))
+}

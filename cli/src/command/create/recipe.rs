@@ -1,0 +1,70 @@
+//! The recipes: what `weir create` takes for each kind, and what it makes of it (cli.md 5.1).
+
+mod helmrelease;
+mod image;
+mod kustomization;
+mod notification;
+mod source;
+
+use serde_json::{Map, Value};
+
+pub(super) use self::notification::RECEIVER_TYPES;
+use super::flag::{Flag, Flags, duration};
+use crate::error::Error;
+use crate::kind::Kind;
+
+/// A spec in the making.
+pub(super) type Spec = Map<String, Value>;
+
+/// A kind that can be made.
+#[derive(Debug)]
+pub(super) struct Recipe {
+    /// Kind.
+    kind: &'static str,
+    /// An example of its flags.
+    pub(super) example: &'static str,
+    /// Its flags, which are also what of the spec they fill.
+    pub(super) flags: &'static [&'static [Flag]],
+    /// Checks the flags, and adds to the spec what no flag says alone.
+    pub(super) complete: fn(&Flags<'_>, &mut Spec) -> Result<(), Error>,
+}
+
+/// All recipes.
+static RECIPES: [&Recipe; 13] = [
+    &source::GIT,
+    &source::OCI,
+    &source::BUCKET,
+    &source::HELM,
+    &source::CHART,
+    &kustomization::KUSTOMIZATION,
+    &helmrelease::HELM_RELEASE,
+    &image::REPOSITORY,
+    &image::POLICY,
+    &image::UPDATE,
+    &notification::ALERT,
+    &notification::PROVIDER,
+    &notification::RECEIVER,
+];
+
+impl Recipe {
+    /// The recipe of a kind; nothing for kinds that only services make.
+    pub(super) fn of(kind: &Kind) -> Option<&'static Self> {
+        RECIPES.iter().find(|recipe| recipe.kind == kind.name).copied()
+    }
+}
+
+/// The interval, for kinds that have one in their spec.
+const INTERVAL: &[Flag] = &[duration("interval", "/interval", "Time between reconciliations").or("1m")];
+
+/// The interval, for kinds that take the flag and have no use for it.
+const NO_INTERVAL: &[Flag] = &[duration("interval", "", "Taken for compatibility").or("1m")];
+
+/// Returns the text of a flag that has to be there.
+fn required<'a>(flags: &Flags<'a>, name: &str, missing: &str) -> Result<&'a str, Error> {
+    flags.text(name).ok_or_else(|| Error::Flags(missing.to_owned()))
+}
+
+/// Refuses a combination of flags.
+fn refuse<T>(reason: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Flags(reason.into()))
+}

@@ -1,0 +1,64 @@
+//! References to other objects as flags write them (cli.md 1.3).
+
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::output::manifest;
+
+/// Splits `kind/name`; a text without exactly one slash is a name.
+pub(super) fn split_kind(text: &str) -> (Option<&str>, &str) {
+    match text.split_once('/') {
+        Some((kind, name)) if !name.contains('/') => (Some(kind), name),
+        _ => (None, text),
+    }
+}
+
+/// Splits `name.namespace` at the last dot.
+pub(super) fn split_namespace(text: &str) -> (&str, Option<&str>) {
+    text.rsplit_once('.').map_or((text, None), |(name, namespace)| (name, Some(namespace)))
+}
+
+/// Returns a reference without the parts that are not given.
+pub(super) fn reference(kind: Option<&str>, name: &str, namespace: Option<&str>) -> Value {
+    let mut reference = json!({ "name": name });
+    for (key, value) in [("kind", kind), ("namespace", namespace)] {
+        if let Some(value) = value {
+            manifest::set(&mut reference, key, value);
+        }
+    }
+    reference
+}
+
+/// Reads `kind/name`, where the kind is one of a list in any case, as the list writes it.
+pub(super) fn of_kind<'a>(
+    text: &'a str,
+    kinds: &[&'static str],
+    default: Option<&'static str>,
+) -> Result<(&'static str, &'a str), Error> {
+    let known = |kind: &str| kinds.iter().find(|known| known.eq_ignore_ascii_case(kind)).copied();
+    let list = kinds.join(", ");
+    match (split_kind(text), default) {
+        ((None, name), Some(_)) if known(name).is_some() => {
+            Err(Error::Flags(format!("no kind specified for source '{name}'")))
+        }
+        ((None, name), Some(default)) => Ok((default, name)),
+        ((None, _), None) => Err(Error::Flags(format!(
+            "invalid helm chart source '{text}', must be in format <kind>/<name>; the kind is one of: {list}"
+        ))),
+        ((Some(kind), ""), _) => {
+            Err(Error::Flags(format!("no name given for source of kind '{}'", known(kind).unwrap_or(kind))))
+        }
+        ((Some(kind), name), _) => known(kind).map(|kind| (kind, name)).ok_or_else(|| {
+            Error::Flags(format!("source kind '{kind}' is not supported, must be one of: {list}"))
+        }),
+    }
+}
+
+/// The objects of `--depends-on`: `name` or `namespace/name`.
+pub(super) fn dependencies(texts: &[&str]) -> Value {
+    let dependency = |text: &&str| {
+        let (namespace, name) = split_kind(text);
+        reference(None, name, namespace)
+    };
+    texts.iter().map(dependency).collect()
+}

@@ -1,0 +1,94 @@
+//! `weir create secret`: Secrets in the forms that the services read (cli.md 6).
+
+mod draft;
+mod kinds;
+
+use clap::ArgMatches;
+use secrecy::{ExposeSecret, SecretString};
+
+pub(super) use self::draft::Draft;
+use super::flag::{self, Flag, Flags};
+use super::{metadata, with_common};
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::global::Global;
+use crate::output::{manifest, print, progress};
+
+/// A kind of Secret.
+#[derive(Debug)]
+struct Recipe {
+    /// Its word.
+    word: &'static str,
+    /// Name for people.
+    human: &'static str,
+    about: &'static str,
+    /// An example of its flags.
+    example: &'static str,
+    flags: &'static [&'static [Flag]],
+    /// Checks the flags, and makes the Secret of them.
+    make: fn(&Flags<'_>, Draft) -> Result<Draft, Error>,
+}
+
+/// A Secret to make.
+pub(crate) struct Command {
+    recipe: &'static Recipe,
+    matches: ArgMatches,
+}
+
+/// Makes or updates the Secret with which the images of an installation are pulled.
+pub(crate) async fn apply_pull_secret(
+    cluster: &Cluster,
+    name: &str,
+    registry: &str,
+    login: &SecretString,
+) -> Result<(), Error> {
+    let Some((username, password)) = login.expose_secret().split_once(':') else {
+        return Err(Error::Flags("invalid --registry-creds format, expected 'user:password'".to_owned()));
+    };
+    let draft = Draft::new(name, &cluster.namespace, serde_json::Map::new());
+    kinds::pull_secret(draft, registry, username, password)?.apply(cluster).await
+}
+
+/// The command line of `create secret`.
+pub(super) fn command() -> clap::Command {
+    let command = clap::Command::new("secret")
+        .about("Create or update Secrets with credentials")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true);
+    kinds::ALL.iter().fold(command, |command, recipe| {
+        let leaf = clap::Command::new(recipe.word).about(recipe.about);
+        let examples = format!("Examples:\n  weir create secret {} {}", recipe.word, recipe.example);
+        command.subcommand(flag::augment(with_common(leaf), recipe.flags).after_help(examples))
+    })
+}
+
+impl Command {
+    pub(super) fn read(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
+        let (word, matches) = matches.subcommand().ok_or_else(missing)?;
+        let recipe = kinds::ALL.iter().find(|recipe| recipe.word == word).ok_or_else(missing)?;
+        Ok(Self { recipe, matches: matches.clone() })
+    }
+
+    /// Makes or prints the Secret.
+    pub(super) async fn run(self, global: &Global) -> Result<(), Error> {
+        let flags = Flags(&self.matches);
+        let name = metadata::name(&flags)?;
+        let namespace = global.namespace()?;
+        let draft = Draft::new(name, &namespace, metadata::labels(&flags)?);
+        let draft = (self.recipe.make)(&flags, draft)?.with_host_keys().await?;
+        if flags.is_on("export") {
+            // Flux prints an empty line behind all but one kind.
+            let end = if self.recipe.word == "tls" { "" } else { "\n" };
+            return print(&format!("{}{end}", manifest::document(&draft.manifest())?));
+        }
+        draft.apply(&global.cluster().await?).await?;
+        if let Some(key) = &draft.public_key {
+            progress::generating(&format!("deploy key: {}", key.trim_end()));
+        }
+        let human = self.recipe.human;
+        progress::action(&format!("{human} secret '{name}' created in '{namespace}' namespace"));
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! `weir export` (CLI-EXP01).
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, DynamicObject};
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, Selection};
+use crate::error::Error;
+use crate::global::Global;
+use crate::kind::{Group, Kind, text};
+use crate::output::{manifest, print};
+use crate::verb::{Target, Verb};
+
+/// The objects to print.
+#[derive(Debug)]
+pub(crate) struct Export {
+    target: Target,
+    objects: Objects,
+    with_credentials: bool,
+}
+
+#[derive(Args, Debug)]
+struct Objects {
+    /// Name of the object.
+    name: Option<String>,
+    /// All objects of the namespace.
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Args, Debug)]
+struct WithCredentials {
+    /// Print the Secret of each source, too.
+    #[arg(long)]
+    with_credentials: bool,
+}
+
+impl Verb for Export {
+    const WORD: &'static str = "export";
+
+    fn about(target: Target) -> String {
+        match target {
+            Target::Kind(kind) => format!("Print {} objects as YAML", kind.name),
+            Target::Group(group) => format!("Print {} as YAML", group.about()),
+            Target::All => "Print everything as YAML".to_owned(),
+        }
+    }
+
+    fn examples(_: Target, command: &str) -> String {
+        format!("  {command} podinfo\n  {command} --all > objects.yaml")
+    }
+
+    fn flags(target: Target, command: Command) -> Command {
+        let command = Objects::augment_args(command);
+        match target {
+            Target::Kind(kind) if has_secret(kind) => WithCredentials::augment_args(command),
+            _ => command,
+        }
+    }
+
+    fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let with_credentials =
+            matches.try_get_one::<bool>("with_credentials").ok().flatten().copied().unwrap_or_default();
+        Ok(Self { target, objects: Objects::from_arg_matches(matches)?, with_credentials })
+    }
+}
+
+/// Sources may name a Secret; HelmCharts and ExternalArtifacts have one with whom they come from.
+fn has_secret(kind: &Kind) -> bool {
+    kind.words.group == Some(Group::Source) && !matches!(kind.name, "HelmChart" | "ExternalArtifact")
+}
+
+impl Export {
+    /// Prints the objects.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        for kind in self.target.kinds() {
+            if !self.objects.all && self.objects.name.is_none() {
+                return Err(Error::Flags("name is required".to_owned()));
+            }
+            let cluster = &global.cluster().await?;
+            let objects = match &self.objects.name {
+                Some(name) if !self.objects.all => vec![cluster.get(kind, name).await?],
+                _ => cluster.list(kind, &Selection::default()).await?,
+            };
+            if objects.is_empty() {
+                return Err(Error::NothingToExport(cluster.namespace.clone()));
+            }
+            for object in objects {
+                let secret = text(&object, "/spec/secretRef/name");
+                print(&manifest::document(&exported(kind, object)?)?)?;
+                if self.with_credentials && !secret.is_empty() {
+                    print(&manifest::document(&credentials(cluster, &secret).await?)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An object as its manifest would be. One that the API's types cannot read is printed as the server sent it.
+fn exported(kind: &Kind, object: DynamicObject) -> Result<Value, Error> {
+    let mut value = serde_json::to_value(object).map_err(std::io::Error::from)?;
+    manifest::set(&mut value, "/apiVersion", format!("{}/{}", kind.group, kind.version));
+    manifest::set(&mut value, "/kind", kind.name);
+    manifest::strip(&mut value);
+    let mut value = (kind.normalized)(value.clone()).unwrap_or(value);
+    manifest::strip(&mut value);
+    Ok(value)
+}
+
+async fn credentials(cluster: &Cluster, name: &str) -> Result<Value, Error> {
+    let api: Api<Secret> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let secret = cluster.in_time(api.get(name)).await??;
+    Ok(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": name, "namespace": cluster.namespace },
+        "data": secret.data.unwrap_or_default(),
+        "type": secret.type_.unwrap_or_default(),
+    }))
+}

@@ -1,0 +1,152 @@
+//! `weir uninstall`: takes the services away and leaves what they applied (CLI-UNI01).
+
+use clap::Args;
+use kube::ResourceExt;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use serde_json::json;
+use weir_api::PART_OF_LABEL;
+
+use crate::cluster::{Cluster, Selection};
+use crate::error::Error;
+use crate::global::Global;
+use crate::input;
+use crate::kind::{KINDS, Kind};
+use crate::output::progress;
+
+/// What is taken away first: API version, kind, and if objects of it have a namespace.
+const COMPONENTS: [(&str, &str, bool); 8] = [
+    ("apps/v1", "Deployment", true),
+    ("v1", "Service", true),
+    ("networking.k8s.io/v1", "NetworkPolicy", true),
+    ("v1", "ServiceAccount", true),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole", false),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", false),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", false),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", false),
+];
+
+const DEFINITION: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+
+/// What to take away.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  # See what would go
+  weir uninstall --dry-run
+
+  # Take the services away and leave their namespace
+  weir uninstall --keep-namespace")]
+pub(crate) struct Uninstall {
+    /// Do not ask.
+    #[arg(short, long, visible_alias = "yes")]
+    silent: bool,
+    /// Change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Leave the namespace.
+    #[arg(long)]
+    keep_namespace: bool,
+}
+
+impl Uninstall {
+    /// Takes the services away. A failure is printed, and the rest goes on.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        let cluster = &global.cluster().await?;
+        let question = "Are you sure you want to delete Flux and its custom resource definitions";
+        if !self.silent && !self.dry_run && !input::confirm(question)? {
+            return Err(Error::Aborted);
+        }
+        progress::action(&format!("deleting components in {} namespace", cluster.namespace));
+        for (api_version, kind, is_namespaced) in COMPONENTS {
+            self.delete_all(cluster, api_version, kind, is_namespaced).await?;
+        }
+        progress::action("deleting toolkit.fluxcd.io finalizers in all namespaces");
+        for kind in KINDS.iter().filter(|kind| kind.name != "ExternalArtifact") {
+            self.release(cluster, kind).await?;
+        }
+        progress::action("deleting toolkit.fluxcd.io custom resource definitions");
+        self.delete_all(cluster, DEFINITION.0, DEFINITION.1, false).await?;
+        if !self.keep_namespace {
+            let api = api(cluster, "v1", "Namespace", false);
+            self.delete(cluster, &api, "Namespace", &cluster.namespace, &cluster.namespace).await?;
+        }
+        progress::success("uninstall finished");
+        Ok(())
+    }
+
+    /// Deletes the installation's objects of a kind.
+    async fn delete_all(
+        &self,
+        cluster: &Cluster,
+        api_version: &str,
+        kind: &str,
+        is_namespaced: bool,
+    ) -> Result<(), Error> {
+        let api = api(cluster, api_version, kind, is_namespaced);
+        let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
+        let objects = cluster.in_time(api.list(&params)).await??;
+        for object in objects {
+            let name = object.name_any();
+            let place = object.namespace().map_or(name.clone(), |namespace| format!("{namespace}/{name}"));
+            self.delete(cluster, &api, kind, &name, &place).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete(
+        &self,
+        cluster: &Cluster,
+        api: &Api<DynamicObject>,
+        kind: &str,
+        name: &str,
+        place: &str,
+    ) -> Result<(), Error> {
+        let params = DeleteParams { dry_run: self.dry_run, ..DeleteParams::background() };
+        let deleted = cluster.in_time(api.delete(name, &params)).await?;
+        self.report(kind, place, "deleted", "deletion", deleted.map(drop).map_err(Error::from));
+        Ok(())
+    }
+
+    /// Lets go of all objects of a kind, so that they can be deleted without anybody who works on them.
+    async fn release(&self, cluster: &Cluster, kind: &'static Kind) -> Result<(), Error> {
+        let selection = Selection { all_namespaces: true, ..Selection::default() };
+        let objects = match cluster.list(kind, &selection).await {
+            Err(Error::NoSuchKind(_)) => return Ok(()),
+            listed => listed?,
+        };
+        for object in objects {
+            let (name, namespace) = (object.name_any(), object.namespace().unwrap_or_default());
+            let resource = kind.api_resource();
+            let api: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), &namespace, &resource);
+            let params = PatchParams { dry_run: self.dry_run, ..PatchParams::default() };
+            let patch = Patch::Merge(json!({ "metadata": { "finalizers": [] } }));
+            let patched = cluster.in_time(api.patch(&name, &params, &patch)).await?;
+            let outcome = patched.map(drop).map_err(Error::from);
+            self.report(
+                kind.name,
+                &format!("{namespace}/{name}"),
+                "finalizers deleted",
+                "finalizers deletion",
+                outcome,
+            );
+        }
+        Ok(())
+    }
+
+    fn report(&self, kind: &str, place: &str, done: &str, deed: &str, outcome: Result<(), Error>) {
+        let end = if self.dry_run { "(dry run)" } else { "" };
+        match outcome {
+            Ok(()) => progress::success(&format!("{kind}/{place} {done} {end}")),
+            Err(error) => progress::failure(&format!("{kind}/{place} {deed} failed: {error}")),
+        }
+    }
+}
+
+fn api(cluster: &Cluster, api_version: &str, kind: &str, is_namespaced: bool) -> Api<DynamicObject> {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    match is_namespaced {
+        true => Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &resource),
+        false => Api::all_with(cluster.client.clone(), &resource),
+    }
+}

@@ -1,0 +1,95 @@
+//! `weir export` and `weir delete` (CLI-EXP01, CLI-DEL01).
+
+use serde_json::json;
+
+use crate::world::World;
+
+const EXPORTS: [&str; 22] = [
+    "export source git podinfo",
+    "export source git --all",
+    "export source oci podinfo",
+    "export source bucket podinfo",
+    "export source helm podinfo",
+    "export source chart podinfo",
+    "export source external podinfo",
+    "export kustomization podinfo",
+    "export ks --all",
+    "export image repository podinfo",
+    "export image policy podinfo",
+    "export image update podinfo",
+    "export receiver podinfo",
+    "export alert-provider podinfo",
+    "export alert podinfo",
+    "export artifact generator podinfo",
+    "export source git",
+    "export source git nowhere",
+    "export source git --all -n default",
+    "export kustomization nowhere",
+    "export helmrelease --all",
+    "export source git podinfo --with-credentials",
+];
+
+/// One object of each kind, with fields that the API's types write in another way.
+async fn world(namespace: &str) -> World {
+    let world = World::new(namespace).await;
+    for kind in [
+        "OCIRepository",
+        "Bucket",
+        "HelmRepository",
+        "HelmChart",
+        "ExternalArtifact",
+        "ArtifactGenerator",
+        "ImageRepository",
+        "ImagePolicy",
+        "ImageUpdateAutomation",
+        "Receiver",
+        "Provider",
+        "Alert",
+    ] {
+        world.object(kind, "podinfo").await;
+    }
+    let spec = json!({
+        "url": "https://example.com/x", "interval": "90m", "timeout": "1m", "ignore": "a\nb",
+        "ref": { "branch": "main" }, "secretRef": { "name": "auth" },
+    });
+    world.object_with("GitRepository", "podinfo", spec).await;
+    let spec = json!({
+        "interval": "60m", "retryInterval": "90s", "prune": false, "path": "./deploy", "suspend": false, "wait": true,
+        "sourceRef": { "kind": "GitRepository", "name": "podinfo" },
+        "dependsOn": [{ "name": "a", "namespace": "b" }],
+        "postBuild": { "substitute": { "on": "yes" }, "substituteFrom": [{ "kind": "ConfigMap", "name": "x" }] },
+        "patches": [{ "patch": "- op: remove\n  path: /x\n", "target": { "kind": "Deployment" } }],
+    });
+    world.object_with("Kustomization", "podinfo", spec).await;
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "auth" }, "stringData": { "username": "me" },
+    });
+    world.plane.apply(namespace, secret).await.unwrap();
+    world
+}
+
+#[tokio::test]
+async fn objects_are_printed_as_manifests() {
+    insta::assert_snapshot!(world("export").await.weir().transcript(&EXPORTS).await);
+}
+
+#[tokio::test]
+async fn flux_prints_the_same_manifests() {
+    world("export-flux").await.weir().agrees_with_flux(&EXPORTS).await;
+}
+
+#[tokio::test]
+async fn objects_are_deleted_when_confirmed() {
+    let commands = [
+        "delete kustomization podinfo",
+        "delete kustomization podinfo --silent",
+        "delete kustomization podinfo --silent",
+        "delete source git podinfo -s",
+        "delete image update podinfo -s",
+        "delete alert podinfo -s",
+        "delete receiver",
+        "delete artifact generator podinfo -s",
+        "get kustomizations",
+    ];
+    insta::assert_snapshot!(world("delete").await.weir().transcript(&commands).await);
+}
