@@ -91,10 +91,12 @@ async fn unless_obsolete<T>(
     storing: &AtomicBool,
 ) -> Option<T> {
     tokio::pin!(work);
+    let is_storing = || storing.load(Ordering::Relaxed);
     tokio::select! {
         biased;
-        result = &mut work => Some(result),
-        () = cancel.cancelled() => if storing.load(Ordering::Relaxed) { Some(work.await) } else { None },
+        // The work may notice first that it is obsolete; its failure is none then.
+        result = &mut work => (is_storing() || !cancel.is_cancelled()).then_some(result),
+        () = cancel.cancelled() => if is_storing() { Some(work.await) } else { None },
     }
 }
 
@@ -102,17 +104,23 @@ async fn unless_obsolete<T>(
 mod tests {
     use super::*;
 
-    /// A run is made obsolete while it works.
+    /// A run is made obsolete while it works. It notices that itself, or goes on.
     #[rstest::rstest]
     #[case::before_it_stores(false, None)]
     #[case::while_it_stores(true, Some(7))]
     #[tokio::test]
-    async fn obsolete_runs(#[case] is_storing: bool, #[case] expected: Option<u8>) {
+    async fn obsolete_runs(
+        #[case] is_storing: bool,
+        #[case] expected: Option<u8>,
+        #[values(false, true)] notices: bool,
+    ) {
         let (cancel, storing) = (CancellationToken::new(), AtomicBool::new(false));
         let work = async {
             storing.store(is_storing, Ordering::Relaxed);
             cancel.cancel();
-            tokio::task::yield_now().await;
+            if !notices {
+                tokio::task::yield_now().await;
+            }
             7
         };
         assert_eq!(unless_obsolete(work, &cancel, &storing).await, expected);
