@@ -14,7 +14,7 @@ use crate::input;
 use crate::kind::{KINDS, Kind};
 use crate::output::progress;
 
-/// What is taken away first: API version, kind, and if objects of it have a namespace.
+/// Kinds taken away first: API version, kind, and true if objects of it have a namespace.
 const COMPONENTS: [(&str, &str, bool); 8] = [
     ("apps/v1", "Deployment", true),
     ("v1", "Service", true),
@@ -28,7 +28,7 @@ const COMPONENTS: [(&str, &str, bool); 8] = [
 
 const DEFINITION: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 
-/// What to take away.
+/// Parts to take away.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   # See what would go

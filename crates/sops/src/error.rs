@@ -84,7 +84,7 @@ pub enum FormatError {
     Json {
         /// Line of the file, counted from 1.
         line: usize,
-        /// What is wrong with it, without the text.
+        /// Fault in it, without the text.
         problem: &'static str,
     },
     /// A line of a dotenv file that assigns nothing. It may be plaintext and is not shown.
