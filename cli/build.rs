@@ -38,8 +38,7 @@ fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     for entry in entries {
         match entry.file_type()?.is_dir() {
             true => found.extend(files(&entry.path())?),
-            false if entry.path().extension().is_some_and(|it| it == "yaml") => found.push(entry.path()),
-            false => {}
+            false => found.push(entry.path()),
         }
     }
     Ok(found)

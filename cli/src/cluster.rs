@@ -10,6 +10,7 @@ use kube::runtime::wait::await_condition;
 use kube::runtime::watcher;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
+use weir_runtime::request_reconcile;
 
 use crate::error::Error;
 use crate::kind::{Kind, ready};
@@ -109,10 +110,16 @@ impl Cluster {
         name: &str,
         patch: Value,
     ) -> Result<DynamicObject, Error> {
-        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let api = self.api(kind, false);
-        let patched = self.in_time(api.patch(name, &params, &Patch::Merge(patch))).await?;
+        let patched = self.in_time(api.patch(name, &by_this_command(), &Patch::Merge(patch))).await?;
         patched.map_err(|error| Error::api(kind, error))
+    }
+
+    /// Requests a reconcile of an object now; its status shows `token` once the request was handled.
+    pub(crate) async fn request(&self, kind: &'static Kind, name: &str, token: &str) -> Result<(), Error> {
+        let (api, params) = (self.api(kind, false), by_this_command());
+        let requested = self.in_time(request_reconcile(&api, name, token, &params)).await?;
+        requested.map_err(|error| Error::api(kind, error))
     }
 
     /// Makes an object, or gives an existing one these labels and this spec; returns true when it is new. The rest of an
@@ -215,6 +222,10 @@ impl Cluster {
         };
         Error::TooLate { kind: kind.name, name: name.to_owned(), namespace: self.namespace.clone(), said }
     }
+}
+
+fn by_this_command() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
 fn watch_error(kind: &'static Kind, selection: &Selection, error: watcher::Error) -> Error {

@@ -196,6 +196,15 @@ mod tests {
     }
 
     #[test]
+    fn every_variant_can_be_chosen() {
+        assert!(variants().contains(&"monitoring"));
+        for variant in variants() {
+            let built = objects(&["--with", variant, "--components-extra", "image-reflector-controller"]);
+            assert!(built.as_ref().is_ok_and(|objects| !objects.is_empty()), "{variant}: {:?}", built.err());
+        }
+    }
+
+    #[test]
     fn an_installation_is_built_for_its_namespace() {
         let objects = objects(&[]).unwrap();
         assert_eq!(names(&objects, "Namespace"), ["gitops"]);

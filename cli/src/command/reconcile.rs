@@ -3,8 +3,6 @@
 use clap::{ArgMatches, Args, Command};
 use jiff::Timestamp;
 use kube::api::DynamicObject;
-use serde_json::json;
-use weir_api::REQUESTED_AT_ANNOTATION;
 
 use crate::cluster::Cluster;
 use crate::error::Error;
@@ -117,9 +115,7 @@ async fn reconcile(cluster: &Cluster, kind: &'static Kind, name: &str) -> Result
         return Err(Error::Suspended);
     }
     progress::action(&format!("annotating {} {name} in {} namespace", kind.name, cluster.namespace));
-    let requested_at = Timestamp::now().to_string();
-    let patch = json!({ "metadata": { "annotations": { REQUESTED_AT_ANNOTATION: requested_at } } });
-    cluster.patch(kind, name, patch).await?;
+    cluster.request(kind, name, &Timestamp::now().to_string()).await?;
     progress::success(&format!("{} annotated", kind.name));
     progress::waiting(&format!("waiting for {} reconciliation", kind.name));
     let token = last_handled(&before);
