@@ -38,11 +38,12 @@ const KNOWS_MESSAGES: [&str; 3] = [
 ];
 
 /// Files that read Secrets beside `crates/access`: the runtime's own certificate authority, variables that come from a
-/// ConfigMap or a Secret, the watch that wakes Receivers, and the command, which acts as its user.
-const READS_SECRETS: [&str; 5] = [
+/// ConfigMap or a Secret, the watches that wake Receivers and Kustomizations, and the command, which acts as its user.
+const READS_SECRETS: [&str; 6] = [
     "cli/src/command/create/secret/draft.rs",
     "cli/src/command/export.rs",
     "crates/runtime/src/issuer.rs",
+    "services/kustomize/src/service.rs",
     "services/kustomize/src/variables.rs",
     "services/notification/src/service.rs",
 ];
