@@ -35,7 +35,7 @@ pub struct Overlay<'a> {
 }
 
 impl Overlay<'_> {
-    /// Where it lies beside the overlays of `deploy/kustomize`.
+    /// Its place beside the overlays of `deploy/kustomize`.
     pub const PATH: &'static str = "overlays/test";
 
     /// Its `kustomization.yaml`.

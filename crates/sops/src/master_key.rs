@@ -52,7 +52,7 @@ pub enum MasterKey {
     Vault {
         /// Base of the server's URL.
         address: String,
-        /// Where the engine is mounted.
+        /// Mount point of the engine.
         engine: String,
         /// Name of the key.
         key: String,

@@ -156,7 +156,7 @@ impl Reader<'_> {
             let line = self.text.get(..at).unwrap_or_default().split('\n').count();
             return Err(YamlError::TooDeep { line, limit: limits.depth });
         }
-        // What stands above a collection that is an element stands above its first entry too, and comes there.
+        // Comments above a collection that is an element stand above its first entry too, and come there.
         let column = self.column(at);
         self.open.push(Open { node, key: None, column });
         Ok(())

@@ -9,7 +9,7 @@ pub(super) const SETTINGS: &str = include_str!("manifests/settings.yaml");
 const APP: &str = include_str!("manifests/app.yaml");
 const TOOLKIT: &str = include_str!("manifests/toolkit.yaml");
 
-/// Where the cluster finds the servers.
+/// Addresses at which the cluster finds the servers.
 pub(crate) struct Places {
     /// Host and port of the registry.
     pub(crate) registry: String,

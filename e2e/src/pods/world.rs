@@ -59,7 +59,7 @@ impl World {
         Ok(text(&pod.data, "/status/podIP")?.to_owned())
     }
 
-    /// How artifacts, resolutions or events have come to a service, or gone from it, since its Pod was started.
+    /// Ways on which artifacts, resolutions or events have come to a service, or gone from it, since its Pod was started.
     pub(super) async fn routes(&self, service: &str, payload: Payload) -> Result<Routes> {
         let url = format!("http://{}:8080/metrics", self.pod_address(service).await?);
         let client = reqwest::Client::builder().no_proxy().build()?;

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::{Cache, Cached, Scope, WatchError, watch};
 use crate::metrics::Metrics;
 
-/// How long the first list of a kind may take. The API server answers 10,000 objects in seconds.
+/// Time for the first list of a kind. The API server answers 10,000 objects in seconds.
 const SYNC_DEADLINE: Duration = Duration::from_secs(60);
 
 type Known = HashMap<(TypeId, Scope), Box<dyn Any + Send>>;

@@ -11,7 +11,7 @@ use kube::runtime::{WatchStreamExt, watcher};
 use super::{Cache, Cached, Knowledge, ObjectKey};
 use crate::metrics::KindMetrics;
 
-/// How long it takes at most until a CRD that has come, or a right that was granted, is noticed. Looking for it is one small
+/// Longest time until a CRD that has come, or a right that was granted, is noticed. Looking for it is one small
 /// request, and needs no right to read CRDs.
 const LOOK_AGAIN: Duration = Duration::from_secs(3);
 

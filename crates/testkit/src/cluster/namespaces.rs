@@ -27,7 +27,7 @@ touch "$1/ready"
 while :; do sleep 3600; done
 "#;
 
-/// Where control groups are mounted.
+/// Mount point of control groups.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// Namespaces of the network, of mounts and of processes, which end with their first process.

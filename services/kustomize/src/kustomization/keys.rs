@@ -5,7 +5,7 @@ use weir_api::Kustomization;
 
 use crate::decryption::Decryption;
 
-/// Where keys are read.
+/// Sources of the keys.
 #[derive(Clone)]
 pub(crate) struct Keys {
     pub(crate) secrets: Secrets,

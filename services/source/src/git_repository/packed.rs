@@ -1,4 +1,4 @@
-//! Where the runs of the last artifact of each repository lie, so that its next one copies what did not change
+//! Places of the runs of the last artifact of each repository, so that its next one copies what did not change
 //! (docs/adr/0007). Only in memory: after a restart one artifact is compressed anew, and nothing on disk needs trust.
 
 use std::collections::HashMap;
