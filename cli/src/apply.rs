@@ -10,26 +10,25 @@ use weir_kstatus::{Status, assess};
 use crate::cluster::{Cluster, FIELD_MANAGER};
 use crate::error::Error;
 use crate::output::manifest::text;
-use crate::output::progress;
 
 /// Kinds of the first stage.
 const FIRST: [&str; 3] = ["CustomResourceDefinition", "Namespace", "ClusterRole"];
 
-/// Applies manifests and prints a line for each: created, configured or unchanged.
-pub(crate) async fn apply(cluster: &Cluster, objects: &[Value]) -> Result<(), Error> {
+/// Applies manifests and shows a line for each: created, configured or unchanged.
+pub(crate) async fn apply(cluster: &Cluster, objects: &[Value], show: fn(&str)) -> Result<(), Error> {
     let is_first = |object: &&Value| FIRST.contains(&text(object, "/kind"));
     for object in objects.iter().filter(is_first) {
-        apply_one(cluster, object).await?;
+        apply_one(cluster, object, show).await?;
     }
     let definitions = objects.iter().filter(|object| text(object, "/kind") == "CustomResourceDefinition");
     try_join_all(definitions.map(|definition| established(cluster, definition))).await?;
     for object in objects.iter().filter(|object| !is_first(object)) {
-        apply_one(cluster, object).await?;
+        apply_one(cluster, object, show).await?;
     }
     Ok(())
 }
 
-async fn apply_one(cluster: &Cluster, object: &Value) -> Result<(), Error> {
+async fn apply_one(cluster: &Cluster, object: &Value, show: fn(&str)) -> Result<(), Error> {
     let (api, name) = (api_of(cluster, object), text(object, "/metadata/name").to_owned());
     let before = cluster.in_time(api.get_metadata_opt(&name)).await??;
     let params = PatchParams::apply(FIELD_MANAGER).force();
@@ -41,7 +40,7 @@ async fn apply_one(cluster: &Cluster, object: &Value) -> Result<(), Error> {
     };
     let namespace = text(object, "/metadata/namespace");
     let place = if namespace.is_empty() { name } else { format!("{namespace}/{name}") };
-    progress::detail(&format!("{}/{place} {action}", text(object, "/kind")));
+    show(&format!("{}/{place} {action}", text(object, "/kind")));
     Ok(())
 }
 

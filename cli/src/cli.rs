@@ -6,22 +6,35 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use futures::future::BoxFuture;
 
+use crate::command::artifact;
+use crate::command::bootstrap::Bootstrap;
 use crate::command::build::{Build, Directory, Start};
 use crate::command::check::Check;
 use crate::command::completion::Completion;
 use crate::command::create::Create;
+use crate::command::debug::Debug;
 use crate::command::delete::Delete;
+use crate::command::diff::Diff;
+use crate::command::envsubst::Envsubst;
+use crate::command::events::Events;
 use crate::command::export::Export;
 use crate::command::get::Get;
 use crate::command::install::Install;
+use crate::command::logs::Logs;
+use crate::command::migrate::Migrate;
 use crate::command::reconcile::Reconcile;
 use crate::command::resume::Resume;
 use crate::command::run::{self, Run};
 use crate::command::sops::Sops;
+use crate::command::stats::Stats;
 use crate::command::suspend::Suspend;
+use crate::command::trace::Trace;
+use crate::command::tree::Tree;
+use crate::command::trigger::Trigger;
 use crate::command::uninstall::Uninstall;
 use crate::command::version::Version;
 use crate::command::watch::Watch;
+use crate::command::why::Why;
 use crate::error::Error;
 use crate::global::Global;
 use crate::output::progress;
@@ -43,6 +56,9 @@ use crate::verb::OnKinds;
 
   # Fetch the source and apply it now
   weir reconcile kustomization apps --with-source
+
+  # What is wrong with one, and what mends it?
+  weir why kustomization/apps
 
   # Follow all objects live
   weir watch
@@ -66,6 +82,9 @@ enum Command {
     Check(Check),
     /// Install the services, or print their manifests.
     Install(Box<Install>),
+    /// Put the services under the care of a Git repository.
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    Bootstrap(Box<Bootstrap>),
     /// Take the services away; what they applied stays.
     Uninstall(Uninstall),
     /// Show objects and their status.
@@ -86,8 +105,43 @@ enum Command {
     Run(Box<Run>),
     /// Follow the status of objects live.
     Watch(Watch),
+    /// Show what an object waits for, and what would unblock it.
+    Why(Why),
+    /// Show the objects that an object applies.
+    Tree(Tree),
+    /// Show which source and revision an object comes from.
+    Trace(Trace),
+    /// Show the Kubernetes events of objects.
+    Events(Events),
+    /// Print the log lines of the services.
+    Logs(Logs),
+    /// Send a webhook to a Receiver.
+    Trigger(Trigger),
+    /// Count the objects of each kind.
+    Stats(Stats),
+    /// Print the status of an object, and what its references come to.
+    Debug(Debug),
+    /// Replace variables in the text of stdin.
+    Envsubst(Envsubst),
     /// Build a kustomization and print its resources.
     Build(Box<Build>),
+    /// Compare what is there with what is here.
+    #[command(subcommand, disable_help_subcommand = true)]
+    Diff(Diff),
+    /// Write all objects in the version in which their kind is stored.
+    Migrate(Migrate),
+    /// Push artifacts to OCI registries.
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    Push(Box<artifact::Push>),
+    /// Pull artifacts from OCI registries.
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    Pull(artifact::Pull),
+    /// Tag artifacts in OCI registries.
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    Tag(artifact::Tag),
+    /// List artifacts in OCI registries.
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    List(artifact::List),
     /// Decrypt SOPS files.
     Sops(Sops),
     /// Print the script that completes commands in a shell.
@@ -131,8 +185,11 @@ pub(crate) fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            progress::failure(&error.to_string());
-            ExitCode::FAILURE
+            match &error {
+                Error::Changed => progress::warning(&error.to_string()),
+                error => progress::failure(&error.to_string()),
+            }
+            ExitCode::from(error.exit_code())
         }
     }
 }
@@ -142,22 +199,39 @@ fn run(cli: Cli) -> Result<(), Error> {
     let with_cluster: BoxFuture<'_, _> = match command {
         Command::Build(build) => match build.start() {
             Start::Directory(directory) => return directory.run(),
+            Start::Artifact(artifact) => return artifact.run(),
             Start::Kustomization(kustomization) => Box::pin(kustomization.run(&global)),
         },
-        Command::Sops(sops) => return sops.run(),
+        Command::Sops(sops) => Box::pin(sops.run()),
+        Command::Envsubst(envsubst) => return envsubst.run(),
         Command::Completion(completion) => return completion.run(Cli::command()),
         Command::Check(check) => Box::pin(check.run(&global)),
         Command::Install(install) => Box::pin(install.run(&global)),
+        Command::Bootstrap(bootstrap) => Box::pin(bootstrap.run(&global)),
         Command::Uninstall(uninstall) => Box::pin(uninstall.run(&global)),
         Command::Create(create) => Box::pin(create.run(&global)),
+        Command::Debug(debug) => Box::pin(debug.run(&global)),
+        Command::Diff(diff) => Box::pin(diff.run(&global)),
+        Command::Migrate(migrate) => Box::pin(migrate.run(&global)),
+        Command::Tree(tree) => Box::pin(tree.run(&global)),
+        Command::Trace(trace) => Box::pin(trace.run(&global)),
+        Command::Events(events) => Box::pin(events.run(&global)),
+        Command::Logs(logs) => Box::pin(logs.run(&global)),
+        Command::Trigger(trigger) => Box::pin(trigger.run(&global)),
+        Command::Stats(stats) => Box::pin(stats.run(&global)),
         Command::Delete(OnKinds(delete)) => Box::pin(delete.run(&global)),
         Command::Export(OnKinds(export)) => Box::pin(export.run(&global)),
         Command::Get(OnKinds(get)) => Box::pin(get.run(&global)),
         Command::Reconcile(OnKinds(reconcile)) => Box::pin(reconcile.run(&global)),
         Command::Suspend(OnKinds(suspend)) => Box::pin(suspend.run(&global)),
         Command::Resume(OnKinds(resume)) => Box::pin(resume.run(&global)),
+        Command::Push(push) => Box::pin(push.run(&global)),
+        Command::Pull(pull) => Box::pin(pull.run(&global)),
+        Command::Tag(tag) => Box::pin(tag.run(&global)),
+        Command::List(list) => Box::pin(list.run(&global)),
         Command::Run(run) => Box::pin(run.run(&global)),
         Command::Version(version) => Box::pin(version.run(&global)),
+        Command::Why(why) => Box::pin(why.run(&global)),
         Command::Watch(watch) => Box::pin(watch.run(&global)),
     };
     weir_runtime::service::install_crypto();

@@ -1,13 +1,16 @@
 //! The requests that the verbs make, each of them within `--timeout`, and the waits, which are watches.
 
+use std::fmt::Debug;
 use std::future::Future;
 use std::time::Duration;
 
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use jiff::Timestamp;
+use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::runtime::watcher;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use weir_runtime::request_reconcile;
@@ -21,7 +24,7 @@ use crate::readiness::Wait;
 pub(crate) const FIELD_MANAGER: &str = "flux";
 
 /// Objects requested at once; the rest follows page by page (CLI-GET07).
-const PAGE: u32 = 500;
+pub(crate) const PAGE: u32 = 500;
 
 /// Objects that a listing shows at most: a thousand pages, so that a server that never ends its list is noticed.
 const MAX_OBJECTS: usize = 500_000;
@@ -81,26 +84,67 @@ impl Cluster {
         selection: &Selection,
     ) -> Result<Vec<DynamicObject>, Error> {
         let api = self.api(kind, selection.all_namespaces);
-        let mut params = ListParams::default().limit(PAGE);
-        params.field_selector = selection.fields();
-        params.label_selector = selection.labels.clone();
+        let params = ListParams {
+            field_selector: selection.fields(),
+            label_selector: selection.labels.clone(),
+            ..ListParams::default()
+        };
+        self.pages(&api, params).await?.map_err(|error| selector_error(kind, selection, error))
+    }
+
+    /// All objects that a list request is about, page by page.
+    pub(crate) async fn pages<K: Clone + Debug + DeserializeOwned>(
+        &self,
+        api: &Api<K>,
+        params: ListParams,
+    ) -> Result<Result<Vec<K>, kube::Error>, Error> {
+        let mut params = params.limit(PAGE);
         let mut objects = Vec::new();
         while objects.len() < MAX_OBJECTS {
-            let page = self.in_time(api.list(&params)).await?;
-            let page = page.map_err(|error| selector_error(kind, selection, error))?;
+            let page = match self.in_time(api.list(&params)).await? {
+                Ok(page) => page,
+                Err(error) => return Ok(Err(error)),
+            };
             objects.extend(page.items);
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => params.continue_token = Some(token),
                 None => break,
             }
         }
-        Ok(objects)
+        Ok(Ok(objects))
     }
 
     /// One object.
     pub(crate) async fn get(&self, kind: &'static Kind, name: &str) -> Result<DynamicObject, Error> {
-        let got = self.in_time(self.api(kind, false).get(name)).await?;
-        got.map_err(|error| Error::api(kind, error))
+        match self.in_time(self.api(kind, false).get(name)).await? {
+            Err(kube::Error::Api(status)) if status.reason == "NotFound" => {
+                Err(Error::Api(format!("{}{}", status.message, self.similar(kind, name).await)))
+            }
+            got => got.map_err(|error| Error::api(kind, error)),
+        }
+    }
+
+    /// Returns a line that names the object that was perhaps meant by the name of one that is not there: one of nearly that name,
+    /// or one in another namespace. Nothing when there is none, or when it cannot be found out soon.
+    pub(crate) async fn similar(&self, kind: &'static Kind, name: &str) -> String {
+        if name.is_empty() {
+            return String::new();
+        }
+        let elsewhere = Selection { all_namespaces: true, name: Some(name.to_owned()), labels: None };
+        let here = Selection::default();
+        let lists = async { (self.list(kind, &here).await, self.list(kind, &elsewhere).await) };
+        let Ok((here, elsewhere)) = timeout_at(Instant::now() + LAST_LOOK, lists).await else {
+            return String::new();
+        };
+        let names: Vec<_> = here.unwrap_or_default().iter().map(ResourceExt::name_any).collect();
+        if let Some(similar) = nearest(name, &names) {
+            return format!("\n  did you mean '{similar}'?");
+        }
+        let namespaces = elsewhere.unwrap_or_default();
+        let found = namespaces.iter().find_map(ResourceExt::namespace);
+        found.map_or_else(String::new, |namespace| {
+            format!("\n  there is one in another namespace: -n {namespace}")
+        })
     }
 
     /// Changes an object by a JSON merge patch.
@@ -222,6 +266,15 @@ impl Cluster {
         };
         Error::TooLate { kind: kind.name, name: name.to_owned(), namespace: self.namespace.clone(), said }
     }
+}
+
+/// Likeness of two names from which on one may have been meant by the other; 1 is the same name.
+const ALIKE: f64 = 0.85;
+
+fn nearest<'n>(name: &str, names: &'n [String]) -> Option<&'n String> {
+    let likeness = |other: &String| strsim::jaro_winkler(name, other);
+    let nearest = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(nearest) >= ALIKE).then_some(nearest)
 }
 
 fn by_this_command() -> PatchParams {

@@ -1,18 +1,31 @@
 //! The verbs, one file each.
 
+pub(crate) mod artifact;
+pub(crate) mod bootstrap;
 pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod completion;
 pub(crate) mod create;
+pub(crate) mod debug;
 pub(crate) mod delete;
+pub(crate) mod diff;
+pub(crate) mod envsubst;
+pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod install;
+pub(crate) mod logs;
+pub(crate) mod migrate;
 pub(crate) mod reconcile;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sops;
+pub(crate) mod stats;
 pub(crate) mod suspend;
+pub(crate) mod trace;
+pub(crate) mod tree;
+pub(crate) mod trigger;
 pub(crate) mod uninstall;
 pub(crate) mod version;
 pub(crate) mod watch;
+pub(crate) mod why;

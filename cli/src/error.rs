@@ -142,6 +142,12 @@ pub(crate) enum Error {
         /// The Kustomization.
         name: String,
     },
+    /// `diff` has found what would change (CLI-G11).
+    #[error("identified at least one change, exiting with non-zero exit code")]
+    Changed,
+    /// `diff` could not compare (CLI-G11).
+    #[error("{0}")]
+    Diff(Box<Self>),
     /// There is no token to show to the services.
     #[error(
         "no bearer token: the kubeconfig has none for this user; give one with --token, for example --token \"$(kubectl create token <service account>)\""
@@ -177,6 +183,9 @@ pub(crate) enum Error {
     /// A flag is missing, wrong, or does not fit to another one.
     #[error("{0}")]
     Flags(String),
+    /// An artifact cannot be packed, pushed, pulled, or is not what it should be (CLI-ART).
+    #[error("{0}")]
+    Artifact(String),
     /// The installation has stopped (CLI-INS04).
     #[error("install failed{0}")]
     Install(String),
@@ -185,6 +194,9 @@ pub(crate) enum Error {
         "this cluster has already been bootstrapped with Flux {0}! Please use 'weir bootstrap' to upgrade"
     )]
     Bootstrapped(String),
+    /// A step of a bootstrap has failed (CLI-BST).
+    #[error("{0}")]
+    Bootstrap(String),
     /// A check has found something (CLI-CHK01).
     #[error("check failed")]
     Check,
@@ -210,8 +222,24 @@ impl Error {
     pub(crate) fn at(self, (server, origin): (String, String)) -> Self {
         match self {
             Self::Unreachable(cause) => Self::NoServer { server, origin, cause },
+            Self::Diff(error) => Self::diff(error.at((server, origin))),
             other => other,
         }
+    }
+
+    /// Returns true when a service has answered that the kind is another service's.
+    pub(crate) fn is_kind_of_others(&self) -> bool {
+        matches!(self, Self::Grpc { status, .. } if status.code() == tonic::Code::NotFound)
+    }
+
+    /// The error of a `diff` that could not compare.
+    pub(crate) fn diff(error: Self) -> Self {
+        Self::Diff(Box::new(error))
+    }
+
+    /// Returns the exit code of the command: 1, but for a `diff` that could not compare (CLI-G11).
+    pub(crate) fn exit_code(&self) -> u8 {
+        if let Self::Diff(_) = self { 2 } else { 1 }
     }
 
     /// Says before an error of a request what was tried.

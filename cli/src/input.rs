@@ -1,7 +1,10 @@
 //! Input from files that flags name, and from people.
 
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
+
+use secrecy::SecretString;
 
 use crate::error::Error;
 
@@ -30,4 +33,29 @@ pub(crate) fn confirm(question: &str) -> Result<bool, Error> {
     let mut answer = String::new();
     std::io::stdin().lock().take(MAX_FILE).read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y"))
+}
+
+/// Asks for a secret. A terminal does not show it (CLI-G15).
+pub(crate) fn secret(question: &str) -> Result<SecretString, Error> {
+    crate::output::print(question)?;
+    let is_terminal = std::io::stdin().is_terminal();
+    if is_terminal {
+        echo("-echo");
+    }
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().take(MAX_FILE).read_line(&mut answer);
+    if is_terminal {
+        echo("echo");
+        crate::output::print("\n")?;
+    }
+    read.map_err(|error| Error::Flags(format!("could not read token: could not read from stdin: {error}")))?;
+    Ok(SecretString::from(answer.trim_end_matches(['\r', '\n'])))
+}
+
+/// Changes if the terminal shows what is typed. Where that cannot be changed, it is shown.
+fn echo(setting: &str) {
+    let mut stty = Command::new("stty");
+    // The terminal is that of standard input.
+    let _changed =
+        stty.arg(setting).stdin(Stdio::inherit()).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }

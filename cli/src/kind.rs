@@ -2,14 +2,19 @@
 
 mod column;
 mod object;
+mod reference;
 mod table;
 
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
 
 pub(crate) use self::column::Column;
-pub(crate) use self::object::{condition, is_suspended, last_handled, ready, reason, revision_of, text};
+pub(crate) use self::object::{
+    condition, first_of, is_suspended, last_handled, ready, reason, revision_of, text, transition_time,
+};
+pub(crate) use self::reference::{Reference, Role, references};
 pub(crate) use self::table::KINDS;
+use crate::error::Error;
 
 /// One kind.
 #[derive(Debug)]
@@ -117,6 +122,12 @@ impl Kind {
             kind: self.name.to_owned(),
             plural: self.plural.to_owned(),
         }
+    }
+
+    /// The kind of a name that the program itself knows.
+    pub(crate) fn named(name: &str) -> Result<&'static Self, Error> {
+        let unknown = || Error::UnknownKind { word: name.to_owned(), known: String::new() };
+        KINDS.iter().find(|kind| kind.name == name).ok_or_else(unknown)
     }
 
     /// The kind that a word names: its kind, plural or short form, in any case.

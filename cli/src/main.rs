@@ -4,22 +4,26 @@
 //! ```text
 //!  cli (dispatch) ─►  command/<verb> ──► cluster (requests, waits) ──► Kubernetes
 //!                                 │   └───────► watch: gRPC of the services
-//!                                 ├── manifests ► apply: an installation, from the manifests in this program
+//!                                 ├── manifests ► apply: an installation, from the manifests in this program;
+//!                                 │               installation: the one that is there
 //!                                 ├── kind      one row a kind: words, columns, texts
+//!                                 ├── discovery the cluster's other kinds, by the words that people use
 //!                                 └── output    tables on stdout, progress on stderr
 //! ```
 //!
-//! Invariants: results go to stdout and what is going on to stderr (CLI-G10); the exit code is 0 or 1; a kind is one row of
-//! [`kind::KINDS`], no verb knows a single kind.
+//! Invariants: results go to stdout and what is going on to stderr (CLI-G10); the exit code is 0 or 1, and 2
+//! for a diff that fails; a kind is one row of [`kind::KINDS`].
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod apply;
 mod cli;
 mod cluster;
 mod command;
+mod discovery;
 mod error;
 mod global;
 mod input;
+mod installation;
 mod kind;
 mod manifests;
 mod output;

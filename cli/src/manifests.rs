@@ -19,6 +19,16 @@ const OVERLAY: &str = "overlays/chosen";
 /// Version of the services that the manifests start.
 pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
+/// Refuses versions that are not part of this program.
+pub(crate) fn check_version(version: Option<&str>) -> Result<(), Error> {
+    match version {
+        None | Some("" | "latest" | VERSION) => Ok(()),
+        Some(version) => {
+            Err(Error::Flags(format!("version {version} is not part of this program, which has {VERSION}")))
+        }
+    }
+}
+
 /// The choices about an installation.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Choice {
@@ -114,7 +124,7 @@ impl Choice {
     }
 
     /// Refuses components that there are not, and an installation that could not work.
-    fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let components = self.components();
         for name in &components {
             if !name.ends_with("-controller") || !exists(&format!("base/{name}")) {

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write};
 
 pub(crate) use self::revision::shorten;
 pub(crate) use self::table::Table;
-pub(crate) use self::time::rfc3339;
+pub(crate) use self::time::{age, rfc3339};
 use crate::error::Error;
 
 /// Returns the text without what steers a terminal: whoever can write a status could else write to the screens of all who
@@ -18,6 +18,12 @@ use crate::error::Error;
 pub(crate) fn plain(text: &str) -> String {
     let is_harmless = |char: &char| !char.is_control() || matches!(char, '\n' | '\t');
     text.chars().map(|char| if is_harmless(&char) { char } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+/// Returns the width of the terminal that stdout is; nothing for files and pipes.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let (terminal_size::Width(width), _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(width)).filter(|width| *width > 0)
 }
 
 /// Writes to stdout. A reader that has gone away (`weir get … | head`) is no error.

@@ -32,6 +32,8 @@ pub struct Overlay<'a> {
     pub components: &'a [&'a str],
     /// A user's patches, a YAML list.
     pub patches: &'a str,
+    /// Other places of the images, a YAML list.
+    pub images: &'a str,
 }
 
 impl Overlay<'_> {
@@ -41,13 +43,13 @@ impl Overlay<'_> {
     /// Its `kustomization.yaml`.
     #[must_use]
     pub fn text(&self) -> String {
-        let Self { base, components, patches } = self;
+        let Self { base, components, patches, images } = self;
         let components: String =
             components.iter().map(|name| format!("\n  - ../../components/{name}")).collect();
         let components = if components.is_empty() { " []".to_owned() } else { components };
         format!(
             "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../{base}]\n\
-             components:{components}\npatches: {patches}\n"
+             components:{components}\npatches: {patches}\nimages: {images}\n"
         )
     }
 
@@ -87,7 +89,7 @@ impl Installation {
     /// # Errors
     /// When it does not build.
     pub fn with_components(components: &[&str]) -> Result<Self> {
-        Self::of(Overlay { base: "default", components, patches: "[]" })
+        Self::patched(components, "[]")
     }
 
     /// Builds the default overlay with further components and a user's `patches`, a YAML list.
@@ -95,7 +97,7 @@ impl Installation {
     /// # Errors
     /// When it does not build.
     pub fn patched(components: &[&str], patches: &str) -> Result<Self> {
-        Self::of(Overlay { base: "default", components, patches })
+        Self::of(Overlay { base: "default", components, patches, images: "[]" })
     }
 
     /// Builds an overlay.

@@ -1,26 +1,32 @@
 //! `make e2e`: Weir's services as Pods of their own on a real node, from their images, as users run them.
 //!
 //! ```text
-//!   images ─► registry ─► node ─► five Pods ─► main loop, scenario B, a leader's death ─► uninstall
+//!   images ─► registry ─► node ─► five Pods ─► main loop, scenario B, a leader's death ─► other overlays ─► uninstall
 //! ```
 
 mod deployment;
+mod flux;
 mod leader;
 mod main_loop;
 mod memory;
+mod variants;
 mod webapp;
 mod world;
 
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use tokio::io::{AsyncBufReadExt, BufReader};
 
+use self::flux::Flux;
 use self::main_loop::MainLoop;
+use self::variants::Variants;
 use self::webapp::Webapp;
 use self::world::World;
 use crate::step::step;
-use crate::{NAMESPACE, Payload, SERVICES, StatusClient};
+use crate::{NAMESPACE, Payload, SERVICES, StatusClient, weir_program};
 
 /// A step that takes longer has failed; on a quiet machine each takes some seconds.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -50,18 +56,21 @@ pub async fn play(images: PathBuf) -> Result<()> {
 }
 
 async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
+    let images = step("Push the images", world.push_images(images)).await?;
     let deployment =
-        step("Push the images, and apply the default overlay with their digests", world.deploy(images))
-            .await?;
+        step("Apply the default overlay with their digests", world.deploy(&images, "default", &[])).await?;
     step("Five Pods are ready", deployment.wait_until_ready(world)).await?;
 
-    let mut main_loop = MainLoop::new(world)?;
+    let main_loop = MainLoop::new(world)?;
     step("Commit manifests: a Pod of the application runs, people are told", main_loop.commit()).await?;
-    step("Push a new image: one bot commit, then a rollout", main_loop.push_image()).await?;
+    step("Push a new image: one bot commit, then a rollout", main_loop.release("1.0.1")).await?;
     step("A webhook tells of a commit: it is applied", main_loop.push_by_webhook()).await?;
     step("All of that went between the Pods over gRPC", went_over_grpc(world)).await?;
 
     step("A person lists statuses over gRPC with a token, a stranger is refused", statuses_are_listed(world))
+        .await?;
+
+    step("`weir watch` finds the services by itself, through the API server", services_are_found(world))
         .await?;
 
     let webapp = step("Scenario B: a source and what all share", Webapp::start(world)).await?;
@@ -73,7 +82,24 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
 
     step("The memory of the Pods", memory::report(world)).await?;
     step("The leader's Pod dies in mid-apply: the standby finishes", leader::dies(world)).await?;
-    step("Uninstall: nothing is left", deployment.uninstall(world)).await
+
+    let variants = Variants::new(world, &images, &main_loop);
+    let with_tls = step("TLS between the services, and a standby: the loop goes on", variants.tls()).await?;
+    step("One Deployment in place of five: the loop goes on", variants.single()).await?;
+    let sharded =
+        step("Five again, and shards beside them: the loop goes on in a shard", variants.sharded()).await?;
+
+    step("Uninstall: nothing is left", sharded.uninstall(world, &[deployment, with_tls])).await?;
+    let Some(mut flux) = Flux::named()? else {
+        println!("Left out: a cluster of Flux (FLUX_MANIFESTS and FLUX_*_CONTROLLER name no parts of it)");
+        return Ok(());
+    };
+    step("Flux's own manifests", flux.install(world, &main_loop, "1.0.4")).await?;
+    main_loop.release("1.0.5").await?;
+    step("Weir in Flux's place: no object is changed", flux.to_weir(world, &images)).await?;
+    step("The loop goes on", main_loop.release("1.0.6")).await?;
+    step("Flux again: no object is changed", flux.back(world)).await?;
+    step("The loop goes on", main_loop.release("1.0.7")).await
 }
 
 /// Fails when anything took the way that stands in for gRPC: only Service DNS and the projected token lead to the first way.
@@ -110,6 +136,27 @@ async fn statuses_are_listed(world: &World) -> Result<()> {
         "a stranger got {refused:?}"
     );
     Ok(())
+}
+
+/// Follows all services with the command until an object of each has come.
+async fn services_are_found(world: &World) -> Result<()> {
+    let kubeconfig = world.plane().kubeconfig_path();
+    let mut watch = tokio::process::Command::new(weir_program()?);
+    watch.args(["watch", "--all-namespaces", "--output=line", "--kubeconfig"]).arg(kubeconfig);
+    let mut watch = watch.stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+    let mut lines = BufReader::new(watch.stdout.take().context("no output")?).lines();
+    let kinds = ["GitRepository", "Kustomization", "ImagePolicy", "ImageUpdateAutomation", "Receiver"];
+    let mut awaited: Vec<_> = kinds.iter().map(|kind| format!(" {kind}/{NAMESPACE}/")).collect();
+    let all = async {
+        while !awaited.is_empty() {
+            let line = lines.next_line().await?.context("the command has ended")?;
+            awaited.retain(|object| !line.contains(object));
+        }
+        anyhow::Ok(())
+    };
+    let came = tokio::time::timeout(DEADLINE, all).await;
+    came.unwrap_or_else(|_| Err(anyhow::anyhow!("not in time")))
+        .with_context(|| format!("no lines of {awaited:?}"))
 }
 
 /// Returns the value of a text field, for messages and comparisons.

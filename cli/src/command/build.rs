@@ -1,14 +1,15 @@
-//! `weir build`: prints what a directory, or a Kustomization over a directory, comes to.
+//! `weir build`: prints what a directory, or a Kustomization over a directory, comes to; packs artifacts.
 
 mod directory;
 mod files;
-mod kustomization;
+pub(crate) mod kustomization;
 mod remote;
 
 use clap::{Args, Subcommand};
 
 pub(crate) use self::directory::Directory;
 pub(crate) use self::kustomization::Kustomization;
+use super::artifact;
 
 /// The build to run.
 #[derive(Args, Debug)]
@@ -40,12 +41,16 @@ enum Object {
     /// Build local files as a Kustomization of the cluster, or of a file, would be built.
     #[command(alias = "ks")]
     Kustomization(Kustomization),
+    /// Pack files as an artifact.
+    Artifact(artifact::Build),
 }
 
 /// The inputs of a build.
 pub(crate) enum Start {
     /// Nothing but files.
     Directory(Directory),
+    /// Files that are packed.
+    Artifact(artifact::Build),
     /// Perhaps a cluster.
     Kustomization(Kustomization),
 }
@@ -55,6 +60,7 @@ impl Build {
     pub(crate) fn start(self) -> Start {
         match self.object {
             Some(Object::Kustomization(kustomization)) => Start::Kustomization(kustomization),
+            Some(Object::Artifact(artifact)) => Start::Artifact(artifact),
             None => Start::Directory(self.directory),
         }
     }

@@ -81,7 +81,9 @@ impl Create {
     }
 }
 
-pub(crate) use self::secret::apply_pull_secret;
+pub(crate) use self::credentials::{Entries, KeyChoice, chosen_key_pair, ssh_host};
+pub(crate) use self::recipe::below;
+pub(crate) use self::secret::{Draft, apply_pull_secret, host_keys};
 
 /// Adds what all of `create` take: a name, labels, and the choice to print only.
 fn with_common(command: Command) -> Command {

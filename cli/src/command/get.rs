@@ -1,5 +1,6 @@
 //! `weir get`: objects and their status, in Flux's tables (cli.md 3).
 
+mod form;
 mod status_selector;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -7,12 +8,13 @@ use futures::StreamExt;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 
+use self::form::Form;
 use self::status_selector::StatusSelector;
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{Column, Kind};
-use crate::output::{Table, print, progress};
+use crate::output::{Table, print, progress, terminal_width};
 use crate::verb::{Target, Verb};
 
 /// The objects to show.
@@ -38,6 +40,9 @@ struct Flags {
     /// Show only objects with these labels, such as 'team=apps' or 'tier notin (test, dev)'.
     #[arg(short, long, value_name = "SELECTOR")]
     label_selector: Option<String>,
+    /// Form of the output; a table without it.
+    #[arg(short, long, value_enum, value_name = "FORM")]
+    output: Option<Form>,
     /// Print every later change too, until --timeout.
     #[arg(short, long)]
     watch: bool,
@@ -119,14 +124,22 @@ impl Get {
         }
         let objects = cluster.list(kind, &self.selection()).await?;
         if objects.is_empty() {
-            return Err(self.nothing_found(cluster, kind));
+            let hint = cluster.similar(kind, self.name.as_deref().unwrap_or_default()).await;
+            return Err(self.nothing_found(cluster, kind, &hint));
         }
-        let layout = self.layout(false);
-        print(&layout.table(kind, objects.iter().filter(|object| selected(selector.as_ref(), kind, object))))
+        let shown = objects.iter().filter(|object| selected(selector.as_ref(), kind, object));
+        match self.flags.output {
+            Some(form) if self.name.is_some() => {
+                shown.into_iter().try_for_each(|object| print(&form.one(kind, object)?))
+            }
+            Some(form) => print(&form.list(shown.map(|object| (kind, object)))?),
+            None => print(&self.layout(false).table(kind, shown)),
+        }
     }
 
     async fn print_kinds(&self, cluster: &Cluster, selector: Option<&StatusSelector>) -> Result<(), Error> {
         let layout = self.layout(true);
+        let mut all = Vec::new();
         for kind in self.target.kinds() {
             let objects = match cluster.list(kind, &self.selection()).await {
                 Ok(objects) => objects,
@@ -136,12 +149,18 @@ impl Get {
                     continue;
                 }
             };
-            let mut shown = objects.iter().filter(|object| selected(selector, kind, object)).peekable();
-            if shown.peek().is_some() {
-                print(&format!("{}\n", layout.table(kind, shown)))?;
+            let shown: Vec<_> =
+                objects.into_iter().filter(|object| selected(selector, kind, object)).collect();
+            if self.flags.output.is_some() {
+                all.extend(shown.into_iter().map(|object| (kind, object)));
+            } else if !shown.is_empty() {
+                print(&format!("{}\n", layout.table(kind, &shown)))?;
             }
         }
-        Ok(())
+        match self.flags.output {
+            Some(form) => print(&form.list(all.iter().map(|(kind, object)| (*kind, object)))?),
+            None => Ok(()),
+        }
     }
 
     /// Prints each change as a row of its own (CLI-GET05).
@@ -157,7 +176,10 @@ impl Get {
             let next = cluster.in_time(changes.next()).await.map_err(|_| Error::WatchEnded)?;
             let Some(object) = next.transpose()? else { return Ok(()) };
             if selected(selector, kind, &object) {
-                print(&layout.table(kind, [&object]))?;
+                print(&match self.flags.output {
+                    Some(form) => form.one(kind, &object)?,
+                    None => layout.table(kind, [&object]),
+                })?;
                 layout.header = false;
             }
         }
@@ -176,13 +198,13 @@ impl Get {
         Layout { namespace, source: self.show_source, qualified, header }
     }
 
-    fn nothing_found(&self, cluster: &Cluster, kind: &Kind) -> Error {
+    fn nothing_found(&self, cluster: &Cluster, kind: &Kind, hint: &str) -> Error {
         let namespace = match self.flags.all_namespaces {
             true => "any".to_owned(),
             false => format!("\"{}\"", cluster.namespace),
         };
         Error::NothingFound(match &self.name {
-            Some(name) => format!("{} object '{name}' not found in {namespace} namespace", kind.name),
+            Some(name) => format!("{} object '{name}' not found in {namespace} namespace{hint}", kind.name),
             None => format!("no {} objects found in {namespace} namespace", kind.name),
         })
     }
@@ -205,7 +227,7 @@ impl Layout {
             });
             table.push(namespace.into_iter().chain(cells).collect());
         }
-        table.render()
+        table.render(terminal_width())
     }
 }
 

@@ -3,9 +3,6 @@
 use std::io::IsTerminal;
 
 use clap::Args;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::Api;
-use weir_api::{FluxObject, GitRepository};
 
 use super::create;
 use crate::apply;
@@ -13,13 +10,9 @@ use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
 use crate::input;
-use crate::manifests::{Choice, VERSION};
+use crate::installation::Installation;
+use crate::manifests::{Choice, check_version};
 use crate::output::{print, progress};
-
-/// Label that the kustomize service puts on what it applies.
-const BOOTSTRAPPED: &str = "kustomize.toolkit.fluxcd.io/namespace";
-/// Label with the name of another tool that installed the services.
-const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
 /// The installation to make.
 #[derive(Args, Debug)]
@@ -52,13 +45,7 @@ pub(crate) struct Install {
 impl Install {
     /// Prints or applies the manifests.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
-        if let Some(version) =
-            self.version.as_deref().filter(|version| !matches!(*version, "latest" | VERSION))
-        {
-            return Err(Error::Flags(format!(
-                "version {version} is not part of this program, which has {VERSION}"
-            )));
-        }
+        check_version(self.version.as_deref())?;
         if self.export {
             return print(&self.choice.yaml(&global.namespace()?)?);
         }
@@ -69,7 +56,7 @@ impl Install {
         self.guard(cluster).await?;
         self.ask(cluster, global)?;
         progress::action(&format!("installing components in {} namespace", cluster.namespace));
-        apply::apply(cluster, &objects).await.map_err(failed)?;
+        apply::apply(cluster, &objects, progress::detail).await.map_err(failed)?;
         if let (Some(name), Some(login)) = (&self.choice.image_pull_secret, &self.choice.registry_creds) {
             progress::action(&format!("generating image pull secret {name}"));
             create::apply_pull_secret(cluster, name, &self.choice.registry_host(), login).await?;
@@ -92,24 +79,14 @@ impl Install {
 
     /// Refuses to change an installation that somebody else keeps as it is.
     async fn guard(&self, cluster: &Cluster) -> Result<(), Error> {
-        let api: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
-        let name = format!("{}.{}", GitRepository::PLURAL, GitRepository::GROUP);
-        let Some(definition) = cluster.in_time(api.get_opt(&name)).await?? else { return Ok(()) };
-        let labels = definition.metadata.labels.unwrap_or_default();
-        if labels.contains_key(BOOTSTRAPPED) {
-            let version = labels.get("app.kubernetes.io/version").map_or("", String::as_str);
-            return Err(Error::Bootstrapped(version.to_owned()));
+        let Some(found) = Installation::find(cluster).await? else { return Ok(()) };
+        if found.is_bootstrapped {
+            return Err(Error::Bootstrapped(found.version));
         }
-        let manager = labels.get(MANAGED_BY).filter(|manager| *manager != "flux" && !self.force);
-        let question = |manager| {
-            format!("Flux has been installed on this cluster with {manager}. Do you want to override it")
-        };
-        match manager {
-            Some(manager) if !input::confirm(&question(manager))? => {
-                Err(Error::Flags("installation cancelled".to_owned()))
-            }
-            _ => Ok(()),
+        if self.force || found.may_be_changed()? {
+            return Ok(());
         }
+        Err(Error::Flags("installation cancelled".to_owned()))
     }
 
     /// Tells a person what is going to happen; scripts are not asked.

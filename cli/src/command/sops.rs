@@ -5,7 +5,10 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use weir_sops::{Document, Format, Keyring};
+use weir_auth::Logins;
+use weir_http::Profile;
+use weir_kms::{Held, KeyServers, Owner, add_age_keys};
+use weir_sops::{DataKey, Document, Format, Keyring};
 
 use crate::error::Error;
 
@@ -15,10 +18,6 @@ const MAX_KEYS: u64 = 1 << 20;
 const MAX_FILE: u64 = 64 << 20;
 /// The formats, by name.
 const FORMATS: [&str; 5] = ["yaml", "json", "dotenv", "ini", "binary"];
-/// Places of keys that the program sops looks at: variables with keys, variables with paths, paths below the home directory.
-const KEY: &str = "SOPS_AGE_KEY";
-const KEY_FILES: [&str; 2] = ["SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE"];
-const HOME_FILES: [&str; 3] = [".config/sops/age/keys.txt", ".ssh/id_ed25519", ".ssh/id_rsa"];
 
 /// Work with SOPS files.
 #[derive(Args, Debug)]
@@ -29,10 +28,11 @@ pub(crate) struct Sops {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Decrypt a SOPS file with keys at hand and print the plaintext.
+    /// Decrypt a SOPS file and print the plaintext.
     ///
     /// Keys are taken from --key-file. Without it, from SOPS_AGE_KEY, SOPS_AGE_KEY_FILE, SOPS_AGE_SSH_PRIVATE_KEY_FILE,
-    /// ~/.config/sops/age/keys.txt and ~/.ssh.
+    /// ~/.config/sops/age/keys.txt and ~/.ssh. AWS KMS, Google Cloud KMS, Azure Key Vault and Vault are asked with the
+    /// credentials of the environment.
     #[command(after_help = "Examples:
   weir sops decrypt secret.yaml
   weir sops decrypt --key-file age.agekey values.enc --input-type yaml")]
@@ -59,20 +59,20 @@ struct Decrypt {
 
 impl Sops {
     /// Runs the command; no cluster is asked.
-    pub(crate) fn run(self) -> Result<(), Error> {
+    pub(crate) async fn run(self) -> Result<(), Error> {
         let Action::Decrypt(decrypt) = self.action;
-        decrypt.run()
+        decrypt.run().await
     }
 }
 
 impl Decrypt {
-    fn run(self) -> Result<(), Error> {
+    async fn run(self) -> Result<(), Error> {
         let named = |name: &Option<String>| name.as_deref().and_then(Format::parse);
         let from = named(&self.input_type).unwrap_or_else(|| Format::of_path(&self.file.to_string_lossy()));
         let failed = |error: &dyn std::fmt::Display| Error::Sops(error.to_string());
         let bytes = read(&self.file, MAX_FILE)?;
         let document = Document::read(&bytes, from).map_err(|error| failed(&error))?;
-        let key = document.data_key(&self.keys()?).map_err(|error| failed(&error))?;
+        let key = data_key(&document, self.keys()?).await?;
         let plain = document.clone().decrypt(&key).map_err(|error| failed(&error))?;
         if !self.ignore_mac {
             plain.verify(&document.metadata, &key).map_err(|error| failed(&error))?;
@@ -89,21 +89,19 @@ impl Decrypt {
             }
             return Ok(ring);
         }
-        if let Ok(key) = std::env::var(KEY) {
-            ring.identities.add(&key).map_err(|error| Error::Sops(format!("{KEY}: {error}")))?;
-        }
-        for path in KEY_FILES.iter().filter_map(std::env::var_os).map(PathBuf::from) {
-            add(&mut ring, &read(&path, MAX_KEYS)?).map_err(|reason| at(&path, &reason))?;
-        }
-        let home = std::env::var_os("HOME").map(PathBuf::from);
-        for path in HOME_FILES.iter().filter_map(|name| Some(home.as_ref()?.join(name))) {
-            // Keys of the home directory are there for other purposes, too; those of no use here are passed over.
-            if let Ok(bytes) = read(&path, MAX_KEYS) {
-                let _added = add(&mut ring, &bytes);
-            }
-        }
+        add_age_keys(&mut ring).map_err(|error| Error::Sops(error.to_string()))?;
         Ok(ring)
     }
+}
+
+/// Asks for the data key on a thread where waiting for servers is allowed.
+async fn data_key(document: &Document, ring: Keyring) -> Result<DataKey, Error> {
+    let servers = KeyServers::new(Logins::of_process(), Profile::default(), None);
+    let keys = servers.keys(Owner::default(), Held::default(), ring);
+    let document = document.clone();
+    let asking = tokio::task::spawn_blocking(move || document.data_key(&keys));
+    let asked = asking.await.map_err(|error| Error::Sops(error.to_string()))?;
+    asked.map_err(|error| Error::Sops(error.to_string()))
 }
 
 fn add(ring: &mut Keyring, bytes: &[u8]) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 mod feed;
 mod mirror;
+mod services;
 mod view;
 
 use std::io::IsTerminal;
@@ -10,23 +11,27 @@ use clap::{Args, ValueEnum};
 use futures::StreamExt;
 
 use self::feed::Feed;
+use self::services::Way;
 use self::view::View;
 use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{KINDS, Kind};
+use crate::output::progress;
+
+/// Address of `weir run`, unless a flag gives it another.
+const HERE: &str = "127.0.0.1:9393";
 
 /// The objects to follow.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  # All objects of all namespaces, through a service or `weir run` on this machine
+  # All objects of all namespaces, from all services of the cluster
   weir watch --all-namespaces
 
   # One object, a line for every change
   weir watch kustomization apps --output line
 
-  # Services in a cluster, with a token for them
-  kubectl -n flux-system port-forward deployment/kustomize-controller 9393 &
-  weir watch kustomizations --token \"$(kubectl create token default)\"")]
+  # `weir run` on this machine, with a token for it
+  weir watch kustomizations --grpc-addr 127.0.0.1:9393 --token \"$(kubectl create token default)\"")]
 pub(crate) struct Watch {
     /// Kind of the objects; all kinds without one.
     kind: Option<String>,
@@ -36,10 +41,14 @@ pub(crate) struct Watch {
     /// Follow the objects of all namespaces.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// Where the services' gRPC API is, as host:port or https://host:port.
-    #[arg(long, default_value = "127.0.0.1:9393", value_name = "ADDRESS")]
-    grpc_addr: String,
-    /// PEM file with the certificate authority of an https:// address.
+    /// Address of one service's gRPC API, as host:port or https://host:port (default: all services of the cluster, or
+    /// 127.0.0.1:9393 where it has none).
+    #[arg(long, value_name = "ADDRESS")]
+    grpc_addr: Option<String>,
+    /// Namespace of the services.
+    #[arg(long, default_value = "flux-system", value_name = "NAMESPACE")]
+    flux_namespace: String,
+    /// PEM file with the certificate authority of the services, where they speak TLS.
     #[arg(long, value_name = "FILE")]
     grpc_ca: Option<std::path::PathBuf>,
     /// Form of the output; a table on a terminal, else lines.
@@ -70,18 +79,49 @@ impl Watch {
             namespace,
             name: self.name.clone().unwrap_or_default(),
         };
+        let ways = self.ways(global).await?;
         let terminal = std::io::stdout().is_terminal();
         let form = self.output.unwrap_or(if terminal { Form::Table } else { Form::Line });
-        let feed = Feed::connect(&self.grpc_addr, self.grpc_ca.as_deref(), token, selection)?;
-        let mut view = View::new(form, terminal, self.all_namespaces);
-        let mut batches = std::pin::pin!(feed.changes(global.timeout.to_std()).ready_chunks(feed::BURST));
+        let mut view = View::new(form, terminal, self.all_namespaces, ways.len());
+        let mut serving = ways.len();
+        let mut feeds = Vec::new();
+        for way in &ways {
+            let feed = Feed::connect(way, self.grpc_ca.as_deref(), token.clone(), selection.clone())?;
+            feeds.push(feed.changes(global.timeout.to_std()).boxed());
+        }
+        let mut batches = futures::stream::select_all(feeds).ready_chunks(feed::BURST);
         while let Some(batch) = batches.next().await {
             for change in batch {
-                view.apply(change?)?;
+                match change {
+                    Ok(change) => view.apply(change)?,
+                    // Each service has kinds of its own.
+                    Err(error) if serving > 1 && error.is_kind_of_others() => {
+                        serving -= 1;
+                        view.has_synced();
+                    }
+                    Err(error) => return Err(error),
+                }
             }
             view.draw()?;
         }
         Ok(())
+    }
+
+    /// Returns the given address, or else the services of the cluster, or else the usual address on this machine.
+    async fn ways(&self, global: &Global) -> Result<Vec<Way>, Error> {
+        if let Some(address) = &self.grpc_addr {
+            return Ok(vec![Way::Address(address.clone())]);
+        }
+        let cluster = global.cluster().await?.in_namespace(&self.flux_namespace);
+        let found = services::find(&cluster).await?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        progress::warning(&format!(
+            "no services of Weir in namespace {}: asking {HERE}",
+            self.flux_namespace
+        ));
+        Ok(vec![Way::Address(HERE.to_owned())])
     }
 }
 

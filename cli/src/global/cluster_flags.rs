@@ -113,6 +113,11 @@ impl ClusterFlags {
         Ok(config)
     }
 
+    /// The token of `--token`; of a command that asks no cluster, the token that it is about.
+    pub(crate) fn token(&self) -> Option<&SecretString> {
+        self.token.as_ref()
+    }
+
     /// The address of the API server and the place that names it, for people.
     pub(crate) fn place(&self) -> (String, String) {
         if let Some(server) = &self.server {

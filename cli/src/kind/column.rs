@@ -52,7 +52,11 @@ impl Column {
         match self {
             Self::Name => object.name_any(),
             Self::MadeOf if object.data.pointer("/spec/sourceRef").is_none() => String::new(),
-            Self::Source | Self::MadeOf => source(object),
+            Self::MadeOf => {
+                let part = |name| text(object, &format!("/spec/sourceRef/{name}"));
+                format!("{}/{}/{}", part("kind"), part("namespace"), part("name"))
+            }
+            Self::Source => source(object),
             Self::Revision(pointer) => shorten(&text(object, pointer)).into_owned(),
             Self::Text(_, pointer) => text(object, pointer),
             Self::FirstOf(_, pointers) => first_of(object, pointers),

@@ -30,6 +30,11 @@ pub(crate) fn reason<'a>(object: &'a DynamicObject, type_: &str) -> Option<&'a s
     find(object, type_).map(|condition| field(condition, "reason"))
 }
 
+/// The time since which the condition of a type has its status; empty without one.
+pub(crate) fn transition_time<'a>(object: &'a DynamicObject, type_: &str) -> &'a str {
+    find(object, type_).map_or("", |condition| field(condition, "lastTransitionTime"))
+}
+
 fn find<'a>(object: &'a DynamicObject, type_: &str) -> Option<&'a Value> {
     let conditions = object.data.pointer("/status/conditions")?.as_array()?;
     conditions.iter().find(|found| field(found, "type").eq_ignore_ascii_case(type_))

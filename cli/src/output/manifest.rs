@@ -10,8 +10,12 @@ const KEPT_METADATA: [&str; 4] = ["annotations", "labels", "name", "namespace"];
 
 /// Returns an object as a YAML document that begins with `---`. Keys are in alphabetical order.
 pub(crate) fn document(object: &Value) -> Result<String, Error> {
-    let yaml = to_yaml(object).map_err(|error| Error::Build(error.to_string()))?;
-    Ok(format!("---\n{yaml}"))
+    Ok(format!("---\n{}", yaml(object)?))
+}
+
+/// Returns a value as YAML, keys in alphabetical order.
+pub(crate) fn yaml(value: &Value) -> Result<String, Error> {
+    to_yaml(value).map_err(|error| Error::Build(error.to_string()))
 }
 
 /// Removes what the cluster added to an object: the status, and all of the metadata that no manifest has.

@@ -1,6 +1,6 @@
 //! Tables, byte for byte as Flux prints them (CLI-G12).
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::plain;
 
@@ -23,16 +23,42 @@ impl Table {
         self.rows.push(row.iter().map(|cell| plain(cell)).collect());
     }
 
-    /// Every cell is padded to its column and followed by a tab; only the header has none after its last cell. A cell of
-    /// several lines makes a row of several lines.
-    pub(crate) fn render(&self) -> String {
+    /// Every cell is padded to its column and followed by a tab; the last one of the header by a space. A cell of several
+    /// lines makes a row of several lines. On a terminal of `width` columns the last cell is cut so that no row is
+    /// longer.
+    pub(crate) fn render(&self, width: Option<usize>) -> String {
+        match width {
+            Some(width) => self.cut(width).aligned(),
+            None => self.aligned(),
+        }
+    }
+
+    /// The same table with last cells that end where the terminal does.
+    fn cut(&self, width: usize) -> Self {
+        let widths = self.widths();
+        let Some((_, before)) = widths.split_last() else { return Self::default() };
+        // A tab leads to the next multiple of eight.
+        let start = before.iter().fold(0, |start, width| (start + width) / TAB * TAB + TAB);
+        let room = width.saturating_sub(start + 1).max(SHORTEST);
+        let rows = self.rows.iter().map(|row| match row.split_last() {
+            Some((last, rest)) if row.len() == widths.len() => {
+                let last =
+                    last.split('\n').next().map_or_else(String::new, |line| shortened(line, last, room));
+                rest.iter().cloned().chain([last]).collect()
+            }
+            _ => row.clone(),
+        });
+        Self { header: self.header.clone(), rows: rows.collect() }
+    }
+
+    fn aligned(&self) -> String {
         let widths = self.widths();
         let mut out = String::new();
         if !self.header.is_empty() {
             let cells: Vec<_> =
                 self.header.iter().zip(&widths).map(|(cell, width)| pad(cell, *width)).collect();
             out.push_str(&cells.join("\t"));
-            out.push('\n');
+            out.push_str(" \n");
         }
         for row in &self.rows {
             let height = row.iter().map(|cell| cell.split('\n').count()).max().unwrap_or_default();
@@ -59,6 +85,27 @@ impl Table {
     }
 }
 
+/// Columns between two stops of a terminal's tabs.
+const TAB: usize = 8;
+
+/// Columns that are left of a last cell, however narrow the terminal is.
+const SHORTEST: usize = 16;
+
+/// Returns the first line of a cell, cut to `room` columns; an ellipsis stands for what is left out.
+fn shortened(line: &str, cell: &str, room: usize) -> String {
+    if line == cell && cell.width() <= room {
+        return cell.to_owned();
+    }
+    let mut short = String::new();
+    for character in line.chars() {
+        if short.width() + character.width().unwrap_or_default() >= room {
+            break;
+        }
+        short.push(character);
+    }
+    short + "…"
+}
+
 fn pad(cell: &str, width: usize) -> String {
     format!("{cell}{}", " ".repeat(width.saturating_sub(cell.width())))
 }
@@ -72,7 +119,7 @@ mod tests {
         for row in rows {
             table.push(row.iter().map(|cell| (*cell).to_owned()).collect());
         }
-        table.render().replace('\t', "→")
+        table.render(None).replace('\t', "→").replace(" \n", "·\n")
     }
 
     #[test]
@@ -82,7 +129,7 @@ mod tests {
             &[&["podinfo", "2022-02-03T10:37:54Z", "True"], &["x", "", "False"]],
         );
         insta::assert_snapshot!(table, @r"
-        NAME   →LAST SCAN           →READY
+        NAME   →LAST SCAN           →READY·
         podinfo→2022-02-03T10:37:54Z→True →
         x      →                    →False→
         ");
@@ -97,7 +144,7 @@ mod tests {
     #[test]
     fn width_is_what_a_terminal_shows() {
         insta::assert_snapshot!(render(&["name", "message"], &[&["日本", "é"], &["abc", "x"]]), @r"
-        NAME→MESSAGE
+        NAME→MESSAGE·
         日本→é      →
         abc →x      →
         ");
@@ -111,8 +158,19 @@ mod tests {
         ");
     }
 
+    #[rstest::rstest]
+    #[case(40, "a        \tThis is a message that…\t")]
+    #[case(10, "a        \tThis is a messa…\t")]
+    #[case(80, "a        \tThis is a message that goes on and on\t")]
+    fn the_last_cell_ends_with_the_terminal(#[case] width: usize, #[case] expected: &str) {
+        let mut table = Table::new(["namespace", "message"]);
+        table.push(vec!["a".to_owned(), "This is a message that goes on and on".to_owned()]);
+        let rendered = table.render(Some(width));
+        assert_eq!(rendered.lines().nth(1), Some(expected));
+    }
+
     #[test]
     fn an_empty_table_is_its_header() {
-        insta::assert_snapshot!(render(&["name", "ready"], &[]), @"NAME→READY");
+        insta::assert_snapshot!(render(&["name", "ready"], &[]), @"NAME→READY·");
     }
 }

@@ -80,32 +80,50 @@ async fn fleet(namespace: &str) -> World {
     world
 }
 
+const TABLES: [&str; 20] = [
+    "get sources git",
+    "get sources oci",
+    "get sources bucket",
+    "get sources helm",
+    "get sources chart",
+    "get sources external",
+    "get artifacts generators",
+    "get artifact generator podinfo",
+    "get kustomizations",
+    "get ks podinfo --show-source",
+    "get kustomizations --show-source",
+    "get images repository",
+    "get images policy",
+    "get images update",
+    "get receivers",
+    "get alert-providers",
+    "get alerts",
+    "get sources all",
+    "get images all --no-header",
+    "get all",
+];
+
 #[tokio::test]
 async fn every_kind_has_its_table() {
     let weir = fleet("tables").await.weir();
-    let commands = [
-        "get sources git",
-        "get sources oci",
-        "get sources bucket",
-        "get sources helm",
-        "get sources chart",
-        "get sources external",
-        "get artifacts generators",
-        "get artifact generator podinfo",
-        "get kustomizations",
-        "get ks podinfo --show-source",
-        "get kustomizations --show-source",
-        "get images repository",
-        "get images policy",
-        "get images update",
-        "get receivers",
-        "get alert-providers",
-        "get alerts",
-        "get sources all",
-        "get images all --no-header",
-        "get all",
+    insta::assert_snapshot!(weir.transcript(&TABLES).await);
+}
+
+#[tokio::test]
+async fn flux_prints_the_same_tables() {
+    let weir = fleet("tables-flux").await.weir();
+    weir.agrees_wholly_with_flux(&TABLES).await;
+    let selections = [
+        "get kustomizations --status-selector ready=false",
+        "get kustomizations --status-selector ready=unknown",
+        "get all --status-selector ready=false",
+        "get kustomization -l 'app in (podinfo, other),of=tables-flux' --all-namespaces",
+        "get kustomizations nowhere",
+        "get kustomizations --status-selector ready",
+        "get all --watch",
+        "get sources git -n no-such-namespace",
     ];
-    insta::assert_snapshot!(weir.transcript(&commands).await);
+    weir.agrees_wholly_with_flux(&selections).await;
 }
 
 #[tokio::test]

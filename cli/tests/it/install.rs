@@ -1,6 +1,41 @@
-//! `weir install --export` (CLI-INS03).
+//! `weir check`, `install` and `uninstall` (cli.md 10), on a control plane of their own: they change all of it.
 
+use weir_testkit::ControlPlane;
+
+use crate::nodes::with_nodes;
 use crate::weir::Weir;
+
+fn without_versions(transcript: &str, plane: &ControlPlane) -> String {
+    let kubernetes =
+        transcript.lines().find_map(|line| line.strip_prefix("2> ✔ Kubernetes ")?.split(' ').next());
+    let text = transcript.replace(env!("CARGO_PKG_VERSION"), "[version]").replace(plane.server(), "[server]");
+    kubernetes.map_or(text.clone(), |version| text.replace(version, "[kubernetes]"))
+}
+
+#[tokio::test]
+async fn services_are_installed_checked_and_taken_away() {
+    let plane = ControlPlane::start().await.unwrap();
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
+    let commands = ["check --pre", "check", "install --timeout 1s --components nope"];
+    let mut transcript = weir.transcript(&commands).await;
+    let commands =
+        ["install --timeout 55s", "install --timeout 55s --components-extra image-reflector-controller"];
+    transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
+    let wait =
+        ["wait", "-n", "flux-system", "deployment", "--all", "--for=condition=Available", "--timeout=55s"];
+    with_nodes(&plane, plane.kubectl(&wait)).await.unwrap();
+    let commands = ["check", "check --components-extra image-automation-controller", "version"];
+    transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
+    with_nodes(&plane, weir.agrees_with_flux(&["check --pre --timeout 20s", "check --timeout 20s"])).await;
+    let provider = "create alert-provider slack --type slack --channel general";
+    let commands = [provider, "uninstall", "uninstall --dry-run", "uninstall --silent"];
+    transcript.push_str(&weir.transcript(&commands).await);
+    // They are on their way out when the command ends.
+    let wait = ["wait", "customresourcedefinition", "--all", "--for=delete", "--timeout=55s"];
+    plane.kubectl(&wait).await.unwrap();
+    transcript.push_str(&weir.transcript(&["check"]).await);
+    insta::assert_snapshot!(without_versions(&transcript, &plane));
+}
 
 #[tokio::test]
 async fn manifests_are_printed_without_a_cluster() {

@@ -1,22 +1,39 @@
 //! The command as users run it: whole outputs, against a real API server where there is one to talk to.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod artifact;
+mod bootstrap;
+mod bootstrap_hosted;
 mod build;
 mod build_kustomization;
 mod completion;
 mod create;
+mod debug;
+mod diff_kustomization;
+mod envsubst;
+mod events;
 mod export;
+mod forms;
 mod get;
 mod help;
 mod install;
+mod logs;
+mod migrate;
+mod nodes;
 mod reconcile;
 mod resume;
 mod run;
 mod sops;
+mod stats;
 mod suspend;
+mod trace;
+mod tree;
+mod trigger;
+mod vendor;
 mod version;
 mod watch;
 mod weir;
+mod why;
 mod world;
 
 /// A test file that nobody lists is a test that never runs.

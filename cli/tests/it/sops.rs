@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use weir_sops::{Document, Format, MasterKey, Metadata};
+
 fn data(name: &str) -> PathBuf {
     weir_testkit::repo_path(&format!("crates/sops/tests/data/{name}"))
 }
@@ -47,4 +49,26 @@ fn without_a_key_and_with_a_wrong_mac() {
     assert!(refused.stdout.is_empty() && text.contains("failed to verify sops data integrity"), "{text}");
     let ignored = weir(&["--ignore-mac", changed.path().to_str().unwrap()], &key);
     assert!(ignored.status.success() && !ignored.stdout.is_empty());
+}
+
+/// A key that a server keeps is asked for there, with the credentials of the environment.
+#[test]
+fn a_server_that_keeps_the_key_is_asked() {
+    let read = |name: &str| std::fs::read(data(name)).unwrap();
+    let theirs = Document::read(&read("cases/age.yaml"), Format::Yaml).unwrap();
+    let port = weir_testkit::free_port().unwrap();
+    let vault = MasterKey::Vault {
+        address: format!("http://127.0.0.1:{port}"),
+        engine: "transit".to_owned(),
+        key: "sops".to_owned(),
+        enc: "vault:v1:x".to_owned(),
+    };
+    let metadata = Metadata { groups: vec![vec![vault]], ..theirs.metadata };
+    let ours = Document { metadata, ..theirs }.write(Format::Yaml).unwrap();
+    let file = tempfile::NamedTempFile::with_suffix(".yaml").unwrap();
+    std::fs::write(file.path(), ours).unwrap();
+    let refused = weir(&[file.path().to_str().unwrap()], &[]);
+    let text = String::from_utf8_lossy(&refused.stderr).replace("\n      | ", " ");
+    assert!(text.contains(&format!("http://127.0.0.1:{port}/v1/transit/keys/sops: FAILED")), "{text}");
+    assert!(!refused.status.success() && text.contains("connection refused"), "{text}");
 }

@@ -25,6 +25,12 @@ impl Weir {
         self
     }
 
+    /// The same with another program.
+    pub(crate) fn with_program(mut self, program: &Path) -> Self {
+        self.program = Some(program.to_owned());
+        self
+    }
+
     pub(crate) fn in_folder(mut self, path: &Path) -> Self {
         self.folder = Some(path.to_owned());
         self
@@ -35,7 +41,7 @@ impl Weir {
         self
     }
 
-    fn command(&self, arguments: &str) -> Command {
+    pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = match &self.program {
             Some(program) => Command::new(program),
             None => Command::new(env!("CARGO_BIN_EXE_weir")),
@@ -43,6 +49,10 @@ impl Weir {
         command.args(words(arguments)).env_clear().env("HOME", "/nonexistent").env("TZ", "UTC");
         if let Some(path) = &self.kubeconfig {
             command.env("KUBECONFIG", path);
+        }
+        if self.program.is_some() {
+            // Flux keeps the kinds of clusters, and would make the home folder for that.
+            command.env("KUBECACHEDIR", std::env::temp_dir().join("weir-test-flux"));
         }
         if let Some(path) = &self.folder {
             command.current_dir(path);
@@ -67,15 +77,31 @@ impl Weir {
         transcript
     }
 
+    /// Flux's own command line in the same environment; nothing, and a line that says why, unless `FLUX_CLI` names it.
+    pub(crate) fn as_flux(&self) -> Option<Self> {
+        let program = weir_testkit::flux_program("FLUX_CLI").unwrap()?;
+        Some(Self { program: Some(program), ..self.clone() })
+    }
+
     /// Runs commands with Flux's own command line too, where `FLUX_CLI` names it: what they print on stdout is the same, and
     /// so is the exit code.
     pub(crate) async fn agrees_with_flux(&self, commands: &[&str]) {
-        let Some(program) = weir_testkit::flux_program("FLUX_CLI").unwrap() else { return };
-        let flux = Self { program: Some(program), ..self.clone() };
+        self.compare(commands, |output| format!("{}{}", visible(&output.stdout, ""), output.status)).await;
+    }
+
+    /// As [`Weir::agrees_with_flux`], and stderr is the same, too.
+    pub(crate) async fn agrees_wholly_with_flux(&self, commands: &[&str]) {
+        let shown = |output: &Output| {
+            format!("{}{}{}", visible(&output.stdout, ""), visible(&output.stderr, "2> "), output.status)
+        };
+        self.compare(commands, shown).await;
+    }
+
+    async fn compare(&self, commands: &[&str], shown: impl Fn(&Output) -> String) {
+        let Some(flux) = self.as_flux() else { return };
         let mut differences = Vec::new();
         for command in commands {
             let (ours, theirs) = (self.start(command).output().await, flux.start(command).output().await);
-            let shown = |output: &Output| format!("{}{}", visible(&output.stdout, ""), output.status);
             if shown(&ours) != shown(&theirs) {
                 differences.push(format!("$ {command}\n{}\n--- Flux:\n{}", shown(&ours), shown(&theirs)));
             }
@@ -107,12 +133,20 @@ impl Running {
         let arguments = self.arguments.clone();
         let output = self.output().await;
         let mut text = format!("$ weir {arguments}\n{}", visible(&output.stdout, ""));
-        text.push_str(&visible(&output.stderr, "2> "));
+        text.push_str(&own_lines(&visible(&output.stderr, "2> ")));
         if !output.status.success() {
             text.push_str(&format!("[{}]\n", output.status));
         }
         text
     }
+}
+
+/// Leaves out hints at objects of other namespaces: which there are depends on the tests that run beside this one. The test of
+/// the hint has objects that no other test has.
+fn own_lines(stderr: &str) -> String {
+    let is_own =
+        |line: &&str| !line.contains("there is one in another namespace") || line.ends_with("-n forms");
+    stderr.lines().filter(is_own).map(|line| format!("{line}\n")).collect()
 }
 
 /// Tabs as arrows, spaces at the end of a line as dots.

@@ -1,8 +1,11 @@
 //! A control plane with Weir's kinds, and objects whose status is written by hand: what is tested is what users see of it.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use weir_testkit::{ControlPlane, repo_path, wait_for};
 
 use crate::weir::{DEADLINE, Weir};
@@ -19,6 +22,17 @@ impl World {
     pub(crate) async fn new(namespace: &str) -> Self {
         let plane = ControlPlane::shared().await.unwrap();
         plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
+        plane.namespace(namespace).await.unwrap();
+        Self { plane, namespace: namespace.to_owned() }
+    }
+
+    /// A namespace of a control plane that has HelmReleases, too. Nothing works on them.
+    pub(crate) async fn with_helm(namespace: &str) -> Self {
+        static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
+        let plane = PLANE.get_or_try_init(ControlPlane::start).await.unwrap();
+        for folder in ["deploy/kustomize/crds", "cli/tests/it/helm"] {
+            plane.apply_crds(&repo_path(folder)).await.unwrap();
+        }
         plane.namespace(namespace).await.unwrap();
         Self { plane, namespace: namespace.to_owned() }
     }
@@ -66,6 +80,38 @@ impl World {
     }
 }
 
+/// A manifest with two objects, as Helm keeps that of a release.
+const RELEASED: &str = "---\n# Source: podinfo/templates/service.yaml\napiVersion: v1\nkind: Service\nmetadata: {name: podinfo}\n\
+    ---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: podinfo}\n";
+
+impl World {
+    /// Makes a HelmRelease that has been installed, and the Secret in which Helm keeps the release.
+    pub(crate) async fn release(&self, name: &str, spec: Value) {
+        self.object_with("HelmRelease", name, spec).await;
+        let status = json!({
+            "storageNamespace": self.namespace,
+            "helmChart": format!("{}/podinfo", self.namespace),
+            "lastAttemptedRevision": "6.3.5",
+            "history": [{
+                "name": name, "version": 2, "namespace": "apps", "chartName": "podinfo", "chartVersion": "6.3.5",
+                "status": "deployed", "digest": "sha256:0123", "configDigest": "sha256:4567",
+                "firstDeployed": "2022-02-03T01:37:54Z", "lastDeployed": "2022-02-03T02:37:54Z",
+            }],
+        });
+        let status = with(ready(1, "True", "UpgradeSucceeded", "Helm upgrade succeeded"), status);
+        self.status("HelmRelease", name, status).await;
+        let release = STANDARD.encode(json!({ "name": name, "manifest": RELEASED }).to_string());
+        let secret = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "type": "helm.sh/release.v1",
+            "metadata": { "name": format!("sh.helm.release.v1.{name}.v2") },
+            "data": { "release": STANDARD.encode(release) },
+        });
+        self.plane.apply(&self.namespace, secret).await.unwrap();
+    }
+}
+
 /// Returns a status that is Ready.
 pub(crate) fn ready(generation: i64, status: &str, reason: &str, message: &str) -> Value {
     json!({ "observedGeneration": generation, "conditions": [condition("Ready", generation, status, reason, message)] })
@@ -106,6 +152,7 @@ pub(crate) fn api_version(kind: &str) -> &'static str {
         "ArtifactGenerator" => "source.extensions.fluxcd.io/v1beta1",
         "Kustomization" => "kustomize.toolkit.fluxcd.io/v1",
         "Receiver" => "notification.toolkit.fluxcd.io/v1",
+        "HelmRelease" => "helm.toolkit.fluxcd.io/v2",
         "Alert" | "Provider" => "notification.toolkit.fluxcd.io/v1beta3",
         _ => "image.toolkit.fluxcd.io/v1",
     }

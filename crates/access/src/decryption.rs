@@ -2,7 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use secrecy::SecretString;
+use weir_auth::{Credentials, KeyLogin, KeyLoginError};
+use weir_kms::Held;
 use weir_sops::{IdentityError, Keyring, OpenPgpError};
 
 use crate::secrets::{ReadError, Secret, Secrets};
@@ -20,14 +21,8 @@ const GCP: &str = "sops.gcp-kms";
 pub struct DecryptionKeys {
     /// Keys at hand.
     pub keyring: Keyring,
-    /// Token for Vault and OpenBao.
-    pub vault_token: Option<SecretString>,
-    /// AWS credentials, in YAML.
-    pub aws: Option<SecretString>,
-    /// Azure credentials, in YAML.
-    pub azure: Option<SecretString>,
-    /// Google Cloud credentials, in JSON.
-    pub gcp: Option<SecretString>,
+    /// Credentials for servers that keep keys.
+    pub held: Held,
     /// A number that differs when the Secret does.
     pub fingerprint: u64,
 }
@@ -62,6 +57,9 @@ pub enum ImportError {
     /// OpenPGP.
     #[error(transparent)]
     OpenPgp(#[from] OpenPgpError),
+    /// Credentials of a cloud.
+    #[error(transparent)]
+    Cloud(#[from] KeyLoginError),
     /// No text.
     #[error("the entry is no UTF-8 text")]
     Utf8,
@@ -111,20 +109,21 @@ impl DecryptionKeys {
         if entry.ends_with(PGP) {
             return Ok(self.keyring.pgp.add(value)?);
         }
-        let place = match entry {
-            VAULT => &mut self.vault_token,
-            AWS => &mut self.aws,
-            AZURE => &mut self.azure,
-            GCP => &mut self.gcp,
-            _ => return Ok(()),
-        };
-        *place = Some(text()?.trim().to_owned().into());
+        match entry {
+            VAULT => self.held.vault = Some(text()?.trim().to_owned().into()),
+            AWS => self.held.aws = Some(Credentials::aws(value)?),
+            AZURE => self.held.azure = Some(KeyLogin::azure(value)?),
+            GCP => self.held.gcp = Some(KeyLogin::gcp(value)?),
+            _ => {}
+        }
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
 
     fn secret(entries: &[(&str, &str)]) -> Secret {
@@ -141,20 +140,29 @@ mod tests {
             [("a.agekey", identity), ("b.asc", pgp), ("sops.vault-token", " s.x\n"), ("readme", "not a key")];
         let keys = DecryptionKeys::of(&secret(&entries), false).unwrap();
         assert!(
-            !keys.keyring.identities.is_empty() && !keys.keyring.pgp.is_empty() && keys.vault_token.is_some()
+            !keys.keyring.identities.is_empty() && !keys.keyring.pgp.is_empty() && keys.held.vault.is_some()
         );
         let keys = DecryptionKeys::of(&secret(&entries), true).unwrap();
         assert!(
-            !keys.keyring.identities.is_empty() && keys.keyring.pgp.is_empty() && keys.vault_token.is_none()
+            !keys.keyring.identities.is_empty() && keys.keyring.pgp.is_empty() && keys.held.vault.is_none()
         );
     }
 
-    #[test]
-    fn an_entry_that_is_no_key() {
-        let error = DecryptionKeys::of(&secret(&[("a.agekey", "hunter2")]), false).err().unwrap().to_string();
-        assert_eq!(
-            error,
-            "failed to import 'a.agekey' data from sops decryption Secret 'apps/keys': failed to parse age identity at line 1"
-        );
+    #[rstest]
+    #[case("a.agekey", "failed to parse age identity at line 1")]
+    #[case(
+        "sops.aws-kms",
+        "failed to unmarshal AWS credentials file: it is no YAML with texts for its fields"
+    )]
+    #[case(
+        "sops.azure-kv",
+        "failed to unmarshal Azure authentication file: it is no YAML or JSON with texts for its fields"
+    )]
+    #[case("sops.gcp-kms", "it is not a JSON service account key")]
+    fn an_entry_that_is_no_key(#[case] entry: &str, #[case] reason: &str) {
+        let error = DecryptionKeys::of(&secret(&[(entry, "hunter2")]), false).err().unwrap().to_string();
+        let expected =
+            format!("failed to import '{entry}' data from sops decryption Secret 'apps/keys': {reason}");
+        assert_eq!(error, expected);
     }
 }

@@ -148,7 +148,7 @@ impl GitAccess {
                 Credentials::Basic { username: username.clone(), password: password.clone() }
             }
             Issued::Bearer(token) => Credentials::Bearer(token.clone()),
-            Issued::Aws { .. } => Credentials::None,
+            Issued::Aws { .. } | Issued::Cluster { .. } => Credentials::None,
         };
         Ok(())
     }

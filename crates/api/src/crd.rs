@@ -193,7 +193,24 @@ fn older_version(kind: &str, stored: &Value, older: Older) -> Result<Value, CrdE
             path,
         })?;
     }
+    if let Some(status) = schema.pointer_mut("/properties/status") {
+        keep_unknown_fields(status);
+    }
     Ok(version)
+}
+
+/// Lets the status of an older version hold fields that only the stored one has, at every depth (AV-1). All versions show what is
+/// stored; where a field does not fit the schema of a version, the API server forgets which manager set which field of the object.
+fn keep_unknown_fields(schema: &mut Value) {
+    let Some(keywords) = schema.as_object_mut() else { return };
+    if keywords.contains_key("properties") {
+        keywords.insert("x-kubernetes-preserve-unknown-fields".to_owned(), json!(true));
+    }
+    let properties = keywords.get_mut("properties").and_then(Value::as_object_mut);
+    properties.into_iter().flatten().for_each(|(_, property)| keep_unknown_fields(property));
+    if let Some(items) = keywords.get_mut("items") {
+        keep_unknown_fields(items);
+    }
 }
 
 fn ready_column(name: &str, field: &str) -> Value {

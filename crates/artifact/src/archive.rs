@@ -9,11 +9,13 @@
 
 mod entry;
 mod gzip;
+mod pack;
 mod runs;
 mod sink;
 
 use std::io::{self, Read, Write};
 
+pub use pack::pack;
 pub use runs::{Previous, Runs};
 pub use sink::Sink;
 

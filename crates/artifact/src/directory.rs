@@ -28,6 +28,18 @@ impl DirectoryTree {
     pub fn open_path(path: &std::path::Path) -> io::Result<Self> {
         Ok(Self { root: Dir::open_ambient_dir(path, cap_std::ambient_authority())? })
     }
+
+    /// Returns the mode of an entry as the file system has it; `None` is the root.
+    ///
+    /// # Errors
+    /// When there is no such entry.
+    pub fn mode(&self, path: Option<&RelPath>) -> io::Result<u32> {
+        let metadata = match path {
+            Some(path) => self.root.symlink_metadata(path)?,
+            None => self.root.dir_metadata()?,
+        };
+        Ok(metadata.mode())
+    }
 }
 
 impl Tree for DirectoryTree {

@@ -5,6 +5,7 @@
 //! gzip stream is an error and not a shorter artifact.
 
 mod meter;
+mod same;
 mod sink;
 mod stack;
 mod unpacked;
@@ -32,6 +33,8 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Bytes of padding behind the last entry: writers fill up to their record size.
 const MAX_PADDING_BYTES: u64 = 1 << 20;
+/// Permission bits that its owner has for an unpacked directory in any case.
+const OWNER: u32 = 0o700;
 /// Size of one tar block; content is padded to it.
 const BLOCK: u64 = 512;
 
@@ -136,13 +139,14 @@ pub struct Untar {
     limits: Limits,
     symlinks: Symlinks,
     backslashes: bool,
+    permissions: bool,
 }
 
 impl Untar {
     /// An unpacker that leaves symlinks out.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, symlinks: Symlinks::Skip, backslashes: false }
+        Self { limits, symlinks: Symlinks::Skip, backslashes: false, permissions: false }
     }
 
     /// Sets the treatment of symlinks.
@@ -156,6 +160,14 @@ impl Untar {
     #[must_use]
     pub fn backslashes(mut self) -> Self {
         self.backslashes = true;
+        self
+    }
+
+    /// Gives what is unpacked into a directory the permission bits of the archive; its owner may always do everything in
+    /// directories. By default only programs are told from other files.
+    #[must_use]
+    pub fn permissions(mut self) -> Self {
+        self.permissions = true;
         self
     }
 
@@ -175,7 +187,8 @@ impl Untar {
     /// When the archive is damaged, hostile, beyond the limits, or cannot be written.
     pub fn to_directory(&self, archive: impl Read, directory: &Path) -> Result<(), UntarError> {
         let failed = |source| UntarError::Write { name: directory.display().to_string(), source };
-        self.unpack(archive, &mut DirectorySink::open(directory).map_err(failed)?)
+        let sink = DirectorySink::open(directory).map_err(failed)?;
+        self.unpack(archive, &mut sink.keeping_permissions(self.permissions))
     }
 
     /// Unpacks a small archive into memory, and any other into a temporary folder.
@@ -188,12 +201,17 @@ impl Untar {
         Ok(sink.finish())
     }
 
-    /// Unpacks for those who read a few of the files: where each of them lies, and what holds them.
+    /// Unpacks for those who read a few of the files: where each of them lies, and what holds them. Files of more than `largest`
+    /// bytes are listed, and not kept.
     ///
     /// # Errors
     /// When the archive is damaged, hostile, beyond the limits, or cannot be written.
-    pub fn to_stack(&self, archive: impl Read) -> Result<(BTreeMap<RelPath, Span>, FileStack), UntarError> {
-        let mut sink = StackSink::default();
+    pub fn to_stack(
+        &self,
+        archive: impl Read,
+        largest: u64,
+    ) -> Result<(BTreeMap<RelPath, Span>, FileStack), UntarError> {
+        let mut sink = StackSink::new(largest);
         self.unpack(archive, &mut sink)?;
         Ok(sink.finish())
     }
@@ -219,9 +237,16 @@ impl Untar {
             let size = entry.size();
             let Some((path, executable)) = self.admit(&entry, &mut progress)? else { continue };
             allowance.set(size.saturating_add(BLOCK));
+            let mode = entry.header().mode().unwrap_or_default();
             match executable {
-                None => sink.directory(&path)?,
-                Some(executable) => sink.file(&path, executable, size, &mut entry)?,
+                None => {
+                    sink.directory(&path)?;
+                    sink.permissions(&path, mode | OWNER)?;
+                }
+                Some(executable) => {
+                    sink.file(&path, executable, size, &mut entry)?;
+                    sink.permissions(&path, mode)?;
+                }
             }
         }
         drain(tar.into_inner(), &allowance)

@@ -2,6 +2,9 @@
 
 mod codecommit;
 mod ecr;
+mod eks;
+mod role;
+mod sign;
 mod transport;
 
 use std::time::SystemTime;
@@ -15,6 +18,8 @@ use secrecy::ExposeSecret;
 pub(crate) use self::codecommit::Repository;
 pub(crate) use self::ecr::Registry;
 pub use self::ecr::is_ecr;
+pub(crate) use self::eks::Eks;
+pub(crate) use self::role::assume;
 use self::transport::Transport;
 use crate::credentials::{Credentials, Login};
 use crate::error::{LoginError, ProviderError, words};
@@ -77,7 +82,7 @@ async fn keys(
 ) -> Result<(String, Keys), ProviderError> {
     let given = region.filter(|region| !region.is_empty()).map(str::to_owned);
     let region = match identity {
-        Identity::Pod => given.or_else(|| std::env::var(REGION).ok()).ok_or(ProviderError::NoPodRegion)?,
+        Identity::Pod(_) => given.or_else(|| std::env::var(REGION).ok()).ok_or(ProviderError::NoPodRegion)?,
         Identity::Account(_) => given.ok_or(ProviderError::NoRegion)?,
     };
     let mut loader = loader(client, &region);
@@ -85,10 +90,25 @@ async fn keys(
         loader = loader.endpoint_url(endpoint);
     }
     let keys = match identity {
-        Identity::Pod => pod(&loader.load().await).await?,
-        Identity::Account(account) => assume(account, &loader.no_credentials().load().await, &region).await?,
+        Identity::Pod(_) => pod(&loader.load().await).await?,
+        Identity::Account(account) => {
+            federated(account, &loader.no_credentials().load().await, &region).await?
+        }
     };
     Ok((region, keys))
+}
+
+/// A configuration for the SDK of a service: its requests go through `client` and are signed with the keys of a login.
+pub async fn sdk_config(client: &Client, region: &str, login: &Credentials) -> aws_config::SdkConfig {
+    let loader = loader(client, region);
+    match login {
+        Credentials::Aws { access_key_id, secret_access_key, session_token } => {
+            let token = session_token.as_ref().map(|token| token.expose_secret().to_owned());
+            let keys = Keys::new(access_key_id, secret_access_key.expose_secret(), token, None, "weir");
+            loader.credentials_provider(keys).load().await
+        }
+        _ => loader.no_credentials().load().await,
+    }
 }
 
 /// Without `default-https-client` of the SDK: our own client has the object's proxy and authorities.
@@ -108,7 +128,7 @@ async fn pod(config: &aws_config::SdkConfig) -> Result<Keys, ProviderError> {
 }
 
 /// The keys of the role that a ServiceAccount's annotation names.
-async fn assume(
+async fn federated(
     account: &Account,
     config: &aws_config::SdkConfig,
     region: &str,

@@ -1,5 +1,6 @@
 //! Microsoft Azure: Entra ID's access tokens, and the registry's own refresh tokens (SRC-CLD-4, SRC-CLD-5, IR-24).
 
+mod aks;
 mod application;
 mod certificate;
 pub(crate) mod machine;
@@ -19,6 +20,7 @@ use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
+pub(crate) use self::aks::Aks;
 pub(crate) use self::application::{Application, Proof};
 pub use self::certificate::ClientCertificate;
 use crate::credentials::Login;
@@ -114,6 +116,7 @@ impl Registry {
     }
 }
 
+/// Another cloud that the environment describes.
 fn environment() -> Option<Environment> {
     let path = std::env::var_os(ENVIRONMENT_FILE)?;
     let file = std::fs::File::open(path).ok()?;
@@ -134,7 +137,7 @@ async fn access_token(
     let transport = Transport::new(Arc::new(client.clone()));
     let options = ClientOptions { transport: Some(transport), ..ClientOptions::default() };
     let credential = match identity {
-        Identity::Pod => pod(options),
+        Identity::Pod(_) => pod(options),
         Identity::Account(account) => federated(account, options).await,
     };
     let failed = |error: azure_core::Error| identity.refused(library(&error));

@@ -1,17 +1,15 @@
-//! The login to a bucket with the content of its Secret (SRC-BKT-11). Credentials are kept under a key that names
-//! everything in the Secret that they depend on: nobody gets them without that Secret (SRC-CLD-7).
+//! The login to a bucket with the content of its Secret (SRC-BKT-11).
 
 use std::sync::Arc;
 
-use reqwest::Client;
 use secrecy::{SecretSlice, SecretString};
-use weir_http::{Profile, SecretData, text};
+use weir_http::{SecretData, text};
 
-use crate::azure::{Application, Proof, STORAGE_SCOPE, machine};
-use crate::cache::fingerprint;
+use crate::azure::{Application, Proof, STORAGE_SCOPE};
 use crate::credentials::Login;
-use crate::error::{LoginError, ProviderError};
+use crate::error::LoginError;
 use crate::gcp::{ServiceAccount, ServiceAccountError};
+use crate::held::Held;
 use crate::identity::Caller;
 use crate::logins::Logins;
 
@@ -21,15 +19,7 @@ const SERVICE_ACCOUNT: &str = "serviceaccount";
 
 /// Something in a Secret that is traded for a token.
 #[derive(Debug, Clone)]
-pub struct BucketLogin(Holder);
-
-#[derive(Debug, Clone)]
-enum Holder {
-    Google(ServiceAccount),
-    Application(Application),
-    /// An identity of this machine, by its client id.
-    Machine(String),
-}
+pub struct BucketLogin(Held);
 
 /// Errors in the key of a Google service account in a Secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +39,7 @@ impl BucketLogin {
     /// When there is none, or it cannot be used.
     pub fn gcp(data: &SecretData) -> Result<Self, BucketLoginError> {
         let key = data.get(SERVICE_ACCOUNT).ok_or(BucketLoginError::NoServiceAccount)?;
-        Ok(Self(Holder::Google(ServiceAccount::parse(key)?)))
+        Ok(Self(Held::Google(ServiceAccount::parse(key)?)))
     }
 
     /// The application of Azure that a Secret describes, or the identity of the machine that it names; nothing when it
@@ -58,32 +48,21 @@ impl BucketLogin {
     pub fn azure(data: &SecretData) -> Option<Self> {
         let client = text(data, "clientId")?;
         let holder = match text(data, "tenantId").zip(proof(data)) {
-            Some((tenant, proof)) => Holder::Application(Application {
+            Some((tenant, proof)) => Held::Application(Application {
                 tenant,
                 client,
                 authority: text(data, "authorityHost"),
                 proof,
             }),
-            None => Holder::Machine(client),
+            None => Held::Machine(client),
         };
         Some(Self(holder))
     }
 
-    fn key(&self) -> String {
+    fn scope(&self) -> &'static str {
         match &self.0 {
-            Holder::Google(account) => format!("gcp/{GCP_STORAGE}/{}", account.key()),
-            Holder::Application(application) => format!("azure/{STORAGE_SCOPE}/{}", application.key()),
-            Holder::Machine(client) => {
-                format!("machine/{STORAGE_SCOPE}/{}", fingerprint([client.as_bytes()]))
-            }
-        }
-    }
-
-    async fn login(&self, client: &Client) -> Result<Login, ProviderError> {
-        match &self.0 {
-            Holder::Google(account) => account.login(client, GCP_STORAGE).await,
-            Holder::Application(application) => application.login(client, STORAGE_SCOPE).await,
-            Holder::Machine(id) => machine::login(client, id, STORAGE_SCOPE).await,
+            Held::Google(_) | Held::User(_) => GCP_STORAGE,
+            Held::Application(_) | Held::Machine(_) => STORAGE_SCOPE,
         }
     }
 }
@@ -109,12 +88,7 @@ impl Logins {
     /// # Errors
     /// When it cannot be used or the provider refuses.
     pub async fn bucket(&self, caller: &Caller<'_>, login: &BucketLogin) -> Result<Arc<Login>, LoginError> {
-        // The machine answers on an address of its own: no proxy of the object leads there.
-        let own = Profile::default();
-        let http = if matches!(login.0, Holder::Machine(_)) { &own } else { caller.http };
-        let client = self.client(http)?;
-        let key = format!("bucket/{}/{}", login.key(), hex::encode(http.key()));
-        self.kept(caller, key, Box::pin(async move { login.login(&client).await.map_err(Into::into) })).await
+        self.held(caller, &login.0, login.scope()).await
     }
 }
 
@@ -127,7 +101,7 @@ mod tests {
 
     fn key(pairs: &[(&str, &str)]) -> String {
         let data = pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()));
-        BucketLogin::azure(&data.collect()).unwrap().key()
+        BucketLogin::azure(&data.collect()).unwrap().0.key(STORAGE_SCOPE)
     }
 
     #[test]

@@ -2,7 +2,11 @@
 
 use std::time::SystemTime;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer};
+use url::Url;
+
+use crate::cache::fingerprint;
 
 /// How we identify ourselves to a registry. Nothing of it is shown by `Debug`.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +39,15 @@ pub enum Credentials {
     },
     /// An access token.
     Bearer(SecretString),
+    /// A token, and the API server that accepts it.
+    Cluster {
+        /// Address of the API server; encrypted always.
+        address: Url,
+        /// The authority of its certificate in PEM; empty when that is one of the system's.
+        ca: String,
+        /// The token.
+        token: SecretString,
+    },
     /// Keys for requests that are signed.
     Aws {
         /// The public half.
@@ -44,6 +57,23 @@ pub enum Credentials {
         /// Goes with keys that are valid for a while.
         session_token: Option<SecretString>,
     },
+}
+
+impl Credentials {
+    /// Returns a key of what is made with them and with other parts; it does not give them away.
+    pub(crate) fn key<'a>(&'a self, others: impl IntoIterator<Item = &'a str>) -> String {
+        let mut parts: Vec<&str> = match self {
+            Self::Basic { username, password } => vec![username, password.expose_secret()],
+            Self::Bearer(token) => vec![token.expose_secret()],
+            Self::Cluster { address, ca, token } => vec![address.as_str(), ca, token.expose_secret()],
+            Self::Aws { access_key_id, secret_access_key, session_token } => {
+                let token = session_token.as_ref().map_or("", |token| token.expose_secret());
+                vec![access_key_id, secret_access_key.expose_secret(), token]
+            }
+        };
+        parts.extend(others);
+        fingerprint(parts.into_iter().map(str::as_bytes))
+    }
 }
 
 /// Credentials that someone gave us for a while.
@@ -63,4 +93,9 @@ impl Login {
     pub(crate) fn bearer(token: SecretString, expires: SystemTime) -> Self {
         Self { credentials: Credentials::Bearer(token), expires }
     }
+}
+
+/// Reads a text that is a secret.
+pub(crate) fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<SecretString, D::Error> {
+    String::deserialize(from).map(Into::into)
 }

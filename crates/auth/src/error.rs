@@ -62,6 +62,22 @@ pub enum LoginError {
         /// Pattern that it must match.
         pattern: &'static str,
     },
+    /// The name of a cluster has another form in its cloud (KS-IMP-8).
+    #[error("invalid {kind}: '{name}'. must match {pattern}")]
+    ClusterName {
+        /// The thing that it should be the name of.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// Pattern that it must match.
+        pattern: &'static str,
+    },
+    /// The address of a cluster is none, or not safe (KS-IMP-9).
+    #[error("{0}")]
+    ClusterAddress(String),
+    /// The object has no identity for its cluster.
+    #[error("failed to get access token for cluster: {0}")]
+    ClusterIdentity(Box<Self>),
     /// Certificates or proxy cannot be used.
     #[error(transparent)]
     Client(#[from] Arc<weir_http::ClientError>),
@@ -100,6 +116,25 @@ pub enum ProviderError {
         /// `namespace/name`.
         place: String,
         /// The API server's words.
+        reason: String,
+    },
+    /// This process is no ServiceAccount of a cluster, so that it cannot have tokens of one.
+    #[error("the controller's own user '{user}' is not a service account")]
+    NoServiceAccount {
+        /// Its user name; empty outside of clusters.
+        user: String,
+    },
+    /// The token for a cluster (KS-IMP-7).
+    #[error("failed to get access token for cluster: {0}")]
+    ClusterToken(#[source] Box<Self>),
+    /// A cloud refuses something about one of its resources (KS-IMP-8, KS-SOPS-5).
+    #[error("{what} '{resource}': {reason}")]
+    Resource {
+        /// The attempt that failed.
+        what: &'static str,
+        /// The resource as the object names it.
+        resource: String,
+        /// Cause.
         reason: String,
     },
     /// An annotation of the ServiceAccount does not say who it is.

@@ -1,16 +1,22 @@
 //! Google Cloud: access tokens of the pod or of a ServiceAccount (SRC-CLD-2, SRC-CLD-4, IR-24).
 
 mod default_credentials;
+mod gke;
+mod key_file;
 mod metadata;
 mod service_account;
+mod user;
 
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
+pub(crate) use self::gke::Gke;
+pub(crate) use self::key_file::KeyFile;
 use self::metadata::Metadata;
 pub(crate) use self::service_account::ServiceAccount;
 pub use self::service_account::ServiceAccountError;
+pub(crate) use self::user::User;
 use crate::credentials::{Credentials, Login};
 use crate::error::{LoginError, ProviderError};
 use crate::identity::{Account, GCP_ACCOUNT, GCP_PROVIDER, Identity};
@@ -66,7 +72,7 @@ pub(crate) async fn registry(client: &Client, identity: &Identity) -> Result<Log
 /// An access token.
 pub(crate) async fn login(client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
     let made = match identity {
-        Identity::Pod => default_credentials::login(client).await,
+        Identity::Pod(_) => default_credentials::login(client).await,
         Identity::Account(account) => federated(client, account).await,
     };
     made.map_err(|error| identity.refused(error))

@@ -1,19 +1,15 @@
 //! The identity of a login: the Pod's, or a ServiceAccount's of the object's own namespace (SRC-CLD-2).
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
-use kube::api::PostParams;
 use secrecy::SecretString;
 use weir_http::Profile;
 
 use crate::error::{LoginError, ProviderError};
-
-/// Life requested for Kubernetes tokens, in seconds: the least that the API server gives. They are used at once.
-const TOKEN_SECONDS: i64 = 600;
+use crate::kubernetes;
 
 /// The object that needs a login.
 #[derive(Debug, Clone)]
@@ -35,8 +31,8 @@ pub struct Caller<'a> {
 /// The identity that a login is for.
 #[derive(Clone)]
 pub(crate) enum Identity {
-    /// This process.
-    Pod,
+    /// This process, with its access to the cluster that it runs in, if it has one.
+    Pod(Option<kube::Client>),
     /// A ServiceAccount.
     Account(Account),
 }
@@ -54,7 +50,8 @@ pub(crate) struct Account {
 /// Finds out who an object is.
 #[derive(Clone)]
 pub(crate) struct Identities {
-    pub(crate) client: kube::Client,
+    /// Reads ServiceAccounts. Without it every object has the process's identity: a command has no ServiceAccounts.
+    pub(crate) client: Option<kube::Client>,
     /// True when objects have identities of their own.
     pub(crate) workload_identity: bool,
     /// Account of objects that name no ServiceAccount; empty is the Pod's.
@@ -69,16 +66,18 @@ impl Identities {
             return Err(LoginError::GateDisabled);
         }
         let default = Some(self.default_account.as_str()).filter(|name| !name.is_empty());
-        let Some(name) = named.or(default) else { return Ok(Identity::Pod) };
+        let (Some(name), Some(client)) = (named.or(default), &self.client) else {
+            return Ok(Identity::Pod(self.client.clone()));
+        };
         let place = format!("{}/{name}", caller.namespace);
-        let api: Api<ServiceAccount> = Api::namespaced(self.client.clone(), caller.namespace);
+        let api: Api<ServiceAccount> = Api::namespaced(client.clone(), caller.namespace);
         match api.get(name).await {
             Ok(account) => Ok(Identity::Account(Account {
                 namespace: caller.namespace.to_owned(),
                 name: name.to_owned(),
                 uid: account.metadata.uid.unwrap_or_default(),
                 annotations: account.metadata.annotations.unwrap_or_default(),
-                client: self.client.clone(),
+                client: client.clone(),
             })),
             Err(kube::Error::Api(status)) if status.code == 404 && named.is_none() => {
                 Err(LoginError::Lockdown { place })
@@ -94,7 +93,7 @@ impl Identity {
     /// another identity in the cloud, has another key.
     pub(crate) fn key(&self) -> String {
         match self {
-            Self::Pod => "pod".to_owned(),
+            Self::Pod(_) => "pod".to_owned(),
             Self::Account(account) => {
                 let who: Vec<String> = KEYS.iter().map(|key| account.annotation(key).to_owned()).collect();
                 format!("account/{}/{}/{}/{}", account.namespace, account.name, account.uid, who.join("\n"))
@@ -105,7 +104,7 @@ impl Identity {
     /// An error of the provider as this identity's.
     pub(crate) fn refused(&self, source: ProviderError) -> ProviderError {
         match self {
-            Self::Pod => ProviderError::Pod(Box::new(source)),
+            Self::Pod(_) => ProviderError::Pod(Box::new(source)),
             Self::Account(account) => {
                 ProviderError::Account { place: account.place(), source: Box::new(source) }
             }
@@ -137,21 +136,19 @@ impl Account {
 
     /// Returns a token of Kubernetes that proves the identity to `audience` (DEP-CLD-3).
     pub(crate) async fn token(&self, audience: &str) -> Result<SecretString, ProviderError> {
-        let failed = |reason: String| ProviderError::KubernetesToken { place: self.place(), reason };
-        let api: Api<ServiceAccount> = Api::namespaced(self.client.clone(), &self.namespace);
-        let request = TokenRequest {
-            spec: TokenRequestSpec {
-                audiences: vec![audience.to_owned()],
-                expiration_seconds: Some(TOKEN_SECONDS),
-                bound_object_ref: None,
-            },
-            ..TokenRequest::default()
-        };
-        let made = api.create_token_request(&self.name, &PostParams::default(), &request).await;
-        let made = made.map_err(|error| match error {
-            kube::Error::Api(status) => failed(status.message),
-            other => failed(other.to_string()),
-        })?;
-        made.status.map(|status| status.token.into()).ok_or_else(|| failed("no token".to_owned()))
+        let seconds = kubernetes::SHORT_LIFE;
+        let (token, _) = self.token_for(vec![audience.to_owned()], seconds).await?;
+        Ok(token)
+    }
+
+    /// Returns a token for some audiences, for the API server itself if there are none, and its end.
+    pub(crate) async fn token_for(
+        &self,
+        audiences: Vec<String>,
+        seconds: i64,
+    ) -> Result<(SecretString, SystemTime), ProviderError> {
+        let requested =
+            kubernetes::request(&self.client, &self.namespace, &self.name, audiences, seconds).await;
+        requested.map_err(|reason| ProviderError::KubernetesToken { place: self.place(), reason })
     }
 }

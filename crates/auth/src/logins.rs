@@ -9,6 +9,7 @@ use url::Url;
 use weir_http::{Clients, Profile};
 
 use crate::cache::{Making, TokenCache};
+use crate::cluster::{Cluster, ClusterSpec};
 use crate::credentials::{Credentials, Login, RegistryCredentials};
 use crate::error::LoginError;
 use crate::github::App;
@@ -30,6 +31,17 @@ pub struct LoginOptions {
     pub cache_size: u64,
     /// `--token-cache-max-duration`: how long a login is kept at most.
     pub cache_duration: Duration,
+}
+
+impl Default for LoginOptions {
+    fn default() -> Self {
+        Self {
+            workload_identity: false,
+            default_account: String::new(),
+            cache_size: 100,
+            cache_duration: Duration::from_secs(60 * 60),
+        }
+    }
 }
 
 /// Logs in on behalf of objects. Cheap to clone; one per process.
@@ -56,12 +68,34 @@ impl Logins {
         if !options.workload_identity && !options.default_account.is_empty() {
             return Err(LockdownError);
         }
+        Ok(Self::made(Some(client), options))
+    }
+
+    /// Logins of a command: with the identity that its environment gives it.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self::made(None, LoginOptions::default())
+    }
+
+    fn made(client: Option<kube::Client>, options: LoginOptions) -> Self {
         let LoginOptions { workload_identity, default_account, cache_size, cache_duration } = options;
-        Ok(Self {
+        Self {
             clients: Clients::new(USER_AGENT),
             identities: Identities { client, workload_identity, default_account },
             cache: TokenCache::new(cache_size, cache_duration),
-        })
+        }
+    }
+
+    /// The same logins, for a purpose for which objects have another default identity.
+    ///
+    /// # Errors
+    /// As [`Logins::new`].
+    pub fn with_default(&self, account: &str) -> Result<Self, LockdownError> {
+        if !self.identities.workload_identity && !account.is_empty() {
+            return Err(LockdownError);
+        }
+        let identities = Identities { default_account: account.to_owned(), ..self.identities.clone() };
+        Ok(Self { identities, ..self.clone() })
     }
 
     /// Adds the metrics of the token cache (SRC-MET-1).
@@ -98,7 +132,7 @@ impl Logins {
                 RegistryCredentials::Basic { username: username.clone(), password: password.clone() }
             }
             Credentials::Bearer(token) => RegistryCredentials::Bearer(token.clone()),
-            Credentials::Aws { .. } => RegistryCredentials::Anonymous,
+            Credentials::Aws { .. } | Credentials::Cluster { .. } => RegistryCredentials::Anonymous,
         })
     }
 
@@ -158,6 +192,57 @@ impl Logins {
     /// As [`Logins::registry`].
     pub async fn gcp(&self, caller: &Caller<'_>) -> Result<Arc<Login>, LoginError> {
         self.login(caller, Purpose::GcpToken).await
+    }
+
+    /// A bearer token of Azure for `scope`.
+    ///
+    /// # Errors
+    /// As [`Logins::registry`].
+    pub async fn azure(&self, caller: &Caller<'_>, scope: &str) -> Result<Arc<Login>, LoginError> {
+        self.login(caller, Purpose::AzureToken { scope }).await
+    }
+
+    /// A token of this cluster's API server, that proves the object's ServiceAccount, or the pod's, to `audiences`.
+    ///
+    /// # Errors
+    /// When the object may not have an identity, or there is no such ServiceAccount.
+    pub async fn kubernetes(
+        &self,
+        caller: &Caller<'_>,
+        audiences: &[String],
+    ) -> Result<Arc<Login>, LoginError> {
+        self.login(caller, Purpose::Kubernetes { audiences }).await
+    }
+
+    /// The way into another cluster: always [`Credentials::Cluster`] (KS-IMP-7).
+    ///
+    /// # Errors
+    /// When its description makes no sense, the object may not have an identity, or the provider refuses.
+    pub async fn cluster(&self, caller: &Caller<'_>, spec: &ClusterSpec) -> Result<Arc<Login>, LoginError> {
+        let login = self.login(caller, Purpose::Cluster(Cluster::new(spec)?)).await;
+        login.map_err(|error| match error {
+            identity @ (LoginError::GateDisabled
+            | LoginError::Account { .. }
+            | LoginError::Lockdown { .. }) => LoginError::ClusterIdentity(Box::new(identity)),
+            other => other,
+        })
+    }
+
+    /// Keys of a role that the holder of `keys` may assume.
+    ///
+    /// # Errors
+    /// When AWS refuses.
+    pub async fn aws_role(
+        &self,
+        caller: &Caller<'_>,
+        keys: &Credentials,
+        region: &str,
+        role: &str,
+    ) -> Result<Arc<Login>, LoginError> {
+        let client = self.client(caller.http)?;
+        let key = format!("aws/role/{}/{}", keys.key([region, role]), hex::encode(caller.http.key()));
+        let making = async move { aws::assume(&client, keys, region, role).await.map_err(Into::into) };
+        self.kept(caller, key, Box::pin(making)).await
     }
 
     pub(crate) fn client(&self, http: &Profile) -> Result<Client, LoginError> {

@@ -4,11 +4,12 @@ use std::time::SystemTime;
 
 use reqwest::Client;
 
+use crate::cache::fingerprint;
+use crate::cluster::Cluster;
 use crate::credentials::Login;
 use crate::error::ProviderError;
 use crate::identity::Identity;
-use crate::provider::Provider;
-use crate::{aws, azure, gcp};
+use crate::{aws, azure, gcp, kubernetes};
 
 /// Something that an identity is traded for.
 pub(crate) enum Purpose<'a> {
@@ -26,32 +27,31 @@ pub(crate) enum Purpose<'a> {
     AzureToken { scope: &'a str },
     /// A bearer token of Google Cloud.
     GcpToken,
+    /// A token of this cluster's API server.
+    Kubernetes { audiences: &'a [String] },
+    /// The way into another cluster.
+    Cluster(Cluster<'a>),
 }
 
 impl Purpose<'_> {
-    fn provider(&self) -> Provider {
-        match self {
-            Purpose::Ecr(_) | Purpose::CodeCommit(_) | Purpose::AwsKeys { .. } => Provider::Aws,
-            Purpose::Acr(_) | Purpose::AzureToken { .. } => Provider::Azure,
-            Purpose::Gar | Purpose::GcpToken => Provider::Gcp,
-        }
-    }
-
     /// Returns the part of the key that names everything that its logins depend on beside the identity and the way to
     /// the provider.
     pub(crate) fn key(&self) -> String {
-        let rest = match self {
-            Purpose::Ecr(registry) => registry.key(),
-            Purpose::Acr(registry) => registry.key(),
-            Purpose::Gar => "registry".to_owned(),
-            Purpose::CodeCommit(repository) => repository.key(),
+        match self {
+            Purpose::Ecr(registry) => format!("aws/{}", registry.key()),
+            Purpose::Acr(registry) => format!("azure/{}", registry.key()),
+            Purpose::Gar => "gcp/registry".to_owned(),
+            Purpose::CodeCommit(repository) => format!("aws/{}", repository.key()),
             Purpose::AwsKeys { region, sts_endpoint } => {
-                format!("keys/{}/{}", region.unwrap_or_default(), sts_endpoint.unwrap_or_default())
+                format!("aws/keys/{}/{}", region.unwrap_or_default(), sts_endpoint.unwrap_or_default())
             }
-            Purpose::AzureToken { scope } => format!("token/{scope}"),
-            Purpose::GcpToken => "token".to_owned(),
-        };
-        format!("{}/{rest}", self.provider())
+            Purpose::AzureToken { scope } => format!("azure/token/{scope}"),
+            Purpose::GcpToken => "gcp/token".to_owned(),
+            Purpose::Kubernetes { audiences } => {
+                format!("kubernetes/{}", fingerprint(audiences.iter().map(String::as_bytes)))
+            }
+            Purpose::Cluster(cluster) => cluster.key(),
+        }
     }
 
     /// Trades the identity.
@@ -73,6 +73,8 @@ impl Purpose<'_> {
             }
             Purpose::AzureToken { scope } => azure::login(client, identity, scope).await,
             Purpose::GcpToken => gcp::login(client, identity).await,
+            Purpose::Kubernetes { audiences } => kubernetes::login(identity, audiences).await,
+            Purpose::Cluster(cluster) => cluster.login(client, identity).await,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Small JSON requests to providers: capped answers, plain words, nothing secret in errors.
+//! Small JSON requests to providers, of tokens and of what tokens are for: capped answers, plain words, nothing secret in
+//! errors.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,8 +16,11 @@ const MAX_WORDS: usize = 512;
 /// Fields in which providers say why they refuse. Others may repeat what was sent.
 const REASONS: [&str; 3] = ["error_description", "message", "error"];
 
-/// Sends a request and reads a JSON answer with success.
-pub(crate) async fn json<T: DeserializeOwned>(
+/// Sends a request and reads a JSON answer with success. `what` names the one who answers.
+///
+/// # Errors
+/// When there is no answer, a refusal, or something else than expected.
+pub async fn json<T: DeserializeOwned>(
     what: &'static str,
     request: RequestBuilder,
 ) -> Result<T, ProviderError> {
@@ -24,7 +28,10 @@ pub(crate) async fn json<T: DeserializeOwned>(
 }
 
 /// As [`json`], for a request that carries `secrets`, which a refusal may repeat.
-pub(crate) async fn json_hiding<T: DeserializeOwned>(
+///
+/// # Errors
+/// As [`json`].
+pub async fn json_hiding<T: DeserializeOwned>(
     what: &'static str,
     request: RequestBuilder,
     secrets: &[SecretString],
@@ -66,7 +73,8 @@ async fn send(request: RequestBuilder, secrets: &[SecretString]) -> Result<bytes
 
 /// Returns true when a Secret that names this place may have its credentials sent there: over TLS, or on this
 /// machine.
-pub(crate) fn may_be_told_secrets(url: &url::Url) -> bool {
+#[must_use]
+pub fn may_be_told_secrets(url: &url::Url) -> bool {
     url.scheme() == "https" || matches!(url.host_str(), Some("127.0.0.1" | "localhost"))
 }
 
@@ -92,7 +100,10 @@ fn reason(body: &[u8], secrets: &[SecretString]) -> String {
     // Google puts the message one level deeper.
     let inner = body.get("error").and_then(serde_json::Value::as_object).unwrap_or(&body);
     let found = REASONS.iter().find_map(|key| inner.get(*key)?.as_str()).unwrap_or_default();
-    let words: String =
-        weir_http::without_secrets(found.to_owned(), secrets).chars().take(MAX_WORDS).collect();
+    // Vault has a list of them.
+    let listed = body.get("errors").and_then(serde_json::Value::as_array).into_iter().flatten();
+    let all = std::iter::once(found).chain(listed.filter_map(serde_json::Value::as_str));
+    let found = all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ");
+    let words: String = weir_http::without_secrets(found, secrets).chars().take(MAX_WORDS).collect();
     if words.is_empty() { words } else { format!(": {words}") }
 }

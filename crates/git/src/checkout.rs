@@ -7,8 +7,9 @@ use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
 use gix_object::{CommitRef, TreeRefIter};
 
+use crate::commit::empty_tree;
 use crate::error::Error;
-use crate::objects::{BlobContent, Objects, Stream};
+use crate::objects::{BlobContent, Objects, Stream, id_of};
 use crate::store::Directory;
 
 /// Bytes of a blob from which on it is worth to find it in its pack. Nearly all files are far smaller.
@@ -135,6 +136,29 @@ impl Checkout {
     ) -> Result<Self, Error> {
         let commit = CommitInfo::read(&directory.open()?, commit)?;
         Ok(Self { directory, object, commit, revision, limits: Limits::default() })
+    }
+
+    /// A repository without a commit: its commit is the null one, without files.
+    pub(crate) fn of_nothing(directory: Directory) -> Result<Self, Error> {
+        let Objects::Sha1(repository) = directory.open()? else { return Err(Error::ObjectFormat) };
+        let null = ObjectId::null(gix_hash::Kind::Sha1);
+        let commit = CommitInfo {
+            id: null,
+            summary: String::new(),
+            message: String::new(),
+            author: String::new(),
+            time: 0,
+            tree: id_of(empty_tree(&repository)?)?,
+        };
+        Ok(Self { directory, object: null, commit, revision: String::new(), limits: Limits::default() })
+    }
+
+    /// The same repository at another commit that is in it, for example a new one. Its revision is the commit's alone.
+    ///
+    /// # Errors
+    /// When there is no such commit.
+    pub fn at(&self, commit: ObjectId) -> Result<Self, Error> {
+        Self::new(self.directory.clone(), commit, commit, commit.to_string())
     }
 
     pub(crate) fn share(&self) -> Directory {

@@ -10,6 +10,7 @@ use crate::operation::Registered;
 use crate::reference::{Reference, RemoteRef};
 use crate::remote::Remote;
 use crate::ssh_algorithms::SshAlgorithms;
+use crate::store::{Directory, Place};
 use crate::{Checkout, CommitInfo, Fetched, PushRequest};
 use crate::{fetch, push, transport};
 
@@ -97,6 +98,15 @@ impl Git {
             // Nothing is known, so nothing can be unchanged.
             Fetched::Unchanged { revision } => Err(Error::RefNotFound { name: revision }),
         }
+    }
+
+    /// A repository of our own without any commit, for the first commit of a remote that has none.
+    ///
+    /// # Errors
+    /// When no folder can be made for it.
+    pub fn empty(&self) -> Result<Checkout, Error> {
+        let (directory, _) = Directory::at(Place::Own)?;
+        Checkout::of_nothing(directory)
     }
 
     /// Fetches another branch into a clone; nothing when the remote has no such branch.

@@ -31,7 +31,7 @@ pub type Signer<'a> = dyn Fn(&[u8]) -> Result<String, String> + 'a;
 
 /// A commit to be made.
 pub struct CommitRequest<'a> {
-    /// The commit that it follows.
+    /// The commit that it follows; the null one for the first commit of a repository.
     pub parent: ObjectId,
     /// New content of files by path from the root. Modes of existing files are kept; new files are plain.
     pub edits: Vec<(String, Vec<u8>)>,
@@ -52,8 +52,11 @@ impl Checkout {
     /// When a path or a signature cannot be used, or signing fails.
     pub fn commit_edits(&self, request: CommitRequest<'_>) -> Result<ObjectId, Error> {
         let Objects::Sha1(repository) = self.objects()? else { return Err(Error::ObjectFormat) };
-        let parent = repository.find_commit(library_id(request.parent)?)?;
-        let tree = edited_tree(&repository, &parent.tree()?, &request.edits)?;
+        let baseline = match request.parent.is_null() {
+            true => repository.find_tree(empty_tree(&repository)?)?,
+            false => repository.find_commit(library_id(request.parent)?)?.tree()?,
+        };
+        let tree = edited_tree(&repository, &baseline, &request.edits)?;
         let buffer = buffer(tree.id(), &request);
         let Some(sign) = request.sign else {
             return id_of(repository.odb()?.write(ObjectType::Commit, &buffer)?);
@@ -63,6 +66,11 @@ impl Checkout {
             .map_err(|_| Error::Sign { reason: "commit is not UTF-8".to_owned() })?;
         id_of(repository.commit_signed(content, &signature, None)?)
     }
+}
+
+/// Makes the tree without entries.
+pub(crate) fn empty_tree(repository: &Repository) -> Result<Oid, Error> {
+    Ok(repository.treebuilder(None)?.write()?)
 }
 
 fn edited_tree<'a>(
@@ -91,7 +99,8 @@ fn edited_tree<'a>(
 /// Flux's among them, take.
 fn buffer(tree: Oid, request: &CommitRequest<'_>) -> Vec<u8> {
     let CommitRequest { parent, author, committer, message, .. } = request;
-    format!("tree {tree}\nparent {parent}\nauthor {author}\ncommitter {committer}\n\n{message}").into_bytes()
+    let parent = if parent.is_null() { String::new() } else { format!("parent {parent}\n") };
+    format!("tree {tree}\n{parent}author {author}\ncommitter {committer}\n\n{message}").into_bytes()
 }
 
 /// As in the header of a commit; what would break the header is left out.

@@ -75,5 +75,5 @@ pub use replacement::error::ReplacementError;
 pub use resource::Resource;
 pub use run::{build, build_kustomization, validate_manifest};
 pub use schema::SchemaError;
-pub use selector::SelectorError;
+pub use selector::{CompiledSelector, SelectorError};
 pub use vars::error::VarError;

@@ -33,7 +33,7 @@ pub enum SelectorError {
 
 /// A selector, compiled.
 #[derive(Debug, Clone)]
-pub(crate) struct CompiledSelector {
+pub struct CompiledSelector {
     group: Pattern,
     version: Pattern,
     kind: Pattern,
@@ -79,7 +79,11 @@ impl Pattern {
 }
 
 impl CompiledSelector {
-    pub(crate) fn new(selector: &Selector) -> Result<Self, SelectorError> {
+    /// Compiles a selector.
+    ///
+    /// # Errors
+    /// A part of it is no regular expression, or no label selector.
+    pub fn new(selector: &Selector) -> Result<Self, SelectorError> {
         let id = [&selector.group, &selector.version, &selector.kind, &selector.name, &selector.namespace];
         Ok(Self {
             group: Pattern::new(&selector.group, "group")?,
@@ -104,6 +108,22 @@ impl CompiledSelector {
 
     pub(crate) fn matches_namespace(&self, namespace: &str) -> bool {
         self.namespace.matches(namespace)
+    }
+
+    /// Returns true when an object that is no resource of a build fits; the functions find its labels and annotations.
+    pub fn matches<'v>(
+        &self,
+        gvk: Gvk<'_>,
+        namespace: &str,
+        name: &str,
+        label: impl Fn(&str) -> Option<&'v str>,
+        annotation: impl Fn(&str) -> Option<&'v str>,
+    ) -> bool {
+        self.matches_gvk(gvk)
+            && self.matches_namespace(namespace)
+            && self.matches_name(name)
+            && self.labels.matches(label)
+            && self.annotations.matches(annotation)
     }
 
     /// Returns true when labels and annotations fit.

@@ -83,12 +83,12 @@ impl Challenge {
         }
     }
 
-    /// Answers the challenge for pulls from `repository`. `may_be_plain` allows passwords over HTTP, `told` holds the
+    /// Answers the challenge for `actions` in `repository`. `may_be_plain` allows passwords over HTTP, `told` holds the
     /// secrets that no error may repeat.
     pub(crate) async fn answer(
         &self,
         client: &Client,
-        repository: &Repository,
+        (repository, actions): (&Repository, &str),
         credentials: &RegistryCredentials,
         may_be_plain: bool,
         told: &[SecretString],
@@ -102,7 +102,7 @@ impl Challenge {
             (Self::Basic, _) => Ok(Pass::Nothing),
             (Self::Bearer { realm, service }, _) => {
                 let realm = trusted(realm, repository, may_be_plain)?;
-                token(client, realm, service.as_deref(), repository, credentials, told)
+                token(client, realm, service.as_deref(), (repository, actions), credentials, told)
                     .await
                     .map(Pass::Bearer)
             }
@@ -131,11 +131,11 @@ async fn token(
     client: &Client,
     realm: Url,
     service: Option<&str>,
-    repository: &Repository,
+    (repository, actions): (&Repository, &str),
     credentials: &RegistryCredentials,
     told: &[SecretString],
 ) -> Result<SecretString, Error> {
-    let scope = format!("repository:{}:pull", repository.path());
+    let scope = format!("repository:{}:{actions}", repository.path());
     let (method, request) = match credentials {
         RegistryCredentials::IdentityToken(refresh) => {
             let form = [

@@ -94,7 +94,15 @@ pub enum Error {
     NextPage {
         /// The page before.
         list: String,
-        /// Where it goes on.
+        /// Address of the next page.
+        next: String,
+    },
+    /// An upload that goes on elsewhere: we and our credentials do not follow.
+    #[error("upload to '{registry}' goes on at '{next}', which is not on the same registry")]
+    Upload {
+        /// The registry.
+        registry: String,
+        /// Address of the next request.
         next: String,
     },
     /// A list without an end.
@@ -186,7 +194,12 @@ impl Error {
     }
 
     pub(crate) fn transport(method: &Method, url: &Url, error: &reqwest::Error) -> Self {
-        let method = if method == Method::HEAD { "Head" } else { "Get" };
+        let method = match *method {
+            Method::HEAD => "Head",
+            Method::POST => "Post",
+            Method::PUT => "Put",
+            _ => "Get",
+        };
         let is_transient =
             error.is_body() || (!error.is_connect() && !error.is_timeout() && !error.is_redirect());
         Self::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }

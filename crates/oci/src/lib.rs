@@ -1,4 +1,4 @@
-//! OCI registries, as sources and image policies need them: list tags, resolve a tag to a digest, read a manifest and
+//! OCI registries, as sources, image policies and the command need them: list tags, resolve a tag to a digest, push, read a manifest and
 //! stream its layers, everything after the resolution by digest and verified (SRC-OCI-5).
 //!
 //! Manifests are `oci-client`'s types. The requests are ours (DEP-OCI-1…5): credentials belong to one handle and
@@ -8,6 +8,7 @@
 mod access;
 mod error;
 mod manifest;
+mod reference;
 mod registry;
 mod repository;
 
@@ -16,5 +17,6 @@ pub use weir_http::{Profile, Proxy};
 pub use self::access::Challenge;
 pub use self::error::Error;
 pub use self::manifest::{Descriptor, Manifest};
+pub use self::reference::{Reference, ReferenceError};
 pub use self::registry::{Attachment, Blob, Referrer, Registries, Registry, RegistryOptions, next_page};
 pub use self::repository::{Repository, RepositoryError};

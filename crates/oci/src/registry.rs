@@ -5,6 +5,7 @@ mod blob;
 mod connect;
 mod layers;
 mod link;
+mod push;
 mod send;
 mod tags;
 
@@ -39,6 +40,9 @@ const USER_AGENT: &str = "flux/v2";
 const ACCEPT: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json, \
                       application/vnd.oci.image.index.v1+json, \
                       application/vnd.docker.distribution.manifest.list.v2+json";
+/// Rights of a handle, as token servers call them.
+const PULL: &str = "pull";
+const PUSH: &str = "push,pull";
 const DIGEST_HEADER: &str = "docker-content-digest";
 
 /// How a registry is to be used.
@@ -102,6 +106,7 @@ impl Registries {
             layers: self.layers.clone(),
             reader: Reader::new(repository, &options),
             repository: repository.clone(),
+            actions: PULL,
             deadline: Instant::now() + options.timeout,
             way: None,
             last_read: None,
@@ -119,6 +124,8 @@ pub struct Registry {
     layers: Layers,
     reader: Reader,
     repository: Repository,
+    /// Rights that the token server is asked for.
+    actions: &'static str,
     options: RegistryOptions,
     deadline: Instant,
     /// The way in, once it was found.
@@ -128,6 +135,12 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// The same handle with the right to push.
+    #[must_use]
+    pub fn for_pushes(self) -> Self {
+        Self { actions: PUSH, ..self }
+    }
+
     /// The repository that is read.
     #[must_use]
     pub fn repository(&self) -> &Repository {
@@ -193,7 +206,11 @@ impl Registry {
         }
     }
 
-    async fn one_manifest(&mut self, digest: &Digest) -> Result<Manifest, Error> {
+    /// As [`Registry::manifest`], without a look at the images of an index.
+    ///
+    /// # Errors
+    /// As [`Registry::manifest`].
+    pub async fn one_manifest(&mut self, digest: &Digest) -> Result<Manifest, Error> {
         let (url, body) = self.manifest_bytes(digest).await?;
         let manifest = Manifest::parse(digest.clone(), &body, &shown(&url));
         manifest.map_err(|error| error.without(&self.told()))

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Scheme of `OCIRepository` URLs.
-const SCHEME: &str = "oci://";
+pub(crate) const SCHEME: &str = "oci://";
 /// Registry of names without one.
 const DOCKER_HUB: &str = "index.docker.io";
 const CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789_-./";

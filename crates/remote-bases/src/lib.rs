@@ -15,3 +15,4 @@ mod ssh_folder;
 mod tree;
 
 pub use fetcher::{Fetcher, RemoteBases};
+pub use tree::CommitTree;

@@ -10,7 +10,7 @@ const MAX_LINKS: usize = 40;
 const MAX_TARGET_BYTES: u64 = 4096;
 
 /// A commit with its submodules. Links are followed inside of it only.
-pub(crate) struct CommitTree {
+pub struct CommitTree {
     /// The innermost ones come first; the commit itself is last.
     parts: Vec<Part>,
 }
@@ -32,9 +32,11 @@ enum Entry {
 }
 
 impl CommitTree {
+    /// The tree of a checkout's commit.
+    ///
     /// # Errors
     /// A repository that was just fetched cannot be opened, or a submodule's path leads out of it.
-    pub(crate) fn new(checkout: &Checkout, submodules: &[Submodule]) -> Result<Self, weir_git::Error> {
+    pub fn new(checkout: &Checkout, submodules: &[Submodule]) -> Result<Self, weir_git::Error> {
         let mut parts = vec![Part::new(RelPath::root(), checkout)?];
         for submodule in submodules {
             let bad = |_| weir_git::Error::Path { path: submodule.path.clone() };

@@ -10,7 +10,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kube::core::NamespaceResourceScope;
+use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -134,9 +134,23 @@ impl Service {
     where
         K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
     {
+        Ok(self.env.caches.get(&self.env.client, self.scope(labels), &self.env.shutdown).await?)
+    }
+
+    /// The metadata of the objects of a kind that a label selector selects; their content is never sent.
+    ///
+    /// # Errors
+    /// As [`Service::cache`].
+    pub async fn cache_metadata<K>(&self, labels: &str) -> Result<Cache<PartialObjectMeta<K>>, ServiceError>
+    where
+        K: Cached + Default + kube::Resource<Scope = NamespaceResourceScope>,
+    {
+        Ok(self.env.caches.get_metadata(&self.env.client, self.scope(labels), &self.env.shutdown).await?)
+    }
+
+    fn scope(&self, labels: &str) -> Scope {
         let namespace = (!self.args.watch_all_namespaces).then(|| self.env.runtime_namespace.clone());
-        let scope = Scope { namespace, labels: labels.to_owned() };
-        Ok(self.env.caches.get(&self.env.client, scope, &self.env.shutdown).await?)
+        Scope { namespace, labels: labels.to_owned() }
     }
 
     /// Adds the loop of one kind; it runs while this replica leads. `name` is the kind in lower case.

@@ -9,7 +9,7 @@ use crate::identity::Identities;
 use crate::master_key::MasterKey;
 use crate::metadata::{KeyGroup, Metadata};
 use crate::openpgp::SecretKeys;
-use crate::shamir;
+use crate::{report, shamir};
 
 /// Bytes of a data key.
 const LENGTH: usize = 32;
@@ -80,14 +80,16 @@ impl KeyService for Keyring {
 
 /// Gets the data key: of each group, from the first key that works (KS-SOPS-4).
 pub(crate) fn recover(metadata: &Metadata, service: &dyn KeyService) -> Result<DataKey, KeyError> {
-    let results: Vec<Result<Zeroizing<Vec<u8>>, String>> =
+    let results: Vec<Result<Zeroizing<Vec<u8>>, Vec<String>>> =
         metadata.groups.iter().map(|group| part(group, service)).collect();
     let is_single = results.len() == 1;
     let needed = if is_single { 1 } else { metadata.shamir_threshold.max(1) };
     let found = results.iter().flatten().count();
     if found < needed {
         let needed = if is_single { 0 } else { metadata.shamir_threshold };
-        return Err(KeyError::NotEnough { needed, found, groups: report(&results) });
+        let failed = results.iter().map(|result| result.as_ref().err().map(Vec::as_slice)).enumerate();
+        let groups: Vec<String> = failed.map(|(index, failed)| report::group(index, failed)).collect();
+        return Err(KeyError::NotEnough { needed, found, groups: groups.join("\n\n") });
     }
     let parts: Vec<_> = results.into_iter().flatten().collect();
     match parts.as_slice() {
@@ -96,27 +98,20 @@ pub(crate) fn recover(metadata: &Metadata, service: &dyn KeyService) -> Result<D
     }
 }
 
-fn part(group: &KeyGroup, service: &dyn KeyService) -> Result<Zeroizing<Vec<u8>>, String> {
+/// Gets the part of a group, or the report of each of its keys.
+fn part(group: &KeyGroup, service: &dyn KeyService) -> Result<Zeroizing<Vec<u8>>, Vec<String>> {
     let mut keys: Vec<&MasterKey> = group.iter().collect();
     // Stable: of the same kind, the order of the file.
     keys.sort_by_key(|key| key.order());
-    let mut failures = String::new();
+    let mut failures = Vec::new();
     for key in keys {
         match service.decrypt(key) {
             Ok(part) => return Ok(part),
             Err(reason) => {
                 let reason: String = reason.chars().take(MAX_REASON).collect();
-                failures.push_str(&format!("\n  {key}: FAILED\n    - | {reason}"));
+                failures.push(report::key(&key.to_string(), &reason));
             }
         }
     }
     Err(failures)
-}
-
-fn report(results: &[Result<Zeroizing<Vec<u8>>, String>]) -> String {
-    let paragraphs = results.iter().enumerate().map(|(index, result)| match result {
-        Ok(_) => format!("\n\nGroup {index}: SUCCESS"),
-        Err(failures) => format!("\n\nGroup {index}: FAILED{failures}"),
-    });
-    paragraphs.collect()
 }

@@ -1,5 +1,7 @@
 //! Errors of reading and decrypting documents. No text of a document is part of them, but its keys.
 
+use crate::report;
+
 /// Errors of a document as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -171,8 +173,8 @@ pub enum MetadataError {
 pub enum KeyError {
     /// Too few groups could be decrypted. Holds the reason of each key that was tried.
     #[error(
-        "cannot get sops data key: Failed to get the data key required to decrypt the SOPS file.{groups}\n\n{}",
-        trailer(*needed, *found)
+        "cannot get sops data key: Failed to get the data key required to decrypt the SOPS file.\n\n{groups}\n\n{}",
+        report::conclusion(*needed, *found)
     )]
     NotEnough {
         /// Groups that are needed; 0 when the document has one group.
@@ -188,14 +190,4 @@ pub enum KeyError {
     /// The data key has another length than the cipher's.
     #[error("cannot get sops data key: the data key has {0} bytes instead of 32")]
     Length(usize),
-}
-
-fn trailer(needed: usize, found: usize) -> String {
-    if needed == 0 {
-        return "Recovery failed because no master key was able to decrypt the file.".to_owned();
-    }
-    format!(
-        "Recovery failed because the file was encrypted with a Shamir threshold of {needed}, but only {found} part(s) \
-         were successfully recovered, one for each successful key group."
-    )
 }

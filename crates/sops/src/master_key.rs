@@ -83,6 +83,12 @@ impl MasterKey {
         }
     }
 
+    /// Returns true when only a server can decrypt with the key.
+    #[must_use]
+    pub fn is_kept_by_server(&self) -> bool {
+        self.order() > 1
+    }
+
     /// Returns the place in the order in which keys of a group are tried: keys at hand before those of servers (KS-SOPS-4).
     pub(crate) fn order(&self) -> u8 {
         match self {
@@ -99,8 +105,16 @@ impl fmt::Display for MasterKey {
         match self {
             Self::Age { recipient, .. } => f.write_str(recipient),
             Self::Pgp { fingerprint, .. } => f.write_str(fingerprint),
-            Self::AwsKms { arn, role, .. } if role.is_empty() => f.write_str(arn),
-            Self::AwsKms { arn, role, .. } => write!(f, "{arn}+{role}"),
+            Self::AwsKms { arn, role, context, .. } => {
+                f.write_str(arn)?;
+                if !role.is_empty() {
+                    write!(f, "+{role}")?;
+                }
+                let mut pairs: Vec<String> =
+                    context.iter().map(|(name, value)| format!("{name}:{value}")).collect();
+                pairs.sort();
+                if pairs.is_empty() { Ok(()) } else { write!(f, "|{}", pairs.join(",")) }
+            }
             Self::GcpKms { resource, .. } => f.write_str(resource),
             Self::AzureKeyVault { vault_url, name, version, .. } => {
                 write!(f, "{vault_url}/keys/{name}/{version}")

@@ -1,10 +1,11 @@
 //! The stages of an apply (KS-SSA-10..18).
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
 
@@ -15,8 +16,8 @@ use crate::ownership::Managers;
 use crate::probe;
 use crate::request::{Mode, Target};
 use crate::{
-    Action, Change, ChangeSet, Entry, Error, GroupKind, Manifest, ObjectId, Owner, Record, Session, Stage,
-    order,
+    Action, Change, ChangeSet, Entry, Error, GroupKind, IgnoreRules, Judge, Manifest, ObjectId, Owner, Probe,
+    Record, Session, Stage, order,
 };
 
 /// How long an apply waits for the server to make something of what it was sent: definitions become ready, kinds show up in
@@ -30,7 +31,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 const MAX_EVALUATIONS: usize = 5;
 
 /// How to apply.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// Field manager (KS-SSA-1).
     pub field_manager: String,
@@ -44,6 +45,14 @@ pub struct Settings {
     pub concurrency: usize,
     /// True when objects with changed immutable fields are replaced (KS-SSA-51).
     pub force: bool,
+    /// Fields that are left to others (KS-SSA-70).
+    pub ignored: IgnoreRules,
+    /// True when managers of other versions of an object's API are made managers of the desired one (KS-SSA-22).
+    pub migrates_versions: bool,
+    /// Time for all of it (KS-REC-40).
+    pub time: Duration,
+    /// Rules of health for the waits between stages, before the usual ones (KS-CEL-6).
+    pub judge: Option<Arc<dyn Judge>>,
 }
 
 /// An apply that stopped, and what it had done until then. Displayed as the error, an end of line, and a line for each
@@ -70,6 +79,7 @@ pub(crate) struct Applier<'a> {
     /// Kinds that the manifests define themselves.
     defined: HashSet<(String, String)>,
     pub(crate) cancel: &'a CancellationToken,
+    deadline: Instant,
 }
 
 /// Looks at something that the server is making.
@@ -135,7 +145,8 @@ impl<'a> Applier<'a> {
             overridden: settings.overridden_managers.clone(),
         };
         let defined = manifests.iter().filter_map(defined_kind).collect();
-        (Self { session, settings, managers, defined, cancel }, manifests)
+        let deadline = Instant::now() + settings.time;
+        (Self { session, settings, managers, defined, cancel, deadline }, manifests)
     }
 
     /// A stage may be called off before anything was written, or what was written would be in no inventory.
@@ -147,8 +158,9 @@ impl<'a> Applier<'a> {
         record: &impl Record,
     ) -> Result<Vec<Change>, Error> {
         let evaluations = members.into_iter().map(|manifest| self.evaluate(manifest));
-        let evaluated: Vec<Evaluated> =
-            stream::iter(evaluations).buffered(self.settings.concurrency.max(1)).try_collect().await?;
+        let evaluating = stream::iter(evaluations).buffered(self.settings.concurrency.max(1)).try_collect();
+        let evaluated: Result<Result<Vec<Evaluated>, Error>, _> = timeout_at(self.deadline, evaluating).await;
+        let evaluated = evaluated.map_err(|_| self.timed_out())??;
         if may_cancel && self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -160,16 +172,24 @@ impl<'a> Applier<'a> {
         let mut changes = Vec::with_capacity(evaluated.len());
         let mut waited_for = Vec::new();
         for object in evaluated {
+            if Instant::now() > self.deadline {
+                return Err(self.timed_out());
+            }
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
+            let rivals = object.rivals();
             let (action, status) = self.settle(object).await?;
             if stage.is_awaited() && status.is_some_and(|status| status != Status::Current) {
                 waited_for.push(id.clone());
             }
-            changes.push(Change { id, version, action });
+            changes.push(Change { id, version, action, rivals });
         }
         self.wait(waited_for).await?;
         (self.session.step)("stage-applied");
         Ok(changes)
+    }
+
+    fn timed_out(&self) -> Error {
+        Error::TimedOut { limit: self.settings.time }
     }
 
     /// Does what is to be done about an object. One that has changed since it was evaluated, so that it must not be
@@ -201,10 +221,7 @@ impl<'a> Applier<'a> {
             watches.ensure(mapping);
         }
         match step {
-            Step::Write { cleanup: Some(patch), .. } => {
-                let cleaned = target.json_patch(&self.settings.field_manager, patch).await;
-                cleaned.map_err(|error| Error::Cleanup { id: id.clone(), message: shown(id, &error) })?;
-            }
+            Step::Write { cleanup: Some(patch), .. } => self.clean_up(&target, patch).await?,
             Step::Replace(judged) => self.delete_and_wait(&target, judged).await?,
             _ => {}
         }
@@ -222,7 +239,29 @@ impl<'a> Applier<'a> {
         if let Some(ledger) = self.session.ledger() {
             ledger.settle(&self.settings.owner, id, *desired, &applied);
         }
-        Ok((action, Some(probe::assess_object(id, &applied).status)))
+        let status = match self.judge_of(id) {
+            // Its verdict takes a look of its own.
+            Some(_) => Status::Unknown,
+            None => probe::assess_object(id, &applied).status,
+        };
+        Ok((action, Some(status)))
+    }
+
+    fn judge_of(&self, id: &ObjectId) -> Option<&Arc<dyn Judge>> {
+        self.settings.judge.as_ref().filter(|judge| judge.covers(id))
+    }
+
+    async fn health(&self, id: &ObjectId) -> Probe {
+        match self.judge_of(id) {
+            Some(judge) => probe::judged(self.session, Arc::clone(judge), id).await,
+            None => probe::probe(self.session, id).await,
+        }
+    }
+
+    /// Changes an object's metadata only (KS-SSA-22, KS-SSA-60).
+    pub(crate) async fn clean_up(&self, target: &Target<'_>, patch: &serde_json::Value) -> Result<(), Error> {
+        let cleaned = target.json_patch(&self.settings.field_manager, patch).await;
+        cleaned.map_err(|error| Error::Cleanup { id: target.id.clone(), message: shown(target.id, &error) })
     }
 
     fn left(&self, object: &Evaluated) -> Action {
@@ -242,7 +281,7 @@ impl<'a> Applier<'a> {
             let mut late = Vec::new();
             let mut items = Vec::new();
             for id in ids {
-                let found = probe::probe(self.session, &id).await;
+                let found = self.health(&id).await;
                 if found.assessment.status != Status::Current {
                     items.push(found.item(&id));
                     late.push(id);

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Entry, ObjectId};
+use crate::{Entry, ObjectId, Rivals};
 
 /// The change of one object (KS-SSA-90).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +41,8 @@ pub struct Change {
     pub version: String,
     /// Cause.
     pub action: Action,
+    /// Others whose changes it took back.
+    pub rivals: Rivals,
 }
 
 impl fmt::Display for Change {

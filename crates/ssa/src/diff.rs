@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::Applier;
-use crate::drift::is_empty;
+use crate::drift::{has_drifted, is_empty};
 use crate::evaluate::Step;
 use crate::request::{Mode, Target};
+use crate::secret::hide_values;
 use crate::{Action, Error, Manifest, MappingError, ObjectId, Session, Settings};
 
 /// Fields named for one object; more of them help nobody.
@@ -25,7 +26,43 @@ pub struct Difference {
     pub fields: Vec<String>,
 }
 
+/// One object, and both of its states if an apply would change it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Which object.
+    pub id: ObjectId,
+    /// Change that the apply would make.
+    pub action: Action,
+    /// The object as it is, and as it would be; without the lists of field managers. A Secret's values are hidden.
+    pub objects: Option<(Value, Value)>,
+}
+
 impl Session {
+    /// Compares one manifest with the cluster, for people: field managers that an apply would take over are no change.
+    ///
+    /// # Errors
+    /// The server refuses the object.
+    pub async fn compare(&self, manifest: Manifest, settings: &Settings) -> Result<Comparison, Error> {
+        // Everything is looked at, whatever is in the ledger.
+        let session = Self { watched: None, ..self.clone() };
+        let cancel = CancellationToken::new();
+        let id = manifest.id().clone();
+        let (applier, manifests) = Applier::prepare(&session, settings, vec![manifest], &cancel);
+        let mut comparison = Comparison { id, action: Action::Unknown, objects: None };
+        for manifest in manifests {
+            let Tried { id, action, states } = applier.tried(manifest).await?;
+            comparison = match (action, states) {
+                (Action::Configured, Some((live, tried))) if !has_drifted(&live, &tried) => {
+                    Comparison { id, action: Action::Unchanged, objects: None }
+                }
+                (action, states) => {
+                    Comparison { id, action, objects: states.map(|(live, tried)| whole(&live, &tried)) }
+                }
+            };
+        }
+        Ok(comparison)
+    }
+
     /// Compares the manifests with the cluster, in the order of their apply.
     ///
     /// # Errors
@@ -38,7 +75,8 @@ impl Session {
         // Everything is looked at, whatever is in the ledger.
         let session = Self { watched: None, ..self.clone() };
         let cancel = CancellationToken::new();
-        let (applier, manifests) = Applier::prepare(&session, settings, manifests, &cancel);
+        let settings = Settings { migrates_versions: false, ..settings.clone() };
+        let (applier, manifests) = Applier::prepare(&session, &settings, manifests, &cancel);
         let spaces: Vec<String> =
             manifests.iter().map(|manifest| manifest.id().clone()).filter_map(space).collect();
         let mut differences = Vec::with_capacity(manifests.len());
@@ -64,6 +102,13 @@ impl Applier<'_> {
         if matches!(known, Err(MappingError::NoMatch { .. })) && self.defines(&id) {
             return Ok(Difference { id, action: Action::Created, fields: Vec::new() });
         }
+        let Tried { id, action, states } = self.tried(manifest).await?;
+        let fields = states.map(|(live, tried)| changed_fields(&live, &tried)).unwrap_or_default();
+        Ok(Difference { id, action, fields })
+    }
+
+    /// Tries the apply of an object.
+    async fn tried(&self, manifest: Manifest) -> Result<Tried, Error> {
         let evaluated = self.evaluate(manifest).await?;
         let id = evaluated.manifest.id().clone();
         let action = match &evaluated.step {
@@ -72,7 +117,7 @@ impl Applier<'_> {
             Step::Replace(_) => Action::Created,
         };
         let (Action::Configured, Some(mapping)) = (action, &evaluated.mapping) else {
-            return Ok(Difference { id, action, fields: Vec::new() });
+            return Ok(Tried { id, action, states: None });
         };
         let target = Target { client: &self.session.client, mapping, id: &id };
         let query =
@@ -81,12 +126,39 @@ impl Applier<'_> {
         let tried =
             target.apply(&self.settings.field_manager, evaluated.manifest.value(), Mode::DryRun).await;
         let tried = tried.map_err(|error| Error::dry_run(&evaluated.manifest, &error))?;
-        let mut fields = Vec::new();
-        if let Some(live) = live {
-            collect("", &shown(&live), &shown(&tried), &mut fields);
-        }
-        Ok(Difference { id, action, fields })
+        Ok(Tried { states: live.map(|live| (live, tried)), id, action })
     }
+}
+
+/// An object and the change that an apply would make; its states, before and after, if it is there and would change.
+struct Tried {
+    id: ObjectId,
+    action: Action,
+    states: Option<(DynamicObject, DynamicObject)>,
+}
+
+/// Both states of an object without field managers, a Secret's values hidden.
+fn whole(live: &DynamicObject, tried: &DynamicObject) -> (Value, Value) {
+    let [mut live, mut tried] = [live, tried].map(|object| {
+        let mut value = serde_json::to_value(object).unwrap_or_default();
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.shift_remove("managedFields");
+        }
+        value
+    });
+    if tried.get("kind").and_then(Value::as_str) == Some("Secret")
+        && tried.get("apiVersion").and_then(Value::as_str) == Some("v1")
+    {
+        hide_values(&mut live, &mut tried);
+    }
+    (live, tried)
+}
+
+/// Returns JSON pointers of the fields in which two states of an object differ.
+pub(crate) fn changed_fields(live: &DynamicObject, tried: &DynamicObject) -> Vec<String> {
+    let mut fields = Vec::new();
+    collect("", &shown(live), &shown(tried), &mut fields);
+    fields
 }
 
 /// The namespace that an object makes.

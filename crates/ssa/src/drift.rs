@@ -48,7 +48,7 @@ fn same_but_status(a: &Value, b: &Value) -> bool {
 }
 
 /// Deep equality in which null, absent and empty are the same.
-fn same(a: &Value, b: &Value) -> bool {
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
             let absent = Value::Null;

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use kube::core::Status;
 
 use crate::{Manifest, MappingError, ObjectId, secret};
@@ -96,6 +98,12 @@ pub enum Error {
     StageTimeout {
         /// The objects and their status.
         items: String,
+    },
+    /// There were more objects than the time was enough for; those applied stay, and the next apply has less to do (KS-REC-40).
+    #[error("apply is not done within {} seconds", limit.as_secs())]
+    TimedOut {
+        /// The time.
+        limit: Duration,
     },
     /// The run was called off.
     #[error("reconciliation cancelled")]

@@ -1,4 +1,4 @@
-//! The step that one object needs (KS-SSA-20..33), found without writing anything.
+//! The step that one object needs (KS-SSA-20..33), found without writing anything but the versions of field managers.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use crate::apply::{Applier, Looks};
 use crate::drift::has_drifted;
 use crate::error::{is_not_found, status, whole_text};
 use crate::ledger::Trust;
+use crate::ownership::migration;
 use crate::policy::{Mark, merges, skips_desired, skips_live};
 use crate::precise::Precise;
 use crate::request::{Mode, Target};
-use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, undeclared};
+use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, Rivals, ignore, undeclared};
 
 /// Times that fields which the server does not know are taken away from one object; it names all of them at once.
 const MAX_TRIMS: usize = 3;
@@ -32,13 +33,21 @@ impl Evaluated {
         let entry = || Entry { id: self.manifest.id().clone(), version: self.manifest.version().to_owned() };
         (!matches!(self.step, Step::Leave(_))).then(entry)
     }
+
+    /// Others whose changes are about to be taken back.
+    pub(crate) fn rivals(&self) -> Rivals {
+        match &self.step {
+            Step::Write { rivals, .. } => rivals.clone(),
+            _ => Rivals::default(),
+        }
+    }
 }
 
 pub(crate) enum Step {
     /// Nothing, and what to call that.
     Leave(Action),
     /// Apply; the cleanup of foreign field managers comes first, if there is one.
-    Write { action: Action, cleanup: Option<Value> },
+    Write { action: Action, cleanup: Option<Value>, rivals: Rivals },
     /// Apply, and call it unchanged if the resource version stays this one.
     WriteOver { version: String },
     /// Delete the object if it is still in this state, wait until it is gone, and apply.
@@ -47,7 +56,7 @@ pub(crate) enum Step {
 
 impl Applier<'_> {
     pub(crate) async fn evaluate(&self, mut manifest: Manifest) -> Result<Evaluated, Error> {
-        let desired = hash(manifest.value());
+        let desired = hash(manifest.value(), self.settings.ignored.fingerprint());
         if skips_desired(&self.settings.owner.group, &manifest) {
             let mapping =
                 self.session.mapper.mapping(&manifest.api_version(), &manifest.id().kind).await.ok();
@@ -73,34 +82,48 @@ impl Applier<'_> {
             return Ok(Step::Leave(Action::Unchanged));
         }
         let target = Target { client: &self.session.client, mapping, id: &id };
+        let is_migrated = self.settings.migrates_versions && self.migrate(&target, manifest).await?;
         let tried = self.dry_run(&target, manifest).await;
         let is_kept = Mark::SsaIfNotPresent.on_desired(&owner.group, manifest);
+        let has_ignored = |tried: &DynamicObject| !self.settings.ignored.of(tried).is_empty();
         match (tried, trust) {
-            (Ok(_), Trust::Untouched { version }) if !is_kept => Ok(Step::WriteOver { version }),
-            (Ok(tried), _) if tried.metadata.resource_version.is_none() => {
-                Ok(Step::Write { action: Action::Created, cleanup: None })
+            (Ok(tried), Trust::Untouched { version }) if !is_kept && !is_migrated && !has_ignored(&tried) => {
+                Ok(Step::WriteOver { version })
             }
-            (Ok(tried), _) => self.compare(&target, manifest, &tried, desired).await,
+            (Ok(tried), _) if tried.metadata.resource_version.is_none() => Ok(created()),
+            (Ok(tried), _) => match self.compare(&target, manifest, &tried, desired).await? {
+                // The managers are other ones, and so the object is.
+                Step::Leave(Action::Unchanged) if is_migrated => Ok(configured()),
+                step => Ok(step),
+            },
             (Err(error), _) => self.refused(&target, manifest, &error).await,
         }
+    }
+
+    /// Makes managers of other versions of an object's API managers of the desired one; true if there were any (KS-SSA-22).
+    async fn migrate(&self, target: &Target<'_>, manifest: &Manifest) -> Result<bool, Error> {
+        let Ok(Some(live)) = target.metadata().await else { return Ok(false) };
+        if skips_live(&self.settings.owner.group, manifest, &live.metadata) {
+            return Ok(false);
+        }
+        let Some(patch) = migration(&live.metadata, &manifest.api_version()) else { return Ok(false) };
+        self.clean_up(target, &patch).await.map(|()| true)
     }
 
     /// The object is there: does an apply change it?
     async fn compare(
         &self,
         target: &Target<'_>,
-        manifest: &Manifest,
+        manifest: &mut Manifest,
         tried: &DynamicObject,
         desired: u64,
     ) -> Result<Step, Error> {
         let owner = &self.settings.owner;
         let Ok(live) = target.get().await else {
             // An account that may apply but not read applies its objects every time.
-            return Ok(Step::Write { action: Action::Configured, cleanup: None });
+            return Ok(configured());
         };
-        let Some(live) = live else {
-            return Ok(Step::Write { action: Action::Created, cleanup: None });
-        };
+        let Some(live) = live else { return Ok(created()) };
         if skips_live(&owner.group, manifest, &live.metadata) {
             return Ok(Step::Leave(Action::Skipped));
         }
@@ -109,8 +132,13 @@ impl Applier<'_> {
         } else {
             self.managers.cleanup(&live.metadata)
         };
-        if cleanup.is_some() || has_drifted(&live, tried) {
-            return Ok(Step::Write { action: Action::Configured, cleanup });
+        let ignored = self.settings.ignored.of(tried);
+        let (own_live, own_tried) = (ignore::without(&live, &ignored), ignore::without(tried, &ignored));
+        if cleanup.is_some() || has_drifted(&own_live, &own_tried) {
+            let manager = &self.settings.field_manager;
+            let rivals = Rivals::of(owner, manager, &own_live, &own_tried);
+            ignore::resolve(manifest.value_mut(), &ignored, &live, tried, manager);
+            return Ok(Step::Write { action: Action::Configured, cleanup, rivals });
         }
         if let Some((ledger, watches)) = &self.session.watched {
             watches.ensure(target.mapping);
@@ -129,7 +157,10 @@ impl Applier<'_> {
     ) -> Result<Step, Error> {
         let group = &self.settings.owner.group;
         let refusal = || Error::dry_run(manifest, error);
-        if status(error).is_none() || is_not_found(error) {
+        if is_not_found(error) {
+            return Err(self.missing(manifest).await.unwrap_or_else(refusal));
+        }
+        if status(error).is_none() {
             return Err(refusal());
         }
         let Ok(Some(live)) = target.get().await else { return Err(refusal()) };
@@ -147,6 +178,14 @@ impl Applier<'_> {
             return Ok(Step::Replace(judged));
         }
         Err(refusal())
+    }
+
+    /// The error of a kind that has gone since it was looked up, if that is why its object cannot be applied.
+    async fn missing(&self, manifest: &Manifest) -> Option<Error> {
+        let (id, api_version) = (manifest.id(), manifest.api_version());
+        self.session.mapper.forget(&api_version);
+        let gone = self.session.mapper.mapping(&api_version, &id.kind).await.err()?;
+        Some(Error::mapping(id, &gone))
     }
 
     /// The API server validates an object before it looks whether the name is taken.
@@ -193,8 +232,18 @@ fn is_immutable(error: &kube::Error) -> bool {
     is_code || text.contains("is immutable") || text.contains("immutable field")
 }
 
-fn hash(value: &Value) -> u64 {
+fn created() -> Step {
+    Step::Write { action: Action::Created, cleanup: None, rivals: Rivals::default() }
+}
+
+fn configured() -> Step {
+    Step::Write { action: Action::Configured, cleanup: None, rivals: Rivals::default() }
+}
+
+/// A number that differs where another manifest, or the same one under other rules, does.
+fn hash(value: &Value, rules: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.to_string().hash(&mut hasher);
+    rules.hash(&mut hasher);
     hasher.finish()
 }

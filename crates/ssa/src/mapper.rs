@@ -80,6 +80,11 @@ impl Mapper {
         })
     }
 
+    /// Forgets the kinds of a group version: what was asked for there has not been found.
+    pub(crate) fn forget(&self, api_version: &str) {
+        self.versions.write().remove(api_version);
+    }
+
     /// Where the objects of a kind live in the version that the cluster prefers (KS-HC-10).
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! In which order objects are applied; deletion is the reverse (KS-SSA-14, KS-GC-1).
 
+use std::cmp::Ordering;
+
 use crate::ObjectId;
 
 /// Kinds that others need, before these others.
@@ -31,6 +33,11 @@ const FIRST: [&str; 23] = [
 
 /// Kinds that may refuse the others, after them.
 const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+
+/// Compares two objects by the order in which they are applied.
+pub fn by_apply_order(a: &ObjectId, b: &ObjectId) -> Ordering {
+    key(a).cmp(&key(b))
+}
 
 /// The sort key of an object: rank of its kind, then group, kind, namespace and name.
 pub(crate) fn key(id: &ObjectId) -> (usize, &str, &str, &str, &str) {

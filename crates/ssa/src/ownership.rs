@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntr
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
-const APPLY: &str = "Apply";
+pub(crate) const APPLY: &str = "Apply";
 const UPDATE: &str = "Update";
 
 /// Annotations that other tools, and Flux long ago, left behind (KS-SSA-60).
@@ -53,13 +53,12 @@ impl Managers {
         let mut patch: Vec<Value> =
             old_marks(live).map(|path| json!({"op": "remove", "path": path})).collect();
         if let Some(entries) = self.merged(live) {
-            patch.push(json!({"op": "replace", "path": "/metadata/managedFields", "value": entries}));
+            patch.push(replace("managedFields", &json!(entries)));
         }
         if patch.is_empty() {
             return None;
         }
-        let version = live.resource_version.clone().unwrap_or_default();
-        patch.push(json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version}));
+        patch.push(version_test(live));
         Some(Value::Array(patch))
     }
 
@@ -113,6 +112,39 @@ impl Managers {
     }
 }
 
+/// The patch that makes all managers speak of one version of the API, if they do not (KS-SSA-22): entries of a version that no
+/// longer has their fields make the server refuse an apply. It fails on an object that has changed since it was read.
+pub(crate) fn migration(live: &ObjectMeta, api_version: &str) -> Option<Value> {
+    let entries = live.managed_fields.as_deref().unwrap_or_default();
+    if entries.iter().all(|entry| entry.api_version.as_deref() == Some(api_version)) {
+        return None;
+    }
+    let mut migrated: Vec<ManagedFieldsEntry> = Vec::new();
+    for entry in entries {
+        let entry = ManagedFieldsEntry { api_version: Some(api_version.to_owned()), ..entry.clone() };
+        // Entries that only the version kept apart become one.
+        match migrated.iter_mut().find(|known| is_same_manager(known, &entry)) {
+            Some(known) => *known = union(known.clone(), &entry),
+            None => migrated.push(entry),
+        }
+    }
+    Some(json!([replace("managedFields", &json!(migrated)), version_test(live)]))
+}
+
+fn is_same_manager(a: &ManagedFieldsEntry, b: &ManagedFieldsEntry) -> bool {
+    let subresource = |entry: &ManagedFieldsEntry| entry.subresource.clone().unwrap_or_default();
+    (&a.manager, &a.operation) == (&b.manager, &b.operation) && subresource(a) == subresource(b)
+}
+
+fn replace(field: &str, value: &Value) -> Value {
+    json!({"op": "replace", "path": format!("/metadata/{field}"), "value": value})
+}
+
+/// The step of a patch that fails on an object which has changed since it was read.
+fn version_test(live: &ObjectMeta) -> Value {
+    replace("resourceVersion", &json!(live.resource_version.clone().unwrap_or_default()))
+}
+
 fn old_marks(meta: &ObjectMeta) -> impl Iterator<Item = String> {
     let has = |map: &Option<std::collections::BTreeMap<String, String>>, key| {
         map.as_ref().is_some_and(|map| map.contains_key(key))
@@ -123,6 +155,11 @@ fn old_marks(meta: &ObjectMeta) -> impl Iterator<Item = String> {
     annotations
         .map(move |key| format!("/metadata/annotations/{}", escape(key)))
         .chain(labels.map(move |key| format!("/metadata/labels/{}", escape(key))))
+}
+
+/// The fields of an entry, as a map of maps.
+pub(crate) fn field_set(entry: &ManagedFieldsEntry) -> Option<&Value> {
+    entry.fields_v1.as_ref().map(|fields| &fields.0)
 }
 
 fn fields_text(entry: &ManagedFieldsEntry) -> String {

@@ -23,10 +23,14 @@ impl Owner {
 
     /// Returns true when an object carries both labels with this owner's values.
     pub(crate) fn owns(&self, meta: &ObjectMeta) -> bool {
-        let labels = meta.labels.as_ref();
-        self.labels()
-            .iter()
-            .all(|(key, value)| labels.and_then(|labels| labels.get(key)).is_some_and(|found| found == value))
+        self.of_labels(meta).is_some_and(|found| found == *self)
+    }
+
+    /// Returns the owner of the same group that an object's labels name, if they name one.
+    pub(crate) fn of_labels(&self, meta: &ObjectMeta) -> Option<Self> {
+        let labels = meta.labels.as_ref()?;
+        let [name, namespace] = self.labels().map(|(key, _)| labels.get(&key).cloned());
+        Some(Self { group: self.group.clone(), name: name?, namespace: namespace? })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The health of one object, asked of the server: for objects that no watch covers (KS-HC-2, KS-HC-10).
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
@@ -34,6 +36,27 @@ impl Probe {
         let item = format!("{} status: '{}'", id.subject(), self.assessment.status);
         self.error.as_ref().map_or_else(|| item.clone(), |error| format!("{item}: {error}"))
     }
+}
+
+/// Rules about the health of some kinds that stand before the usual ones (KS-CEL-6).
+pub trait Judge: Send + Sync {
+    /// Returns true when there are rules for the object.
+    fn covers(&self, id: &ObjectId) -> bool;
+
+    /// Judges an object that is covered. Blocks meanwhile.
+    fn judge(&self, id: &ObjectId, object: &Value) -> Probe;
+}
+
+/// Reads an object and has it judged.
+pub(crate) async fn judged(session: &Session, judge: Arc<dyn Judge>, id: &ObjectId) -> Probe {
+    let object = match read(session, id).await {
+        Ok(Some(object)) => object,
+        Ok(None) => return Assessment::not_found().into(),
+        Err(error) => return Probe::unknown(error),
+    };
+    let id = id.clone();
+    let verdict = tokio::task::spawn_blocking(move || judge.judge(&id, &object)).await;
+    verdict.unwrap_or_else(|_| Probe::unknown("the judgement failed".to_owned()))
 }
 
 /// Reads an object in the version that the cluster prefers; nothing if there is none.

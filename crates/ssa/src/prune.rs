@@ -6,7 +6,7 @@ use crate::error::{is_outdated, shown};
 use crate::policy::may_prune;
 use crate::precise::Precise;
 use crate::request::Target;
-use crate::{Action, Change, ChangeSet, Entry, Error, Mapping, MappingError, Owner, Session, order};
+use crate::{Action, Change, ChangeSet, Entry, Error, Mapping, MappingError, Owner, Rivals, Session, order};
 
 /// Times that an object is judged anew because it has changed between the judgement and its deletion. The next run tries
 /// again.
@@ -60,7 +60,12 @@ impl Session {
                 Ok(action) => (action, None),
                 Err(error) => (Action::Unknown, Some(error)),
             };
-            let change = Change { id: entry.id.clone(), version: entry.version.clone(), action };
+            let change = Change {
+                id: entry.id.clone(),
+                version: entry.version.clone(),
+                action,
+                rivals: Rivals::default(),
+            };
             (self.step)("after-delete");
             pruned.changes.0.push(change);
             pruned.errors.extend(error);

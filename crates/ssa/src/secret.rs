@@ -88,6 +88,21 @@ fn denial(id: &ObjectId, text: &str) -> Option<String> {
     Some(format!("{start}{user}\" cannot {verb} {place} in the namespace \"{}\"", id.namespace))
 }
 
+/// Replaces the values of a Secret's two states by words that say which of them differ.
+pub(crate) fn hide_values(before: &mut Value, after: &mut Value) {
+    let values = |secret: &Value| secret.get("data").and_then(Value::as_object).cloned().unwrap_or_default();
+    let (old, new) = (values(before), values(after));
+    let hide = |secret: &mut Value, changed: &str| {
+        let data = secret.get_mut("data").and_then(Value::as_object_mut);
+        for (key, value) in data.into_iter().flatten() {
+            let differs = old.contains_key(key) && new.contains_key(key) && old.get(key) != new.get(key);
+            *value = Value::from(if differs { changed } else { "***" });
+        }
+    };
+    hide(before, "*** (before)");
+    hide(after, "*** (after)");
+}
+
 #[cfg(test)]
 mod tests {
     use kube::core::Status;

@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, OnceCell};
 
 pub use self::audit::{AuditCounts, AuditKey, AuditedRequest};
 pub(crate) use self::launch::NODE_TOKEN;
+pub use self::objects::documents;
 pub(crate) use self::program::Program;
 use crate::{Error, Folder, Process, command};
 
@@ -42,10 +43,12 @@ struct Endpoint {
 }
 
 /// The options of a control plane.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ControlPlaneOptions {
     audit: bool,
     nodes_at: Option<Ipv4Addr>,
+    /// The control plane whose tokens it accepts too.
+    trusted: Option<Endpoint>,
 }
 
 impl ControlPlaneOptions {
@@ -53,6 +56,14 @@ impl ControlPlaneOptions {
     #[must_use]
     pub fn audit(mut self) -> Self {
         self.audit = true;
+        self
+    }
+
+    /// Accepts the ServiceAccount tokens of another control plane, with the names that its accounts have there, if they are
+    /// for this one: their audience is its address.
+    #[must_use]
+    pub fn trusting(mut self, other: &ControlPlane) -> Self {
+        self.trusted = Some(other.endpoint.clone());
         self
     }
 

@@ -7,7 +7,7 @@
 //!        │      ├────────▶ BucketServer ─▶ moto, gofakes3, fake-gcs-server, azurite       (child process)
 //!        │      ├────────▶ SshGitServer ─▶ sshd                                           (child process)
 //!        │      ├────────▶ DulwichServer ▶ dulwich, another implementation of Git         (child process)
-//!        │      └────────▶ GitServer, EchoServer, WebhookSink, Proxy, Server              (tasks of the test's runtime)
+//!        │      └────────▶ GitServer, EchoServer, WebhookSink, Proxy, Server, Cloud       (tasks of the test's runtime)
 //!        └──pipe──▶ keeper (sh): when the pipe closes, kills every child and removes every folder
 //! ```
 //!
@@ -19,6 +19,7 @@
 //! This is for tests, the demo and the benchmark only; services never depend on it.
 
 mod bucket_server;
+mod cloud;
 mod cluster;
 mod command;
 mod control_plane;
@@ -48,8 +49,11 @@ mod wait;
 mod webhook_sink;
 
 pub use bucket_server::{AZURITE_ACCOUNT, AZURITE_KEY, BucketProgram, BucketServer};
+pub use cloud::Cloud;
 pub use cluster::{Cluster, stand_in_image};
-pub use control_plane::{AuditCounts, AuditKey, AuditedRequest, ControlPlane, ControlPlaneOptions};
+pub use control_plane::{
+    AuditCounts, AuditKey, AuditedRequest, ControlPlane, ControlPlaneOptions, documents,
+};
 pub use controller::{Controller, storage_flags};
 pub use echo_server::EchoServer;
 pub use error::Error;

@@ -15,16 +15,20 @@ use crate::World;
 const NAMESPACE: &str = "bench";
 
 /// The tenant that Kustomizations impersonate.
-const TENANT: &str = "tenant";
+pub(super) const TENANT: &str = "tenant";
+
+/// The label that spreads objects over shards (SHA-01).
+pub(super) const SHARD: &str = "sharding.fluxcd.io/key";
 
 /// Requests of the user in flight; the API server's limit for mutating requests is 200.
 const IN_FLIGHT: usize = 20;
 
-const UNIT: &str = include_str!("unit.yaml");
+pub(super) const UNIT: &str = include_str!("unit.yaml");
 
 /// N OCIRepositories and N Kustomizations, and what users do with them.
 pub(super) struct Fleet {
     size: usize,
+    shards: usize,
     source_url: String,
     sources: Api<DynamicObject>,
     kustomizations: Api<DynamicObject>,
@@ -32,19 +36,13 @@ pub(super) struct Fleet {
 
 impl Fleet {
     /// Pushes the artifact and makes namespace and tenant.
-    pub(super) async fn prepare(world: &World, size: usize) -> Result<Self> {
+    pub(super) async fn prepare(world: &World, size: usize, shards: usize) -> Result<Self> {
         world.registry.push_artifact("unit", "v1", &[("unit.yaml", UNIT)]).await?;
         world.plane.namespace(NAMESPACE).await?;
-        let everything = || Some(vec!["*".to_owned()]);
-        let rule = PolicyRule {
-            api_groups: everything(),
-            resources: everything(),
-            verbs: vec!["*".into()],
-            ..PolicyRule::default()
-        };
-        world.plane.service_account(NAMESPACE, TENANT, &[rule]).await?;
+        tenant(world, NAMESPACE).await?;
         Ok(Self {
             size,
+            shards,
             source_url: world.registry.url("unit"),
             sources: world.api("OCIRepository", NAMESPACE).await?,
             kustomizations: world.api("Kustomization", NAMESPACE).await?,
@@ -54,23 +52,17 @@ impl Fleet {
     pub(super) async fn create_sources(&self) -> Result<()> {
         let spec = json!({"interval": "1h", "url": self.source_url, "insecure": true, "ref": {"tag": "v1"}});
         let source = |name: &str| {
-            json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
-                "metadata": {"name": name}, "spec": spec})
+            let source = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
+                "metadata": {"name": name}, "spec": spec});
+            self.in_shard(name, source)
         };
         create(&self.sources, self.size, source).await?;
         wait_for_all(&self.sources, self.size, is_ready).await
     }
 
     pub(super) async fn install(&self) -> Result<()> {
-        let kustomization = |name: &str| {
-            json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
-                "metadata": {"name": name},
-                "spec": {"interval": "1h", "path": "./", "prune": true, "wait": true, "timeout": "10m",
-                    "targetNamespace": NAMESPACE, "serviceAccountName": TENANT,
-                    "sourceRef": {"kind": "OCIRepository", "name": name},
-                    "postBuild": {"substitute": {"name": name, "version": "v1"}}}})
-        };
-        create(&self.kustomizations, self.size, kustomization).await?;
+        create(&self.kustomizations, self.size, |name| self.in_shard(name, kustomization(NAMESPACE, name)))
+            .await?;
         wait_for_all(&self.kustomizations, self.size, is_ready).await
     }
 
@@ -103,9 +95,49 @@ impl Fleet {
         self.kustomizations.delete_collection(&delete, &list).await?;
         wait_for_none(&self.kustomizations).await
     }
+
+    /// Labels an object with its shard, where there are several; each has the same number of them.
+    fn in_shard(&self, name: &str, mut object: Value) -> Value {
+        let number = name.rsplit('-').next().and_then(|number| number.parse::<usize>().ok());
+        if let (Some(number), Some(metadata)) = (number, object.pointer_mut("/metadata"))
+            && self.shards > 1
+            && let Some(metadata) = metadata.as_object_mut()
+        {
+            metadata.insert("labels".into(), json!({SHARD: shard(number % self.shards)}));
+        }
+        object
+    }
 }
 
-fn names(size: usize) -> impl Iterator<Item = String> {
+/// The value of the label that gives an object to a shard.
+pub(super) fn shard(number: usize) -> String {
+    format!("shard{number}")
+}
+
+/// Returns the Kustomization of a unit, which is installed into its own namespace.
+pub(super) fn kustomization(namespace: &str, name: &str) -> Value {
+    json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "metadata": {"name": name},
+        "spec": {"interval": "1h", "path": "./", "prune": true, "wait": true, "timeout": "10m",
+            "targetNamespace": namespace, "serviceAccountName": TENANT,
+            "sourceRef": {"kind": "OCIRepository", "name": name},
+            "postBuild": {"substitute": {"name": name, "version": "v1"}}}})
+}
+
+/// Makes the account that Kustomizations impersonate; it may do everything.
+pub(super) async fn tenant(world: &World, namespace: &str) -> Result<()> {
+    let everything = || Some(vec!["*".to_owned()]);
+    let rule = PolicyRule {
+        api_groups: everything(),
+        resources: everything(),
+        verbs: vec!["*".into()],
+        ..PolicyRule::default()
+    };
+    world.plane.service_account(namespace, TENANT, &[rule]).await?;
+    Ok(())
+}
+
+pub(super) fn names(size: usize) -> impl Iterator<Item = String> {
     (0..size).map(|number| format!("unit-{number}"))
 }
 

@@ -27,8 +27,12 @@ pub struct Phase {
     pub requests: BTreeMap<String, u64>,
     /// CPU time of Weir in seconds.
     pub cpu_seconds: f64,
-    /// The most resident memory of Weir during the phase, in bytes.
+    /// The most resident memory of Weir during the phase, in bytes; of all shards together.
     pub peak_rss_bytes: u64,
+    /// CPU time of the API server in seconds.
+    pub server_cpu_seconds: f64,
+    /// Seconds that the requests nobody could leave out take alone, if that was measured ([`super::bare::Bare`]).
+    pub bare_seconds: Option<f64>,
 }
 
 impl Phase {
@@ -44,12 +48,21 @@ pub(super) struct Meter<'a> {
     world: &'a World,
     size: usize,
     detail: bool,
+    /// The processes of Weir.
+    pids: Vec<u32>,
+    bare: BTreeMap<&'static str, f64>,
     phases: Vec<Phase>,
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(world: &'a World, size: usize, detail: bool) -> Self {
-        Self { world, size, detail, phases: Vec::new() }
+    pub(super) fn new(
+        world: &'a World,
+        pids: Vec<u32>,
+        bare: BTreeMap<&'static str, f64>,
+        size: usize,
+        detail: bool,
+    ) -> Self {
+        Self { world, size, detail, pids, bare, phases: Vec::new() }
     }
 
     pub(super) async fn measure(
@@ -57,25 +70,42 @@ impl<'a> Meter<'a> {
         name: &'static str,
         phase: impl Future<Output = Result<()>>,
     ) -> Result<()> {
-        let pid = self.world.weir.pid();
         let counts = self.world.plane.audit_counts()?;
-        let usage = Usage::of(pid)?;
-        Usage::reset_peak(pid)?;
+        let (before, server) = (self.usage()?, self.server()?);
+        self.pids.iter().try_for_each(|pid| Usage::reset_peak(*pid))?;
         let start = Instant::now();
         tokio::time::timeout(DEADLINE, phase).await.with_context(|| format!("{name} took too long"))??;
         let seconds = start.elapsed().as_secs_f64();
         let counts = self.drained().await?.since(&counts);
-        let after = Usage::of(pid)?;
+        let after = self.usage()?;
         let phase = Phase {
             name,
             seconds,
             requests: by_verb(&counts),
-            cpu_seconds: after.cpu_seconds - usage.cpu_seconds,
+            cpu_seconds: after.cpu_seconds - before.cpu_seconds,
             peak_rss_bytes: after.peak_rss_bytes,
+            server_cpu_seconds: self.server()?.cpu_seconds - server.cpu_seconds,
+            bare_seconds: self.bare.get(name).copied(),
         };
         self.show(&phase, &counts);
         self.phases.push(phase);
         Ok(())
+    }
+
+    /// The usage of all processes of Weir together.
+    fn usage(&self) -> Result<Usage> {
+        let mut all = Usage { cpu_seconds: 0.0, peak_rss_bytes: 0 };
+        for pid in &self.pids {
+            let usage = Usage::of(*pid)?;
+            all.cpu_seconds += usage.cpu_seconds;
+            all.peak_rss_bytes += usage.peak_rss_bytes;
+        }
+        Ok(all)
+    }
+
+    /// The usage of the API server, the second of the control plane's processes.
+    fn server(&self) -> Result<Usage> {
+        Usage::of(*self.world.plane.pids().get(1).context("no API server")?)
     }
 
     /// The counts when Weir has sent what the phase left to be sent, so that it does not count in the next one.
@@ -100,12 +130,17 @@ impl<'a> Meter<'a> {
         #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
         let each = phase.total_requests() as f64 / self.size as f64;
         println!(
-            "  {:<9} {:>7.1} s  {:>6} requests ({each:.1} a unit)  {:>6.1} CPU-s  {:>4} MiB",
+            "  {:<9} {:>7.1} s  {:>6} requests ({each:.1} a unit)  {:>6.1} CPU-s  {:>4} MiB  API server {:>6.1} CPU-s{}",
             phase.name,
             phase.seconds,
             phase.total_requests(),
             phase.cpu_seconds,
-            phase.peak_rss_bytes >> 20
+            phase.peak_rss_bytes >> 20,
+            phase.server_cpu_seconds,
+            phase
+                .bare_seconds
+                .map(|bare| format!("  {:.2} x bare", phase.seconds / bare))
+                .unwrap_or_default()
         );
         if self.detail {
             for (key, count) in counts.iter().filter(|(key, _)| key.user == USER) {

@@ -8,14 +8,15 @@ use weir_testkit::repo_path;
 use super::Phase;
 
 /// One section of docs/benchmarks.md: machine, date, commit, and a table for each size.
-pub(super) fn section(runs: &[(usize, Vec<Phase>)], concurrent: usize) -> Result<String> {
+pub(super) fn section(runs: &[(usize, Vec<Phase>)], concurrent: usize, shards: usize) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "## {}\n", jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC"))?;
     writeln!(
         text,
-        "{}; commit {}; `--concurrent={concurrent}`, `weir run` (all five services).\n",
+        "{}; commit {}; `--concurrent={concurrent}`, {} (all five services).\n",
         machine(),
-        commit()
+        commit(),
+        if shards > 1 { format!("{shards} shards of `weir run`") } else { "`weir run`".to_owned() }
     )?;
     for (size, phases) in runs {
         table(&mut text, *size, phases)?;
@@ -26,19 +27,24 @@ pub(super) fn section(runs: &[(usize, Vec<Phase>)], concurrent: usize) -> Result
 #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
 fn table(text: &mut String, size: usize, phases: &[Phase]) -> Result<()> {
     writeln!(text, "N = {size}\n")?;
-    writeln!(text, "| phase | seconds | requests a unit | requests by verb | CPU-seconds | peak MiB |")?;
-    writeln!(text, "|---|---|---|---|---|---|")?;
+    writeln!(
+        text,
+        "| phase | seconds | x bare | requests a unit | requests by verb | CPU-seconds | API server CPU-s | peak MiB |"
+    )?;
+    writeln!(text, "|---|---|---|---|---|---|---|---|")?;
     for phase in phases {
         let verbs: Vec<String> =
             phase.requests.iter().map(|(verb, count)| format!("{verb} {count}")).collect();
         writeln!(
             text,
-            "| {} | {:.1} | {:.2} | {} | {:.1} | {:.0} |",
+            "| {} | {:.1} | {} | {:.2} | {} | {:.1} | {:.1} | {:.0} |",
             phase.name,
             phase.seconds,
+            phase.bare_seconds.map_or_else(|| "–".to_owned(), |bare| format!("{:.2}", phase.seconds / bare)),
             phase.total_requests() as f64 / size as f64,
             verbs.join(", "),
             phase.cpu_seconds,
+            phase.server_cpu_seconds,
             phase.peak_rss_bytes as f64 / f64::from(1 << 20),
         )?;
     }

@@ -13,6 +13,9 @@ struct Args {
     /// How many objects of a kind Weir works on at once.
     #[arg(long, default_value_t = 20)]
     concurrent: usize,
+    /// How many processes share the objects by the label sharding.fluxcd.io/key.
+    #[arg(long, default_value_t = 1)]
+    shards: usize,
     /// Print every kind of request, to see where requests go.
     #[arg(long)]
     detail: bool,
@@ -27,6 +30,7 @@ async fn main() -> ExitCode {
     let options = weir_e2e::bench::Options {
         sizes: args.n,
         concurrent: args.concurrent,
+        shards: args.shards,
         detail: args.detail,
         write: !args.dry_run,
     };

@@ -1,13 +1,12 @@
-use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use kube::api::ListParams;
-use weir_testkit::{Folder, repo_path, wait_gone};
+use weir_testkit::{Folder, wait_gone};
 
 use super::world::World;
 use super::{DEADLINE, text};
-use crate::{NAMESPACE, SERVICES};
+use crate::{NAMESPACE, Overlay, SERVICES};
 
 /// Tag under which images are pushed; the overlay names digests.
 const TAG: &str = "e2e";
@@ -24,38 +23,56 @@ const TOOLKIT: [&str; 8] = [
     "providers",
 ];
 
+/// Weir's images in the cluster's registry, as an overlay names them.
+pub(super) struct Images(String);
+
 /// Weir, applied to a cluster from an overlay of a user's own.
 pub(super) struct Deployment {
-    overlay: Folder,
+    _files: Folder,
+    overlay: PathBuf,
 }
 
 impl World {
-    /// Pushes the images and applies an overlay that names their digests.
-    pub(super) async fn deploy(&self, images: &Path) -> Result<Deployment> {
-        let (registry, folder) = (self.cluster.registry_address(), Folder::new("overlay")?);
-        let mut text = format!("resources: [{}]\nimages:\n", default_overlay(folder.path())?);
-        for service in SERVICES {
-            let layout = images.join(service);
-            let digest = self.registry().push_layout(&format!("weir/{service}"), TAG, &layout).await;
+    /// Pushes the images of a folder, as `make images` lays them out.
+    pub(super) async fn push_images(&self, layouts: &Path) -> Result<Images> {
+        let (registry, mut images) = (self.cluster.registry_address(), Vec::new());
+        for name in SERVICES.into_iter().chain(["weir"]) {
+            let layout = layouts.join(name);
+            let digest = self.registry().push_layout(&format!("weir/{name}"), TAG, &layout).await;
             let digest = digest.with_context(|| format!("push {}", layout.display()))?;
-            writeln!(
-                text,
-                "  - {{name: weir/{service}, newName: {registry}/weir/{service}, digest: {digest}}}"
-            )?;
+            images.push(format!("{{name: weir/{name}, newName: {registry}/weir/{name}, digest: {digest}}}"));
         }
-        folder.write("kustomization.yaml", text)?;
-        let deployment = Deployment { overlay: folder };
-        deployment.kubectl(self, &["apply", "--server-side"]).await?;
+        Ok(Images(format!("[{}]", images.join(", "))))
+    }
+
+    /// Applies an overlay of `deploy/kustomize` with components and these images, over whatever is there.
+    pub(super) async fn deploy(
+        &self,
+        images: &Images,
+        base: &str,
+        components: &[&str],
+    ) -> Result<Deployment> {
+        let files = Folder::new("overlay")?;
+        let overlay = Overlay { base, components, patches: "[]", images: &images.0 }.write(files.path())?;
+        let deployment = Deployment { _files: files, overlay };
+        deployment.kubectl(self, &["apply", "--server-side", "--force-conflicts"]).await?;
         Ok(deployment)
+    }
+
+    /// Waits until each Deployment of Weir has all its Pods, and none of an earlier kind.
+    pub(super) async fn wait_for_rollout(&self) -> Result<()> {
+        let seconds = format!("--timeout={}s", DEADLINE.as_secs());
+        let all =
+            ["rollout", "status", "-n", NAMESPACE, "deployment", "-l", "app.kubernetes.io/part-of=flux"];
+        self.plane().kubectl(&[&all[..], &[&seconds]].concat()).await?;
+        Ok(())
     }
 }
 
 impl Deployment {
+    /// Waits for the rollout of the default overlay: five Pods, each of an image that is named by its digest.
     pub(super) async fn wait_until_ready(&self, world: &World) -> Result<()> {
-        let seconds = format!("--timeout={}s", DEADLINE.as_secs());
-        let arguments =
-            ["wait", "-n", NAMESPACE, "deployment", "--all", "--for=condition=Available", &seconds];
-        world.plane().kubectl(&arguments).await?;
+        world.wait_for_rollout().await?;
         for service in SERVICES {
             let pods = world.pods(NAMESPACE, service).await?;
             ensure!(pods.len() == 1, "{} Pods of {service}", pods.len());
@@ -67,12 +84,14 @@ impl Deployment {
         Ok(())
     }
 
-    /// Deletes what users made, then the overlay, and looks for what is left.
-    pub(super) async fn uninstall(&self, world: &World) -> Result<()> {
+    /// Deletes what users made, then the overlay and what earlier ones had besides, and looks for what is left.
+    pub(super) async fn uninstall(&self, world: &World, earlier: &[Self]) -> Result<()> {
         for kind in TOOLKIT {
             world.plane().kubectl(&["delete", kind, "--all", "-A", "--timeout=60s"]).await?;
         }
-        self.kubectl(world, &["delete", "--timeout=120s"]).await?;
+        for deployment in earlier.iter().chain([self]) {
+            deployment.kubectl(world, &["delete", "--timeout=120s", "--ignore-not-found"]).await?;
+        }
         wait_gone(&world.api("v1", "Namespace", "").await?, NAMESPACE, DEADLINE).await?;
         for (api_version, kind) in [
             ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
@@ -91,14 +110,7 @@ impl Deployment {
     }
 
     async fn kubectl(&self, world: &World, verb: &[&str]) -> Result<String> {
-        let overlay = self.overlay.path().display().to_string();
+        let overlay = self.overlay.display().to_string();
         Ok(world.plane().kubectl(&[verb, &["-k", &overlay]].concat()).await?)
     }
-}
-
-/// The path of the default overlay as an overlay in `folder` names it: absolute paths are refused.
-fn default_overlay(folder: &Path) -> Result<String> {
-    let default = repo_path("deploy/kustomize/overlays/default").canonicalize()?;
-    let up = "../".repeat(folder.canonicalize()?.components().count() - 1);
-    Ok(format!("{up}{}", default.display().to_string().trim_start_matches('/')))
 }

@@ -32,19 +32,24 @@ impl<'a> MainLoop<'a> {
     }
 
     /// Git to the cluster, and a message out.
-    pub(super) async fn commit(&mut self) -> Result<()> {
+    pub(super) async fn commit(&self) -> Result<()> {
         self.push("1.0.0").await?;
         let app = self.places.app().replace("replicas: 0", "replicas: 1") + PROBE;
         let commit =
             self.repo.commit("main", "Add the app", &[("app.yaml", &app), ("settings.yaml", SETTINGS)])?;
-        let toolkit = format!("{}\n---\n{RECEIVER}", self.places.toolkit());
-        self.world.plane().apply_yaml(NAMESPACE, &toolkit).await?;
-        self.wait_for_version("1.0.0").await?;
+        self.resume("1.0.0").await?;
         self.wait_until_told(&commit).await
     }
 
+    /// Applies what leads from Git to the cluster and back; the newest version of the application comes up.
+    pub(super) async fn resume(&self, version: &str) -> Result<()> {
+        let toolkit = format!("{}\n---\n{RECEIVER}", self.places.toolkit());
+        self.world.plane().apply_yaml(NAMESPACE, &toolkit).await?;
+        self.wait_for_version(version).await
+    }
+
     /// Image to Git to the cluster: the new version serves, and the Pod of the old one is gone.
-    pub(super) async fn push_image(&mut self) -> Result<()> {
+    pub(super) async fn release(&self, version: &str) -> Result<()> {
         for kind in ["ImagePolicy", "ImageUpdateAutomation"] {
             wait_ready(
                 &self.world.api("image.toolkit.fluxcd.io/v1", kind, NAMESPACE).await?,
@@ -54,10 +59,10 @@ impl<'a> MainLoop<'a> {
             .await?;
         }
         let before = self.repo.head("main")?;
-        self.push("1.0.1").await?;
+        self.push(version).await?;
         let images = self.world.api("image.toolkit.fluxcd.io/v1", "ImageRepository", NAMESPACE).await?;
         touch_requested_at(&images, "app").await?;
-        self.wait_for_version("1.0.1").await?;
+        self.wait_for_version(version).await?;
         let log = self.repo.log("main")?;
         let bump = log.first().context("no commits")?;
         ensure!(bump.author_name == "fluxcdbot" && bump.parents == [before], "not one bot commit: {log:?}");
@@ -65,7 +70,7 @@ impl<'a> MainLoop<'a> {
     }
 
     /// A commit that removes a manifest, of which only a webhook tells: the object is pruned.
-    pub(super) async fn push_by_webhook(&mut self) -> Result<()> {
+    pub(super) async fn push_by_webhook(&self) -> Result<()> {
         let receivers = self.world.api("notification.toolkit.fluxcd.io/v1", "Receiver", NAMESPACE).await?;
         let receiver = wait_ready(&receivers, "push", DEADLINE).await?;
         let path = text(&receiver.data, "/status/webhookPath")?;

@@ -1,6 +1,6 @@
 use anyhow::{Context, Result};
-use kube::Api;
 use kube::api::{DynamicObject, ListParams};
+use kube::{Api, ResourceExt};
 use weir_testkit::{Cluster, ControlPlane, FaultProxy, GitServer, Registry, WebhookSink};
 
 use super::text;
@@ -52,11 +52,21 @@ impl World {
         Ok(pods)
     }
 
-    /// The address of the one Pod of a service.
+    /// The address of a service's Pod, of its leader where one stands by.
     pub(super) async fn pod_address(&self, service: &str) -> Result<String> {
         let pods = self.pods(NAMESPACE, service).await?;
-        let pod = pods.first().with_context(|| format!("no Pod of {service}"))?;
+        let pod = pods
+            .iter()
+            .find(|pod| pod.labels().values().any(|value| value == "leader"))
+            .or(pods.first())
+            .with_context(|| format!("no Pod of {service}"))?;
         Ok(text(&pod.data, "/status/podIP")?.to_owned())
+    }
+
+    /// The image that the Pods of a Deployment are to run.
+    pub(super) async fn image_of(&self, deployment: &str) -> Result<String> {
+        let deployment = self.api("apps/v1", "Deployment", NAMESPACE).await?.get(deployment).await?;
+        Ok(text(&deployment.data, "/spec/template/spec/containers/0/image")?.to_owned())
     }
 
     /// Ways on which artifacts, resolutions or events have come to a service, or gone from it, since its Pod was started.

@@ -24,7 +24,7 @@ const OPENSHIFT: &str = "openshift";
 const ALONE: [&str; 4] = ["tls", "sharding", "source-standby", OPENSHIFT];
 
 fn overlay<'a>(base: &'a str, components: &'a [&'a str]) -> Overlay<'a> {
-    Overlay { base, components, patches: "[]" }
+    Overlay { base, components, patches: "[]", images: "[]" }
 }
 
 /// Components that the overlay `single` takes too.

@@ -86,7 +86,8 @@ async fn each_shard_works_on_its_objects_and_loses_none_when_it_dies() -> Result
     let (plane, git) = tokio::try_join!(ControlPlane::start(), GitServer::start())?;
     plane.apply_crds(&repo_path("deploy/kustomize/crds")).await?;
     plane.namespace(NAMESPACE).await?;
-    let sharded = Installation::of(Overlay { base: "sharded", components: &[], patches: "[]" })?;
+    let sharded =
+        Installation::of(Overlay { base: "sharded", components: &[], patches: "[]", images: "[]" })?;
     let cluster = Cluster { plane, sharded };
     let repo = git.repo("app")?;
     let first = commit(&repo, "first")?;

@@ -46,7 +46,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         client: service.client().clone(),
         secrets: Secrets::new(service.client().clone()),
         git,
-        logins: service.logins()?,
+        logins: service.logins(&args.runtime.default_service_account)?,
         policies: policies.clone(),
         repositories: repositories.clone(),
         resolutions: resolutions.clone(),

@@ -44,7 +44,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let policies: Cache<ImagePolicy> = service.cache_sharded().await?;
     // A policy may select from a repository of another shard.
     let all_repositories: Cache<ImageRepository> = service.cache().await?;
-    let logins = service.logins()?;
+    let logins = service.logins(&args.runtime.default_service_account)?;
     let accesses = Arc::new(Accesses::new(service.client().clone(), logins, args.aws_autologin_for_ecr));
     let (registries, policy_queue) = (Registries::new(), Arc::new(OnceLock::new()));
     let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);

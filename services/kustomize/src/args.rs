@@ -69,14 +69,14 @@ pub const GATES: [(&str, bool); 12] = [
     (STRICT_SUBSTITUTIONS, true),
     (ADDITIVE_CEL, false),
     ("CacheSecretsAndConfigMaps", false),
-    ("CancelHealthCheckOnNewRevision", false),
-    ("DirectSourceFetch", false),
+    (CANCEL_HEALTH_CHECK, false),
+    (DIRECT_SOURCE_FETCH, false),
     (DISABLE_CONFIG_WATCHERS, false),
     (DISABLE_FAIL_FAST, false),
     ("DisableStatusPollerCache", true),
-    ("GroupChangeLog", false),
+    (GROUP_CHANGE_LOG, false),
     (EXTERNAL_ARTIFACT, true),
-    ("MigrateAPIVersion", false),
+    (MIGRATE_API_VERSION, false),
     (WORKLOAD_IDENTITY, false),
 ];
 
@@ -86,7 +86,15 @@ pub(crate) const STRICT_SUBSTITUTIONS: &str = "StrictPostBuildSubstitutions";
 pub(crate) const ADDITIVE_CEL: &str = "AdditiveCELDependencyCheck";
 /// Gate: a failed object does not end a health check (KS-HC-5).
 pub(crate) const DISABLE_FAIL_FAST: &str = "DisableFailFastBehavior";
+/// Gate: a health check that gives way to a newer run is told (KS-HC-30).
+pub(crate) const CANCEL_HEALTH_CHECK: &str = "CancelHealthCheckOnNewRevision";
+/// Gate: sources are read from the API server instead of the watch cache (KS-SRC-8).
+pub(crate) const DIRECT_SOURCE_FETCH: &str = "DirectSourceFetch";
 /// Gate: Secrets and ConfigMaps wake nobody (KS-REC-6).
 pub(crate) const DISABLE_CONFIG_WATCHERS: &str = "DisableConfigWatchers";
+/// Gate: the log groups objects by what was done to them (KS-SSA-92).
+pub(crate) const GROUP_CHANGE_LOG: &str = "GroupChangeLog";
+/// Gate: field managers of other API versions become those of the desired one (KS-SSA-22).
+pub(crate) const MIGRATE_API_VERSION: &str = "MigrateAPIVersion";
 /// Gate: sources of kind ExternalArtifact (KS-SRC-3).
 pub(crate) const EXTERNAL_ARTIFACT: &str = "ExternalArtifact";

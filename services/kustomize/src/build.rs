@@ -16,12 +16,23 @@ use weir_ignore::Matcher;
 use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
+pub use self::generate::Error as GenerateError;
 pub use self::substitute::{to_json, to_yaml};
 use crate::decryption::{self, Decryption, decrypt_files, decrypt_object};
 use crate::variables::{self, Variables};
 
 /// Objects of one build. The inventory of more would not fit into the status of the Kustomization.
 const MAX_OBJECTS: usize = 10_000;
+
+/// Returns the manifests below a directory, and the directories that have a kustomization file of their own: what a
+/// kustomization file for the directory has to name.
+///
+/// # Errors
+/// When a directory cannot be read.
+pub fn resources_below(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec<String>, GenerateError> {
+    let members = generate::members(files, directory)?;
+    Ok(members.iter().map(|member| member.path().relative_to(directory)).collect())
+}
 
 /// The inputs of a build.
 pub struct Input<F> {

@@ -12,6 +12,7 @@ use weir_kustomize::{Answer, FetchError, FileSystem, GitUrl, Remote};
 use weir_remote_bases::{Fetcher, RemoteBases};
 
 use crate::budget::{Budget, Share};
+use crate::decryption::Lend;
 use crate::files::{ArtifactFiles, Metered};
 
 /// Builds at once beyond the number of processors only wait for each other.
@@ -62,14 +63,14 @@ impl Builds {
         Self { turns, budget: Budget::new(bytes), remote }
     }
 
-    /// Builds on a thread of its own, with what fetches remote bases for so long and not beyond a cancellation. A build that
-    /// reads more than is usual is done again, alone.
+    /// Builds on a thread of its own, with what fetches remote bases for so long and not beyond a cancellation, and with the
+    /// turn that it lends while it waits for something else. A build that reads more than is usual is done again, alone.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         files: ArtifactFiles,
         time: Duration,
         cancel: CancellationToken,
-        build: impl Fn(Metered, Option<Arc<dyn Remote>>) -> T + Send + Sync + 'static,
+        build: impl Fn(Metered, Option<Arc<dyn Remote>>, Arc<dyn Lend>) -> T + Send + Sync + 'static,
     ) -> Result<Held<T>, Error> {
         let (files, build) = (Arc::new(files), Arc::new(build));
         let usual = files.size().saturating_mul(USUAL_READS).min(USUAL_BYTES);
@@ -77,8 +78,9 @@ impl Builds {
             let share = self.budget.take(bytes).await.ok_or(Error::Stopped)?;
             let metered = Metered::new(Arc::clone(&files), share.bytes());
             let (once, meter) = (Arc::clone(&build), metered.clone());
-            let mut held =
-                self.once(share, time, cancel.clone(), move |remote| once(metered, remote)).await?;
+            let mut held = self
+                .once(share, time, cancel.clone(), move |remote, turn| once(metered, remote, turn))
+                .await?;
             if !meter.is_exceeded() {
                 held.share.shrink_to(meter.used());
                 return Ok(held);
@@ -92,7 +94,7 @@ impl Builds {
         share: Share,
         time: Duration,
         cancel: CancellationToken,
-        build: impl FnOnce(Option<Arc<dyn Remote>>) -> T + Send + 'static,
+        build: impl FnOnce(Option<Arc<dyn Remote>>, Arc<dyn Lend>) -> T + Send + 'static,
     ) -> Result<Held<T>, Error> {
         let permit = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Error::Stopped)?;
         let turn = Turn {
@@ -106,7 +108,7 @@ impl Builds {
         });
         // Turn and share stay with the thread, also when nobody waits for it any more.
         let building = tokio::task::spawn_blocking(move || {
-            let made = build(remote);
+            let made = build(remote, Arc::clone(&turn) as Arc<dyn Lend>);
             drop(turn);
             Held { made, share }
         });
@@ -133,6 +135,12 @@ impl Turn {
         // Turns end only with the service; the build then ends without one.
         *self.permit.lock() = self.runtime.block_on(Arc::clone(&self.turns).acquire_owned()).ok();
         done
+    }
+}
+
+impl Lend for Turn {
+    fn lend(&self, wait: &mut dyn FnMut()) {
+        Self::lend(self, wait);
     }
 }
 

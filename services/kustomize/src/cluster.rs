@@ -1,5 +1,6 @@
 //! Clusters to apply to, and the identity with which an object's owner may act in them (KS-IMP-1 to KS-IMP-10).
 
+mod entrance;
 mod kubeconfig;
 mod reach;
 mod target;
@@ -14,6 +15,8 @@ use weir_api::Kustomization;
 use weir_runtime::ObjectKey;
 use weir_ssa::{Identities, Ledger, Mapper, Notice, Owner, Session, Watches};
 
+use self::entrance::Entrance;
+pub(crate) use self::entrance::Entrances;
 pub(crate) use self::kubeconfig::Trust;
 use self::reach::Reach;
 pub(crate) use self::target::TargetError;
@@ -35,6 +38,7 @@ struct Kept {
     local: Cluster,
     make: Make,
     trust: Trust,
+    entrances: Entrances,
     remotes: Mutex<Remotes>,
 }
 
@@ -70,6 +74,8 @@ struct Inner {
 struct Remote {
     fingerprint: [u8; 32],
     reach: Reach,
+    /// Its tokens; nothing where the kubeconfig has the user.
+    entrance: Option<Arc<Entrance>>,
     /// Ends the watches.
     _guard: DropGuard,
 }
@@ -81,6 +87,7 @@ impl Clusters {
         overridden: &[String],
         default_account: &str,
         trust: Trust,
+        entrances: Entrances,
         shutdown: CancellationToken,
         notify: impl Fn(&Owner, Notice) + Send + Sync + 'static,
     ) -> Self {
@@ -88,7 +95,7 @@ impl Clusters {
         let make =
             Make { overridden: overridden.to_vec(), default_account, shutdown, notify: Arc::new(notify) };
         let local = make.cluster(client, make.shutdown.clone(), None);
-        Self(Arc::new(Kept { local, make, trust, remotes: Mutex::default() }))
+        Self(Arc::new(Kept { local, make, trust, entrances, remotes: Mutex::default() }))
     }
 
     /// Drops all that is known of a Kustomization's objects, and the cluster that nobody else uses.
@@ -96,6 +103,7 @@ impl Clusters {
         let owner =
             Owner { group: GROUP.to_owned(), name: key.name.clone(), namespace: key.namespace.clone() };
         self.0.local.ledger().forget(&owner);
+        self.0.entrances.forget(key);
         let user = self.0.remotes.lock().users.remove(key);
         if let Some(cluster) = user {
             cluster.ledger().forget(&owner);

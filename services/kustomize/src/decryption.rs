@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use weir_sops::{Document, Format, KeyService, Plain};
+use weir_sops::{Document, Format, KeyService, MasterKey, Plain};
 use zeroize::Zeroizing;
 
 pub(crate) use self::files::decrypt_files;
@@ -19,7 +19,16 @@ const MAX_BYTES: usize = 5 << 20;
 
 /// Decrypts with the keys of one Kustomization. Clones share everything.
 #[derive(Clone)]
-pub struct Decryption(Arc<Inner>);
+pub struct Decryption {
+    inner: Arc<Inner>,
+    turn: Option<Arc<dyn Lend>>,
+}
+
+/// A turn to work, which somebody else may have while its owner waits for a server.
+pub trait Lend: Send + Sync {
+    /// Waits.
+    fn lend(&self, wait: &mut dyn FnMut());
+}
 
 struct Inner {
     keys: Box<dyn KeyService + Send + Sync>,
@@ -77,6 +86,16 @@ pub enum Error {
         /// Cause.
         source: Box<Self>,
     },
+    /// An object as a whole.
+    #[error("failed to decrypt and format '{object}' {kind} data: {source}")]
+    Data {
+        /// `namespace/name` of the object.
+        object: String,
+        /// Its kind.
+        kind: String,
+        /// Cause.
+        source: Box<Self>,
+    },
     /// The decrypted object is no JSON.
     #[error("failed to read the decrypted object")]
     Object,
@@ -106,17 +125,22 @@ impl Decryption {
     /// Decrypts with these keys; the fingerprint differs when the keys do.
     #[must_use]
     pub fn new(keys: Box<dyn KeyService + Send + Sync>, fingerprint: u64) -> Self {
-        Self(Arc::new(Inner { keys, fingerprint, revealed: Mutex::default() }))
+        Self { inner: Arc::new(Inner { keys, fingerprint, revealed: Mutex::default() }), turn: None }
+    }
+
+    /// The same, for who has a turn to lend.
+    pub(crate) fn lending(&self, turn: Arc<dyn Lend>) -> Self {
+        Self { turn: Some(turn), ..self.clone() }
     }
 
     /// A number that differs when the keys do.
     pub(crate) fn fingerprint(&self) -> u64 {
-        self.0.fingerprint
+        self.inner.fingerprint
     }
 
     /// The plaintext values that no message may show.
     pub(crate) fn revealed(&self) -> Vec<Zeroizing<String>> {
-        self.0.revealed.lock().clone()
+        self.inner.revealed.lock().clone()
     }
 
     /// Decrypts bytes of one format into another. The MAC is not checked: kustomize changes documents (KS-DEC-30).
@@ -125,16 +149,43 @@ impl Decryption {
             return Err(Error::TooLarge { size: bytes.len() });
         }
         let document =
-            Document::read(bytes, from).map_err(|source| Error::Load { format: from.name(), source })?;
+            Document::read(bytes, from).map_err(|source| Error::Load { format: shown(from), source })?;
         let plain = self.open(document)?;
-        plain.write(to).map_err(|source| Error::Emit { from: from.name(), to: to.name(), source })
+        plain.write(to).map_err(|source| Error::Emit { from: shown(from), to: shown(to), source })
     }
 
     fn open(&self, document: Document) -> Result<Plain, Error> {
-        let key = document.data_key(&*self.0.keys).map_err(Error::Key)?;
+        let key = document
+            .data_key(&Patient { keys: &*self.inner.keys, turn: self.turn.as_deref() })
+            .map_err(Error::Key)?;
         let plain = document.decrypt(&key).map_err(Error::Tree)?;
-        self.0.revealed.lock().extend(plain.revealed.iter().cloned());
+        self.inner.revealed.lock().extend(plain.revealed.iter().cloned());
         Ok(plain)
+    }
+}
+
+/// Waits for servers without keeping others from working.
+struct Patient<'a> {
+    keys: &'a (dyn KeyService + Send + Sync),
+    turn: Option<&'a dyn Lend>,
+}
+
+impl KeyService for Patient<'_> {
+    fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, String> {
+        let Some(turn) = self.turn.filter(|_| key.is_kept_by_server()) else { return self.keys.decrypt(key) };
+        let mut done = Err(String::new());
+        turn.lend(&mut || done = self.keys.decrypt(key));
+        done
+    }
+}
+
+/// The name of a format in messages.
+fn shown(format: Format) -> &'static str {
+    match format {
+        Format::Yaml => "YAML",
+        Format::Json => "JSON",
+        Format::Ini => "INI",
+        Format::Dotenv | Format::Binary => format.name(),
     }
 }
 

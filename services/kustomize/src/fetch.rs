@@ -23,6 +23,10 @@ const RETRY_PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::fro
 /// Time without a message after which a stream is given up: who asks has others to serve.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Time for one download, a bound for the clients only: each run has a limit of its own (KS-REC-40), and a stalled download ends
+/// long before.
+const LONGEST_DOWNLOAD: Duration = Duration::from_secs(24 * 3600);
+
 /// Artifacts that are unpacked at once: more of them only wait for each other.
 const UNPACKED_AT_ONCE: usize = 4;
 
@@ -76,25 +80,30 @@ pub(crate) struct Artifacts {
     watcher_http: Fetcher,
     stream: Option<StreamClient>,
     limits: Limits,
+    /// Bytes of the largest file that a build may read.
+    largest: u64,
     retries: u32,
     routes: RouteMetrics,
     unpacking: Arc<Semaphore>,
 }
 
 impl Artifacts {
-    /// `stream` leads to Weir's source service, if there is one; HTTP stands in when it cannot be reached.
+    /// `stream` leads to Weir's source service, if there is one; HTTP stands in when it cannot be reached. Artifacts may be as
+    /// large as sources make them and the disk has room for (KS-SRC-23, STO 14.6); of their files, those of up to `largest`
+    /// bytes can be read.
     pub(crate) fn new(
         stream: Option<PeerChannel>,
         hosts: LocalHosts,
         retries: u32,
+        largest: u64,
         routes: RouteMetrics,
     ) -> Result<Self, FetchError> {
-        let limits = Limits::default();
+        let limits = Limits { timeout: LONGEST_DOWNLOAD, ..Limits::on_disk(0) };
         let stream = stream.map(ArtifactsClient::new);
         let http = Fetcher::new(limits, hosts.source)?;
         let watcher_http = Fetcher::new(limits, hosts.watcher)?;
         let unpacking = Arc::new(Semaphore::new(UNPACKED_AT_ONCE));
-        Ok(Self { http, watcher_http, stream, limits, retries, routes, unpacking })
+        Ok(Self { http, watcher_http, stream, limits, largest, retries, routes, unpacking })
     }
 
     /// The verified files of an artifact. Dropping the future ends the download.
@@ -103,11 +112,11 @@ impl Artifacts {
         self.routes.took(route);
         let gone = |_| Error::Extract("the service stops".to_owned());
         let turn = Arc::clone(&self.unpacking).acquire_owned().await.map_err(gone)?;
-        let limits = self.limits;
+        let (limits, largest) = (self.limits, self.largest);
         let unpacking = tokio::task::spawn_blocking(move || {
             // Kept here: a thread that nobody waits for any more still takes its turn.
             let _turn = turn;
-            blob.stack(limits).map(|(spans, stack)| ArtifactFiles::new(spans, stack))
+            blob.stack(limits, largest).map(|(spans, stack)| ArtifactFiles::new(spans, stack))
         });
         let files = unpacking.await.map_err(|error| Error::Extract(error.to_string()))?;
         files.map_err(|error| Error::Extract(error.to_string()))

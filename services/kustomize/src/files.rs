@@ -169,7 +169,7 @@ mod tests {
             tar.append_data(&mut header, path, path.as_bytes()).unwrap();
         }
         let archive = tar.into_inner().unwrap().finish().unwrap();
-        let (spans, stack) = Untar::new(Limits::default()).to_stack(archive.as_slice()).unwrap();
+        let (spans, stack) = Untar::new(Limits::default()).to_stack(archive.as_slice(), 20).unwrap();
         ArtifactFiles::new(spans, stack)
     }
 
@@ -189,6 +189,17 @@ mod tests {
             assert_eq!(files.resolve(&place).ok(), memory.resolve(&place).ok(), "{place}");
             assert_eq!(files.read(&place, 100).ok(), memory.read(&place, 100).ok(), "{place}");
         }
+    }
+
+    /// STO 14.6: what no build may read takes no room.
+    #[test]
+    fn large_files_are_listed_and_not_kept() {
+        let files = files(&["a", "a-name-of-more-than-twenty-bytes", "b"]);
+        let names: Vec<String> = files.list(&path("")).unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!((names.len(), files.size()), (3, 2));
+        assert_eq!(files.read(&path("b"), 100).unwrap(), b"b");
+        assert!(matches!(files.read(&path(&names[1]), 20), Err(FsError::TooLarge { .. })));
+        assert!(matches!(files.read(&path(&names[1]), 100), Err(FsError::Io { .. })));
     }
 
     #[test]

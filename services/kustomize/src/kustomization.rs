@@ -12,18 +12,22 @@
 
 mod act;
 mod attempt;
+mod change_log;
 mod decide;
 mod expression;
 mod extent;
 mod failure;
 mod finalize;
 mod health;
+mod ignore;
 mod inventory;
 mod keys;
 mod memory;
 mod observe;
 mod prune_limit;
 mod report;
+mod rivals;
+mod sight;
 mod wake;
 
 use std::sync::Arc;
@@ -34,8 +38,10 @@ use weir_runtime::{Cache, Finalized, ObjectKey, Outcome, Reconciler, Run};
 use weir_ssa::GroupKind;
 
 pub(crate) use self::failure::Failure;
+pub(crate) use self::inventory::entries;
 pub(crate) use self::keys::Keys;
 pub(crate) use self::memory::Memory;
+pub(crate) use self::observe::dependencies_of;
 pub(crate) use self::prune_limit::PruneLimit;
 pub(crate) use self::wake::{wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source};
 use crate::builds::Builds;
@@ -57,6 +63,12 @@ pub(crate) struct Settings {
     pub(crate) concurrent_ssa: usize,
     pub(crate) overridden_managers: Vec<String>,
     pub(crate) custom_stage: Vec<GroupKind>,
+    /// True when a health check that gives way to a newer run is told (KS-HC-30, KS-HC-31). It gives way in any case.
+    pub(crate) cancels_checks: bool,
+    /// True when managers of other versions of an object's API are migrated (KS-SSA-22).
+    pub(crate) migrates_versions: bool,
+    /// True when the log groups objects by what was done to them (KS-SSA-92).
+    pub(crate) groups_change_log: bool,
     pub(crate) prune_limit: PruneLimit,
 }
 

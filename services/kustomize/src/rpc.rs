@@ -1,6 +1,9 @@
 //! The service's own gRPC methods: each checks the caller and passes the request on.
 
+mod explain;
+mod follow;
 mod previews;
+mod tree;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,31 +11,38 @@ use std::sync::Arc;
 use futures::Stream;
 use kube::Api;
 use kube::api::PatchParams;
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 use weir_api::Kustomization;
 use weir_proto::kustomize::v1::{
-    BuildRequest, BuildResponse, DiffRequest, DiffResponse, InventoryEntry, InventoryRequest,
-    InventoryResponse, KustomizationRef, ReconcileNowRequest, ReconcileNowResponse, kustomizations_server,
+    BuildRequest, BuildResponse, DiffRequest, DiffResponse, ExplainRequest, ExplainResponse,
+    InventoryRequest, InventoryResponse, KustomizationRef, ReconcileNowRequest, ReconcileNowResponse,
+    kustomizations_server,
 };
 use weir_runtime::grpc::{Access, Authorizer};
 use weir_runtime::{ObjectKey, request_reconcile};
 
+use self::explain::{Fact, Facts, Known, SourceFact};
+use self::follow::{Changes, follow};
 use self::previews::Previews;
+use self::tree::{Branch, Tree};
 use crate::build::to_yaml;
-use crate::kustomization::{Failure, KustomizationReconciler};
+use crate::kustomization::{Failure, KustomizationReconciler, entries};
+use crate::source::SourceId;
 
 /// The methods.
 pub(crate) struct Rpc {
     reconciler: KustomizationReconciler,
     authorizer: Authorizer,
     previews: Previews,
+    changes: Changes,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Rpc {
     pub(crate) fn new(reconciler: KustomizationReconciler, authorizer: Authorizer) -> Self {
-        Self { reconciler, authorizer, previews: Previews::default() }
+        let changes = Changes::of(&reconciler.kustomizations);
+        Self { reconciler, authorizer, previews: Previews::default(), changes }
     }
 
     /// Lets a caller through to a Kustomization.
@@ -48,12 +58,62 @@ impl Rpc {
         let found = self.reconciler.kustomizations.get(&key);
         found.ok_or_else(|| Status::not_found(format!("Kustomization '{key}' not found")))
     }
+
+    /// Returns true when a caller has a right.
+    ///
+    /// # Errors
+    /// The API server does not answer; a right that is missing is none.
+    async fn may<T>(&self, request: &Request<T>, access: Access) -> Result<bool, Status> {
+        match self.authorizer.allow(request, access).await {
+            Ok(_) => Ok(true),
+            Err(status) if status.code() == Code::PermissionDenied => Ok(false),
+            Err(status) => Err(status),
+        }
+    }
+
+    /// The facts about one Kustomization, as far as the caller may see them.
+    async fn fact<T>(&self, request: &Request<T>, key: &ObjectKey) -> Fact {
+        if !self.may(request, Access::to::<Kustomization>("get", key)).await.unwrap_or_default() {
+            return Fact::Hidden;
+        }
+        let Some(object) = self.reconciler.kustomizations.get(key) else { return Fact::Missing };
+        let source = match self.reconciler.sources.seen(&SourceId::of(&object)) {
+            None => SourceFact::Missing,
+            Some((access, seen)) => match (self.may(request, access).await, seen) {
+                (Ok(true), Some(seen)) => SourceFact::Known(seen),
+                (Ok(true), None) => SourceFact::Missing,
+                _ => SourceFact::Hidden,
+            },
+        };
+        let awaited = self.reconciler.awaited(&object).await.into_iter();
+        let awaited = awaited.map(|(id, found)| (id.subject(), found.status, found.message)).collect();
+        Fact::Known(Box::new(Known { object, source, awaited }))
+    }
+
+    /// The objects of one Kustomization, if the caller may see it.
+    async fn branch<T>(&self, request: &Request<T>, key: &ObjectKey, with_health: bool) -> Option<Branch> {
+        if !self.may(request, Access::to::<Kustomization>("get", key)).await.unwrap_or_default() {
+            return None;
+        }
+        let object = self.reconciler.kustomizations.get(key)?;
+        let entries = entries(&object);
+        let health = match with_health {
+            true => {
+                let ids = entries.iter().map(|entry| entry.id.clone()).collect();
+                self.reconciler.health_of(&object, ids).await.into_iter().map(Some).collect()
+            }
+            false => vec![None; entries.len()],
+        };
+        let is_remote = object.spec.kube_config.is_some();
+        Some(Branch { entries: entries.into_iter().zip(health).collect(), is_remote })
+    }
 }
 
 #[tonic::async_trait]
 impl kustomizations_server::Kustomizations for Rpc {
     type BuildStream = Answers<BuildResponse>;
     type DiffStream = Answers<DiffResponse>;
+    type ReconcileNowStream = Answers<ReconcileNowResponse>;
 
     async fn build(&self, request: Request<BuildRequest>) -> Result<Response<Self::BuildStream>, Status> {
         let reference = request.get_ref().kustomization.clone();
@@ -93,25 +153,45 @@ impl kustomizations_server::Kustomizations for Rpc {
         request: Request<InventoryRequest>,
     ) -> Result<Response<InventoryResponse>, Status> {
         let reference = request.get_ref().kustomization.clone();
-        let kustomization = self.find(&request, "get", reference).await?;
-        let inventory = kustomization.status.as_ref().and_then(|status| status.inventory.as_ref());
-        let entries = inventory.into_iter().flat_map(|inventory| &inventory.entries);
-        let entries =
-            entries.map(|entry| InventoryEntry { id: entry.id.clone(), version: entry.version.clone() });
-        Ok(Response::new(InventoryResponse { entries: entries.collect() }))
+        let key = ObjectKey::of(&*self.find(&request, "get", reference).await?);
+        let with_health = request.get_ref().with_health;
+        let mut tree = Tree::of(&key);
+        while let Some(key) = tree.next() {
+            if let Some(branch) = self.branch(&request, &key, with_health).await {
+                tree.insert(key, branch);
+            }
+        }
+        Ok(Response::new(InventoryResponse { entries: tree.entries(&key) }))
+    }
+
+    async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
+        let reference = request.get_ref().kustomization.clone();
+        let key = ObjectKey::of(&*self.find(&request, "get", reference).await?);
+        let mut facts = Facts::about(&key);
+        while let Some(key) = facts.next() {
+            let fact = self.fact(&request, &key).await;
+            facts.insert(key, fact);
+        }
+        Ok(Response::new(ExplainResponse { explanation: Some(facts.explain(&key)) }))
     }
 
     async fn reconcile_now(
         &self,
         request: Request<ReconcileNowRequest>,
-    ) -> Result<Response<ReconcileNowResponse>, Status> {
+    ) -> Result<Response<Self::ReconcileNowStream>, Status> {
         let reference = request.get_ref().kustomization.clone();
-        let key = ObjectKey::of(&*self.find(&request, "patch", reference).await?);
+        let kustomization = self.find(&request, "patch", reference).await?;
+        if kustomization.spec.suspend {
+            return Err(Status::failed_precondition("the Kustomization is suspended"));
+        }
+        let key = ObjectKey::of(&*kustomization);
+        let changes = self.changes.listen();
         let token = jiff::Timestamp::now().to_string();
         let api: Api<Kustomization> = Api::namespaced(self.reconciler.client.clone(), &key.namespace);
         let requested = request_reconcile(&api, &key.name, &token, &PatchParams::default()).await;
         requested.map_err(|error| Status::unavailable(format!("the request was not recorded: {error}")))?;
-        Ok(Response::new(ReconcileNowResponse { token }))
+        let reconciler = self.reconciler.clone();
+        Ok(Response::new(Box::pin(follow(reconciler, key, token, changes))))
     }
 }
 

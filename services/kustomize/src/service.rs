@@ -6,6 +6,9 @@ use std::sync::{Arc, OnceLock};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use weir_access::Secrets;
 use weir_api::{Kustomization, SourceObject};
+use weir_auth::Logins;
+use weir_http::Profile;
+use weir_kms::{KeyServers, LoginPaths};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
@@ -14,11 +17,11 @@ use weir_runtime::{Cache, Cause, Environment, ObjectKey, Program, Queue, Service
 use weir_ssa::{Notice, Owner};
 
 use crate::args::{
-    ADDITIVE_CEL, Args, CONCURRENT, DISABLE_CONFIG_WATCHERS, DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES,
-    STRICT_SUBSTITUTIONS,
+    ADDITIVE_CEL, Args, CANCEL_HEALTH_CHECK, CONCURRENT, DIRECT_SOURCE_FETCH, DISABLE_CONFIG_WATCHERS,
+    DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, GROUP_CHANGE_LOG, MIGRATE_API_VERSION, STRICT_SUBSTITUTIONS,
 };
 use crate::builds::Builds;
-use crate::cluster::{Clusters, Trust};
+use crate::cluster::{Clusters, Entrances, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
     Keys, KustomizationReconciler, Memory, PruneLimit, Settings, wake_by_config, wake_by_confirmation,
@@ -52,7 +55,8 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let sources = sources(&service).await?;
     let queue: Arc<OnceLock<Queue>> = Arc::default();
     let memory = Arc::new(Memory::default());
-    let clusters = clusters(&args, &service, Arc::clone(&queue), Arc::clone(&memory));
+    let logins = service.logins(&args.default_decryption_service_account)?;
+    let clusters = clusters(&args, &service, &logins, Arc::clone(&queue), Arc::clone(&memory))?;
     let reconciler = KustomizationReconciler {
         settings: settings(&args, &service)?,
         client: service.client().clone(),
@@ -60,9 +64,9 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         sources: sources.clone(),
         artifacts: artifacts(&args, &service)?,
         clusters: clusters.clone(),
-        memory,
+        memory: Arc::clone(&memory),
         builds: builds(&args)?,
-        keys: keys(&args, &service),
+        keys: keys(&args, &service, logins),
     };
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let rpc = Rpc::new(reconciler.clone(), service.authorizer());
@@ -70,13 +74,19 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let runs = service.controller("kustomization", own.clone(), reconciler, concurrent);
     let runs = queue.get_or_init(|| runs).clone();
     wake(&own, &all, &sources, &runs);
-    wake_by_configs(&args, &service, &own, &runs).await?;
+    wake_by_configs(&args, &service, &own, &memory, &runs).await?;
     let ended = service.run_until_shutdown().await;
     clusters.stopped().await;
     ended
 }
 
-fn clusters(args: &Args, service: &Service, queue: Arc<OnceLock<Queue>>, memory: Arc<Memory>) -> Clusters {
+fn clusters(
+    args: &Args,
+    service: &Service,
+    logins: &Logins,
+    queue: Arc<OnceLock<Queue>>,
+    memory: Arc<Memory>,
+) -> Result<Clusters, ServiceError> {
     let notify = move |owner: &Owner, notice: Notice| {
         let Some(queue) = queue.get() else { return };
         let key = ObjectKey::new(owner.namespace.clone(), owner.name.clone());
@@ -94,8 +104,11 @@ fn clusters(args: &Args, service: &Service, queue: Arc<OnceLock<Queue>>, memory:
     };
     let account = &args.runtime.default_service_account;
     let trust = Trust { exec: args.insecure_kubeconfig_exec, tls: args.insecure_kubeconfig_tls };
+    let logins = logins.with_default(&args.default_kubeconfig_service_account)?;
+    let entrances =
+        Entrances::new(service.client().clone(), logins, service.gates().enabled(WORKLOAD_IDENTITY));
     let client = service.client().clone();
-    Clusters::new(client, &args.override_manager, account, trust, service.shutdown(), notify)
+    Ok(Clusters::new(client, &args.override_manager, account, trust, entrances, service.shutdown(), notify))
 }
 
 fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
@@ -115,22 +128,34 @@ fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
         concurrent_ssa: args.concurrent_ssa,
         overridden_managers: args.override_manager.clone(),
         custom_stage: stage.collect(),
+        cancels_checks: gates.enabled(CANCEL_HEALTH_CHECK),
+        migrates_versions: gates.enabled(MIGRATE_API_VERSION),
+        groups_change_log: gates.enabled(GROUP_CHANGE_LOG),
         prune_limit,
     })
 }
 
-fn keys(args: &Args, service: &Service) -> Keys {
+fn keys(args: &Args, service: &Service, logins: Logins) -> Keys {
+    let (client, namespace) = (service.client(), &service.env().runtime_namespace);
     let name = args.sops_age_secret.clone();
-    let namespace = service.env().runtime_namespace.clone();
+    let paths = args.sops_vault_configmap.as_str();
+    let paths = (!paths.is_empty()).then(|| LoginPaths::new(client.clone(), namespace, paths));
     Keys {
-        secrets: Secrets::new(service.client().clone()),
-        for_all: (!name.is_empty()).then_some((namespace, name)),
+        secrets: Secrets::new(client.clone()),
+        for_all: (!name.is_empty()).then(|| (namespace.clone(), name)),
+        servers: KeyServers::new(logins, Profile::default(), paths),
     }
 }
 
 fn builds(args: &Args) -> Result<Builds, ServiceError> {
     let remote = (!args.no_remote_bases).then(RemoteBases::new).transpose();
     let remote = remote.map_err(|error| ServiceError::Other(error.to_string()))?;
+    // The key of the service's user, which an operator mounts there, as for the git program (KS-BLD-33).
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from).filter(|home| home.is_absolute());
+    let remote = match home {
+        Some(home) => remote.map(|remote| remote.with_ssh_folder(home.join(".ssh"))),
+        None => remote,
+    };
     Ok(Builds::new(remote, args.max_build_bytes))
 }
 
@@ -142,12 +167,13 @@ fn artifacts(args: &Args, service: &Service) -> Result<Artifacts, ServiceError> 
     let host = |name| std::env::var(name).ok().filter(|host| !host.is_empty());
     let hosts = LocalHosts { source: host(LOCAL_SOURCE), watcher: host(LOCAL_WATCHER) };
     let routes = service.metrics().routes(Payload::Artifact);
-    Artifacts::new(stream, hosts, args.http_retry, routes)
+    Artifacts::new(stream, hosts, args.http_retry, args.max_build_bytes, routes)
         .map_err(|error| ServiceError::Other(error.to_string()))
 }
 
 async fn sources(service: &Service) -> Result<Sources, ServiceError> {
     Ok(Sources {
+        direct: service.gates().enabled(DIRECT_SOURCE_FETCH).then(|| service.client().clone()),
         git: service.cache().await?,
         oci: service.cache().await?,
         buckets: service.cache().await?,
@@ -178,18 +204,19 @@ async fn wake_by_configs(
     args: &Args,
     service: &Service,
     kustomizations: &Cache<Kustomization>,
+    memory: &Arc<Memory>,
     queue: &Queue,
 ) -> Result<(), ServiceError> {
     if service.gates().enabled(DISABLE_CONFIG_WATCHERS) {
         return Ok(());
     }
     let labels = &args.runtime.watch_configs_label_selector;
-    let secrets: Cache<Secret> = service.cache_labelled(labels).await?;
-    let (all, to) = (kustomizations.clone(), queue.clone());
-    secrets.on_change(move |change| wake_by_config("Secret", change, &all, &to));
-    let config_maps: Cache<ConfigMap> = service.cache_labelled(labels).await?;
-    let (all, to) = (kustomizations.clone(), queue.clone());
-    config_maps.on_change(move |change| wake_by_config("ConfigMap", change, &all, &to));
+    let secrets = service.cache_metadata::<Secret>(labels).await?;
+    let (all, units, to) = (kustomizations.clone(), Arc::clone(memory), queue.clone());
+    secrets.on_change(move |change| wake_by_config("Secret", change, &all, &units, &to));
+    let config_maps = service.cache_metadata::<ConfigMap>(labels).await?;
+    let (all, units, to) = (kustomizations.clone(), Arc::clone(memory), queue.clone());
+    config_maps.on_change(move |change| wake_by_config("ConfigMap", change, &all, &units, &to));
     Ok(())
 }
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, Resource};
 use weir_api::kustomize::CrossNamespaceSourceReference;
 use weir_api::{
-    Artifact, Bucket, ExternalArtifact, GitRepository, Kustomization, OciRepository, SourceObject,
+    Artifact, Bucket, Condition, ExternalArtifact, GitRepository, Kustomization, OciRepository, SourceObject,
 };
 use weir_artifact::Revision;
+use weir_runtime::grpc::Access;
 use weir_runtime::{Cache, ObjectKey};
 
 /// Metadata of an artifact with the revision that it was made from.
@@ -20,6 +23,8 @@ pub(crate) struct Sources {
     pub(crate) buckets: Cache<Bucket>,
     /// Not watched while the feature gate of the kind is off (KS-SRC-3).
     pub(crate) external: Option<Cache<ExternalArtifact>>,
+    /// The API server, when sources are read there instead (KS-SRC-8).
+    pub(crate) direct: Option<Client>,
 }
 
 /// A source, looked up.
@@ -31,6 +36,15 @@ pub(crate) enum Source {
     Empty,
     /// The source has produced this artifact. It need not be Ready (KS-SRC-7).
     Artifact(Arc<Artifact>),
+    /// The API server did not tell, for this reason (KS-SRC-5).
+    Unreadable(String),
+}
+
+/// A source as people are told of it.
+pub(crate) struct SeenSource {
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) has_artifact: bool,
+    pub(crate) is_suspended: bool,
 }
 
 /// Which source: kind, namespace and name, the namespace resolved (KS-SRC-1).
@@ -55,28 +69,60 @@ impl SourceId {
 }
 
 impl Sources {
-    pub(crate) fn find(&self, id: &SourceId) -> Source {
+    pub(crate) async fn find(&self, id: &SourceId) -> Source {
         let artifact = match id.kind.as_str() {
-            "GitRepository" => artifact_of(&self.git, id),
-            "OCIRepository" => artifact_of(&self.oci, id),
-            "Bucket" => artifact_of(&self.buckets, id),
-            "ExternalArtifact" => self.external.as_ref().and_then(|external| artifact_of(external, id)),
-            _ => None,
+            "GitRepository" => self.artifact_of(Some(&self.git), id).await,
+            "OCIRepository" => self.artifact_of(Some(&self.oci), id).await,
+            "Bucket" => self.artifact_of(Some(&self.buckets), id).await,
+            "ExternalArtifact" => self.artifact_of(self.external.as_ref(), id).await,
+            _ => Ok(None),
         };
         match artifact {
-            None => Source::Missing,
-            Some(None) => Source::Empty,
-            Some(Some(artifact)) => Source::Artifact(Arc::new(artifact)),
+            Ok(None) => Source::Missing,
+            Ok(Some(None)) => Source::Empty,
+            Ok(Some(Some(artifact))) => Source::Artifact(Arc::new(artifact)),
+            Err(error) => Source::Unreadable(error.to_string()),
+        }
+    }
+
+    /// The right that is needed to see a source, and the source if there is one; nothing for kinds that are none.
+    pub(crate) fn seen(&self, id: &SourceId) -> Option<(Access, Option<SeenSource>)> {
+        match id.kind.as_str() {
+            "GitRepository" => Some(seen_in(&self.git, id)),
+            "OCIRepository" => Some(seen_in(&self.oci, id)),
+            "Bucket" => Some(seen_in(&self.buckets, id)),
+            "ExternalArtifact" => self.external.as_ref().map(|external| seen_in(external, id)),
+            _ => None,
+        }
+    }
+
+    /// The artifact of an object, if there is such an object.
+    async fn artifact_of<S>(
+        &self,
+        cache: Option<&Cache<S>>,
+        id: &SourceId,
+    ) -> Result<Option<Option<Artifact>>, kube::Error>
+    where
+        S: SourceObject + Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        let Some(cache) = cache else { return Ok(None) };
+        match &self.direct {
+            None => Ok(cache.get(&id.key).map(|found| found.artifact().cloned())),
+            Some(client) => {
+                let api: Api<S> = Api::namespaced(client.clone(), &id.key.namespace);
+                Ok(api.get_opt(&id.key.name).await?.map(|found| found.artifact().cloned()))
+            }
         }
     }
 }
 
-/// The artifact of an object, if there is such an object.
-fn artifact_of<S>(objects: &Cache<S>, id: &SourceId) -> Option<Option<Artifact>>
-where
-    S: SourceObject + kube::Resource<DynamicType = ()>,
-{
-    objects.get(&id.key).map(|found| found.artifact().cloned())
+fn seen_in<S: SourceObject>(cache: &Cache<S>, id: &SourceId) -> (Access, Option<SeenSource>) {
+    let seen = cache.get(&id.key).map(|found| SeenSource {
+        conditions: found.conditions().to_vec(),
+        has_artifact: found.artifact().is_some(),
+        is_suspended: found.is_suspended(),
+    });
+    (Access::to::<S>("get", &id.key), seen)
 }
 
 /// Returns the revision that an artifact was made from elsewhere, if it names one.

@@ -60,6 +60,11 @@ impl Variables {
         self.values.get(name).map(String::as_str)
     }
 
+    /// Names and values in the order of the names; values of Secrets are among them.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Returns true when there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.values.is_empty()

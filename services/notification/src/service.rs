@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Secret;
+use kube::core::PartialObjectMeta;
 use tokio::task::JoinHandle;
 use weir_access::Secrets;
 use weir_api::{Alert, Provider, Receiver};
@@ -138,13 +139,13 @@ async fn add_controllers(args: &Args, service: &Service, caches: &Caches) -> Res
     if service.gates().enabled(DISABLE_CONFIG_WATCHERS) {
         return Ok(());
     }
-    let secrets: Cache<Secret> = service.cache_labelled(&args.runtime.watch_configs_label_selector).await?;
+    let secrets = service.cache_metadata(&args.runtime.watch_configs_label_selector).await?;
     wake_on_secrets(&secrets, caches.receivers.clone(), queue);
     Ok(())
 }
 
 /// A Secret with the label wakes the Receivers that take their token from it (NTF-87).
-fn wake_on_secrets(secrets: &Cache<Secret>, receivers: Cache<Receiver>, queue: Queue) {
+fn wake_on_secrets(secrets: &Cache<PartialObjectMeta<Secret>>, receivers: Cache<Receiver>, queue: Queue) {
     secrets.on_change(move |change| {
         let Some(secret) = change.latest().map(|secret| ObjectKey::of(&**secret)) else { return };
         queue.wake(&receivers, Cause::Config, |receiver| {

@@ -47,7 +47,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         args: &args,
         storage: open_storage(&args)?,
         secrets: Secrets::new(service.client().clone()),
-        logins: service.logins()?,
+        logins: service.logins(&args.runtime.default_service_account)?,
     };
     let catalog = start_kinds(&wiring).await?;
     let storage = wiring.storage;

@@ -51,9 +51,9 @@ enum Order {
 }
 
 impl Directory {
-    /// Returns true when the argument is the word of a kind; a directory of that name is `./kustomization`.
+    /// Returns true when the argument is a word of something else to build; a directory of that name is `./kustomization`.
     pub(crate) fn is_a_kind(&self) -> bool {
-        ["kustomization", "ks"].iter().any(|word| self.directory == Path::new(word))
+        ["kustomization", "ks", "artifact"].iter().any(|word| self.directory == Path::new(word))
     }
 
     /// Builds and prints.

@@ -17,8 +17,10 @@ use serde_json::Value;
 use weir_kustomize_controller::build::to_yaml;
 
 use self::local_sources::LocalSource;
-use self::spec::Specs;
+pub(crate) use self::mask::MASK;
+pub(crate) use self::spec::Specs;
 use super::remote::RemoteFlags;
+use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
 use crate::output::print;
@@ -26,7 +28,7 @@ use crate::output::print;
 /// Kustomizations that `--recursive` builds. A fleet has some hundred; the cap ends names that are made up by the build.
 const MAX_KUSTOMIZATIONS: usize = 10_000;
 
-/// Which Kustomization, and which files.
+/// The Kustomization to build.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   # The local files as they would be applied
@@ -42,6 +44,16 @@ const MAX_KUSTOMIZATIONS: usize = 10_000;
   weir build kustomization flux-system --path clusters/prod --recursive \\
     --local-sources GitRepository/flux-system/flux-system=.")]
 pub(crate) struct Kustomization {
+    #[command(flatten)]
+    local: Local,
+    /// Ask no cluster; needs --kustomization-file.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// A Kustomization, and the local files that stand for its source.
+#[derive(Args, Debug)]
+pub(crate) struct Local {
     /// Name of the Kustomization.
     name: Option<String>,
     /// Directory with the manifests.
@@ -65,9 +77,6 @@ pub(crate) struct Kustomization {
     /// Taken for compatibility: builds never write into the directory.
     #[arg(long)]
     in_memory_build: bool,
-    /// Ask no cluster; needs --kustomization-file.
-    #[arg(long)]
-    dry_run: bool,
     #[command(flatten)]
     remote: RemoteFlags,
 }
@@ -75,24 +84,17 @@ pub(crate) struct Kustomization {
 impl Kustomization {
     /// Builds and prints; Ctrl-C ends it.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
-        tokio::select! {
-            // The signal first, so that it is waited for before anything begins.
-            biased;
-            _ = tokio::signal::ctrl_c() => print("Build cancelled... exiting.\n"),
-            manifests = self.build(global) => print(&manifests?),
-        }
+        or_cancelled(async { print(&self.build(global).await?) }).await
     }
 
     /// The manifests as YAML, each with a separator behind it.
     async fn build(&self, global: &Global) -> Result<String, Error> {
-        let name = self.name.as_ref().ok_or(Error::NameRequired("kustomization"))?;
-        let path = self.path.as_deref().unwrap_or(Path::new(""));
-        let directory = existing_directory(path)?;
-        if self.dry_run && self.kustomization_file.is_none() {
+        let (name, directory) = (self.local.name()?, self.local.directory()?);
+        if self.dry_run && !self.local.has_file() {
             return Err(Error::DryRunWithoutFile);
         }
         let cluster = if self.dry_run { None } else { Some(global.cluster().await?) };
-        let specs = Specs { cluster, file: self.kustomization_file.as_deref() };
+        let specs = self.local.specs(cluster);
         let root = specs.of(name, &global.namespace()?).await?;
         let mut text = String::new();
         for object in self.objects(&specs, root, directory).await? {
@@ -120,18 +122,42 @@ impl Kustomization {
             if seen.len() > MAX_KUSTOMIZATIONS {
                 return Err(Error::Build(format!("more than {MAX_KUSTOMIZATIONS} Kustomizations")));
             }
-            let built = self.one(specs, kustomization, directory).await?;
-            if self.recursive {
-                let mut nested = self.nested(specs, &built).await?;
-                nested.reverse();
-                left.append(&mut nested);
+            let built = self.local.build(specs, kustomization, directory).await?;
+            let mut nested = Vec::new();
+            for object in &built {
+                nested.extend(self.local.nested(specs, object).await?);
             }
+            nested.reverse();
+            left.append(&mut nested);
             objects.extend(built);
         }
         Ok(objects)
     }
+}
 
-    async fn one(
+impl Local {
+    /// The name of the Kustomization.
+    pub(crate) fn name(&self) -> Result<&str, Error> {
+        self.name.as_deref().ok_or(Error::NameRequired("kustomization"))
+    }
+
+    /// The real path of the directory with the manifests.
+    pub(crate) fn directory(&self) -> Result<PathBuf, Error> {
+        existing_directory(self.path.as_deref().unwrap_or(Path::new("")))
+    }
+
+    /// Returns true when the spec comes from a file.
+    pub(crate) fn has_file(&self) -> bool {
+        self.kustomization_file.is_some()
+    }
+
+    /// The place where specs are looked for; without a cluster only in the file.
+    pub(crate) fn specs(&self, cluster: Option<Cluster>) -> Specs<'_> {
+        Specs { cluster, file: self.kustomization_file.as_deref() }
+    }
+
+    /// Builds a Kustomization over a directory.
+    pub(crate) async fn build(
         &self,
         specs: &Specs<'_>,
         kustomization: weir_api::Kustomization,
@@ -146,19 +172,26 @@ impl Kustomization {
         building.await.map_err(|panic| Error::Build(panic.to_string()))?
     }
 
-    /// The Kustomizations among the objects, each with the directory that its source and path name.
-    async fn nested(
+    /// Returns the Kustomization that a built object is, with the directory that its source and path name; with
+    /// `--recursive` only.
+    pub(crate) async fn nested(
         &self,
         specs: &Specs<'_>,
-        objects: &[Value],
-    ) -> Result<Vec<(weir_api::Kustomization, PathBuf)>, Error> {
-        let mut nested = Vec::new();
-        for object in objects {
-            let Some(object) = spec::kustomization(object)? else { continue };
-            let directory = local_sources::directory(&self.local_sources, &object)?;
-            nested.push((specs.of_nested(object).await?, existing_directory(&directory)?));
-        }
-        Ok(nested)
+        object: &Value,
+    ) -> Result<Option<(weir_api::Kustomization, PathBuf)>, Error> {
+        let Some(object) = spec::kustomization(object)?.filter(|_| self.recursive) else { return Ok(None) };
+        let directory = local_sources::directory(&self.local_sources, &object)?;
+        Ok(Some((specs.of_nested(object).await?, existing_directory(&directory)?)))
+    }
+}
+
+/// Waits for something that Ctrl-C may end.
+pub(crate) async fn or_cancelled(work: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
+    tokio::select! {
+        // The signal first, so that it is waited for before anything begins.
+        biased;
+        _ = tokio::signal::ctrl_c() => print("Build cancelled... exiting.\n"),
+        done = work => done,
     }
 }
 

@@ -44,13 +44,13 @@ pub(super) const OF_GIT: &[Flag] = &[
 ];
 
 /// The entries of a Secret.
-pub(super) type Entries = BTreeMap<String, SecretString>;
+pub(crate) type Entries = BTreeMap<String, SecretString>;
 
 /// A server whose keys are to be noted in the Secret.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct SshHost {
-    pub(super) host: String,
-    pub(super) port: Option<u16>,
+pub(crate) struct SshHost {
+    pub(crate) host: String,
+    pub(crate) port: Option<u16>,
 }
 
 /// Checks the scheme of a Git URL.
@@ -65,18 +65,45 @@ pub(super) fn git_scheme(url: &str) -> Result<&str, Error> {
 }
 
 /// The SSH server of a URL.
-pub(super) fn ssh_host(url: &str) -> Result<SshHost, Error> {
+pub(crate) fn ssh_host(url: &str) -> Result<SshHost, Error> {
     let parsed = Url::parse(url).map_err(|error| Error::Flags(format!("git URL parse failed: {error}")))?;
     let host = parsed.host_str().unwrap_or_default().to_owned();
     Ok(SshHost { host, port: parsed.port() })
 }
 
-/// The key pair for Git over SSH: that of a file, or a new one.
+/// A choice of a key pair for Git over SSH.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyChoice<'a> {
+    /// File with the private key; without it, one is made.
+    pub(crate) file: Option<&'a str>,
+    /// Passphrase of the private key.
+    pub(crate) passphrase: Option<&'a SecretString>,
+    /// Kind of a new key.
+    pub(crate) algorithm: &'a str,
+    /// Curve of a new ECDSA key.
+    pub(crate) curve: &'a str,
+    /// Bits of a new RSA key.
+    pub(crate) bits: &'a str,
+}
+
+/// The key pair for Git over SSH that flags ask for.
 pub(super) fn key_pair(flags: &Flags<'_>) -> Result<(Identity, Entries), Error> {
-    let passphrase = flags.secret("password").filter(|text| !text.expose_secret().is_empty());
-    let identity = match flags.text("private-key-file") {
+    let text = |name| flags.text(name).unwrap_or_default();
+    chosen_key_pair(KeyChoice {
+        file: flags.text("private-key-file"),
+        passphrase: flags.secret("password"),
+        algorithm: text("ssh-key-algorithm"),
+        curve: text("ssh-ecdsa-curve"),
+        bits: text("ssh-rsa-bits"),
+    })
+}
+
+/// The key pair for Git over SSH: that of a file, or a new one; with the entries of its Secret.
+pub(crate) fn chosen_key_pair(choice: KeyChoice<'_>) -> Result<(Identity, Entries), Error> {
+    let passphrase = choice.passphrase.filter(|text| !text.expose_secret().is_empty());
+    let identity = match choice.file {
         Some(file) => Identity::read(&input::text(file)?, passphrase.map(ExposeSecret::expose_secret)),
-        None => Identity::generate(key_kind(flags)?),
+        None => Identity::generate(key_kind(choice)?),
     };
     let identity = identity.map_err(|error| Error::Flags(error.to_string()))?;
     let mut entries = Entries::from([
@@ -87,10 +114,10 @@ pub(super) fn key_pair(flags: &Flags<'_>) -> Result<(Identity, Entries), Error> 
     Ok((identity, entries))
 }
 
-fn key_kind(flags: &Flags<'_>) -> Result<KeyKind, Error> {
-    let bits = flags.text("ssh-rsa-bits").unwrap_or("2048");
-    Ok(match (flags.text("ssh-key-algorithm"), flags.text("ssh-ecdsa-curve")) {
-        (Some("rsa"), _) => match bits.parse() {
+fn key_kind(choice: KeyChoice<'_>) -> Result<KeyKind, Error> {
+    let bits = if choice.bits.is_empty() { "2048" } else { choice.bits };
+    Ok(match (choice.algorithm, choice.curve) {
+        ("rsa", _) => match bits.parse() {
             Ok(bits) if (MIN_RSA_BITS..=MAX_RSA_BITS).contains(&bits) && bits % 8 == 0 => KeyKind::Rsa(bits),
             _ => {
                 return Err(Error::Flags(format!(
@@ -98,9 +125,9 @@ fn key_kind(flags: &Flags<'_>) -> Result<KeyKind, Error> {
                 )));
             }
         },
-        (Some("ed25519"), _) => KeyKind::Ed25519,
-        (_, Some("p256")) => KeyKind::P256,
-        (_, Some("p521")) => KeyKind::P521,
+        ("ed25519", _) => KeyKind::Ed25519,
+        (_, "p256") => KeyKind::P256,
+        (_, "p521") => KeyKind::P521,
         _ => KeyKind::P384,
     })
 }

@@ -8,6 +8,7 @@ mod source;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::kustomization::below;
 pub(super) use self::notification::RECEIVER_TYPES;
 use super::flag::{Flag, Flags, duration};
 use crate::error::Error;

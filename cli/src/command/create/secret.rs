@@ -6,7 +6,7 @@ mod kinds;
 use clap::ArgMatches;
 use secrecy::{ExposeSecret, SecretString};
 
-pub(super) use self::draft::Draft;
+pub(crate) use self::draft::{Draft, host_keys};
 use super::flag::{self, Flag, Flags};
 use super::{metadata, with_common};
 use crate::cluster::Cluster;

@@ -14,6 +14,7 @@ use weir_proto::status::v1::status_client::StatusClient;
 use weir_proto::status::v1::{WatchRequest, WatchResponse};
 
 use super::mirror::Mirror;
+use super::services::Way;
 use crate::error::Error;
 
 /// Changes that are drawn together, so that a burst is one redraw.
@@ -54,13 +55,16 @@ impl tonic::service::Interceptor for Bearer {
 impl Feed {
     /// Prepares a connection; nothing is sent yet.
     pub(super) fn connect(
-        address: &str,
+        way: &Way,
         ca: Option<&Path>,
         token: SecretString,
         selection: Selection,
     ) -> Result<Self, Error> {
-        let refused = |cause| Error::GrpcAddress { address: address.to_owned(), cause };
-        let url = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+        let address = way.name();
+        let refused = |cause| Error::GrpcAddress { address: address.clone(), cause };
+        // Services found in the cluster speak TLS where an authority is named.
+        let scheme = if ca.is_some() { "https" } else { "http" };
+        let url = if address.contains("://") { address.clone() } else { format!("{scheme}://{address}") };
         let mut endpoint = Endpoint::from_shared(url)
             .map_err(refused)?
             .http2_keep_alive_interval(KEEPALIVE)
@@ -77,8 +81,8 @@ impl Feed {
         let mut value = MetadataValue::try_from(format!("Bearer {}", token.expose_secret()))
             .map_err(|_| Error::NoToken)?;
         value.set_sensitive(true);
-        let client = StatusClient::with_interceptor(endpoint.connect_lazy(), Bearer(value));
-        Ok(Self { client, address: address.to_owned(), selection })
+        let client = StatusClient::with_interceptor(way.channel(&endpoint), Bearer(value));
+        Ok(Self { client, address, selection })
     }
 
     /// The changes. The first connection must come up within `patience`; later ones are tried until they do.

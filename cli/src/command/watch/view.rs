@@ -9,7 +9,7 @@ use weir_proto::status::v1::{ChangeType, ObjectStatus, WatchResponse};
 
 use super::Form;
 use crate::error::Error;
-use crate::output::{Table, plain, print, rfc3339, shorten};
+use crate::output::{Table, plain, print, rfc3339, shorten, terminal_width};
 
 /// Clears a terminal and goes to its top left corner.
 const CLEAR: &str = "\x1b[2J\x1b[H";
@@ -23,8 +23,8 @@ pub(super) struct View {
     terminal: bool,
     all_namespaces: bool,
     objects: BTreeMap<Key, Row>,
-    /// True when what was there at the start is complete; a table is not drawn before.
-    synced: bool,
+    /// Services that have not sent all that was there at the start; a table is not drawn before.
+    unsynced: usize,
 }
 
 /// One object or change, in words.
@@ -43,14 +43,16 @@ struct Row {
 }
 
 impl View {
-    pub(super) fn new(form: Form, terminal: bool, all_namespaces: bool) -> Self {
-        Self { form, terminal, all_namespaces, objects: BTreeMap::new(), synced: false }
+    pub(super) fn new(form: Form, terminal: bool, all_namespaces: bool, services: usize) -> Self {
+        Self { form, terminal, all_namespaces, objects: BTreeMap::new(), unsynced: services }
     }
 
     /// Takes a change in, and prints it if the form is one of lines.
     pub(super) fn apply(&mut self, change: WatchResponse) -> Result<(), Error> {
         let type_ = change.r#type();
-        self.synced |= type_ == ChangeType::Synced;
+        if type_ == ChangeType::Synced {
+            self.has_synced();
+        }
         let Some(object) = change.object else { return Ok(()) };
         let key = (object.kind.clone(), object.namespace.clone(), object.name.clone());
         let row = Row::new(type_, object);
@@ -71,9 +73,14 @@ impl View {
         }
     }
 
+    /// Notes that a service has sent what was there, or has nothing to send.
+    pub(super) fn has_synced(&mut self) {
+        self.unsynced = self.unsynced.saturating_sub(1);
+    }
+
     /// Draws the table.
     pub(super) fn draw(&self) -> Result<(), Error> {
-        if self.form != Form::Table || !self.synced {
+        if self.form != Form::Table || self.unsynced > 0 {
             return Ok(());
         }
         let clear = if self.terminal { CLEAR } else { "" };
@@ -96,7 +103,7 @@ impl View {
             ];
             table.push(namespace.into_iter().chain(cells).collect());
         }
-        table.render()
+        table.render(terminal_width())
     }
 }
 

@@ -42,6 +42,42 @@ async fn fields_of_old_kustomizations_survive() {
     assert_eq!(read.status.unwrap().observed_generation, -1);
 }
 
+/// AV-1: a status that an old version has no schema for made the API server forget who set what, so that nothing was removed.
+#[tokio::test]
+async fn fields_go_from_objects_of_old_versions_when_their_manifest_drops_them() {
+    let (plane, namespace) = world("versions").await;
+    let kustomization = json!({ "interval": "10m", "path": "./a", "prune": true, "timeout": "2m",
+        "sourceRef": { "kind": "GitRepository", "name": "app" } });
+    let git = json!({ "interval": "10m", "url": "https://example.com/app.git", "timeout": "2m" });
+    let entries = json!([{ "id": "n_a__ConfigMap", "v": "v1" }]);
+    let artifact = json!({ "path": "a", "url": "http://a", "revision": "r", "digest": "sha256:1", "size": 7,
+        "lastUpdateTime": "2022-02-03T01:37:54Z", "metadata": { "k": "v" } });
+    let status_of_kustomization = json!({ "inventory": { "entries": entries }, "history": [],
+        "lastAppliedOriginRevision": "x" });
+    let group = "toolkit.fluxcd.io/v1";
+    for (prefix, kind, spec, status) in [
+        ("kustomize", "Kustomization", kustomization, status_of_kustomization),
+        ("source", "GitRepository", git, json!({ "artifact": artifact })),
+    ] {
+        let api = plane.api(&format!("{prefix}.{group}"), kind, &namespace).await.unwrap();
+        let old = plane.api(&format!("{prefix}.{group}beta1"), kind, &namespace).await.unwrap();
+        let applied = async |spec: &Value| {
+            let object = manifest(&format!("{prefix}.{group}beta1"), kind, "app", spec);
+            old.patch("app", &PatchParams::apply("team").force(), &Patch::Apply(object)).await.unwrap();
+        };
+        applied(&spec).await;
+        let written = Patch::Merge(json!({ "status": status }));
+        api.patch_status("app", &PatchParams::apply("controller"), &written).await.unwrap();
+        let mut fewer = spec.clone();
+        fewer.as_object_mut().unwrap().shift_remove("timeout");
+        applied(&fewer).await;
+        let left = api.get("app").await.unwrap();
+        assert_ne!(left.data["spec"]["timeout"], "2m", "{kind}");
+        let is_kept = |(field, value): (&String, &Value)| left.data["status"][field] == *value;
+        assert!(status.as_object().unwrap().iter().all(is_kept), "{kind}: {}", left.data["status"]);
+    }
+}
+
 #[tokio::test]
 async fn absent_fields_get_their_defaults() {
     let (plane, namespace) = world("versions").await;

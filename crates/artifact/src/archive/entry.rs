@@ -5,12 +5,14 @@ use std::io::{self, Read, Write};
 const FILE_MODE: u32 = 0o600;
 const EXECUTABLE_MODE: u32 = 0o700;
 const DIRECTORY_MODE: u32 = 0o750;
+/// Bits of a mode that go into an archive.
+const PERMISSIONS: u32 = 0o7777;
 /// Bytes of a name that fit the header; longer ones go into a PAX record.
 const MAX_HEADER_NAME: usize = 100;
 
 /// Appends a directory.
 pub(super) fn directory(tar: &mut tar::Builder<impl Write>, name: &str) -> io::Result<()> {
-    append(tar, name, tar::EntryType::Directory, DIRECTORY_MODE, 0, &mut io::empty())
+    append(tar, name, Entry::directory(DIRECTORY_MODE), &mut io::empty())
 }
 
 /// Appends a file of exactly `size` bytes.
@@ -22,15 +24,32 @@ pub(super) fn file(
     content: &mut dyn Read,
 ) -> io::Result<()> {
     let mode = if executable { EXECUTABLE_MODE } else { FILE_MODE };
-    append(tar, name, tar::EntryType::Regular, mode, size, content)
+    append(tar, name, Entry::file(mode, size), content)
 }
 
-fn append(
-    tar: &mut tar::Builder<impl Write>,
-    name: &str,
+/// The header of an entry, but for its name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
     kind: tar::EntryType,
     mode: u32,
     size: u64,
+}
+
+impl Entry {
+    pub(super) fn directory(mode: u32) -> Self {
+        Self { kind: tar::EntryType::Directory, mode: mode & PERMISSIONS, size: 0 }
+    }
+
+    pub(super) fn file(mode: u32, size: u64) -> Self {
+        Self { kind: tar::EntryType::Regular, mode: mode & PERMISSIONS, size }
+    }
+}
+
+/// Appends an entry with its content.
+pub(super) fn append(
+    tar: &mut tar::Builder<impl Write>,
+    name: &str,
+    Entry { kind, mode, size }: Entry,
     content: &mut dyn Read,
 ) -> io::Result<()> {
     let mut short = name;

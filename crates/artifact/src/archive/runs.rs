@@ -17,7 +17,7 @@ const RUN_NAMES: u32 = 64;
 /// Bytes that an entry counts beside its content: its header.
 const HEADER_BYTES: u64 = 512;
 /// Name of the root's entry.
-const ROOT: &str = ".";
+pub(super) const ROOT: &str = ".";
 
 /// The compressed runs of an archive and their places in it: a later archive can copy from it.
 #[derive(Debug, Default)]

@@ -120,13 +120,17 @@ impl VerifiedBlob {
         Untar::new(limits).to_map(self.file)
     }
 
-    /// Unpacks for those who read a few of the files, without holding more than a little of it in memory; blocks. Symlinks
-    /// are left out.
+    /// Unpacks for those who read a few of the files, none of more than `largest` bytes, without holding more than a little of it
+    /// in memory; blocks. Symlinks are left out.
     ///
     /// # Errors
     /// When the archive is not safe to unpack or cannot be written.
-    pub fn stack(self, limits: Limits) -> Result<(BTreeMap<RelPath, Span>, FileStack), UntarError> {
-        Untar::new(limits).to_stack(self.file)
+    pub fn stack(
+        self,
+        limits: Limits,
+        largest: u64,
+    ) -> Result<(BTreeMap<RelPath, Span>, FileStack), UntarError> {
+        Untar::new(limits).to_stack(self.file, largest)
     }
 
     /// Unpacks into a fresh temporary directory; blocks. Symlinks are left out.

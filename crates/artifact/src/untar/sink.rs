@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 
 use super::UntarError;
 use crate::path::RelPath;
@@ -34,6 +34,8 @@ impl FileEntry {
 
 const FILE_MODE: u32 = 0o600;
 const EXECUTABLE_MODE: u32 = 0o700;
+/// Bits of a mode that an entry may get: none that change who runs a program.
+const PERMISSIONS: u32 = 0o777;
 /// Memory that a file gets before its first byte was read; the declared size is only a promise.
 const INITIAL_BUFFER: u64 = 64 * 1024;
 /// Bytes that are copied at a time.
@@ -48,6 +50,11 @@ pub(super) trait Sink {
         size: u64,
         content: &mut dyn Read,
     ) -> Result<(), UntarError>;
+
+    /// Takes the permission bits of the entry that came last.
+    fn permissions(&mut self, _path: &RelPath, _mode: u32) -> Result<(), UntarError> {
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -76,11 +83,18 @@ impl Sink for MapSink {
 pub(super) struct DirectorySink {
     root: Dir,
     room: Room,
+    /// True when entries get the permission bits that the archive has.
+    keeps_permissions: bool,
 }
 
 impl DirectorySink {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { root: Dir::open_ambient_dir(path, ambient_authority())?, room: Room::at(path) })
+        let root = Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Self { root, room: Room::at(path), keeps_permissions: false })
+    }
+
+    pub(super) fn keeping_permissions(self, keeps_permissions: bool) -> Self {
+        Self { keeps_permissions, ..self }
     }
 
     pub(super) fn into_root(self) -> Dir {
@@ -111,6 +125,15 @@ impl Sink for DirectorySink {
         options.write(true).create(true).truncate(true).mode(mode);
         let mut file = self.root.open_with(path, &options).map_err(failed)?;
         copy(content, &mut file, failed)
+    }
+
+    fn permissions(&mut self, path: &RelPath, mode: u32) -> Result<(), UntarError> {
+        if !self.keeps_permissions {
+            return Ok(());
+        }
+        let permissions = Permissions::from_mode(mode & PERMISSIONS);
+        let set = self.root.set_permissions(path, permissions);
+        set.map_err(|source| UntarError::Write { name: path.to_string(), source })
     }
 }
 

@@ -24,7 +24,8 @@ const ENTRY_BYTES: u64 = 64;
 /// Where a file lies among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    start: u64,
+    /// Nothing of a file that is too large to be kept.
+    start: Option<u64>,
     /// Bytes of the file.
     pub length: u64,
 }
@@ -53,17 +54,18 @@ impl FileStack {
     /// Reads one file; blocks.
     ///
     /// # Errors
-    /// When the disk fails, or the span is of another stack.
+    /// When the disk fails, the file was too large to be kept, or the span is of another stack.
     pub fn read(&self, span: Span) -> io::Result<Vec<u8>> {
+        let span_start = span.start.ok_or(io::ErrorKind::FileTooLarge)?;
         let to_usize = |bytes: u64| usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory);
         match &self.content {
             Content::Memory(bytes) => {
-                let (start, end) = (to_usize(span.start)?, to_usize(span.start.saturating_add(span.length))?);
+                let (start, end) = (to_usize(span_start)?, to_usize(span_start.saturating_add(span.length))?);
                 Ok(bytes.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?.to_vec())
             }
             Content::Disk(file) => {
                 let mut bytes = vec![0; to_usize(span.length)?];
-                file.read_exact_at(&mut bytes, span.start)?;
+                file.read_exact_at(&mut bytes, span_start)?;
                 Ok(bytes)
             }
         }
@@ -76,17 +78,18 @@ pub(super) struct StackSink {
     index_bytes: u64,
     file: SpooledTempFile,
     size: u64,
+    /// Bytes of the largest file that is kept.
+    largest: u64,
     room: Room,
 }
 
-impl Default for StackSink {
-    fn default() -> Self {
-        let file = SpooledTempFile::new(IN_MEMORY_BYTES);
-        Self { spans: BTreeMap::new(), index_bytes: 0, file, size: 0, room: Room::for_temporary_files() }
-    }
-}
-
 impl StackSink {
+    pub(super) fn new(largest: u64) -> Self {
+        let file = SpooledTempFile::new(IN_MEMORY_BYTES);
+        let room = Room::for_temporary_files();
+        Self { spans: BTreeMap::new(), index_bytes: 0, file, size: 0, largest, room }
+    }
+
     pub(super) fn finish(self) -> (BTreeMap<RelPath, Span>, FileStack) {
         let content = match self.file.into_inner() {
             SpooledData::InMemory(bytes) => Content::Memory(bytes.into_inner()),
@@ -113,12 +116,18 @@ impl Sink for StackSink {
         if self.index_bytes > MAX_INDEX_BYTES {
             return Err(UntarError::Index { limit: MAX_INDEX_BYTES });
         }
+        if size > self.largest {
+            self.spans.insert(path.clone(), Span { start: None, length: size });
+            // The archive is read to its end, or its checksum would not be known.
+            return copy(content, &mut io::sink(), failed);
+        }
         if self.size.saturating_add(size) > IN_MEMORY_BYTES as u64 {
             self.room.take(size).map_err(failed)?;
         }
         copy(content, &mut self.file, failed)?;
         let end = self.file.stream_position().map_err(failed)?;
-        self.spans.insert(path.clone(), Span { start: self.size, length: end.saturating_sub(self.size) });
+        self.spans
+            .insert(path.clone(), Span { start: Some(self.size), length: end.saturating_sub(self.size) });
         self.size = end;
         Ok(())
     }

@@ -143,3 +143,37 @@ fn the_bytes_of_an_archive_are_pinned() {
     assert_eq!(digest(&tar), GOLDEN_TAR, "the tarball");
     assert_eq!(digest(&archive), GOLDEN_ARCHIVE, "the tarball is as it was, the compressor is not");
 }
+
+/// CLI-ART01, CLI-ART09.
+#[test]
+fn packed_files_keep_their_permissions_and_are_compared_by_content() {
+    let work = tempfile::tempdir().unwrap();
+    write_files(work.path(), &[("b.yaml", "b"), ("a/z.sh", "#!")]);
+    for (name, mode) in [("", 0o755), ("a", 0o750), ("a/z.sh", 0o711), ("b.yaml", 0o644)] {
+        std::fs::set_permissions(work.path().join(name), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    std::os::unix::fs::symlink("/etc/passwd", work.path().join("link")).unwrap();
+    let pack = |path: &Path| {
+        let mut bytes = Vec::new();
+        archive::pack(path, &|_, _| true, &mut bytes).unwrap();
+        bytes
+    };
+    let packed = pack(work.path());
+    let expected = [(".", 0o755), ("a", 0o750), ("a/z.sh", 0o711), ("b.yaml", 0o644)];
+    let expected: Vec<_> = expected.iter().map(|(name, mode)| ((*name).to_owned(), *mode, 0, 0)).collect();
+    assert_eq!(headers(&packed), expected);
+    let one = [(".".to_owned(), 0o700, 0, 0), ("b.yaml".to_owned(), 0o644, 0, 0)];
+    assert_eq!(headers(&pack(&work.path().join("b.yaml"))), one);
+
+    let untar = Untar::new(Limits::default());
+    assert!(untar.is_same(packed.as_slice(), pack(work.path()).as_slice()).unwrap());
+    let copy = tempfile::tempdir().unwrap();
+    untar.permissions().to_directory(packed.as_slice(), copy.path()).unwrap();
+    std::fs::set_permissions(copy.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(untar.is_same(packed.as_slice(), pack(copy.path()).as_slice()).unwrap());
+    for change in [("b.yaml", "c"), ("c.yaml", "")] {
+        write_files(copy.path(), &[change]);
+        assert!(!untar.is_same(packed.as_slice(), pack(copy.path()).as_slice()).unwrap());
+    }
+    untar.is_same(packed.as_slice(), &b"no gzip"[..]).unwrap_err();
+}

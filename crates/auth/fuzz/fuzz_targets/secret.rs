@@ -1,10 +1,10 @@
-//! Keys of service accounts and GitHub Apps are tenants' bytes: read or refused.
+//! Keys of service accounts and GitHub Apps, and entries of decryption Secrets, are tenants' bytes: read or refused.
 #![no_main]
 
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use weir_auth::{App, BucketLogin};
+use weir_auth::{App, BucketLogin, Credentials, KeyLogin};
 
 const FIELDS: [&str; 8] = [
     "serviceaccount",
@@ -26,4 +26,8 @@ fuzz_target!(|input: &[u8]| {
     let _google = BucketLogin::gcp(&data);
     let _azure = BucketLogin::azure(&data);
     let _app = App::from_secret("default/secret", &data);
+    // Of a decryption Secret each entry is one text.
+    let _google = KeyLogin::gcp(input);
+    let _azure = KeyLogin::azure(input);
+    let _aws = Credentials::aws(input);
 });

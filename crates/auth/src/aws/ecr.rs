@@ -2,15 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
-use aws_sigv4::sign::v4;
 use base64::Engine;
 use reqwest::Client;
 use serde::Deserialize;
 
+use super::sign::Unsigned;
 use super::{Session, api_words};
 use crate::credentials::Login;
-use crate::error::{LoginError, ProviderError, words};
+use crate::error::{LoginError, ProviderError};
 use crate::rest;
 
 /// The pattern of registries that this login is for, as error messages show it. All of the host must match.
@@ -143,7 +142,15 @@ async fn public(session: &Session) -> Result<Login, ProviderError> {
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    for (name, value) in signature(session, &url, &headers, body)? {
+    let unsigned = Unsigned {
+        service: "ecr-public",
+        region: PUBLIC_REGION,
+        method: "POST",
+        url: &url,
+        headers: &headers,
+        body,
+    };
+    for (name, value) in unsigned.headers(session)? {
         request = request.header(name, value);
     }
     let answer: PublicAnswer = rest::json("public ECR", request).await?;
@@ -152,30 +159,6 @@ async fn public(session: &Session) -> Result<Login, ProviderError> {
         .expires_at
         .and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(seconds).ok()?));
     decoded(&answer.authorization_data.authorization_token, expires)
-}
-
-fn signature(
-    session: &Session,
-    url: &str,
-    headers: &[(&str, &str)],
-    body: &[u8],
-) -> Result<Vec<(String, String)>, ProviderError> {
-    let failed = |reason: String| ProviderError::Library { what: "failed to sign a request", reason };
-    let identity = session.keys.clone().into();
-    let parameters = v4::SigningParams::builder()
-        .identity(&identity)
-        .region(PUBLIC_REGION)
-        .name("ecr-public")
-        .time(SystemTime::now())
-        .settings(SigningSettings::default())
-        .build()
-        .map_err(|error| failed(words(&error)))?;
-    let signable = SignableRequest::new("POST", url, headers.iter().copied(), SignableBody::Bytes(body));
-    let signable = signable.map_err(|error| failed(words(&error)))?;
-    let signed = sign(signable, &parameters.into()).map_err(|error| failed(words(&error)))?;
-    let (instructions, _) = signed.into_parts();
-    let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    Ok(instructions.headers().map(own).collect())
 }
 
 /// User and password of an authorization token; exactly two parts.

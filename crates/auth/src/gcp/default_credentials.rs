@@ -6,7 +6,7 @@ use reqwest::Client;
 use serde::Deserialize;
 
 use super::metadata::Metadata;
-use super::{SCOPES, ServiceAccount, exchange, impersonate};
+use super::{SCOPES, ServiceAccount, User, exchange, impersonate};
 use crate::credentials::Login;
 use crate::error::ProviderError;
 
@@ -20,6 +20,8 @@ const MAX_FILE: u64 = 1 << 20;
 enum File {
     /// A service account's key.
     ServiceAccount {},
+    /// A person's account, for a command that they run.
+    AuthorizedUser(User),
     /// Another issuer's token, mounted as a file.
     ExternalAccount {
         audience: String,
@@ -43,6 +45,7 @@ pub(super) async fn login(client: &Client) -> Result<Login, ProviderError> {
             let account = ServiceAccount::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
             account.login(client, &SCOPES.join(" ")).await
         }
+        File::AuthorizedUser(user) => user.login(client).await,
         File::ExternalAccount {
             audience,
             token_url,

@@ -14,7 +14,7 @@ use crate::rest;
 
 const KIND: &str = "service_account";
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-const TOKENS: &str = "https://oauth2.googleapis.com/token";
+pub(super) const TOKENS: &str = "https://oauth2.googleapis.com/token";
 /// Life of the statement by which the account identifies itself, in seconds: the most that Google takes.
 const STATEMENT_LIFE: u64 = 60 * 60;
 
@@ -66,6 +66,9 @@ struct Claims<'a> {
 }
 
 impl ServiceAccount {
+    /// The type of such files.
+    pub(super) const KIND: &str = KIND;
+
     /// Reads a key.
     ///
     /// # Errors

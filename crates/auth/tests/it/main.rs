@@ -7,6 +7,7 @@ extern crate weir_replay as libfuzzer_sys;
 mod aws;
 mod azure;
 mod bucket;
+mod cluster;
 mod fuzz;
 mod gcp;
 mod github;

@@ -1,66 +1,41 @@
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::response::IntoResponse;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use weir_auth::{Caller, LoginOptions, Logins};
 use weir_http::Profile;
-use weir_testkit::{ControlPlane, Identity, Proxied, Proxy, Server};
+use weir_testkit::{ControlPlane, Proxied};
 
 pub(crate) const NAMESPACE: &str = "default";
-const MAX_BODY: usize = 1 << 20;
 
-/// A cloud of one host, and the way to it.
+/// A stand-in of a cloud, and the way to it.
 pub(crate) struct Cloud {
-    requests: Arc<Mutex<Vec<String>>>,
+    cloud: weir_testkit::Cloud,
     pub(crate) profile: Profile,
-    proxy: Proxy,
-    _server: Server,
-}
-
-/// The answer to a request: by method, path and body.
-type Answers = Arc<dyn Fn(&str) -> (StatusCode, Value) + Send + Sync>;
-
-#[derive(Clone)]
-struct Shared {
-    requests: Arc<Mutex<Vec<String>>>,
-    answers: Answers,
 }
 
 impl Cloud {
-    /// Answers requests to any of the hosts; `answers` is given `METHOD host path body`.
+    /// Answers requests to any of the hosts; `answers` is given `METHOD host path authorization body`.
     pub(crate) async fn start(
         hosts: &[&str],
         answers: impl Fn(&str) -> (StatusCode, Value) + Send + Sync + 'static,
     ) -> Self {
-        let identity = Identity::for_names(hosts).unwrap();
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let shared = Shared { requests: requests.clone(), answers: Arc::new(answers) };
-        let app = Router::new().fallback(answer).with_state(shared);
-        let server = Server::start(app, Some(&identity)).await.unwrap();
-        let places: Vec<String> = hosts.iter().map(|host| format!("{host}:443")).collect();
-        let routes: Vec<_> = places.iter().map(|place| (place.as_str(), server.address())).collect();
-        let proxy = Proxy::start(&routes).await.unwrap();
-        let address = format!("http://{}", proxy.address()).parse().unwrap();
+        let cloud = weir_testkit::Cloud::start(hosts, answers).await.unwrap();
+        let address = format!("http://{}", cloud.proxy()).parse().unwrap();
         let profile = Profile {
-            ca: Some(identity.ca_pem.into()),
+            ca: Some(cloud.ca_pem().into()),
             proxy: Some(weir_http::Proxy { address, credentials: None }),
             ..Profile::default()
         };
-        Self { requests, profile, proxy, _server: server }
+        Self { cloud, profile }
     }
 
-    /// Returns the requests received, as `METHOD host path authorization body`.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().clone()
+        self.cloud.requests()
     }
 
     pub(crate) fn proxied(&self) -> Vec<Proxied> {
-        self.proxy.requests()
+        self.cloud.proxied()
     }
 
     pub(crate) fn caller<'a>(&'a self, account: Option<&'a str>) -> Caller<'a> {
@@ -73,26 +48,6 @@ impl Cloud {
             timeout: Duration::from_secs(20),
         }
     }
-}
-
-async fn answer(State(shared): State<Shared>, request: Request) -> impl IntoResponse {
-    let head = head(&request);
-    let body = axum::body::to_bytes(request.into_body(), MAX_BODY).await.unwrap();
-    let line = format!("{head} {}", String::from_utf8_lossy(&body));
-    let (status, body) = (shared.answers)(&line);
-    shared.requests.lock().push(line);
-    // Services that speak XML give it as a string.
-    let body = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
-    (status, body)
-}
-
-fn head(request: &Request) -> String {
-    let header = |name: &str| {
-        let value = request.headers().get(name).and_then(|value| value.to_str().ok());
-        value.unwrap_or_default().to_owned()
-    };
-    let host = request.uri().host().map_or_else(|| header("host"), str::to_owned);
-    format!("{} {host} {} {}", request.method(), request.uri().path(), header("authorization"))
 }
 
 pub(crate) async fn plane() -> &'static ControlPlane {

@@ -156,3 +156,22 @@ async fn nothing_is_written_where_sha256_names_the_objects() {
     let error = checkout.commit_edits(request(&checkout, &[("a.yaml", "b")])).unwrap_err();
     assert!(matches!(error, Error::ObjectFormat), "{error}");
 }
+
+/// CLI-BST03: a repository without any commit gets its first one, unless somebody else was faster.
+#[tokio::test]
+async fn the_first_commit_of_a_repository() {
+    let server = GitServer::start().await.unwrap();
+    let repository = server.repo("app").unwrap();
+    let remote = remote(&server.url("app"));
+    let checkout = git().empty().unwrap();
+    let commit = edited(&checkout, &[("a/b.yaml", "b\n")]);
+    let checkout = checkout.at(commit).unwrap();
+    let next = edited(&checkout, &[("c.yaml", "c\n")]);
+    assert_eq!(crate::files(&checkout), [("a/b.yaml".to_owned(), "b\n".to_owned())]);
+    git().push(&remote, &checkout, to_main(next, Lease::Absent)).await.unwrap();
+    let log = repository.log("main").unwrap();
+    assert_eq!(log.iter().map(|it| it.parents.len()).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(repository.read("main", "a/b.yaml").unwrap(), "b\n");
+    let late = git().push(&remote, &checkout, to_main(commit, Lease::Absent)).await.unwrap_err();
+    assert!(matches!(late, Error::LeaseLost { .. }), "{late}");
+}

@@ -57,7 +57,8 @@ impl Registry {
             RegistryCredentials::IdentityToken(_) => &self.token_client,
             _ => &self.client,
         };
-        let answer = endpoint.challenge.answer(client, &self.repository, credentials, may_be_plain, &told);
+        let scope = (&self.repository, self.actions);
+        let answer = endpoint.challenge.answer(client, scope, credentials, may_be_plain, &told);
         let pass = self.in_time(answer).await??;
         self.way = Some((endpoint.clone(), pass.clone()));
         Ok((endpoint, pass))

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::{Method, Response, StatusCode, header};
 use url::Url;
 
@@ -25,6 +26,15 @@ pub(super) struct Answer {
     pub(super) response: Response,
 }
 
+/// Parts of a request beyond its method and place.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Extra {
+    /// First byte of the answer's body that is wanted. Registries may give all of them.
+    pub(super) start: u64,
+    /// Media type and body of the request.
+    pub(super) content: Option<(String, Bytes)>,
+}
+
 impl Registry {
     /// Sends a request for something of the repository and returns a successful answer.
     pub(super) async fn request(&mut self, method: Method, what: &str) -> Result<Answer, Error> {
@@ -38,13 +48,13 @@ impl Registry {
         method: Method,
         locate: impl Fn(&Url) -> Result<Url, url::ParseError>,
     ) -> Result<Answer, Error> {
-        self.request_from(0, method, locate).await
+        self.request_with(Extra::default(), method, locate).await
     }
 
-    /// As [`Registry::request_at`], for an answer's bytes from `start` on. Registries may give all of them.
-    pub(super) async fn request_from(
+    /// As [`Registry::request_at`], with more to the request.
+    pub(super) async fn request_with(
         &mut self,
-        start: u64,
+        extra: Extra,
         method: Method,
         locate: impl Fn(&Url) -> Result<Url, url::ParseError>,
     ) -> Result<Answer, Error> {
@@ -52,7 +62,7 @@ impl Registry {
         let mut may_renew = true;
         let mut tries = 1;
         loop {
-            let error = match self.attempt(start, &method, &locate).await {
+            let error = match self.attempt(&extra, &method, &locate).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -82,7 +92,7 @@ impl Registry {
 
     async fn attempt(
         &mut self,
-        start: u64,
+        extra: &Extra,
         method: &Method,
         locate: &impl Fn(&Url) -> Result<Url, url::ParseError>,
     ) -> Result<Answer, Error> {
@@ -94,8 +104,11 @@ impl Registry {
         };
         let url = locate(&endpoint.base).map_err(malformed)?;
         let mut request = pass.apply(accept(self.client.request(method.clone(), url.clone())));
-        if start > 0 {
-            request = request.header(header::RANGE, format!("bytes={start}-"));
+        if extra.start > 0 {
+            request = request.header(header::RANGE, format!("bytes={}-", extra.start));
+        }
+        if let Some((media_type, content)) = &extra.content {
+            request = request.header(header::CONTENT_TYPE, media_type).body(content.clone());
         }
         let response =
             self.in_time(request.send()).await?.map_err(|error| Error::transport(method, &url, &error))?;

@@ -9,6 +9,7 @@ mod discretion;
 mod fuzz;
 mod misbehaving;
 mod pulling;
+mod pushing;
 
 use weir_oci::{Registries, Registry, RegistryOptions, Repository};
 

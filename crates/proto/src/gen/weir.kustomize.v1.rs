@@ -49,6 +49,9 @@ pub struct InventoryRequest {
     /// Which one.
     #[prost(message, optional, tag = "1")]
     pub kustomization: ::core::option::Option<KustomizationRef>,
+    /// True when the health of the objects is wanted, too.
+    #[prost(bool, tag = "2")]
+    pub with_health: bool,
 }
 /// Answer to Inventory.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -58,7 +61,7 @@ pub struct InventoryResponse {
     pub entries: ::prost::alloc::vec::Vec<InventoryEntry>,
 }
 /// One object of an inventory.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct InventoryEntry {
     /// Id, as in the status: "<namespace>_<name>_<group>_<kind>".
     #[prost(string, tag = "1")]
@@ -66,6 +69,18 @@ pub struct InventoryEntry {
     /// API version without the group.
     #[prost(string, tag = "2")]
     pub version: ::prost::alloc::string::String,
+    /// The object, as "Kind/namespace/name".
+    #[prost(string, tag = "3")]
+    pub object: ::prost::alloc::string::String,
+    /// Health in kstatus' words, such as "Current" or "InProgress"; empty if it was not asked for.
+    #[prost(string, tag = "4")]
+    pub status: ::prost::alloc::string::String,
+    /// Cause of this health.
+    #[prost(string, tag = "5")]
+    pub message: ::prost::alloc::string::String,
+    /// The inventory of a Kustomization of this cluster that the caller may `get`.
+    #[prost(message, repeated, tag = "6")]
+    pub entries: ::prost::alloc::vec::Vec<InventoryEntry>,
 }
 /// Asks for a reconcile.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -74,12 +89,106 @@ pub struct ReconcileNowRequest {
     #[prost(message, optional, tag = "1")]
     pub kustomization: ::core::option::Option<KustomizationRef>,
 }
-/// Answer to ReconcileNow.
+/// Answer to ReconcileNow: the first one as soon as the request is recorded, then one for each change, the last one is done.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReconcileNowResponse {
     /// Token that `lastHandledReconcileAt` will hold when it is done.
     #[prost(string, tag = "1")]
     pub token: ::prost::alloc::string::String,
+    /// Message of the Reconciling condition, or of the Ready condition when there is none.
+    #[prost(string, tag = "2")]
+    pub message: ::prost::alloc::string::String,
+    /// Reason of the same condition.
+    #[prost(string, tag = "3")]
+    pub reason: ::prost::alloc::string::String,
+    /// True when nothing follows.
+    #[prost(bool, tag = "4")]
+    pub done: bool,
+    /// True when the Kustomization is Ready.
+    #[prost(bool, tag = "5")]
+    pub ready: bool,
+}
+/// Asks for an explanation.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ExplainRequest {
+    /// Which one.
+    #[prost(message, optional, tag = "1")]
+    pub kustomization: ::core::option::Option<KustomizationRef>,
+}
+/// Answer to Explain.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ExplainResponse {
+    /// The Kustomization itself.
+    #[prost(message, optional, tag = "1")]
+    pub explanation: ::core::option::Option<Explanation>,
+}
+/// The state of one object, and what it waits for.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Explanation {
+    /// The object, as "Kind/namespace/name".
+    #[prost(string, tag = "1")]
+    pub object: ::prost::alloc::string::String,
+    /// The state.
+    #[prost(enumeration = "State", tag = "2")]
+    pub state: i32,
+    /// Words about it.
+    #[prost(string, tag = "3")]
+    pub message: ::prost::alloc::string::String,
+    /// Begin of the state, as far as it is known.
+    #[prost(message, optional, tag = "4")]
+    pub since: ::core::option::Option<::prost_types::Timestamp>,
+    /// Objects that it waits for; none of what is Ready.
+    #[prost(message, repeated, tag = "5")]
+    pub causes: ::prost::alloc::vec::Vec<Explanation>,
+}
+/// State of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum State {
+    /// Not used.
+    Unspecified = 0,
+    /// It is as it should be.
+    Ready = 1,
+    /// It is at work, or waits for something.
+    Waiting = 2,
+    /// Its last run has failed.
+    Failed = 3,
+    /// It is suspended: nothing happens until it is resumed.
+    Suspended = 4,
+    /// There is no such object.
+    Missing = 5,
+    /// The caller may not see it.
+    Hidden = 6,
+}
+impl State {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "STATE_UNSPECIFIED",
+            Self::Ready => "STATE_READY",
+            Self::Waiting => "STATE_WAITING",
+            Self::Failed => "STATE_FAILED",
+            Self::Suspended => "STATE_SUSPENDED",
+            Self::Missing => "STATE_MISSING",
+            Self::Hidden => "STATE_HIDDEN",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "STATE_UNSPECIFIED" => Some(Self::Unspecified),
+            "STATE_READY" => Some(Self::Ready),
+            "STATE_WAITING" => Some(Self::Waiting),
+            "STATE_FAILED" => Some(Self::Failed),
+            "STATE_SUSPENDED" => Some(Self::Suspended),
+            "STATE_MISSING" => Some(Self::Missing),
+            "STATE_HIDDEN" => Some(Self::Hidden),
+            _ => None,
+        }
+    }
 }
 /// Generated client implementations.
 pub mod kustomizations_client {
@@ -223,7 +332,7 @@ pub mod kustomizations_client {
                 .insert(GrpcMethod::new("weir.kustomize.v1.Kustomizations", "Diff"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Returns the objects that the Kustomization keeps.
+        /// Returns the objects that the Kustomization keeps, with those that Kustomizations among them keep.
         pub async fn inventory(
             &mut self,
             request: impl tonic::IntoRequest<super::InventoryRequest>,
@@ -250,12 +359,12 @@ pub mod kustomizations_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Asks for a reconcile at once.
+        /// Asks for a reconcile at once, and streams how it goes until it is done. Callers that go away stop nothing.
         pub async fn reconcile_now(
             &mut self,
             request: impl tonic::IntoRequest<super::ReconcileNowRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::ReconcileNowResponse>,
+            tonic::Response<tonic::codec::Streaming<super::ReconcileNowResponse>>,
             tonic::Status,
         > {
             self.inner
@@ -275,6 +384,32 @@ pub mod kustomizations_client {
                 .insert(
                     GrpcMethod::new("weir.kustomize.v1.Kustomizations", "ReconcileNow"),
                 );
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// Tells what keeps the Kustomization from being Ready, and what keeps that: suspension, its source, its dependencies, its
+        /// objects. Of objects that the caller may not `get` only the name is shown.
+        pub async fn explain(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ExplainRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ExplainResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/weir.kustomize.v1.Kustomizations/Explain",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("weir.kustomize.v1.Kustomizations", "Explain"));
             self.inner.unary(req, path, codec).await
         }
     }
@@ -314,7 +449,7 @@ pub mod kustomizations_server {
             &self,
             request: tonic::Request<super::DiffRequest>,
         ) -> std::result::Result<tonic::Response<Self::DiffStream>, tonic::Status>;
-        /// Returns the objects that the Kustomization keeps.
+        /// Returns the objects that the Kustomization keeps, with those that Kustomizations among them keep.
         async fn inventory(
             &self,
             request: tonic::Request<super::InventoryRequest>,
@@ -322,14 +457,26 @@ pub mod kustomizations_server {
             tonic::Response<super::InventoryResponse>,
             tonic::Status,
         >;
-        /// Asks for a reconcile at once.
+        /// Server streaming response type for the ReconcileNow method.
+        type ReconcileNowStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::ReconcileNowResponse, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// Asks for a reconcile at once, and streams how it goes until it is done. Callers that go away stop nothing.
         async fn reconcile_now(
             &self,
             request: tonic::Request<super::ReconcileNowRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::ReconcileNowResponse>,
+            tonic::Response<Self::ReconcileNowStream>,
             tonic::Status,
         >;
+        /// Tells what keeps the Kustomization from being Ready, and what keeps that: suspension, its source, its dependencies, its
+        /// objects. Of objects that the caller may not `get` only the name is shown.
+        async fn explain(
+            &self,
+            request: tonic::Request<super::ExplainRequest>,
+        ) -> std::result::Result<tonic::Response<super::ExplainResponse>, tonic::Status>;
     }
     /// Callers need the RBAC verb `get` on the Kustomization, and `patch` for ReconcileNow. Values of Secrets are masked.
     #[derive(Debug)]
@@ -550,11 +697,12 @@ pub mod kustomizations_server {
                     struct ReconcileNowSvc<T: Kustomizations>(pub Arc<T>);
                     impl<
                         T: Kustomizations,
-                    > tonic::server::UnaryService<super::ReconcileNowRequest>
+                    > tonic::server::ServerStreamingService<super::ReconcileNowRequest>
                     for ReconcileNowSvc<T> {
                         type Response = super::ReconcileNowResponse;
+                        type ResponseStream = T::ReconcileNowStream;
                         type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
+                            tonic::Response<Self::ResponseStream>,
                             tonic::Status,
                         >;
                         fn call(
@@ -575,6 +723,51 @@ pub mod kustomizations_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ReconcileNowSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/weir.kustomize.v1.Kustomizations/Explain" => {
+                    #[allow(non_camel_case_types)]
+                    struct ExplainSvc<T: Kustomizations>(pub Arc<T>);
+                    impl<
+                        T: Kustomizations,
+                    > tonic::server::UnaryService<super::ExplainRequest>
+                    for ExplainSvc<T> {
+                        type Response = super::ExplainResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ExplainRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Kustomizations>::explain(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ExplainSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::core::NamespaceResourceScope;
+use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Cache, Cached, Scope, WatchError, watch};
+use super::watch::{self, Events};
+use super::{Cache, Cached, Scope, WatchError};
 use crate::metrics::Metrics;
 
 /// Time for the first list of a kind. The API server answers 10,000 objects in seconds.
@@ -46,6 +47,32 @@ impl CachePool {
     where
         K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
     {
+        self.kept(client, scope, stop, watch::whole).await
+    }
+
+    /// As [`CachePool::get`], of the metadata alone.
+    ///
+    /// # Errors
+    /// As [`CachePool::get`].
+    pub async fn get_metadata<K>(
+        &self,
+        client: &kube::Client,
+        scope: Scope,
+        stop: &CancellationToken,
+    ) -> Result<Cache<PartialObjectMeta<K>>, WatchError>
+    where
+        K: Cached + Default + kube::Resource<Scope = NamespaceResourceScope>,
+    {
+        self.kept(client, scope, stop, watch::metadata).await
+    }
+
+    async fn kept<K: Cached>(
+        &self,
+        client: &kube::Client,
+        scope: Scope,
+        stop: &CancellationToken,
+        open: fn(kube::Client, &Scope) -> Events<K>,
+    ) -> Result<Cache<K>, WatchError> {
         let cache = {
             let mut known = self.known.lock();
             let slot = (TypeId::of::<K>(), scope.clone());
@@ -53,8 +80,9 @@ impl CachePool {
                 Some(cache) => cache.clone(),
                 None => {
                     let cache = Cache::<K>::default();
-                    let task =
-                        watch::follow(client.clone(), scope, cache.clone(), self.metrics.kind(&K::kind(&())));
+                    let client = client.clone();
+                    let watch = move || open(client.clone(), &scope);
+                    let task = watch::follow(watch, cache.clone(), self.metrics.kind(&K::kind(&())));
                     self.tasks.spawn(stop.clone().run_until_cancelled_owned(task));
                     known.insert(slot, Box::new(cache.clone()));
                     cache

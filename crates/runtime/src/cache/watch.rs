@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use kube::api::Api;
-use kube::core::{DeserializeGuard, NamespaceResourceScope};
+use kube::core::{DeserializeGuard, NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt, watcher};
 
 use super::{Cache, Cached, Knowledge, ObjectKey};
@@ -43,17 +44,52 @@ pub enum WatchError {
     },
 }
 
-/// Follows a kind until the task is dropped. While its CRD is missing or the account may not list it, it is looked for again
-/// and again: the other kinds of the service do not wait for it.
-pub(super) async fn follow<K>(client: kube::Client, scope: Scope, cache: Cache<K>, metrics: KindMetrics)
+/// The events of a watch. A broken one is resumed or restarted with backoff by kube.
+pub(super) type Events<K> = BoxStream<'static, watcher::Result<watcher::Event<DeserializeGuard<K>>>>;
+
+/// Watches whole objects.
+pub(super) fn whole<K>(client: kube::Client, scope: &Scope) -> Events<K>
 where
     K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
 {
-    let api: Api<DeserializeGuard<K>> = match &scope.namespace {
+    watcher(api::<DeserializeGuard<K>>(client, scope), config(scope)).default_backoff().boxed()
+}
+
+/// Watches metadata: the content of the objects is never sent.
+pub(super) fn metadata<K>(client: kube::Client, scope: &Scope) -> Events<PartialObjectMeta<K>>
+where
+    K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
+{
+    // Of an API of guarded objects the client would request the whole ones.
+    let events = watcher(api::<PartialObjectMeta<K>>(client, scope), config(scope)).default_backoff();
+    let read = |object| DeserializeGuard(Ok(object));
+    let events = events.map_ok(move |event| match event {
+        watcher::Event::Init => watcher::Event::Init,
+        watcher::Event::InitApply(object) => watcher::Event::InitApply(read(object)),
+        watcher::Event::InitDone => watcher::Event::InitDone,
+        watcher::Event::Apply(object) => watcher::Event::Apply(read(object)),
+        watcher::Event::Delete(object) => watcher::Event::Delete(read(object)),
+    });
+    events.boxed()
+}
+
+fn api<K>(client: kube::Client, scope: &Scope) -> Api<K>
+where
+    K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    match &scope.namespace {
         Some(namespace) => Api::namespaced(client, namespace),
         None => Api::all(client),
-    };
-    let config = watcher::Config::default().labels(&scope.labels);
+    }
+}
+
+fn config(scope: &Scope) -> watcher::Config {
+    watcher::Config::default().labels(&scope.labels)
+}
+
+/// Follows a kind until the task is dropped. While its CRD is missing or the account may not list it, it is looked for again
+/// and again: the other kinds of the service do not wait for it.
+pub(super) async fn follow<K: Cached>(watch: impl Fn() -> Events<K>, cache: Cache<K>, metrics: KindMetrics) {
     let mut left_out = None;
     loop {
         let shown = || {
@@ -62,7 +98,7 @@ where
                 tracing::info!(kind = %K::kind(&()), "kind is watched from now on");
             }
         };
-        let refused = follow_shown(api.clone(), config.clone(), &cache, shown).await;
+        let refused = follow_shown(watch(), &cache, shown).await;
         metrics.is_absent(true);
         if left_out.replace(refused) != Some(refused) {
             tracing::info!(kind = %K::kind(&()), api_version = %K::api_version(&()), %refused, "kind left out");
@@ -73,19 +109,13 @@ where
     }
 }
 
-/// Follows the watch until the API server says that there is nothing to watch. A broken watch is resumed or restarted with
-/// backoff by kube; objects that cannot be decoded are logged and left out, so that one odd object never stops its kind
-/// (DEP-K8S-4).
-async fn follow_shown<K>(
-    api: Api<DeserializeGuard<K>>,
-    config: watcher::Config,
+/// Follows the watch until the API server says that there is nothing to watch. Objects that cannot be decoded are logged and
+/// left out, so that one odd object never stops its kind (DEP-K8S-4).
+async fn follow_shown<K: Cached>(
+    mut events: Events<K>,
     cache: &Cache<K>,
     mut shown: impl FnMut(),
-) -> Refused
-where
-    K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
-{
-    let mut events = watcher(api, config).default_backoff().boxed();
+) -> Refused {
     let mut listed = HashSet::new();
     loop {
         match events.next().await {

@@ -15,6 +15,9 @@ use super::Encoding;
 /// Log readers (the stock CLI among them) stop at lines of 64 KiB (OBS-03, CMP-17); one value never fills it alone.
 const MAX_VALUE: usize = 48 * 1024;
 
+/// Ending of the names of fields whose text is JSON: they are written without it, as the values that they hold.
+const JSON: &str = "_json";
+
 pub(super) struct ZapFormat {
     pub encoding: Encoding,
 }
@@ -53,8 +56,12 @@ impl Fields {
             let end = (0..=MAX_VALUE).rev().find(|&end| value.is_char_boundary(end)).unwrap_or(0);
             value.truncate(end);
         }
+        let json =
+            field.name().strip_suffix(JSON).and_then(|name| Some((name, serde_json::from_str(&value).ok()?)));
         if field.name() == "message" {
             self.message = value;
+        } else if let Some((name, json)) = json {
+            self.others.insert(name.to_owned(), json);
         } else {
             self.others.insert(field.name().to_owned(), value.into());
         }

@@ -7,14 +7,14 @@ use crate::gate::WORKLOAD_IDENTITY;
 
 impl Service {
     /// Logins on behalf of objects, one set for all kinds of a service, with their metrics (SRC-CLD-2, SRC-CLD-3,
-    /// SRC-CLD-7).
+    /// SRC-CLD-7). `default_account` is the ServiceAccount of objects that name none; empty is the Pod.
     ///
     /// # Errors
     /// When objects have a default identity but may not have identities.
-    pub fn logins(&self) -> Result<Logins, ServiceError> {
+    pub fn logins(&self, default_account: &str) -> Result<Logins, ServiceError> {
         let options = LoginOptions {
             workload_identity: self.gates.enabled(WORKLOAD_IDENTITY),
-            default_account: self.args.default_service_account.clone(),
+            default_account: default_account.to_owned(),
             cache_size: self.args.token_cache_max_size.into(),
             cache_duration: self.args.token_cache_max_duration.to_std(),
         };

@@ -62,6 +62,23 @@ fn marks_of_other_tools_are_removed() {
     assert_eq!(patch[0], json!({"op": "remove", "path": path}));
 }
 
+/// KS-SSA-22
+#[test]
+fn managers_of_other_versions_are_migrated_and_become_one() {
+    let of = |version: &str, field: &str| {
+        let mut entry = entry("kustomize-controller", "Apply", field);
+        entry["apiVersion"] = json!(version);
+        entry
+    };
+    let live = meta(json!([of("v1beta1", "a"), of("v1", "b"), entry("helm", "Update", "c")]));
+    let patch = migration(&live, "v1").unwrap();
+    let entries = &patch[0]["value"];
+    assert_eq!(entries[0]["fieldsV1"], json!({"f:data": {"f:a": {}, "f:b": {}}}));
+    assert_eq!((&entries[0]["apiVersion"], &entries[1]["manager"]), (&json!("v1"), &json!("helm")));
+    assert_eq!(patch[1], json!({"op": "replace", "path": "/metadata/resourceVersion", "value": "7"}));
+    assert_eq!(migration(&meta(json!([of("v1", "a")])), "v1"), None);
+}
+
 fn fingerprint(entries: Value) -> u64 {
     managers().fingerprint("kustomize.toolkit.fluxcd.io", &meta(entries))
 }

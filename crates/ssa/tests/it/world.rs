@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use weir_ssa::{
-    ApplyFailure, ChangeSet, Ledger, Manifest, Mapper, Notice, Owner, Session, Settings, Watches,
+    ApplyFailure, ChangeSet, IgnoreRules, Ledger, Manifest, Mapper, Notice, Owner, Session, Settings, Watches,
 };
 use weir_testkit::ControlPlane;
 
@@ -72,6 +72,10 @@ impl World {
             custom_stage: Vec::new(),
             concurrency: 4,
             force: false,
+            ignored: IgnoreRules::default(),
+            migrates_versions: false,
+            time: PATIENCE,
+            judge: None,
         }
     }
 

@@ -31,6 +31,9 @@ const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStage
 /// The first address of the range of Services, at which Pods find the API server.
 const SERVICE_ADDRESS: &str = "10.96.0.1";
 
+/// Issuer of ServiceAccount tokens.
+const ISSUER: &str = "https://kubernetes.default.svc";
+
 const ADMIN_TOKEN: &str = "weir-test-admin";
 const CONTROLLER_MANAGER_TOKEN: &str = "weir-test-controller-manager";
 const WEIR_TOKEN: &str = "weir-test-weir";
@@ -41,7 +44,7 @@ pub(super) async fn launch(options: ControlPlaneOptions) -> Result<ControlPlane,
     let program = Program::find().await?;
     let mut last = Error::NoPort;
     for _ in 0..TRIES {
-        match launch_once(options, program.clone()).await {
+        match launch_once(&options, program.clone()).await {
             Ok(plane) => return Ok(plane),
             Err(error @ Error::Exited { .. }) => last = error,
             Err(error) => return Err(error),
@@ -50,7 +53,7 @@ pub(super) async fn launch(options: ControlPlaneOptions) -> Result<ControlPlane,
     Err(last)
 }
 
-async fn launch_once(options: ControlPlaneOptions, program: Program) -> Result<ControlPlane, Error> {
+async fn launch_once(options: &ControlPlaneOptions, program: Program) -> Result<ControlPlane, Error> {
     let folder = Folder::new("control-plane")?;
     let [client_port, peer_port, api_port, manager_port] =
         [free_port()?, free_port()?, free_port()?, free_port()?];
@@ -66,6 +69,11 @@ async fn launch_once(options: ControlPlaneOptions, program: Program) -> Result<C
         ),
     )?;
     folder.write("audit.yaml", AUDIT_POLICY)?;
+    if let Some(trusted) = &options.trusted {
+        let reviews = format!("{}/apis/authentication.k8s.io/v1/tokenreviews", trusted.server);
+        let reviews = Endpoint { server: reviews, ..trusted.clone() };
+        folder.write("trusted.kubeconfig", identity::kubeconfig(&reviews, &trusted.admin_token))?;
+    }
 
     let endpoint =
         Endpoint { server: format!("https://{address}:{api_port}"), ca_pem, admin_token: ADMIN_TOKEN.into() };
@@ -124,7 +132,7 @@ fn api_server_flags(
     folder: &Path,
     etcd_url: &str,
     port: u16,
-    options: ControlPlaneOptions,
+    options: &ControlPlaneOptions,
 ) {
     let file = |name: &str| folder.join(name).display().to_string();
     let address = options.nodes_at.unwrap_or(Ipv4Addr::LOCALHOST);
@@ -142,13 +150,19 @@ fn api_server_flags(
         "--authorization-mode=Node,RBAC".into(),
         format!("--service-account-key-file={}", file("service-account.pub")),
         format!("--service-account-signing-key-file={}", file("service-account.key")),
-        "--service-account-issuer=https://kubernetes.default.svc".into(),
+        format!("--service-account-issuer={ISSUER}"),
         "--service-cluster-ip-range=10.96.0.0/16".into(),
         "--allow-privileged=true".into(),
     ]);
     if options.nodes_at.is_none() {
         // No Service may lead to the loopback address.
         command.arg("--endpoint-reconciler-type=none");
+    }
+    if options.trusted.is_some() {
+        // The other one is asked about each token, as if it were made for this.
+        command.arg(format!("--authentication-token-webhook-config-file={}", file("trusted.kubeconfig")));
+        command.arg("--authentication-token-webhook-version=v1");
+        command.arg(format!("--api-audiences={ISSUER},https://{address}:{port}"));
     }
     if options.audit {
         command.arg(format!("--audit-policy-file={}", file("audit.yaml")));

@@ -149,7 +149,11 @@ fn yaml_files(folder: &Path) -> Result<Vec<std::path::PathBuf>, Error> {
     Ok(files)
 }
 
-fn documents(text: &str) -> Result<Vec<Value>, Error> {
+/// Reads the documents of a YAML text; empty ones are left out.
+///
+/// # Errors
+/// When the text is no YAML.
+pub fn documents(text: &str) -> Result<Vec<Value>, Error> {
     let mut documents: Vec<Value> =
         serde_saphyr::from_multiple(text).map_err(|error| Error::Yaml(error.to_string()))?;
     documents.retain(|document| !document.is_null());

@@ -1,20 +1,28 @@
 //! Clients of remote clusters, and whether their API servers answer: one that is silent must not hold the workers that others
 //! wait for.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use http::header::AUTHORIZATION;
 use kube::Client;
 use kube::client::{Body, ClientBuilder};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use parking_lot::Mutex;
+use tower::BoxError;
+use tower::buffer::BufferLayer;
+use tower::filter::AsyncFilterLayer;
 use tower::timeout::TimeoutLayer;
 
+use super::entrance::Entrance;
 use super::target::TargetError;
 
 /// Longest wait for the head of an answer (KS-IMP-6). A watch's head comes at once.
 const ANSWER: Duration = Duration::from_secs(30);
 /// Longest wait for a connection, and for the first sign of life.
 const CONNECT: Duration = Duration::from_secs(5);
+/// Requests of a cluster that wait to be sent; each is sent at once.
+const WAITING: usize = 256;
 /// An answer is believed for so long.
 const UP: Duration = Duration::from_secs(10);
 /// So is silence: runs fail at once meanwhile.
@@ -22,13 +30,28 @@ const DOWN: Duration = Duration::from_secs(20);
 /// A run that finds another one asking comes back after this long.
 const ASKING: Duration = Duration::from_secs(1);
 
-/// Makes a client of a kubeconfig that was cleaned; it gives up silent servers.
-pub(super) async fn client(kubeconfig: Kubeconfig) -> Result<Client, String> {
+/// Makes a client of a kubeconfig that was cleaned; it gives up silent servers. Requests carry the token of the entrance, if
+/// there is one.
+pub(super) async fn client(
+    kubeconfig: Kubeconfig,
+    entrance: Option<Arc<Entrance>>,
+) -> Result<Client, String> {
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|error| error.to_string())?;
     config.connect_timeout = Some(CONNECT);
     let builder = ClientBuilder::try_from(config).map_err(|error| error.to_string())?;
-    Ok(builder.with_layer(&TimeoutLayer::new(ANSWER)).build())
+    let timeout = TimeoutLayer::new(ANSWER);
+    let Some(entrance) = entrance else { return Ok(builder.with_layer(&timeout).build()) };
+    let authorize = AsyncFilterLayer::new(move |mut request: http::Request<Body>| {
+        let entrance = Arc::clone(&entrance);
+        async move {
+            request.headers_mut().insert(AUTHORIZATION, entrance.header().await?);
+            Ok::<_, BoxError>(request)
+        }
+    });
+    // The filter needs a service that can be cloned.
+    let builder = builder.with_layer(&BufferLayer::<http::Request<Body>>::new(WAITING));
+    Ok(builder.with_layer(&authorize).with_layer(&timeout).build())
 }
 
 /// Knowledge of the last answer of an API server.

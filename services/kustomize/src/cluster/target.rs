@@ -1,14 +1,16 @@
-//! The cluster that a Kustomization names (KS-IMP-4 to KS-IMP-6).
+//! The cluster that a Kustomization names (KS-IMP-4 to KS-IMP-7).
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::config::Kubeconfig;
 use sha2::{Digest, Sha256};
 use weir_access::Secrets;
 use weir_api::Kustomization;
 use weir_api::kustomize::KubeConfigReference;
 use weir_runtime::ObjectKey;
 
+use super::entrance::{Entrance, Opened};
 use super::kubeconfig::{self, Trust};
 use super::reach::{self, Reach};
 use super::{Cluster, Clusters, Remote};
@@ -42,16 +44,43 @@ impl Clusters {
             self.0.remotes.lock().users.remove(&key);
             return Ok(self.0.local.clone());
         };
-        let bytes = kubeconfig_of(reference, &key.namespace, secrets).await.map_err(TargetError::Failed)?;
-        let cluster = self.remote(&key, &bytes).await?;
+        let cluster = self.named(&key, reference, secrets).await.map_err(TargetError::Failed)?;
         if let Some(remote) = &cluster.0.remote {
             remote.reach.check(&cluster.own()).await?;
         }
         Ok(cluster)
     }
 
-    /// The cluster of a kubeconfig, which those share who have the same.
-    async fn remote(&self, key: &ObjectKey, bytes: &[u8]) -> Result<Cluster, TargetError> {
+    /// The cluster of a reference, which those share who have the same as the same user.
+    async fn named(
+        &self,
+        key: &ObjectKey,
+        reference: &KubeConfigReference,
+        secrets: &Secrets,
+    ) -> Result<Cluster, String> {
+        match (&reference.secret_ref, &reference.config_map_ref) {
+            (Some(secret), _) => {
+                let bytes =
+                    kubeconfig_of(&secret.name, secret.key.as_deref(), &key.namespace, secrets).await?;
+                self.by_secret(key, &bytes).await
+            }
+            (None, Some(config_map)) => self.by_config_map(key, &config_map.name).await,
+            (None, None) => Err("spec.kubeConfig names neither a Secret nor a ConfigMap".to_owned()),
+        }
+    }
+
+    async fn by_config_map(&self, key: &ObjectKey, name: &str) -> Result<Cluster, String> {
+        let entrance = self.0.entrances.find(key, name).await?;
+        let Opened { kubeconfig, fingerprint } = entrance.open().await?;
+        if let Some(known) = self.known(key, fingerprint) {
+            let kept = known.0.remote.as_ref().and_then(|remote| remote.entrance.as_ref());
+            kept.inspect(|kept| kept.renew(&entrance));
+            return Ok(known);
+        }
+        self.make(key, fingerprint, kubeconfig, Some(Arc::new(entrance))).await
+    }
+
+    async fn by_secret(&self, key: &ObjectKey, bytes: &[u8]) -> Result<Cluster, String> {
         let Trust { exec, tls } = self.0.trust;
         let mut hash = Sha256::new();
         hash.update([u8::from(exec), u8::from(tls)]);
@@ -60,21 +89,31 @@ impl Clusters {
         if let Some(known) = self.known(key, fingerprint) {
             return Ok(known);
         }
-        let kubeconfig = kubeconfig::read(bytes, self.0.trust).map_err(TargetError::Failed)?;
-        let client = reach::client(kubeconfig).await.map_err(TargetError::Failed)?;
+        let kubeconfig = kubeconfig::read(bytes, self.0.trust)?;
+        self.make(key, fingerprint, kubeconfig, None).await
+    }
+
+    /// Makes what is kept of a cluster.
+    async fn make(
+        &self,
+        key: &ObjectKey,
+        fingerprint: [u8; 32],
+        kubeconfig: Kubeconfig,
+        entrance: Option<Arc<Entrance>>,
+    ) -> Result<Cluster, String> {
+        let client = reach::client(kubeconfig, entrance.clone()).await?;
         // Another run may have been as far.
         if let Some(known) = self.known(key, fingerprint) {
             return Ok(known);
         }
         let shutdown = self.0.make.shutdown.child_token();
         let guard = shutdown.clone().drop_guard();
-        let made = Remote { fingerprint, reach: Reach::default(), _guard: guard };
+        let made = Remote { fingerprint, reach: Reach::default(), entrance, _guard: guard };
         let cluster = self.0.make.cluster(client, shutdown, Some(made));
         let mut remotes = self.0.remotes.lock();
         remotes.by_fingerprint.retain(|_, inner| inner.strong_count() > 0);
         if remotes.by_fingerprint.len() >= MAX_REMOTES {
-            let message = format!("more than {MAX_REMOTES} remote clusters and users are in use");
-            return Err(TargetError::Failed(message));
+            return Err(format!("more than {MAX_REMOTES} remote clusters and users are in use"));
         }
         remotes.by_fingerprint.insert(fingerprint, Arc::downgrade(&cluster.0));
         remotes.users.insert(key.clone(), cluster.clone());
@@ -91,18 +130,15 @@ impl Clusters {
 
 /// KS-IMP-5
 async fn kubeconfig_of(
-    reference: &KubeConfigReference,
+    name: &str,
+    key: Option<&str>,
     namespace: &str,
     secrets: &Secrets,
 ) -> Result<Vec<u8>, String> {
-    let Some(secret_ref) = &reference.secret_ref else {
-        return Err("spec.kubeConfig.configMapRef is not supported".to_owned());
-    };
-    let name = &secret_ref.name;
     let secret = secrets.get(namespace, name).await;
     let secret = secret
         .map_err(|error| format!("unable to read KubeConfig secret '{namespace}/{name}' error: {error}"))?;
-    let named = secret_ref.key.as_deref().filter(|key| !key.is_empty());
+    let named = key.filter(|key| !key.is_empty());
     let keys = named.map_or_else(|| KEYS.to_vec(), |key| vec![key]);
     let found = keys.iter().find_map(|key| secret.data.get(*key).filter(|bytes| !bytes.is_empty()));
     found.cloned().ok_or_else(|| {

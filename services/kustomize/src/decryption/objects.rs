@@ -15,7 +15,10 @@ pub(crate) fn decrypt_object(object: &mut Value, decryption: &Decryption) -> Res
     }
     if object.pointer("/sops/mac").is_some() {
         let bytes = serde_json::to_vec(object).map_err(|_| Error::Object)?;
-        let plain = decryption.convert(&bytes, Format::Json, Format::Json)?;
+        let plain = decryption.convert(&bytes, Format::Json, Format::Json).map_err(|source| {
+            let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+            Error::Data { object: place(object), kind, source: Box::new(source) }
+        })?;
         *object = serde_json::from_slice(&plain).map_err(|_| Error::Object)?;
         return Ok(true);
     }
@@ -30,10 +33,15 @@ pub(crate) fn opts_out(object: &Value) -> bool {
     annotation.and_then(Value::as_str).is_some_and(|value| value.eq_ignore_ascii_case("disabled"))
 }
 
-fn decrypt_values(secret: &mut Value, decryption: &Decryption) -> Result<bool, Error> {
+/// `namespace/name` of an object.
+fn place(object: &Value) -> String {
     let part =
-        |name: &str| secret.pointer(&format!("/metadata/{name}")).and_then(Value::as_str).unwrap_or_default();
-    let place = format!("{}/{}", part("namespace"), part("name"));
+        |name: &str| object.pointer(&format!("/metadata/{name}")).and_then(Value::as_str).unwrap_or_default();
+    format!("{}/{}", part("namespace"), part("name"))
+}
+
+fn decrypt_values(secret: &mut Value, decryption: &Decryption) -> Result<bool, Error> {
+    let place = place(secret);
     let Some(Value::Object(data)) = secret.get_mut("data") else { return Ok(false) };
     let mut is_changed = false;
     for (key, value) in data.iter_mut() {

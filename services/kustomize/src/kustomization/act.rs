@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{Run, killpoint};
-use weir_ssa::{ApplyFailure, ChangeSet, Manifest, Session, Settings as ApplySettings};
+use weir_ssa::{ApplyFailure, ChangeSet, Judge, Manifest, Session, Settings as ApplySettings};
 
 use self::manifests::{Made, refuse_encrypted};
 use self::record::Record;
@@ -21,7 +21,7 @@ use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Waiting};
 use super::observe::Observed;
 use super::prune_limit::{self, Asked};
-use super::{KustomizationReconciler, health};
+use super::{KustomizationReconciler, change_log, health, ignore, rivals};
 use crate::build::{Built, Footprint};
 use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
@@ -36,6 +36,7 @@ impl KustomizationReconciler {
         match plan {
             Plan::Refuse(failure) => Done::Refused(failure),
             Plan::Leave => Done::Left,
+            Plan::Cancel { waiting, trigger } => Done::Canceled(waiting.attempt.clone(), trigger),
             Plan::CheckHealth(waiting) => match observed.session() {
                 Ok(session) => self.check(&session, Waiting::clone(&waiting)).await,
                 Err(failure) => Done::Refused(failure),
@@ -94,6 +95,8 @@ impl KustomizationReconciler {
         };
         killpoint::hit("after-apply");
         attempt.changed = changes.changed_lines();
+        attempt.warnings =
+            rivals::warnings(&changes, observed.unit.contested().filter(|_| attempt.is_correction));
         self.prune(observed, &session, &changes, attempt).await?;
         killpoint::hit("after-inventory");
         self.remember_applied(run, observed, digest, footprint);
@@ -120,15 +123,22 @@ impl KustomizationReconciler {
         self.build(observed, files, directory, last, run.cancel.clone()).await
     }
 
-    fn apply_settings(&self, kustomization: &Kustomization) -> ApplySettings {
-        ApplySettings {
+    fn apply_settings(&self, observed: &Observed) -> Result<ApplySettings, Failure> {
+        let kustomization = &observed.kustomization;
+        let ignored = ignore::compile(&kustomization.spec.ignore);
+        let ignored = ignored.map_err(|text| Failure::retry(reason::RECONCILIATION_FAILED, text))?;
+        Ok(ApplySettings {
             field_manager: FIELD_MANAGER.to_owned(),
             owner: self.owner(kustomization),
             overridden_managers: self.settings.overridden_managers.clone(),
             custom_stage: self.settings.custom_stage.clone(),
             concurrency: self.settings.concurrent_ssa,
             force: kustomization.spec.force,
-        }
+            ignored,
+            migrates_versions: self.settings.migrates_versions,
+            time: health::work_limit_of(kustomization),
+            judge: observed.health_checks.clone().ok().map(|checks| checks as Arc<dyn Judge>),
+        })
     }
 
     /// Nothing if something newer came before anything was written.
@@ -141,7 +151,7 @@ impl KustomizationReconciler {
         extent: Extent,
         attempt: &mut Attempt,
     ) -> Result<Option<ChangeSet>, Failure> {
-        let settings = self.apply_settings(&run.object);
+        let settings = self.apply_settings(observed)?;
         if extent == Extent::Full {
             session.ledger().inspect(|ledger| ledger.forget(&settings.owner));
         }
@@ -153,9 +163,20 @@ impl KustomizationReconciler {
             attempt.inventory = None;
         }
         match applied {
-            Ok(changes) => Ok(Some(changes)),
+            Ok(changes) => {
+                self.log_changes(&changes, attempt);
+                Ok(Some(changes))
+            }
             Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),
             Err(failure) => Err(apply_failure(observed, &failure)),
+        }
+    }
+
+    /// KS-SSA-92
+    fn log_changes(&self, changes: &ChangeSet, attempt: &Attempt) {
+        if changes.has_changes() {
+            let output = change_log::output(changes, self.settings.groups_change_log);
+            tracing::info!(revision = attempt.revision, output_json = %output, "server-side apply completed");
         }
     }
 

@@ -12,6 +12,7 @@ use super::extent::Extent;
 use super::failure::Failure;
 use super::health::timeout_of;
 use super::memory::Waiting;
+use super::rivals::Warning;
 use crate::source::origin_revision;
 
 /// Message of the Ready condition while a run lasts (KS-REC-27).
@@ -38,7 +39,9 @@ pub(crate) struct Attempt {
     pub(crate) changed: String,
     /// One line an object that was no longer wanted.
     pub(crate) pruned: String,
-    /// True when an earlier run, which then waited, has sent the events of both.
+    /// Warnings about others that change the same objects.
+    pub(crate) warnings: Vec<Warning>,
+    /// True when an earlier run, which then waited, has sent the events of all three.
     pub(crate) is_told: bool,
     pub(crate) is_correction: bool,
 }
@@ -53,6 +56,8 @@ pub(crate) enum Done {
     Superseded,
     /// It went wrong.
     Failed(Attempt, Failure),
+    /// Its health check gave way to a reconciliation that this object has triggered (KS-HC-31).
+    Canceled(Attempt, String),
     /// It waits for health, which `give_up` ends.
     Waiting { waiting: Arc<Waiting>, give_up: Duration },
     /// It is done; with the time that the health check took, if there was one.
@@ -63,7 +68,9 @@ impl Done {
     /// The status as the run has recorded it, if it has.
     pub(super) fn recorded(&self) -> Option<&KustomizationStatus> {
         match self {
-            Self::Failed(attempt, _) | Self::Finished(attempt, _) => attempt.recorded.as_ref(),
+            Self::Failed(attempt, _) | Self::Canceled(attempt, _) | Self::Finished(attempt, _) => {
+                attempt.recorded.as_ref()
+            }
             Self::Waiting { waiting, .. } => waiting.attempt.recorded.as_ref(),
             Self::Refused(_) | Self::Left | Self::Superseded => None,
         }
@@ -84,6 +91,7 @@ impl Attempt {
             recorded: None,
             changed: String::new(),
             pruned: String::new(),
+            warnings: Vec::new(),
             is_told: false,
             is_correction: extent == Extent::Correction,
         }

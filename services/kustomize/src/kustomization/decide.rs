@@ -19,6 +19,8 @@ pub(crate) enum Plan {
     Refuse(Failure),
     /// Nothing: what woke the run has already gone.
     Leave,
+    /// Say that the health check ends here, because something newer came; the next run is about that.
+    Cancel { waiting: Arc<Waiting>, trigger: String },
     /// Look whether what was applied has become healthy.
     CheckHealth(Arc<Waiting>),
     /// All is as it was applied: say so, without asking the cluster.
@@ -42,6 +44,11 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     {
         return Plan::CheckHealth(Arc::clone(waiting));
     }
+    if settings.cancels_checks
+        && let (Some(waiting), Some(trigger)) = (&unit.waiting, trigger(observed))
+    {
+        return Plan::Cancel { waiting: Arc::clone(waiting), trigger };
+    }
     let applied = unit.applied.as_ref().filter(|applied| same(&applied.inputs));
     if is_quiet(&[Cause::Drift, Cause::Health]) && applied.is_some() {
         let is_ready = condition::is_ready(conditions(&observed.kustomization));
@@ -58,6 +65,19 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
         }
         _ => Plan::Apply { artifact, extent: Extent::Changed },
     }
+}
+
+/// The object for which a running health check is given up, as `Kind/namespace/name` (KS-HC-30).
+fn trigger(observed: &Observed) -> Option<String> {
+    let is_caused_by = |cause: Cause| observed.causes.contains(&cause);
+    if is_caused_by(Cause::Revision) {
+        return Some(observed.source_id.subject());
+    }
+    if is_caused_by(Cause::Spec) || is_caused_by(Cause::Requested) {
+        let key = weir_runtime::ObjectKey::of(&*observed.kustomization);
+        return Some(format!("Kustomization/{key}"));
+    }
+    observed.unit.woken_by.clone().filter(|_| is_caused_by(Cause::Config))
 }
 
 /// Checks the conditions that must hold before anything is applied.
@@ -84,8 +104,9 @@ pub(crate) fn artifact(observed: &Observed, settings: &Settings) -> Result<Arc<A
     let kustomization = &*observed.kustomization;
     let source_id = &observed.source_id;
     let decryption = kustomization.spec.decryption.as_ref();
-    if decryption.is_some_and(|decryption| decryption.service_account_name.is_some())
-        && !settings.workload_identity
+    if decryption.is_some_and(|decryption| {
+        decryption.service_account_name.as_ref().is_some_and(|name| !name.is_empty())
+    }) && !settings.workload_identity
     {
         return Err(Failure::workload_identity());
     }
@@ -100,6 +121,7 @@ pub(crate) fn artifact(observed: &Observed, settings: &Settings) -> Result<Arc<A
         Source::Missing => Err(Failure::source_missing(source_id)),
         Source::Empty => Err(Failure::source_empty(settings.requeue_dependency)),
         Source::Artifact(artifact) => Ok(Arc::clone(artifact)),
+        Source::Unreadable(error) => Err(Failure::source_unreadable(source_id, error)),
     }
 }
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use weir_api::Kustomization;
 use weir_api::kustomize::CustomHealthCheck;
 use weir_expression::{Expression, ExpressionError, Numbers, Type};
-use weir_kstatus::Status;
-use weir_ssa::ObjectId;
+use weir_kstatus::{Assessment, Status};
+use weir_ssa::{Judge, ObjectId, Probe};
 
 /// The annotation in which `kubectl apply` keeps a copy of the whole object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -109,19 +109,24 @@ impl HealthChecks {
         Ok(Self(checks))
     }
 
-    /// Returns true when there are entries for the object.
-    pub(crate) fn cover(&self, id: &ObjectId) -> bool {
-        self.of(id).is_some()
-    }
-
-    /// How far an object has come (KS-CEL-3); nothing without an entry for it. Blocks meanwhile.
-    pub(crate) fn assess(&self, id: &ObjectId, object: &Value) -> Option<Result<Status, ExpressionError>> {
-        self.of(id).map(|check| check.assess(object))
-    }
-
     fn of(&self, id: &ObjectId) -> Option<&HealthCheck> {
         let exact = self.0.get(&(id.group.clone(), Some(id.kind.clone())));
         exact.or_else(|| self.0.get(&(id.group.clone(), None)))
+    }
+}
+
+/// The waits between the stages of an apply use the same expressions (KS-CEL-6).
+impl Judge for HealthChecks {
+    fn covers(&self, id: &ObjectId) -> bool {
+        self.of(id).is_some()
+    }
+
+    fn judge(&self, id: &ObjectId, object: &Value) -> Probe {
+        match self.of(id).map(|check| check.assess(object)) {
+            Some(Ok(status)) => Assessment { status, message: String::new() }.into(),
+            Some(Err(error)) => Probe::unknown(error.to_string()),
+            None => Probe::unknown("there is no expression for it".to_owned()),
+        }
     }
 }
 

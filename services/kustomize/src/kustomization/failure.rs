@@ -12,6 +12,7 @@ use crate::source::SourceId;
 pub(crate) mod reason {
     pub(crate) const ARTIFACT_FAILED: &str = "ArtifactFailed";
     pub(crate) const BUILD_FAILED: &str = "BuildFailed";
+    pub(crate) const HEALTH_CHECK_CANCELED: &str = "HealthCheckCanceled";
     pub(crate) const HEALTH_CHECK_FAILED: &str = "HealthCheckFailed";
     pub(crate) const INVALID_CEL_EXPRESSION: &str = "InvalidCELExpression";
     pub(crate) const PRUNE_FAILED: &str = "PruneFailed";
@@ -20,6 +21,9 @@ pub(crate) mod reason {
     pub(crate) const RECONCILIATION_FAILED: &str = "ReconciliationFailed";
     pub(crate) const RECONCILIATION_SUCCEEDED: &str = "ReconciliationSucceeded";
 }
+
+/// The pause before an object is read again that the API server did not give.
+const READ_PAUSE: StdDuration = StdDuration::from_secs(5);
 
 /// The effect of a failure: the one table of requeue, event and conditions is in [`super::report`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +86,12 @@ impl Failure {
     pub(crate) fn source_missing(source: &SourceId) -> Self {
         let message = format!("{}.source.toolkit.fluxcd.io \"{}\" not found", source.kind, source.key.name);
         Self { reason: reason::ARTIFACT_FAILED, message, class: Class::Absent }
+    }
+
+    /// KS-SRC-5
+    pub(crate) fn source_unreadable(source: &SourceId, error: &str) -> Self {
+        let message = format!("unable to get source '{}': {error}", source.key);
+        Self::again(reason::ARTIFACT_FAILED, message, READ_PAUSE)
     }
 
     /// KS-SRC-6

@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use weir_api::Kustomization;
 use weir_kstatus::{Assessment, Status};
-use weir_ssa::{Action, ChangeSet, Entry, Manifest, ObjectId, Owner, Probe, Session, probe};
+use weir_ssa::{Action, ChangeSet, Entry, Judge, Manifest, ObjectId, Owner, Probe, Session, probe};
 
 use super::expression::{HealthChecks, public_part};
 
 /// No health check ends before this (KS-REC-40).
 const MIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// No fetch, build or apply is given up before this, however short the time limit of health checks is (KS-REC-40).
+const MIN_WORK: Duration = Duration::from_secs(5 * 60);
 
 /// Interval of the requests for objects that no watch covers.
 const POLL: Duration = Duration::from_secs(2);
@@ -53,6 +56,11 @@ pub(crate) fn timeout_of(kustomization: &Kustomization) -> Duration {
     let spec = &kustomization.spec;
     let default = || spec.interval.to_std().saturating_sub(MIN_TIMEOUT);
     spec.timeout.map_or_else(default, |timeout| timeout.to_std()).max(MIN_TIMEOUT)
+}
+
+/// The time limit of each of fetch, build and apply (KS-REC-40).
+pub(crate) fn work_limit_of(kustomization: &Kustomization) -> Duration {
+    timeout_of(kustomization).max(MIN_WORK)
 }
 
 /// The objects to check after an apply (KS-HC-1..3); none means that there is no health check.
@@ -115,22 +123,24 @@ impl Check {
             if session.lacks_namespace(id).await {
                 return (Verdict::Failed(lacks_namespace(id)), None);
             }
-            if self.custom.cover(id) {
-                is_polled = true;
-                found.push((id, self.evaluate(session, id).await));
-                continue;
-            }
-            let known = session.ledger().and_then(|ledger| ledger.assessment(&self.owner, id));
-            let known = known.filter(|known| !needs_pods(id, known));
-            is_polled |= known.is_none();
-            let state = match known {
-                Some(known) => known.into(),
-                None => probe(session, id).await,
-            };
+            let (state, is_asked) = self.health(session, id).await;
+            is_polled |= is_asked;
             found.push((id, state));
         }
         let is_late = self.started.elapsed() >= self.timeout;
         (judge(&found, &self.short_jobs, is_late, fails_fast), is_polled.then_some(POLL))
+    }
+
+    /// The health of one object, and whether no watch will tell of its change.
+    pub(crate) async fn health(&self, session: &Session, id: &ObjectId) -> (Probe, bool) {
+        if self.custom.covers(id) {
+            return (self.evaluate(session, id).await, true);
+        }
+        let known = session.ledger().and_then(|ledger| ledger.assessment(&self.owner, id));
+        match known.filter(|known| !needs_pods(id, known)) {
+            Some(known) => (known.into(), false),
+            None => (probe(session, id).await, true),
+        }
     }
 
     /// Asks the expressions (KS-CEL-3, KS-CEL-5).
@@ -143,12 +153,8 @@ impl Check {
         let is_hidden = self.hides_others && self.is_of_others(&object);
         let object = if is_hidden { public_part(&object) } else { object };
         let (custom, asked) = (Arc::clone(&self.custom), id.clone());
-        let verdict = tokio::task::spawn_blocking(move || custom.assess(&asked, &object)).await;
-        match verdict {
-            Ok(Some(Ok(status))) => Assessment { status, message: String::new() }.into(),
-            Ok(Some(Err(error))) => Probe::unknown(error.to_string()),
-            Ok(None) | Err(_) => Probe::unknown("the evaluator failed".to_owned()),
-        }
+        let verdict = tokio::task::spawn_blocking(move || custom.judge(&asked, &object)).await;
+        verdict.unwrap_or_else(|_| Probe::unknown("the evaluator failed".to_owned()))
     }
 
     /// Tells that an object neither lies in the namespace of the Kustomization nor was applied by it.

@@ -20,6 +20,9 @@ const FULL_CHECK: Duration = Duration::from_secs(3600);
 /// controller that keeps changing an object must not make this one spin.
 const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
 
+/// Corrections that come with this pause or a longer one before the next, the third in a row and all after it, are a fight.
+const CONTESTED: Duration = Duration::from_secs(4);
+
 /// Corrections start over at the first pause after this long without one.
 const CALM: Duration = Duration::from_secs(1200);
 
@@ -78,6 +81,8 @@ pub(crate) struct Unit {
     pub(crate) applied: Option<Applied>,
     pub(crate) waiting: Option<Arc<Waiting>>,
     pub(crate) deletion: Option<Deletion>,
+    /// The Secret or ConfigMap that has changed last, as `Kind/namespace/name`.
+    pub(crate) woken_by: Option<String>,
     /// Runs in a row that failed and may succeed in a moment.
     pub(crate) tries_in_vain: u32,
     corrections: Option<(Instant, Duration)>,
@@ -87,6 +92,11 @@ impl Unit {
     /// Returns the inventory of a run that waits. The status may not have it yet.
     pub(crate) fn unwritten(&self) -> Option<&[Entry]> {
         self.waiting.as_ref().and_then(|waiting| waiting.attempt.inventory.as_deref())
+    }
+
+    /// Returns how long the next correction of drift has to wait, when there have been several in a row.
+    pub(crate) fn contested(&self) -> Option<Duration> {
+        self.corrections.map(|(_, pause)| pause).filter(|pause| *pause >= CONTESTED)
     }
 
     /// Returns everything that may be in the cluster: the inventory of the status and what is not yet in it.
@@ -124,10 +134,10 @@ impl Memory {
                 return Duration::ZERO;
             }
         };
-        let due = last + pause;
-        if due <= now {
-            unit.corrections = Some((now, (pause * 2).min(PACE.1)));
-            return Duration::ZERO;
+        // One that waits already is the one for this notice, too.
+        let due = if last > now { last } else { (last + pause).max(now) };
+        if last <= now {
+            unit.corrections = Some((due, (pause * 2).min(PACE.1)));
         }
         due - now
     }
@@ -143,5 +153,7 @@ mod tests {
         assert_eq!(memory.pace(&key), Duration::ZERO);
         let second = memory.pace(&key);
         assert!(second > Duration::ZERO && second <= PACE.0);
+        assert_eq!(memory.get(&key).contested(), None);
+        assert!(memory.pace(&key) <= second, "notices of one drift wait for one correction");
     }
 }

@@ -98,7 +98,7 @@ impl KustomizationReconciler {
         let kustomization = Arc::clone(kustomization);
         let key = ObjectKey::of(&*kustomization);
         let source_id = SourceId::of(&kustomization);
-        let source = self.sources.find(&source_id);
+        let source = self.sources.find(&source_id).await;
         let dependencies = dependencies_of(&kustomization)
             .map(|key| Dependency { found: self.kustomizations.get(&key), verdict: None, key })
             .collect();
@@ -106,11 +106,11 @@ impl KustomizationReconciler {
         let circle = circle_of(&key, |key| self.kustomizations.get(key));
         let variables = match &source {
             Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
-            Source::Missing | Source::Empty => None,
+            Source::Missing | Source::Empty | Source::Unreadable(_) => None,
         };
         let decryption = match &source {
             Source::Artifact(_) => self.keys.load(&kustomization).await.transpose(),
-            Source::Missing | Source::Empty => None,
+            Source::Missing | Source::Empty | Source::Unreadable(_) => None,
         };
         let target = self.clusters.target(&kustomization, &self.keys.secrets).await;
         let inputs = inputs_of(&kustomization, &source, variables.as_ref(), decryption.as_ref(), &target);

@@ -37,6 +37,7 @@ pub(crate) fn report(
         Done::Left => Outcome::new(Kustomization::clone(object), interval(object)),
         Done::Refused(failure) => refused(draft, settings, &failure),
         Done::Failed(attempt, failure) => failed(draft, settings, &attempt, &failure),
+        Done::Canceled(attempt, trigger) => canceled(draft, &attempt, &trigger),
         Done::Finished(attempt, _) if attempt.is_correction => {
             draft.tell_changes(&attempt);
             draft.outcome(interval(object))
@@ -161,6 +162,17 @@ fn failed(
     draft.outcome(Next::After(next)).error(line)
 }
 
+/// KS-HC-31: the next run follows at once.
+fn canceled(mut draft: Draft<'_>, attempt: &Attempt, trigger: &str) -> Outcome<Kustomization> {
+    draft.attempted(attempt);
+    let message = format!("New reconciliation triggered by {trigger}");
+    let failure = weir_runtime::Failure::retried(reason::HEALTH_CHECK_CANCELED, &message);
+    draft.writer.failed(&mut draft.status.conditions, &failure, &attempt.phase);
+    let message = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
+    draft.tell(EventDraft::info(reason::HEALTH_CHECK_CANCELED, message.clone()), attempt);
+    draft.outcome(Next::After(Duration::ZERO)).info(message)
+}
+
 fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -> Outcome<Kustomization> {
     let is_new = !is_revision(draft.status.last_applied_revision.as_deref(), &attempt.revision);
     draft.tell_changes(attempt);
@@ -275,6 +287,9 @@ impl<'a> Draft<'a> {
             if !lines.is_empty() {
                 self.tell(EventDraft::info(PROGRESSING, lines.clone()), attempt);
             }
+        }
+        for warning in &attempt.warnings {
+            self.tell(EventDraft::error(warning.reason, warning.message.clone()), attempt);
         }
     }
 

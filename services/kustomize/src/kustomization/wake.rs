@@ -10,6 +10,7 @@ use weir_api::{Artifact, Kustomization, SourceObject};
 use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, condition};
 
 use super::decide::conditions;
+use super::memory::Memory;
 use super::observe::dependencies_of;
 use super::prune_limit;
 use crate::source::{SourceId, is_revision};
@@ -38,14 +39,20 @@ pub(crate) fn wake_by_config<K>(
     kind: &str,
     change: &Change<K>,
     kustomizations: &Cache<Kustomization>,
+    memory: &Memory,
     queue: &Queue,
 ) where
     K: Resource,
 {
     let Some(config) = change.latest().map(|config| ObjectKey::of(&**config)) else { return };
     queue.wake(kustomizations, Cause::Config, |kustomization| {
-        kustomization.metadata.namespace.as_ref() == Some(&config.namespace)
-            && refers_to(&kustomization.spec, kind, &config.name)
+        let is_concerned = kustomization.metadata.namespace.as_ref() == Some(&config.namespace)
+            && refers_to(&kustomization.spec, kind, &config.name);
+        if is_concerned {
+            let subject = format!("{kind}/{config}");
+            memory.change(&ObjectKey::of(kustomization), |unit| unit.woken_by = Some(subject));
+        }
+        is_concerned
     });
 }
 

@@ -77,10 +77,11 @@ async fn missing_and_wrong_keys() {
     world.requested("app").await;
     let failed = world.not_ready("app", "BuildFailed").await;
     let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
-    assert!(
-        message.starts_with("decryption failed for 'Secret.v1.[noGrp]/db': cannot get sops data key: "),
-        "{message}"
+    let expected = format!(
+        "decryption failed for 'Secret.v1.[noGrp]/db': failed to decrypt and format '{}/db' Secret data: cannot get sops data key: ",
+        world.ns
     );
+    assert!(message.starts_with(&expected), "{message}");
     assert!(world.api("v1", "Secret").await.get_opt("db").await.unwrap().is_none());
     // The right keys are taken at the next run.
     keys(&world, "keys", AGE).await;
@@ -106,4 +107,66 @@ async fn age_keys_for_all() {
     let own = json!({"decryption": {"provider": "sops", "secretRef": {"name": "own"}}});
     world.kustomization("other", own).await;
     world.not_ready("other", "BuildFailed").await;
+}
+
+/// A stand-in of Vault's transit engine, whose ciphertext is the plaintext, for one token.
+async fn vault() -> weir_testkit::Server {
+    let answer = async |request: axum::extract::Request| {
+        let token = request.headers().get("x-vault-token").cloned();
+        let bytes = axum::body::to_bytes(request.into_body(), 1 << 20).await.unwrap();
+        let body: Value = serde_json::from_slice(&bytes).unwrap();
+        match token {
+            Some(token) if token == "s.secret" => {
+                let plain = body["ciphertext"].as_str().unwrap().strip_prefix("vault:v1:").unwrap();
+                (axum::http::StatusCode::OK, json!({"data": {"plaintext": plain}}).to_string())
+            }
+            _ => (axum::http::StatusCode::FORBIDDEN, json!({"errors": ["permission denied"]}).to_string()),
+        }
+    };
+    weir_testkit::Server::start(axum::Router::new().fallback(answer), None).await.unwrap()
+}
+
+/// KS-DEC-2, KS-DEC-12, KS-SOPS-5: a key that a server keeps, and the errors of one that refuses.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vault_keeps_the_key() {
+    let (world, vault) = (World::new().await, vault().await);
+    let address = format!("http://{}", vault.address());
+    let key = weir_sops::DataKey::generate();
+    let theirs =
+        weir_sops::Document::read(data("cases/secret.yaml").as_bytes(), weir_sops::Format::Yaml).unwrap();
+    let mut ring = weir_sops::Keyring::default();
+    ring.identities.add(&data("keys/age.agekey")).unwrap();
+    let plain = theirs.clone().decrypt(&theirs.data_key(&ring).unwrap()).unwrap();
+    let master = weir_sops::MasterKey::Vault {
+        address: address.clone(),
+        engine: "transit".to_owned(),
+        key: "sops".to_owned(),
+        enc: format!("vault:v1:{}", STANDARD.encode(key.bytes())),
+    };
+    let metadata = weir_sops::Metadata { groups: vec![vec![master]], ..theirs.metadata };
+    let ours = weir_sops::Document::encrypt(plain.trees, metadata, &key).unwrap();
+    let ours = String::from_utf8(ours.write(weir_sops::Format::Yaml).unwrap()).unwrap();
+    world.source("src", 1, &[("secret.yaml", &ours)]).await;
+    let token = async |token: &str| {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"},
+            "stringData": {"sops.vault-token": token}});
+        let params = PatchParams::apply("test").force();
+        world.api("v1", "Secret").await.patch("keys", &params, &Patch::Apply(secret)).await.unwrap();
+    };
+    token("s.other-token").await;
+    world
+        .kustomization("app", json!({"decryption": {"provider": "sops", "secretRef": {"name": "keys"}}}))
+        .await;
+    let failed = world.not_ready("app", "BuildFailed").await;
+    let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+    assert!(message.contains(&format!("{address}/v1/transit/keys/sops: FAILED")), "{message}");
+    assert!(
+        message.replace("\n      | ", " ").contains("permission denied")
+            && !message.contains("s.other-token"),
+        "{message}"
+    );
+    token("s.secret\n").await;
+    world.requested("app").await;
+    world.ready("app").await;
+    assert_eq!(value(&world, "db", "password").await, "correct horse");
 }

@@ -3,11 +3,12 @@ use tonic::Code;
 use tonic::transport::Channel;
 use weir_proto::kustomize::v1::kustomizations_client::KustomizationsClient;
 use weir_proto::kustomize::v1::{
-    BuildRequest, DiffRequest, InventoryRequest, KustomizationRef, ReconcileNowRequest,
+    BuildRequest, DiffRequest, ExplainRequest, Explanation, InventoryRequest, KustomizationRef,
+    ReconcileNowRequest, ReconcileNowResponse, State,
 };
 use weir_testkit::{authorized, eventually};
 
-use crate::world::{PATIENCE, World, cm};
+use crate::world::{PATIENCE, World, cm, deployment};
 
 async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
     let resources = ("kustomize.toolkit.fluxcd.io", &["kustomizations"][..]);
@@ -59,25 +60,111 @@ async fn build_diff_inventory_and_reconcile_are_served_to_those_who_may() {
     }
     assert!(yaml.contains("k: \"2\"") && yaml.contains("a: '***'"), "{yaml}");
 
-    let inventory =
-        client.inventory(authorized(&reader, InventoryRequest { kustomization: reference() })).await.unwrap();
-    let ids: Vec<String> = inventory.into_inner().entries.into_iter().map(|entry| entry.id).collect();
-    assert_eq!(ids, [format!("{ns}_a__ConfigMap"), format!("{ns}_gone__ConfigMap")]);
+    let request = InventoryRequest { kustomization: reference(), with_health: true };
+    let inventory = client.inventory(authorized(&reader, request)).await.unwrap().into_inner();
+    let found = inventory.entries.into_iter().map(|entry| (entry.id, entry.status));
+    let current = |id: String| (id, "Current".to_owned());
+    let expected = [current(format!("{ns}_a__ConfigMap")), current(format!("{ns}_gone__ConfigMap"))];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
 
     let now = ReconcileNowRequest { kustomization: reference() };
     let refused = client.reconcile_now(authorized(&reader, now.clone())).await.unwrap_err();
     assert_eq!(refused.code(), Code::PermissionDenied);
     let writer = token(&world, "writer", &["patch"]).await;
-    let token = client.reconcile_now(authorized(&writer, now)).await.unwrap().into_inner().token;
+    let suspended = client.reconcile_now(authorized(&writer, now.clone())).await.unwrap_err();
+    assert_eq!(suspended.code(), Code::FailedPrecondition);
+    world.kustomization("app", json!({"suspend": false})).await;
+    world.applied("app", "main@sha1:2").await;
+    let answers = followed(client.reconcile_now(authorized(&writer, now)).await.unwrap().into_inner()).await;
+    let (first, last) = (&answers[0], answers.last().unwrap());
+    assert!(!first.token.is_empty() && !first.done && last.done && last.ready, "{answers:?}");
+    assert_eq!(last.message, "Applied revision: main@sha1:2");
     let annotations = world.kustomizations().await.get("app").await.unwrap().metadata.annotations.unwrap();
-    assert_eq!(annotations["reconcile.fluxcd.io/requestedAt"], token);
+    assert_eq!(annotations["reconcile.fluxcd.io/requestedAt"], first.token);
+}
+
+async fn followed(mut answers: tonic::Streaming<ReconcileNowResponse>) -> Vec<ReconcileNowResponse> {
+    let all = async {
+        let mut all = Vec::new();
+        while let Some(answer) = answers.message().await.unwrap() {
+            all.push(answer);
+        }
+        all
+    };
+    tokio::time::timeout(PATIENCE, all).await.unwrap()
+}
+
+/// A run that fails is followed to its failure, and one that waits for health until it has it.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_followed_to_their_end_and_explained_on_the_way() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    world.source("src", 1, &[("base/web.yaml", &deployment("web", 1)), ("top/a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("base", json!({"path": "base", "wait": true, "timeout": "1h"})).await;
+    world.kustomization("top", json!({"path": "top", "dependsOn": [{"name": "base"}]})).await;
+    world.not_ready("top", "DependencyNotReady").await;
+    let reference = |name: &str| Some(KustomizationRef { namespace: ns.clone(), name: name.into() });
+    let caller = token(&world, "caller", &["get", "patch"]).await;
+    let mut client = client(&world);
+    let explained = eventually("the Deployment to be named", PATIENCE, async || {
+        let request = ExplainRequest { kustomization: reference("top") };
+        let answer = client.clone().explain(authorized(&caller, request)).await.unwrap().into_inner();
+        let explanation = answer.explanation.unwrap();
+        explanation
+            .causes
+            .last()?
+            .causes
+            .iter()
+            .any(|cause| cause.object.starts_with("Deployment"))
+            .then_some(explanation)
+    });
+    let top = explained.await.unwrap();
+    let named = |explanation: &Explanation| (explanation.object.clone(), explanation.state());
+    assert_eq!(named(&top), (format!("Kustomization/{ns}/top"), State::Waiting));
+    assert!(top.since.is_some());
+    // The caller has no right to see the source.
+    let causes: Vec<_> = top.causes.iter().map(named).collect();
+    let hidden = (format!("GitRepository/{ns}/src"), State::Hidden);
+    assert_eq!(causes, [hidden.clone(), (format!("Kustomization/{ns}/base"), State::Waiting)]);
+    let causes: Vec<_> = top.causes[1].causes.iter().map(named).collect();
+    assert_eq!(causes, [hidden, (format!("Deployment/{ns}/web"), State::Waiting)]);
+
+    world.source("src", 2, &[("base/web.yaml", "kind: ["), ("top/a.yaml", &cm("a", "1"))]).await;
+    world.not_ready("base", "BuildFailed").await;
+    let request = ReconcileNowRequest { kustomization: reference("base") };
+    let answers = client.reconcile_now(authorized(&caller, request)).await.unwrap().into_inner();
+    let last = followed(answers).await.pop().unwrap();
+    assert_eq!((last.done, last.ready, last.reason.as_str()), (true, false, "BuildFailed"));
+}
+
+/// Objects of Kustomizations among the objects are part of the tree, for those who may see them.
+#[tokio::test(flavor = "multi_thread")]
+async fn inventory_unfolds_kustomizations() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let child = format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: child}}\nspec: {{interval: 1h, \
+         prune: true, path: child, targetNamespace: {ns}, sourceRef: {{kind: GitRepository, name: src}}}}\n"
+    );
+    world.source("src", 1, &[("top/child.yaml", &child), ("child/a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("top", json!({"path": "top", "wait": true})).await;
+    world.ready("top").await;
+    let reader = token(&world, "reader", &["get"]).await;
+    let reference = Some(KustomizationRef { namespace: ns.clone(), name: "top".into() });
+    let request = InventoryRequest { kustomization: reference, with_health: false };
+    let tree = client(&world).inventory(authorized(&reader, request)).await.unwrap().into_inner().entries;
+    assert_eq!((tree.len(), tree[0].object.clone()), (1, format!("Kustomization/{ns}/child")));
+    assert_eq!(
+        (tree[0].entries[0].object.clone(), &*tree[0].entries[0].status),
+        (format!("ConfigMap/{ns}/a"), "")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn security_without_a_token_or_rights_nothing_is_told() {
     let world = World::new().await;
     let reference = Some(KustomizationRef { namespace: world.ns.clone(), name: "app".into() });
-    let request = || InventoryRequest { kustomization: reference.clone() };
+    let request = || InventoryRequest { kustomization: reference.clone(), with_health: false };
     let mut client = client(&world);
     // The service may be starting while the first test asks.
     let code = weir_testkit::eventually("an answer", PATIENCE, || {

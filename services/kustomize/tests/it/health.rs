@@ -97,3 +97,46 @@ async fn regression_14_request_while_health_is_awaited_keeps_the_inventory() {
     let app = weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
     assert_eq!(app.data["status"]["inventory"]["entries"].as_array().unwrap().len(), 1);
 }
+
+/// KS-HC-30, KS-HC-31
+#[tokio::test(flavor = "multi_thread")]
+async fn health_check_that_gives_way_to_a_new_revision_is_told() {
+    let world = World::with_flags(&["--feature-gates=CancelHealthCheckOnNewRevision=true"]).await;
+    world.source("src", 1, &[("a.yaml", &deployment("web", 1))]).await;
+    world.kustomization("app", json!({"wait": true, "timeout": "1h"})).await;
+    let api = world.kustomizations().await;
+    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let revision = world.source("src", 2, &[("b.yaml", &cm("b", "1"))]).await;
+    world.applied("app", &revision).await;
+    let expected = format!("triggered by GitRepository/{}/src", world.ns);
+    let event = world.event("app", "Health checks canceled").await;
+    assert_eq!(
+        event,
+        format!("HealthCheckCanceled: Health checks canceled due to new reconciliation {expected}")
+    );
+    assert!(world.event("app", "web deleted").await.starts_with("Progressing: "));
+}
+
+/// KS-CEL-6: what an expression says of a class decides when the objects after it are applied.
+#[tokio::test(flavor = "multi_thread")]
+async fn expressions_hold_between_stages() {
+    let world = World::new().await;
+    let class = format!(
+        "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {{name: {}}}\nprovisioner: example.com/p\n",
+        world.ns
+    );
+    world.source("src", 1, &[("class.yaml", &class), ("b.yaml", &cm("b", "1"))]).await;
+    let check = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "current": "has(metadata.annotations) && 'example.com/done' in metadata.annotations"});
+    world.kustomization("app", json!({"healthCheckExprs": [check]})).await;
+    let failed = world.not_ready("app", "ReconciliationFailed").await;
+    let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+    let expected = format!("timeout waiting for: [StorageClass/{} status: 'InProgress']", world.ns);
+    assert!(message.starts_with(&expected), "{message}");
+    assert!(world.config_map("b").await.is_none());
+    let classes = world.api("storage.k8s.io/v1", "StorageClass").await;
+    let done = Patch::Merge(json!({"metadata": {"annotations": {"example.com/done": "1"}}}));
+    classes.patch(&world.ns, &PatchParams::apply("provisioner"), &done).await.unwrap();
+    world.ready("app").await;
+    assert!(world.config_map("b").await.is_some());
+}

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::routing::get;
 use serde_json::json;
-use weir_testkit::{FaultProxy, GitRepo, GitServer, Server, eventually};
+use weir_testkit::{FaultProxy, Folder, GitRepo, GitServer, Server, SshGitServer, eventually};
 
 use crate::world::{PATIENCE, World, cm};
 
@@ -183,4 +183,23 @@ async fn no_remote_bases_means_no_connection() {
     let seen = || async { (!server.requests().is_empty()).then_some(()) };
     eventually("the last connection", PATIENCE, seen).await.unwrap();
     assert_eq!(server.requests().len(), 1);
+}
+
+/// The key that an operator has mounted for the service's user (KS-BLD-33).
+#[tokio::test(flavor = "multi_thread")]
+async fn bases_over_ssh_are_fetched_with_the_key_of_the_services_user() {
+    let server = SshGitServer::start().await.unwrap();
+    commit(&server.repo("base").unwrap(), "ssh");
+    let home = Folder::new("home").unwrap();
+    let (world, _process) = World::process_of_user(&[], Some(home.path())).await;
+    kustomizations(&world, &[("ssh", format!("{}//base?ref=main", server.url("base")))]).await;
+    let failed = world.not_ready("ssh", "BuildFailed").await;
+    let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
+    assert!(message.contains("SSH needs a key: there is none of"), "{message}");
+    std::fs::create_dir(home.path().join(".ssh")).unwrap();
+    home.write(".ssh/id_ed25519", server.identity()).unwrap();
+    home.write(".ssh/known_hosts", server.known_hosts()).unwrap();
+    world.requested("ssh").await;
+    world.ready("ssh").await;
+    assert_eq!(world.config_map("git").await.unwrap().data["data"]["k"], "ssh");
 }

@@ -1,4 +1,4 @@
-//! Kustomizations whose objects live in another cluster (KS-IMP-4 to KS-IMP-6): two control planes.
+//! Kustomizations whose objects live in another cluster (KS-IMP-4 to KS-IMP-11): two control planes.
 
 use std::time::{Duration, Instant};
 
@@ -155,4 +155,102 @@ async fn a_silent_cluster_delays_nobody_else() {
     let failed = world.not_ready("remote-0", "ReconciliationFailed").await;
     let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
     assert!(message.starts_with("failed to build kube client: "), "{message}");
+}
+
+/// A ConfigMap that describes a cluster.
+async fn described(world: &World, name: &str, data: serde_json::Value) {
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
+    let params = PatchParams::apply("test").force();
+    world.api("v1", "ConfigMap").await.patch(name, &params, &Patch::Apply(object)).await.unwrap();
+}
+
+fn authority(plane: &ControlPlane) -> String {
+    let config: serde_json::Value = serde_json::from_str(&text(plane)).unwrap();
+    let data = config["clusters"][0]["cluster"]["certificate-authority-data"].as_str().unwrap();
+    String::from_utf8(base64::Engine::decode(&base64::engine::general_purpose::STANDARD, data).unwrap())
+        .unwrap()
+}
+
+async fn failure(world: &World, name: &str) -> String {
+    let failed = world.not_ready(name, "ReconciliationFailed").await;
+    weir_testkit::condition(&failed, "Ready").unwrap().message
+}
+
+/// KS-IMP-7, KS-IMP-9, KS-IMP-11: a ServiceAccount of this cluster is known in the other one, which trusts its tokens.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_trusts_our_tokens() {
+    let gate = "--feature-gates=ObjectLevelWorkloadIdentity=true";
+    let world = World::with_flags(Box::leak(Box::new([gate]))).await;
+    let plane = ControlPlane::options().trusting(world.plane()).start().await.unwrap();
+    plane.namespace(&world.ns).await.unwrap();
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "deployer"}});
+    let params = PatchParams::apply("test").force();
+    world.api("v1", "ServiceAccount").await.patch("deployer", &params, &Patch::Apply(account)).await.unwrap();
+    let data = json!({"provider": "generic", "address": server(&plane), "ca.crt": authority(&plane),
+        "serviceAccountName": "deployer"});
+    described(&world, "remote", data).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    let remote = json!({"kubeConfig": {"configMapRef": {"name": "remote"}}, "wait": true});
+    world.kustomization("app", remote).await;
+    // The token is good, and its user may do nothing yet.
+    let message = failure(&world, "app").await;
+    assert!(message.contains(&format!("system:serviceaccount:{}:deployer", world.ns)), "{message}");
+    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]});
+    plane.service_account(&world.ns, "deployer", &[serde_json::from_value(rule).unwrap()]).await.unwrap();
+    world.requested("app").await;
+    world.ready("app").await;
+    let there = remote_config_maps(&plane, &world).await;
+    assert_eq!(value(&there, "a").await.as_deref(), Some("1"));
+    assert!(world.config_map("a").await.is_none(), "nothing is applied to the own cluster");
+    let revision = world.source("src", 2, &[("a.yaml", &cm("a", "2"))]).await;
+    world.applied("app", &revision).await;
+    assert_eq!(value(&there, "a").await.as_deref(), Some("2"));
+    // Who is gone has no token any more.
+    world.api("v1", "ServiceAccount").await.delete("deployer", &Default::default()).await.unwrap();
+    world.requested("app").await;
+    let expected = format!(
+        "failed to build kube client: failed to get access token for cluster: failed to get service account '{}/deployer': ",
+        world.ns
+    );
+    let message = failure(&world, "app").await;
+    assert!(message.starts_with(&expected), "{message}");
+}
+
+/// KS-IMP-7 to KS-IMP-9, KS-IMP-11
+#[tokio::test(flavor = "multi_thread")]
+async fn unusable_descriptions_of_clusters_are_named() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    let cases = [
+        ("unknown", json!({"provider": "acme"}), "provider 'acme' not implemented"),
+        ("nowhere", json!({"provider": "generic"}), "cluster address is required to create a REST config"),
+        (
+            "plain",
+            json!({"provider": "generic", "address": "http://k.example"}),
+            "failed to parse cluster address http://k.example: the Kubernetes API server address 'http://k.example' must use https scheme",
+        ),
+        (
+            "eks",
+            json!({"provider": "aws", "cluster": "app"}),
+            "invalid EKS cluster ARN: 'app'. must match ^arn:aws",
+        ),
+        (
+            "gated",
+            json!({"provider": "generic", "address": "https://k.example", "serviceAccountName": "deployer"}),
+            "failed to get access token for cluster: ObjectLevelWorkloadIdentity feature gate is not enabled",
+        ),
+    ];
+    for (name, data, expected) in cases {
+        described(&world, name, data).await;
+        world.kustomization(name, json!({"kubeConfig": {"configMapRef": {"name": name}}})).await;
+        let message = failure(&world, name).await;
+        assert!(message.starts_with(&format!("failed to build kube client: {expected}")), "{message}");
+    }
+    world.kustomization("gone", json!({"kubeConfig": {"configMapRef": {"name": "gone"}}})).await;
+    let expected = format!(
+        "failed to build kube client: failed to get configmap {}/gone: configmaps \"gone\" not found",
+        world.ns
+    );
+    assert_eq!(failure(&world, "gone").await, expected);
+    assert!(world.config_map("a").await.is_none());
 }

@@ -2,8 +2,9 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use weir_testkit::AuditKey;
 
-use crate::world::{World, cm};
+use crate::world::{PATIENCE, World, cm};
 
 #[rstest]
 #[case::bucket("Bucket", json!({"interval": "1h", "bucketName": "apps", "endpoint": "s3.example.com"}))]
@@ -40,4 +41,23 @@ async fn an_external_artifact_that_is_not_what_its_digest_says_is_refused() {
     let message = &weir_testkit::condition(&failed, "Ready").unwrap().message;
     assert!(message.starts_with("failed to verify archive: "), "{message}");
     assert!(world.config_map("settings").await.is_none());
+}
+
+/// KS-SRC-8: what the API server says now counts, not what a watch has said.
+#[tokio::test(flavor = "multi_thread")]
+async fn sources_are_read_from_the_api_server_if_asked_for() {
+    let world = World::with_flags(&["--feature-gates=DirectSourceFetch=true"]).await;
+    world.source("src", 1, &[("cm.yaml", &cm("settings", "1"))]).await;
+    world.kustomization("app", json!({})).await;
+    world.ready("app").await;
+    let before = world.plane().audit_counts().unwrap();
+    world.requested("app").await;
+    let is_read =
+        |key: &AuditKey| key.user == "weir" && key.verb == "get" && key.resource == "gitrepositories";
+    weir_testkit::eventually("the read", PATIENCE, async || {
+        let counts = world.plane().audit_counts().unwrap().since(&before);
+        (counts.total(is_read) > 0).then_some(())
+    })
+    .await
+    .unwrap();
 }

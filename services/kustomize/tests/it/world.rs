@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,6 +107,11 @@ impl World {
 
     /// A world whose service is a process of its own.
     pub(crate) async fn process(flags: &[&str]) -> (Self, Process) {
+        Self::process_of_user(flags, None).await
+    }
+
+    /// A world whose service is a process of its own, of a user with this home directory.
+    pub(crate) async fn process_of_user(flags: &[&str], home: Option<&Path>) -> (Self, Process) {
         let (plane, sink, files) = surroundings().await;
         let grpc = weir_testkit::free_port().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_kustomize-controller"));
@@ -114,6 +120,7 @@ impl World {
             .args(["--metrics-addr=0", "--health-addr=0", "--log-encoding=console"])
             .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
             .args(flags);
+        command.envs(home.map(|home| ("HOME", home)));
         let folder: &'static Folder = Box::leak(Box::new(Folder::new("kustomize").unwrap()));
         let process =
             Process::start("kustomize-controller", &mut command, &folder.path().join("log")).unwrap();

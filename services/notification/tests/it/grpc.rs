@@ -8,7 +8,7 @@ use weir_proto::notification::v1::events_client::EventsClient;
 use weir_proto::notification::v1::{
     Event, ObjectRef, PublishRequest, Severity, WatchDeliveriesRequest, WatchEventsRequest,
 };
-use weir_testkit::authorized;
+use weir_testkit::{authorized, eventually};
 
 use crate::world::{DEADLINE, Setup, World};
 
@@ -35,8 +35,10 @@ async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
 }
 
 async fn client(world: &World) -> EventsClient<Channel> {
-    let channel = Channel::from_shared(world.grpc_url()).unwrap().connect_lazy();
-    EventsClient::new(channel)
+    let endpoint = Channel::from_shared(world.grpc_url()).unwrap();
+    // It listens last of all.
+    let connected = eventually("the gRPC server", DEADLINE, async || endpoint.connect().await.ok()).await;
+    EventsClient::new(connected.unwrap())
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 /// Stands for what is hidden.
-const MASK: &str = "**SOPS**";
+pub(crate) const MASK: &str = "**SOPS**";
 
 /// Type of Secrets whose only value has to be JSON.
 const DOCKER_CONFIG: &str = "kubernetes.io/dockerconfigjson";

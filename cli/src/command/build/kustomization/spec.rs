@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 use crate::error::Error;
 
 /// Where Kustomizations are looked for.
-pub(super) struct Specs<'a> {
+pub(crate) struct Specs<'a> {
     /// Nothing in a dry run.
     pub(super) cluster: Option<Cluster>,
     /// `--kustomization-file`.
@@ -22,22 +22,46 @@ pub(super) struct Specs<'a> {
 impl Specs<'_> {
     /// Returns the wanted Kustomization. With a cluster it has to exist there, even if the file decides the content:
     /// something that exists is built.
-    pub(super) async fn of(&self, name: &str, namespace: &str) -> Result<Kustomization, Error> {
+    pub(crate) async fn of(&self, name: &str, namespace: &str) -> Result<Kustomization, Error> {
         let live = match &self.cluster {
             Some(cluster) => {
                 Some(cluster.in_time(api(cluster, namespace).get(name)).await?.map_err(unknown)?)
             }
             None => None,
         };
+        self.chosen(live, name, namespace)
+    }
+
+    /// As [`Specs::of`], but the Kustomization of the file need not exist in the cluster.
+    pub(crate) async fn of_new(&self, name: &str, namespace: &str) -> Result<Kustomization, Error> {
+        let live = match &self.cluster {
+            Some(cluster) => {
+                cluster.in_time(api(cluster, namespace).get_opt(name)).await?.map_err(unknown)?
+            }
+            None => None,
+        };
+        self.chosen(live, name, namespace)
+    }
+
+    /// The spec of the file goes before that of the cluster; the status is always the cluster's.
+    fn chosen(
+        &self,
+        live: Option<Kustomization>,
+        name: &str,
+        namespace: &str,
+    ) -> Result<Kustomization, Error> {
         match (self.file, live) {
-            (Some(file), _) => of_file(file, name, namespace),
+            (Some(file), live) => {
+                let found = of_file(file, name, namespace)?;
+                Ok(Kustomization { status: live.and_then(|live| live.status), ..found })
+            }
             (None, Some(live)) => Ok(live),
             (None, None) => Err(Error::DryRunWithoutFile),
         }
     }
 
     /// As it is in the cluster, or as it was built when it is not there yet.
-    pub(super) async fn of_nested(&self, built: Kustomization) -> Result<Kustomization, Error> {
+    pub(crate) async fn of_nested(&self, built: Kustomization) -> Result<Kustomization, Error> {
         let Some(cluster) = &self.cluster else { return Ok(built) };
         let api = api(cluster, &built.namespace().unwrap_or_default());
         let live = cluster.in_time(api.get_opt(&built.name_any())).await?;
@@ -45,7 +69,7 @@ impl Specs<'_> {
     }
 
     /// The variables of a Kustomization; those of ConfigMaps and Secrets only with a cluster.
-    pub(super) async fn variables(
+    pub(crate) async fn variables(
         &self,
         kustomization: &Kustomization,
     ) -> Result<Option<Result<Variables, variables::Error>>, Error> {

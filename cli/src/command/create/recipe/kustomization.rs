@@ -67,7 +67,7 @@ fn complete(flags: &Flags<'_>, spec: &mut Spec) -> Result<(), Error> {
 }
 
 /// Returns a path that stays below the source, whatever `..` it has.
-fn below(path: &str) -> String {
+pub(crate) fn below(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

@@ -41,13 +41,10 @@ impl Draft {
         }
     }
 
-    /// Asks the SSH server for its keys, if there is one, and notes them.
+    /// Asks the SSH server for its keys, if there is one, notes them and shows them.
     pub(crate) async fn with_host_keys(mut self) -> Result<Self, Error> {
-        if let Some(SshHost { host, port }) = self.host.take() {
-            let scanned = weir_git::scan_host_keys(&host, port).await;
-            let known_hosts = scanned.map_err(|error| {
-                Error::Flags(format!("SSH key scan for host {host} failed, error: {error}"))
-            })?;
+        if let Some(host) = self.host.take() {
+            let known_hosts = host_keys(&host).await?;
             progress::success(&format!("collected public key from SSH server:\n{}", known_hosts.trim_end()));
             self.entries.insert("known_hosts".to_owned(), known_hosts.into());
         }
@@ -78,6 +75,12 @@ impl Draft {
         secret
     }
 
+    /// Returns true when there is a Secret of this name.
+    pub(crate) async fn exists(&self, cluster: &Cluster) -> Result<bool, Error> {
+        let api: Api<Secret> = Api::namespaced(cluster.client.clone(), &self.namespace);
+        Ok(cluster.in_time(api.get_opt(&self.name)).await??.is_some())
+    }
+
     /// Makes the Secret, or puts its entries, labels and annotations into the one that is there (CLI-SEC05).
     pub(crate) async fn apply(&self, cluster: &Cluster) -> Result<(), Error> {
         let api: Api<Secret> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
@@ -97,4 +100,10 @@ impl Draft {
         cluster.in_time(api.patch(&self.name, &params, &Patch::Merge(manifest))).await??;
         Ok(())
     }
+}
+
+/// Asks an SSH server for its keys, and returns them as lines of a `known_hosts` file.
+pub(crate) async fn host_keys(SshHost { host, port }: &SshHost) -> Result<String, Error> {
+    let scanned = weir_git::scan_host_keys(host, *port).await;
+    scanned.map_err(|error| Error::Flags(format!("SSH key scan for host {host} failed, error: {error}")))
 }

@@ -1,5 +1,7 @@
 //! From an artifact to the manifests that it stands for.
 
+use std::time::Duration;
+
 use tokio_util::sync::CancellationToken;
 use weir_api::Artifact;
 use weir_ignore::Matcher;
@@ -14,7 +16,7 @@ use crate::files::ArtifactFiles;
 use crate::kustomization::KustomizationReconciler;
 use crate::kustomization::extent::Extent;
 use crate::kustomization::failure::{Failure, reason};
-use crate::kustomization::health::timeout_of;
+use crate::kustomization::health::work_limit_of;
 use crate::kustomization::memory::{Applied, Inputs};
 use crate::kustomization::observe::Observed;
 
@@ -33,7 +35,10 @@ impl KustomizationReconciler {
         observed: &Observed,
         artifact: &Artifact,
     ) -> Result<(ArtifactFiles, RelPath), Failure> {
-        let fetched = self.artifacts.files(&observed.source_id, artifact).await;
+        let limit = work_limit_of(&observed.kustomization);
+        let fetching = self.artifacts.files(&observed.source_id, artifact);
+        let fetched = tokio::time::timeout(limit, fetching).await;
+        let fetched = fetched.unwrap_or_else(|_| Err(fetch::Error::Transport(overdue(limit))));
         let files = fetched.map_err(|error| self.fetch_failure(observed, &error))?;
         let path = observed.kustomization.spec.path.as_deref().unwrap_or_default();
         let directory = build::directory(&files, path).ok_or_else(|| {
@@ -66,7 +71,8 @@ impl KustomizationReconciler {
         (is_same && may_skip).then_some(Applied { inputs, ..applied })
     }
 
-    /// Builds off the reactor, within the time that the object gives, unless the same as last time would come of it.
+    /// Builds off the reactor, within the time that the object gives (KS-REC-40), unless the same as last time would come of it.
+    /// A build that is given up keeps its turn and its share of memory until it ends: the engine's own bounds see to that.
     pub(super) async fn build(
         &self,
         observed: &Observed,
@@ -79,8 +85,8 @@ impl KustomizationReconciler {
         let decryption = observed.decryption.clone().transpose().map_err(failed)?;
         let (spec, variables) = (observed.kustomization.spec.clone(), observed.variables.clone());
         let is_strict = self.settings.is_strict;
-        let time = timeout_of(&observed.kustomization);
-        let building = self.builds.run(files, time, cancel, move |files, remote| {
+        let time = work_limit_of(&observed.kustomization);
+        let building = self.builds.run(files, time, cancel, move |files, remote, turn| {
             if let Some(last) = &last
                 && last.footprint.still_holds(&files, &directory, &spec)
             {
@@ -88,14 +94,21 @@ impl KustomizationReconciler {
             }
             let (directory, spec, variables) = (directory.clone(), spec.clone(), variables.clone());
             let ignored = Matcher::default();
-            let decryption = decryption.clone();
+            let decryption = decryption.as_ref().map(|decryption| decryption.lending(turn));
             let input =
                 build::Input { files, directory, spec, variables, is_strict, ignored, decryption, remote };
             build::build(input).map(Made::Built)
         });
-        let Held { made, share } = building.await.map_err(|error| failed(error.to_string()))?;
+        let built = tokio::time::timeout(time, building).await;
+        let built = built.map_err(|_| failed(format!("kustomize build failed: {}", overdue(time))))?;
+        let Held { made, share } = built.map_err(|error| failed(error.to_string()))?;
         Ok(Held { made: made.map_err(|error| failed(error.to_string()))?, share })
     }
+}
+
+/// The words about work that has taken too long.
+fn overdue(limit: Duration) -> String {
+    format!("not done within {}", weir_api::Duration::from(limit))
 }
 
 /// A Secret that is still encrypted must not reach the cluster, whichever of its fields hold the ciphertext (KS-DEC-27).

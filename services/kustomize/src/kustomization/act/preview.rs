@@ -70,7 +70,7 @@ impl KustomizationReconciler {
     ) -> Result<Vec<Difference>, Failure> {
         refuse_encrypted(&manifests)?;
         let (kustomization, session) = (&observed.kustomization, observed.session()?);
-        let differences = session.diff(manifests, &self.apply_settings(kustomization)).await;
+        let differences = session.diff(manifests, &self.apply_settings(observed)?).await;
         let failed =
             |error: weir_ssa::Error| Failure::retry(reason::RECONCILIATION_FAILED, error.to_string());
         let mut differences = differences.map_err(failed)?;

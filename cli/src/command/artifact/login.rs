@@ -1,0 +1,82 @@
+//! The way into a registry: flags, docker's configuration, or the identity of this machine in a cloud (CLI-ART04).
+
+use std::time::Duration;
+
+use clap::Args;
+use secrecy::{ExposeSecret, SecretString};
+use weir_auth::{Caller, LoginOptions, Logins, Provider, RegistryCredentials};
+use weir_oci::{Profile, Registries, Registry, RegistryOptions, Repository};
+
+use super::keychain;
+use crate::error::Error;
+use crate::output::progress;
+
+/// The way into a registry.
+#[derive(Args, Debug)]
+pub(super) struct Login {
+    /// Credentials of the registry: user:password, or a token. Without them, those of docker's configuration are used.
+    #[arg(long, value_name = "USER:PASSWORD", value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
+    creds: Option<SecretString>,
+    /// Cloud in which the identity of this machine logs in.
+    #[arg(long, value_parser = ["generic", "aws", "azure", "gcp"], default_value = "generic")]
+    provider: String,
+    /// Allow registries without TLS, or with any certificate.
+    #[arg(long)]
+    insecure_registry: bool,
+}
+
+impl Login {
+    /// Opens a repository, after the credentials for it were found.
+    pub(super) async fn open(&self, repository: &Repository, timeout: Duration) -> Result<Registry, Error> {
+        let given = self.creds.as_ref().filter(|creds| !creds.expose_secret().is_empty());
+        let credentials = match (Provider::parse(Some(&self.provider)), given) {
+            (Some(provider), _) => {
+                progress::action("logging in to registry with provider credentials");
+                cloud(provider, repository, timeout).await?
+            }
+            (None, Some(creds)) => {
+                progress::action("logging in to registry with credentials");
+                static_credentials(creds)
+            }
+            (None, None) => keychain::find(repository).await?,
+        };
+        let insecure = self.insecure_registry;
+        let http = Profile { accept_invalid_certificates: insecure, ..Profile::default() };
+        let options = RegistryOptions { insecure, credentials, http, timeout };
+        let opened = Registries::new().open(repository, options);
+        opened.map_err(|error| Error::Artifact(error.to_string()))
+    }
+}
+
+/// Reads `user:password`, or a token that the registry takes as it is.
+fn static_credentials(creds: &SecretString) -> RegistryCredentials {
+    match creds.expose_secret().split_once(':') {
+        Some((username, password)) => {
+            RegistryCredentials::Basic { username: username.to_owned(), password: password.into() }
+        }
+        None => RegistryCredentials::Bearer(creds.clone()),
+    }
+}
+
+/// Logs in as this machine, or as the person who works on it.
+async fn cloud(
+    provider: Provider,
+    repository: &Repository,
+    timeout: Duration,
+) -> Result<RegistryCredentials, Error> {
+    let failed = |reason: String| Error::Artifact(format!("error during login with provider: {reason}"));
+    // A client that is never used: no ServiceAccount has to be looked up for a login as oneself.
+    let nowhere = kube::Client::try_from(kube::Config::new(http::Uri::from_static("http://127.0.0.1:1")));
+    let options = LoginOptions {
+        workload_identity: false,
+        default_account: String::new(),
+        cache_size: 0,
+        cache_duration: Duration::ZERO,
+    };
+    let logins = Logins::new(nowhere.map_err(|error| failed(error.to_string()))?, options);
+    let logins = logins.map_err(|error| failed(error.to_string()))?;
+    let http = &Profile::default();
+    let caller = Caller { kind: "", namespace: "", name: "", account: None, http, timeout };
+    let login = logins.registry(provider, &caller, repository.host()).await;
+    login.map_err(|error| failed(error.to_string()))
+}

@@ -1,0 +1,77 @@
+//! `weir bootstrap`: puts the services under the care of a Git repository, which from then on also installs them (cli.md 11).
+//!
+//! ```text
+//! flags ──► plan (checked) ──► repository ──► components ──► secret ──► sync ──► health
+//!                              (providers)    commit, push,   key or    commit, push,
+//!                                             apply           token     apply
+//! ```
+//!
+//! Each step looks first at what is there already, so that a run that was interrupted is finished by the next one, and
+//! nothing is pushed twice (CLI-BST10).
+
+mod components;
+mod flags;
+mod git;
+mod health;
+mod hosted;
+mod plan;
+mod secret;
+mod sync;
+mod work_tree;
+
+use clap::Subcommand;
+
+use self::hosted::Vendor;
+use self::plan::Plan;
+use self::work_tree::WorkTree;
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::global::Global;
+use crate::installation::Installation;
+
+/// Homes of Git repositories.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Bootstrap {
+    /// Bootstrap from any Git repository.
+    Git(git::Git),
+    /// Bootstrap from a repository on GitHub.
+    Github(hosted::Flags),
+    /// Bootstrap from a repository on GitLab.
+    Gitlab(hosted::Flags),
+    /// Bootstrap from a repository on Gitea.
+    Gitea(hosted::Flags),
+    /// Bootstrap from a repository on Bitbucket Server.
+    BitbucketServer(hosted::Flags),
+}
+
+impl Bootstrap {
+    /// Bootstraps the cluster.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        match self {
+            Self::Git(git) => git.run(global).await,
+            Self::Github(flags) => flags.run(Vendor::GitHub, global).await,
+            Self::Gitlab(flags) => flags.run(Vendor::GitLab, global).await,
+            Self::Gitea(flags) => flags.run(Vendor::Gitea, global).await,
+            Self::BitbucketServer(flags) => flags.run(Vendor::BitbucketServer, global).await,
+        }
+    }
+}
+
+/// Asks before an installation of another tool is changed.
+async fn confirm(cluster: &Cluster, force: bool) -> Result<(), Error> {
+    match Installation::find(cluster).await? {
+        Some(found) if !force && !found.may_be_changed()? => {
+            Err(Error::Flags("bootstrap cancelled".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Goes through the steps that all homes of Git repositories have.
+async fn run(cluster: &Cluster, plan: &Plan) -> Result<(), Error> {
+    let mut tree = WorkTree::clone(plan).await?;
+    components::reconcile(cluster, plan, &mut tree).await?;
+    secret::reconcile(cluster, plan).await?;
+    sync::reconcile(cluster, plan, &mut tree).await?;
+    health::report(cluster, plan, &tree).await
+}

@@ -1,0 +1,230 @@
+//! `weir bootstrap git`: any Git server, over SSH or HTTP(S).
+
+use clap::Args;
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+use weir_git::{Credentials, Git as Client, GitConfig, Profile, Remote, SshAlgorithms, SshAuth};
+
+use super::flags::{BootstrapFlags, secret};
+use super::plan::{Access, Plan, SyncCredentials};
+use crate::command::create::{Entries, host_keys, ssh_host};
+use crate::error::Error;
+use crate::global::Global;
+use crate::input;
+
+/// Variable with the password.
+const PASSWORD: &str = "GIT_PASSWORD";
+/// User of Git servers that tell users apart by their keys.
+const USER: &str = "git";
+
+/// The repository to bootstrap from.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  # Over SSH, with a key that may push
+  weir bootstrap git --url=ssh://git@example.com/fleet.git --private-key-file=./id_ed25519 --path=clusters/prod
+
+  # Over HTTPS, with a token from the environment
+  GIT_PASSWORD=<token> weir bootstrap git --url=https://example.com/fleet.git --token-auth --path=clusters/prod
+
+  # With image automation, and commits that do not start a pipeline
+  weir bootstrap git --url=ssh://git@example.com/fleet.git --private-key-file=./id_ed25519 --path=clusters/prod \\
+    --components-extra=image-reflector-controller,image-automation-controller --commit-message-appendix='[ci skip]'")]
+pub(crate) struct Git {
+    /// URL of the repository.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    url: String,
+    /// User name.
+    #[arg(short, long, default_value = USER)]
+    username: String,
+    /// Password or token, or passphrase of the private key [env: GIT_PASSWORD].
+    #[arg(short, long, value_name = "TEXT", value_parser = secret)]
+    password: Option<SecretString>,
+    /// Do not ask if the new key has got access to the repository.
+    #[arg(short, long)]
+    silent: bool,
+    /// Allow HTTP without TLS.
+    #[arg(
+        long,
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "false",
+        default_missing_value = "true",
+        hide_default_value = true,
+        hide_possible_values = true,
+        value_name = "BOOL",
+    )]
+    allow_insecure_http: bool,
+    /// Use the password as bearer token.
+    #[arg(
+        long,
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "false",
+        default_missing_value = "true",
+        hide_default_value = true,
+        hide_possible_values = true,
+        value_name = "BOOL",
+    )]
+    with_bearer_token: bool,
+    #[command(flatten)]
+    flags: BootstrapFlags,
+}
+
+impl Git {
+    /// Bootstraps the cluster.
+    pub(crate) async fn run(mut self, global: &Global) -> Result<(), Error> {
+        self.flags.token_auth |= self.with_bearer_token;
+        self.find_password()?;
+        self.flags.check()?;
+        let url = Url::parse(&self.url).map_err(|error| {
+            let reason = match error {
+                url::ParseError::RelativeUrlWithoutBase => "scheme \"\" is not supported".to_owned(),
+                error => error.to_string(),
+            };
+            Error::Flags(format!("failed to create authentication options for {}: {reason}", self.url))
+        })?;
+        self.check_scheme(&url)?;
+        let cluster = &global.cluster().await?;
+        super::confirm(cluster, self.flags.force).await?;
+        let plan = self.plan(cluster.namespace.clone(), global, url).await?;
+        super::run(cluster, &plan).await
+    }
+
+    /// Takes the password from the flag, the environment, or the person at the terminal.
+    fn find_password(&mut self) -> Result<(), Error> {
+        let of_environment = || std::env::var(PASSWORD).ok().filter(|text| !text.is_empty());
+        self.password = self.password.take().filter(|text| !text.expose_secret().is_empty());
+        self.password = self.password.take().or_else(|| of_environment().map(SecretString::from));
+        if self.flags.token_auth && self.password.is_none() {
+            self.password = Some(input::secret("Please enter your Git repository password: ")?);
+        }
+        Ok(())
+    }
+
+    fn check_scheme(&self, url: &Url) -> Result<(), Error> {
+        let reason = match url.scheme() {
+            "https" | "ssh" => return Ok(()),
+            "http" if self.allow_insecure_http => return Ok(()),
+            "http" => "scheme http is insecure, pass --allow-insecure-http=true to allow it".to_owned(),
+            scheme => format!("scheme \"{scheme}\" is not supported"),
+        };
+        Err(Error::Flags(format!("failed to create authentication options for {url}: {reason}")))
+    }
+
+    async fn plan(self, namespace: String, global: &Global, url: Url) -> Result<Plan, Error> {
+        let ca = self.flags.key.ca_file.as_ref().map(|file| {
+            let read = input::text(file);
+            read.map_err(|error| Error::Flags(format!("unable to read TLS CA file: {error}")))
+        });
+        let ca = ca.transpose()?;
+        let mut remote = Remote::new(url.clone());
+        remote.credentials = self.credentials(&url).await?;
+        remote.http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
+        remote.timeout = global.timeout.to_std();
+        let algorithms = SshAlgorithms::parse(&[], &self.flags.key.ssh_hostkey_algos);
+        let ssh = algorithms.map_err(|error| Error::Flags(error.to_string()))?;
+        let git = Client::new(GitConfig { ssh, ..GitConfig::default() });
+        Ok(Plan {
+            path: Plan::path_of(&self.flags),
+            namespace,
+            url: self.url.clone(),
+            git: git.map_err(|error| Error::Bootstrap(error.to_string()))?,
+            remote,
+            sync_url: self.sync_url(&url),
+            credentials: self.sync_credentials(ca),
+            flags: self.flags,
+        })
+    }
+
+    /// The credentials of this command.
+    async fn credentials(&self, url: &Url) -> Result<Credentials, Error> {
+        let password = self.password.clone();
+        if url.scheme() == "ssh" {
+            let Some(file) = &self.flags.key.private_key_file else {
+                return Err(Error::Flags(
+                    "--private-key-file is required for an SSH URL: keys of an SSH agent are not used"
+                        .to_owned(),
+                ));
+            };
+            let identity = SecretString::from(input::text(file)?);
+            let known_hosts = host_keys(&ssh_host(url.as_str())?).await?;
+            return Ok(Credentials::Ssh(SshAuth { identity, passphrase: password, known_hosts }));
+        }
+        Ok(match password {
+            Some(token) if self.with_bearer_token => Credentials::Bearer(token),
+            Some(password) => Credentials::Basic { username: self.username.clone(), password },
+            None => Credentials::None,
+        })
+    }
+
+    /// The credentials of the services.
+    fn sync_credentials(&self, ca: Option<String>) -> SyncCredentials {
+        if !self.flags.token_auth {
+            let passphrase = self.password.clone();
+            return SyncCredentials::Key { passphrase, access: Access::Person { asks: !self.silent } };
+        }
+        let password = self.password.clone().unwrap_or_default();
+        let mut entries = Entries::new();
+        if self.with_bearer_token {
+            entries.insert("bearerToken".to_owned(), password);
+        } else {
+            entries.insert("username".to_owned(), self.username.as_str().into());
+            entries.insert("password".to_owned(), password);
+        }
+        let replaces = ca.is_some() || !self.with_bearer_token;
+        entries.extend(ca.map(|ca| ("ca.crt".to_owned(), ca.into())));
+        SyncCredentials::Given { entries, replaces }
+    }
+
+    /// The URL of the repository for the services: of the protocol that their credentials are for.
+    fn sync_url(&self, url: &Url) -> String {
+        let host = url.host_str().unwrap_or_default();
+        let with_port = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        let path = url.path();
+        if self.flags.token_auth {
+            let is_http = matches!(url.scheme(), "http" | "https");
+            let scheme = if self.allow_insecure_http { url.scheme() } else { "https" };
+            return format!("{scheme}://{}{path}", if is_http { &with_port } else { host });
+        }
+        let user = match url.username() {
+            of_url if !of_url.is_empty() && self.username == USER => of_url,
+            _ => &self.username,
+        };
+        let host = self.flags.key.ssh_hostname.as_ref().unwrap_or(&with_port);
+        format!("ssh://{user}@{host}{path}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        git: Git,
+    }
+
+    /// The URLs that Flux makes of the same flags.
+    #[rstest::rstest]
+    #[case("ssh://git@h.io:22/org/r.git", "", "ssh://git@h.io:22/org/r.git")]
+    #[case("ssh://me@h.io/r", "", "ssh://me@h.io/r")]
+    #[case("ssh://me@h.io/r", "--username=you", "ssh://you@h.io/r")]
+    #[case("https://h.io/r", "", "ssh://git@h.io/r")]
+    #[case("https://h.io:8443/r", "--ssh-hostname=ssh.h.io", "ssh://git@ssh.h.io/r")]
+    #[case("https://me@h.io:8443/r", "--token-auth", "https://h.io:8443/r")]
+    #[case("ssh://git@h.io:22/r", "--token-auth", "https://h.io/r")]
+    #[case("http://h.io:80/r", "--token-auth", "https://h.io/r")]
+    fn urls_of_the_services(#[case] url: &str, #[case] flag: &str, #[case] expected: &str) {
+        let flags = ["git", flag].into_iter().filter(|flag| !flag.is_empty());
+        let git = Flags::parse_from(flags).git;
+        assert_eq!(git.sync_url(&url.parse().unwrap()), expected);
+    }
+}

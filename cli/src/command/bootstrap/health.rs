@@ -1,0 +1,143 @@
+//! The proof that the cluster follows the repository now (CLI-BST08, CLI-BST09).
+
+use kube::api::DynamicObject;
+use serde_json::Value;
+
+use super::plan::Plan;
+use super::work_tree::WorkTree;
+use crate::apply;
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::kind::{Kind, ready, text};
+use crate::output::progress;
+use crate::readiness::Wait;
+
+/// The objects that have to see the newest commit: kind, and the field with the revision.
+const FOLLOWERS: [(&str, &str); 2] =
+    [("gitrepository", "/status/artifact/revision"), ("kustomization", "/status/lastAttemptedRevision")];
+
+/// Waits until source, Kustomization and services are as they should be. All are looked at, whatever fails.
+pub(super) async fn report(cluster: &Cluster, plan: &Plan, tree: &WorkTree) -> Result<(), Error> {
+    let revision = format!("{}@sha1:{}", plan.flags.branch, tree.head());
+    let mut failures = Vec::new();
+    for (word, field) in FOLLOWERS {
+        let Some(kind) = Kind::find(word) else { continue };
+        if let Err(reason) = follows(cluster, plan, kind, field, &revision).await {
+            progress::failure(&reason);
+            failures.push(format!("error while waiting for {} to be ready: '{reason}'", kind.name));
+        }
+    }
+    progress::action("confirming components are healthy");
+    match healthy(cluster, plan).await {
+        Ok(()) => progress::success("all components are healthy"),
+        Err(error) => failures.push(error.to_string()),
+    }
+    match failures.as_slice() {
+        [] => Ok(()),
+        [only] => Err(failed(1, only)),
+        several => Err(failed(several.len(), &format!("[{}]", several.join(", ")))),
+    }
+}
+
+fn failed(count: usize, reasons: &str) -> Error {
+    Error::Bootstrap(format!("bootstrap failed with {count} health check failure(s): {reasons}"))
+}
+
+async fn follows(
+    cluster: &Cluster,
+    plan: &Plan,
+    kind: &'static Kind,
+    field: &str,
+    revision: &str,
+) -> Result<(), String> {
+    let name = &plan.namespace;
+    progress::waiting(&format!("waiting for {} \"{name}/{name}\" to be reconciled", kind.name));
+    let cluster = cluster.in_namespace(name);
+    let judge = |object: &DynamicObject, _| judge(kind, object, field, revision);
+    cluster.wait(kind, name, judge).await.map_err(|error| error.to_string())?;
+    progress::success(&format!("{} reconciled successfully", kind.name));
+    Ok(())
+}
+
+/// Judges an object by its condition Ready, once that is about the spec as it is now.
+fn judge(kind: &Kind, object: &DynamicObject, field: &str, revision: &str) -> Wait {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    if object.data.pointer("/spec/suspend").and_then(Value::as_bool) == Some(true) {
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        return Wait::Failed(format!("{} '{namespace}/{name}' is suspended", kind.name));
+    }
+    let observed = object.data.pointer("/status/observedGeneration").and_then(Value::as_i64);
+    if observed.is_some_and(|observed| Some(observed) != object.metadata.generation) {
+        return Wait::GoesOn;
+    }
+    match ready(object) {
+        Some(("True", _)) if text(object, field) == revision => Wait::Over,
+        Some(("False", message)) => Wait::Failed(message.to_owned()),
+        _ => Wait::GoesOn,
+    }
+}
+
+async fn healthy(cluster: &Cluster, plan: &Plan) -> Result<(), Error> {
+    let cluster = &cluster.in_namespace(&plan.namespace);
+    let mut are_ready = true;
+    for component in plan.flags.choice.components() {
+        match apply::deployed(cluster, component).await {
+            Ok(()) => progress::success(&format!("{component}: deployment ready")),
+            Err(Error::Deadline) => {
+                progress::failure(&format!("{component}: deployment not ready"));
+                are_ready = false;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if are_ready {
+        return Ok(());
+    }
+    Err(Error::Bootstrap("timed out waiting for all resources to be ready".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::reconciled(1, "True", "main@sha1:1", Wait::Over)]
+    #[case::of_an_older_commit(1, "True", "main@sha1:0", Wait::GoesOn)]
+    #[case::of_an_older_spec(0, "False", "main@sha1:1", Wait::GoesOn)]
+    #[case::fails(1, "False", "main@sha1:1", Wait::Failed("because".to_owned()))]
+    #[case::at_work(1, "Unknown", "main@sha1:1", Wait::GoesOn)]
+    fn an_object_follows(
+        #[case] observed: i64,
+        #[case] status: &str,
+        #[case] found: &str,
+        #[case] expected: Wait,
+    ) {
+        let object = serde_json::from_value(json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+            "kind": "Kustomization",
+            "metadata": { "name": "flux-system", "namespace": "flux-system", "generation": 1 },
+            "status": {
+                "observedGeneration": observed,
+                "lastAttemptedRevision": found,
+                "conditions": [{ "type": "Ready", "status": status, "message": "because" }],
+            },
+        }));
+        let kind = Kind::find("kustomization").unwrap();
+        assert_eq!(judge(kind, &object.unwrap(), "/status/lastAttemptedRevision", "main@sha1:1"), expected);
+    }
+
+    #[test]
+    fn a_suspended_object_is_not_waited_for() {
+        let object = serde_json::from_value(json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+            "kind": "Kustomization",
+            "metadata": { "name": "a", "namespace": "b" },
+            "spec": { "suspend": true },
+        }));
+        let kind = Kind::find("kustomization").unwrap();
+        let expected = Wait::Failed("Kustomization 'b/a' is suspended".to_owned());
+        assert_eq!(judge(kind, &object.unwrap(), "", ""), expected);
+    }
+}

@@ -1,0 +1,230 @@
+//! `weir bootstrap github|gitlab|gitea|bitbucket-server`: repositories that an API makes and gives access to
+//! (CLI-BST02, CLI-BST05).
+
+mod api;
+mod bitbucket;
+mod gitea;
+mod github;
+mod gitlab;
+mod vendor;
+
+use clap::Args;
+use secrecy::SecretString;
+use weir_git::{Credentials, Git, GitConfig, Profile, Remote};
+
+use self::api::Api;
+pub(super) use self::vendor::{Hosted, Vendor};
+use super::flags::BootstrapFlags;
+use super::plan::{Access, Plan, SyncCredentials};
+use crate::command::create::Entries;
+use crate::error::Error;
+use crate::global::Global;
+use crate::input;
+use crate::output::progress;
+
+/// User of tokens in Secrets, and of keys.
+const USER: &str = "git";
+
+/// The repository at a vendor.
+#[derive(Args, Debug)]
+pub(crate) struct Flags {
+    /// Owner of the repository: a user or an organisation.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    owner: String,
+    /// Name of the repository.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    repository: String,
+    /// The owner is a user.
+    #[arg(
+        long,
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "false",
+        default_missing_value = "true",
+        hide_default_value = true,
+        hide_possible_values = true,
+        value_name = "BOOL",
+    )]
+    personal: bool,
+    /// Make the repository private, if it has to be made.
+    #[arg(long, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "true", default_missing_value = "true", value_name = "BOOL")]
+    private: bool,
+    /// Host of the vendor, if it is not the vendor's own.
+    #[arg(long, value_name = "HOST")]
+    hostname: Option<String>,
+    /// Teams that get access to the repository; behind a colon what they may do.
+    #[arg(long, alias = "group", value_delimiter = ',', value_name = "TEAM[:PERMISSION]")]
+    team: Vec<String>,
+    /// Let the key of the services push too.
+    #[arg(long)]
+    read_write_key: bool,
+    /// Give teams access again, also if they have some already.
+    #[arg(long)]
+    reconcile: bool,
+    /// Who sees a repository that has to be made (GitLab).
+    #[arg(long, value_parser = ["public", "internal", "private"], default_value = "private")]
+    visibility: String,
+    /// Give the services a deploy token, instead of a key for SSH (GitLab).
+    #[arg(long)]
+    deploy_token_auth: bool,
+    /// User of the token (Bitbucket Server).
+    #[arg(short, long, default_value = USER)]
+    username: String,
+    #[command(flatten)]
+    flags: BootstrapFlags,
+}
+
+impl Flags {
+    /// Bootstraps the cluster.
+    pub(super) async fn run(self, vendor: Vendor, global: &Global) -> Result<(), Error> {
+        let token = token(vendor)?;
+        self.check(vendor)?;
+        let cluster = &global.cluster().await?;
+        super::confirm(cluster, self.flags.force).await?;
+        let ca = self.flags.key.ca_file.as_ref().map(|file| {
+            let read = input::text(file);
+            read.map_err(|error| Error::Flags(format!("unable to read TLS CA file: {error}")))
+        });
+        let ca = ca.transpose()?;
+        let http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
+        let hosted = self.hosted(vendor, &http, &token)?;
+        let url = self.repository(&hosted).await?;
+        let plan = self.plan(cluster.namespace.clone(), global, hosted, (&url, &token), (http, ca)).await?;
+        super::run(cluster, &plan).await
+    }
+
+    fn check(&self, vendor: Vendor) -> Result<(), Error> {
+        let refused = |reason: &str| Err(Error::Flags(reason.to_owned()));
+        if vendor == Vendor::BitbucketServer && self.hostname.as_deref().unwrap_or_default().is_empty() {
+            return refused("invalid hostname \"\"");
+        }
+        if vendor == Vendor::GitLab && !gitlab::is_name(&self.repository) {
+            return Err(Error::Flags(format!(
+                "{} is an invalid project name for gitlab.\nIt can contain only letters, digits, emojis, '_', '.', dash, \
+                 space. It must start with letter, digit, emoji or '_'.",
+                self.repository
+            )));
+        }
+        if self.flags.token_auth && self.deploy_token_auth {
+            return refused("--token-auth and --deploy-token-auth cannot be set both.");
+        }
+        if self.owner.is_empty() || self.repository.is_empty() {
+            return refused("--owner and --repository are required");
+        }
+        self.flags.check()
+    }
+
+    fn hosted(&self, vendor: Vendor, http: &Profile, token: &SecretString) -> Result<Hosted, Error> {
+        let host = self.hostname.as_deref().unwrap_or(vendor.host());
+        Ok(Hosted {
+            api: Api::new(http, vendor.base(host), &vendor.authorization(token), token)?,
+            vendor,
+            host: host.trim_start_matches("https://").trim_end_matches('/').to_owned(),
+            owner: self.owner.clone(),
+            name: self.repository.clone(),
+            is_personal: self.personal,
+        })
+    }
+
+    /// Finds the repository or makes it, gives teams access to it, and returns its URL for HTTPS.
+    async fn repository(&self, hosted: &Hosted) -> Result<String, Error> {
+        progress::action(&format!("connecting to {}", hosted.host));
+        let shown = hosted.url();
+        let found = hosted.find().await.map_err(|error| {
+            Error::Bootstrap(format!("failed to get Git repository \"{shown}\": provider error: {error}"))
+        })?;
+        let is_there = found.is_some();
+        if !is_there {
+            let visibility = if self.private { self.visibility.as_str() } else { "public" };
+            hosted.create(visibility).await.map_err(|error| {
+                Error::Bootstrap(format!("failed to create new Git repository \"{shown}\": {error}"))
+            })?;
+            progress::success(&format!("repository \"{shown}\" created"));
+        }
+        if !self.personal && !self.team.is_empty() {
+            self.give_access(hosted, is_there).await;
+        }
+        Ok(hosted.clone_url())
+    }
+
+    /// Gives teams access; a failure is shown, and the rest goes on.
+    async fn give_access(&self, hosted: &Hosted, is_there: bool) {
+        progress::action("reconciling repository permissions");
+        for team in &self.team {
+            let (team, permission) = team.split_once(':').unwrap_or((team, hosted.vendor.permission()));
+            if is_there && !self.reconcile && hosted.has_access(team).await {
+                continue;
+            }
+            match hosted.grant(team, permission).await {
+                Ok(()) => progress::success(&format!("granted \"{permission}\" permissions to \"{team}\"")),
+                Err(error) => progress::failure(&format!(
+                    "failed to grant \"{permission}\" permissions to \"{team}\": {error}"
+                )),
+            }
+        }
+        progress::success("reconciled repository permissions");
+    }
+
+    async fn plan(
+        self,
+        namespace: String,
+        global: &Global,
+        hosted: Hosted,
+        (url, token): (&str, &SecretString),
+        (http, ca): (Profile, Option<String>),
+    ) -> Result<Plan, Error> {
+        let bad = |error: url::ParseError| Error::Flags(format!("{url}: {error}"));
+        let mut remote = Remote::new(url.parse().map_err(bad)?);
+        let username = if hosted.vendor != Vendor::BitbucketServer || self.personal {
+            self.owner.clone()
+        } else {
+            self.username.clone()
+        };
+        remote.credentials = Credentials::Basic { username: username.clone(), password: token.clone() };
+        remote.http = http;
+        remote.timeout = global.timeout.to_std();
+        let git = Git::new(GitConfig::default()).map_err(|error| Error::Bootstrap(error.to_string()))?;
+        let is_over_https = self.flags.token_auth || self.deploy_token_auth;
+        let sync_url = match is_over_https {
+            true => url.to_owned(),
+            false => hosted.ssh_url(self.flags.key.ssh_hostname.as_deref()),
+        };
+        let path = Plan::path_of(&self.flags);
+        let title = hosted.title(&namespace, &self.flags.branch, &self.flags.secret_name, &path);
+        let user = if hosted.vendor == Vendor::BitbucketServer { username } else { USER.to_owned() };
+        let hosted = Box::new(hosted);
+        let credentials = if self.flags.token_auth {
+            let mut entries =
+                Entries::from([("username".to_owned(), user.into()), ("password".to_owned(), token.clone())]);
+            entries.extend(ca.map(|ca| ("ca.crt".to_owned(), ca.into())));
+            SyncCredentials::Given { entries, replaces: true }
+        } else if self.deploy_token_auth {
+            SyncCredentials::DeployToken { hosted, title, ca }
+        } else {
+            let access = Access::Api { hosted, title, is_writable: self.read_write_key };
+            SyncCredentials::Key { passphrase: None, access }
+        };
+        Ok(Plan {
+            path,
+            namespace,
+            url: url.to_owned(),
+            git,
+            remote,
+            sync_url,
+            credentials,
+            flags: self.flags,
+        })
+    }
+}
+
+/// Takes the token from the environment, or from the person at the terminal.
+fn token(vendor: Vendor) -> Result<SecretString, Error> {
+    match std::env::var(vendor.variable()) {
+        Ok(token) if !token.is_empty() => Ok(token.into()),
+        _ => {
+            let name = vendor.name();
+            input::secret(&format!("Please enter your {name} personal access token (PAT): "))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The API of Bitbucket Server: repositories in projects, keys in a service of their own.
+
+use serde_json::{Value, json};
+
+use super::vendor::{DeployKey, Hosted};
+use crate::error::Error;
+
+/// Rights of groups by the words of the flag.
+const RIGHTS: [(&str, &str); 4] =
+    [("pull", "REPO_READ"), ("push", "REPO_WRITE"), ("maintain", "REPO_ADMIN"), ("admin", "REPO_ADMIN")];
+
+/// Returns the project and the repository in URLs of Git.
+pub(super) fn path(hosted: &Hosted) -> String {
+    format!("{}/{}", project(hosted), hosted.name)
+}
+
+/// Returns the project: that of a user begins with a tilde.
+fn project(hosted: &Hosted) -> String {
+    let tilde = if hosted.is_personal { "~" } else { "" };
+    format!("{tilde}{}", hosted.owner)
+}
+
+/// Returns the path of the repository in the API.
+pub(super) fn repository(hosted: &Hosted) -> String {
+    format!("/api/1.0/projects/{}/repos/{}", project(hosted), hosted.name)
+}
+
+/// Returns the path of the keys in the API.
+pub(super) fn ssh(hosted: &Hosted) -> String {
+    format!("/keys/1.0/projects/{}/repos/{}/ssh", project(hosted), hosted.name)
+}
+
+/// Makes the repository.
+pub(super) async fn create(hosted: &Hosted, visibility: &str) -> Result<(), Error> {
+    let body = json!({ "name": hosted.name, "scmId": "git", "public": visibility == "public" });
+    hosted.api.post(&format!("/api/1.0/projects/{}/repos", project(hosted)), &body).await.map(drop)
+}
+
+fn groups(hosted: &Hosted) -> String {
+    format!("{}/permissions/groups", repository(hosted))
+}
+
+/// Returns true when a group has access.
+pub(super) async fn access(hosted: &Hosted, group: &str) -> Result<bool, Error> {
+    let found = hosted.api.get(&format!("{}?filter={group}", groups(hosted))).await?.unwrap_or_default();
+    let is_named = |entry: &Value| entry.pointer("/group/name").and_then(Value::as_str) == Some(group);
+    Ok(values(&found).any(is_named))
+}
+
+/// Gives a group access.
+pub(super) async fn grant(hosted: &Hosted, group: &str, permission: &str) -> Result<(), Error> {
+    let right = RIGHTS.iter().find(|(word, _)| *word == permission);
+    let refused = || Error::Bootstrap(format!("invalid permission '{permission}'"));
+    let (_, right) = right.ok_or_else(refused)?;
+    let path = format!("{}?permission={right}&name={group}", groups(hosted));
+    hosted.api.put(&path, &json!({})).await.map(drop)
+}
+
+/// Returns the access keys.
+pub(super) async fn keys(hosted: &Hosted) -> Result<Vec<DeployKey>, Error> {
+    let keys = hosted.api.get(&ssh(hosted)).await?.unwrap_or_default();
+    let text = |key: &Value, at: &str| key.pointer(at).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let read = |entry: &Value| DeployKey {
+        id: entry.pointer("/key/id").map(Value::to_string).unwrap_or_default(),
+        title: text(entry, "/key/label"),
+        key: text(entry, "/key/text"),
+    };
+    Ok(values(&keys).map(read).collect())
+}
+
+/// Adds an access key.
+pub(super) async fn add_key(hosted: &Hosted, title: &str, key: &str, is_writable: bool) -> Result<(), Error> {
+    let permission = if is_writable { "REPO_WRITE" } else { "REPO_READ" };
+    let body = json!({ "key": { "text": key.trim(), "label": title }, "permission": permission });
+    hosted.api.post(&ssh(hosted), &body).await.map(drop)
+}
+
+/// Returns the entries of a page.
+fn values(page: &Value) -> impl Iterator<Item = &Value> {
+    page.get("values").and_then(Value::as_array).into_iter().flatten()
+}

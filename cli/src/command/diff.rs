@@ -1,0 +1,29 @@
+//! `weir diff`: compares what is there with what is here.
+
+mod kustomization;
+
+use clap::Subcommand;
+
+use super::artifact;
+use crate::error::Error;
+use crate::global::Global;
+
+/// Things to compare.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Diff {
+    /// Compare an artifact in a registry with local files.
+    Artifact(artifact::Diff),
+    /// Compare the objects of a Kustomization, built from local files, with those of the cluster.
+    #[command(alias = "ks")]
+    Kustomization(kustomization::Kustomization),
+}
+
+impl Diff {
+    /// Compares; a difference is an error.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        match self {
+            Self::Artifact(artifact) => artifact.run(global).await,
+            Self::Kustomization(kustomization) => kustomization.run(global).await,
+        }
+    }
+}

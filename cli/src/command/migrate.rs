@@ -1,0 +1,151 @@
+//! `weir migrate`: writes all objects in the version in which their kind is stored (CLI-MIG01), so that older versions can go.
+
+use clap::Args;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::ResourceExt;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use weir_api::PART_OF_LABEL;
+
+use crate::cluster::{Cluster, FIELD_MANAGER};
+use crate::error::Error;
+use crate::global::Global;
+use crate::output::progress;
+
+/// Times that an object is written again because somebody else has written it meanwhile.
+const MAX_CONFLICTS: usize = 5;
+
+/// The migration.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  # Before an upgrade that no longer serves old versions
+  weir migrate")]
+pub(crate) struct Migrate {}
+
+/// A kind and the version in which it is stored.
+struct Stored {
+    name: String,
+    resource: ApiResource,
+    is_namespaced: bool,
+    /// Versions in which objects may be stored, by the server's record.
+    recorded: Vec<String>,
+}
+
+impl Migrate {
+    /// Migrates the objects of all kinds of an installation.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        let cluster = &global.cluster().await?;
+        progress::action("starting migration of custom resources");
+        let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+        let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
+        let listed = cluster.pages(&definitions, params).await?;
+        for definition in listed.map_err(|error| Error::from(error).prefixed("failed to list CRDs"))? {
+            let name = definition.name_any();
+            let failed = || Error::Api(format!("no storage version found for CRD {name}"));
+            let stored = Stored::of(&definition).ok_or_else(failed)?;
+            let prefix = format!("failed to migrate resources for CRD {name}");
+            stored.migrate(cluster).await.map_err(|error| error.prefixed(&prefix))?;
+            stored.record(cluster, &definitions).await?;
+        }
+        progress::success("custom resources migrated successfully");
+        Ok(())
+    }
+}
+
+impl Stored {
+    fn of(definition: &CustomResourceDefinition) -> Option<Self> {
+        let spec = &definition.spec;
+        let version = spec.versions.iter().find(|version| version.storage)?.name.clone();
+        let resource = ApiResource {
+            group: spec.group.clone(),
+            api_version: format!("{}/{version}", spec.group),
+            version,
+            kind: spec.names.kind.clone(),
+            plural: spec.names.plural.clone(),
+        };
+        let recorded = definition.status.as_ref().and_then(|status| status.stored_versions.clone());
+        let (name, is_namespaced) = (definition.name_any(), spec.scope == "Namespaced");
+        Some(Self { name, resource, is_namespaced, recorded: recorded.unwrap_or_default() })
+    }
+
+    async fn migrate(&self, cluster: &Cluster) -> Result<(), Error> {
+        let all: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &self.resource);
+        let listed = cluster.pages(&all, ListParams::default()).await?;
+        let failed = format!("failed to list resources for CRD {}", self.name);
+        for object in listed.map_err(|error| Error::from(error).prefixed(&failed))? {
+            self.write(cluster, &object).await?;
+            let ApiResource { kind, version, .. } = &self.resource;
+            let namespace = object.namespace().unwrap_or_default();
+            progress::success(&format!(
+                "{kind}/{namespace}/{} migrated to version {version}",
+                object.name_any()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Writes an object as it is; the server stores it in the new version. One that is gone meanwhile is done.
+    async fn write(&self, cluster: &Cluster, object: &DynamicObject) -> Result<(), Error> {
+        let (name, namespace) = (object.name_any(), object.namespace().unwrap_or_default());
+        let api: Api<DynamicObject> = match self.is_namespaced {
+            true => Api::namespaced_with(cluster.client.clone(), &namespace, &self.resource),
+            false => Api::all_with(cluster.client.clone(), &self.resource),
+        };
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let mut object = object.clone();
+        for attempt in 0.. {
+            let patch = managers(&object, &self.resource.api_version).unwrap_or_else(|| json!({}));
+            let patch = Patch::Merge(patch);
+            match cluster.in_time(api.patch(&name, &params, &patch)).await? {
+                Ok(_) => break,
+                Err(kube::Error::Api(status)) if status.code == 404 => break,
+                Err(kube::Error::Api(status)) if status.code == 409 && attempt < MAX_CONFLICTS => {
+                    match cluster.in_time(api.get_opt(&name)).await?? {
+                        Some(found) => object = found,
+                        None => break,
+                    }
+                }
+                Err(error) => {
+                    let failed = format!(" {}/{namespace}/{name} failed to migrate", self.resource.kind);
+                    return Err(Error::from(error).prefixed(&failed));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that no object is stored in another version any more.
+    async fn record(
+        &self,
+        cluster: &Cluster,
+        definitions: &Api<CustomResourceDefinition>,
+    ) -> Result<(), Error> {
+        let version = &self.resource.version;
+        if self.recorded == [version.clone()] {
+            return Ok(());
+        }
+        let status = json!({ "status": { "storedVersions": [version] } });
+        let (patch, params) = (Patch::Merge(status), PatchParams::default());
+        let patched =
+            cluster.in_time(definitions.patch_subresource("status", &self.name, &params, &patch)).await?;
+        let failed = format!("failed to update CRD {} status", self.name);
+        patched.map_err(|error| Error::from(error).prefixed(&failed))?;
+        progress::success(&format!("{} migrated to storage version {version}", self.name));
+        Ok(())
+    }
+}
+
+/// Returns a patch that names the new version in the lists of field managers, where they name others; the server would else
+/// refuse applies once the old version is gone.
+fn managers(object: &DynamicObject, api_version: &str) -> Option<Value> {
+    let managers = object.metadata.managed_fields.as_ref()?;
+    if managers.iter().all(|entry| entry.api_version.as_deref().is_none_or(|found| found == api_version)) {
+        return None;
+    }
+    let managers = managers.iter().cloned().map(|mut entry| {
+        entry.api_version = Some(api_version.to_owned());
+        entry
+    });
+    let managers: Vec<_> = managers.collect();
+    Some(json!({ "metadata": { "managedFields": managers, "resourceVersion": object.resource_version() } }))
+}

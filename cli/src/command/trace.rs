@@ -1,0 +1,154 @@
+//! `weir trace`: who manages an object, and from which source and revision it comes (CLI-TRC01, CLI-TRC02).
+
+mod owner;
+mod report;
+
+use clap::Args;
+use futures::future::try_join_all;
+use kube::ResourceExt;
+use kube::api::{Api, DynamicObject};
+
+use self::owner::Owners;
+use crate::cluster::Cluster;
+use crate::discovery::{Discovery, Resource};
+use crate::error::Error;
+use crate::global::Global;
+use crate::output::{print, progress};
+
+/// Message for a command line without an object.
+const USAGE: &str = "either `<resource>/<name>` or `<resource> <name>` is required as an argument";
+
+/// The objects to trace.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  # A Deployment
+  weir trace -n apps deployment podinfo
+
+  # Objects of several kinds
+  weir trace -n apps pod/podinfo-0 cm/settings
+
+  # Kind and version told apart
+  weir trace podinfo --kind HelmRelease --api-version helm.toolkit.fluxcd.io/v2 -n apps")]
+pub(crate) struct Trace {
+    /// A resource and names, or resource/name pairs.
+    #[arg(value_name = "RESOURCE NAME")]
+    objects: Vec<String>,
+    /// Kind of the object, if the argument is its name alone.
+    #[arg(long)]
+    kind: Option<String>,
+    /// Version of the object's API, if the argument is its name alone.
+    #[arg(long)]
+    api_version: Option<String>,
+}
+
+impl Trace {
+    /// Prints a report for each object. An object that is not managed is told, and is no failure.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        let cluster = &global.cluster().await?;
+        let objects = match self.kind.is_some() || self.api_version.is_some() {
+            true => vec![self.by_kind(cluster).await?],
+            false => self.by_resource(cluster).await?,
+        };
+        let owners = Owners::new(cluster);
+        for (index, (kind, object)) in objects.iter().enumerate() {
+            if index > 0 {
+                print("---\n")?;
+            }
+            match report::of(cluster, &owners, kind, object).await {
+                Ok(report) => print(&report)?,
+                Err(error @ (Error::Deadline | Error::Unreachable(_))) => return Err(error),
+                Err(error) => {
+                    let (name, namespace) = (object.name_any(), object.namespace().unwrap_or_default());
+                    progress::detail(&format!(
+                        "failed to trace {kind}/{name} in namespace {namespace}: {error}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The object of `--kind` and `--api-version`; its kind is shown as it was written.
+    async fn by_kind(&self, cluster: &Cluster) -> Result<(String, DynamicObject), Error> {
+        let missing = |what: &str| Error::Flags(format!("object {what}"));
+        let name = self.objects.first().ok_or_else(|| missing("name is required"))?;
+        let kind = self.kind.as_deref().ok_or_else(|| missing("kind is required (--kind)"))?;
+        let api_version = self.api_version.as_deref();
+        let api_version = api_version.ok_or_else(|| missing("apiVersion is required (--api-version)"))?;
+        let failed = |error: Error| error.prefixed("failed to find object");
+        let resource = Discovery::ask(cluster).await?.kind(api_version, kind).map_err(failed)?;
+        Ok((kind.to_owned(), get(cluster, &resource, name).await.map_err(failed)?))
+    }
+
+    async fn by_resource(&self, cluster: &Cluster) -> Result<Vec<(String, DynamicObject)>, Error> {
+        let wanted = pairs(&self.objects)?;
+        let discovery = &Discovery::ask(cluster).await?;
+        let reads = wanted.into_iter().map(|(word, name)| async move {
+            let resource = discovery.resource(word)?;
+            let object = get(cluster, &resource, name).await.map_err(|error| error.prefixed("x"))?;
+            Ok::<_, Error>((resource.api.kind, object))
+        });
+        try_join_all(reads).await
+    }
+}
+
+async fn get(cluster: &Cluster, resource: &Resource, name: &str) -> Result<DynamicObject, Error> {
+    let api: Api<DynamicObject> = match resource.is_namespaced {
+        true => Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &resource.api),
+        false => Api::all_with(cluster.client.clone(), &resource.api),
+    };
+    Ok(cluster.in_time(api.get(name)).await??)
+}
+
+/// Returns the pairs of a resource's word and a name: `pod/a cm/b`, or `pod,cm a b`.
+fn pairs(arguments: &[String]) -> Result<Vec<(&str, &str)>, Error> {
+    let refused = |message: &str| Error::Flags(message.to_owned());
+    if !arguments.iter().any(|argument| argument.contains('/')) {
+        let (words, names) = arguments.split_first().ok_or_else(|| refused(USAGE))?;
+        if names.is_empty() {
+            return Err(refused("resource(s) were provided, but no name was specified"));
+        }
+        let words = words.split(',');
+        return Ok(words.flat_map(|word| names.iter().map(move |name| (word, name.as_str()))).collect());
+    }
+    let pair = |argument: &'_ String| -> Option<(usize, usize)> {
+        let slash = argument.find('/')?;
+        (slash > 0 && slash + 1 < argument.len()).then_some((slash, slash + 1))
+    };
+    arguments
+        .iter()
+        .map(|argument| {
+            if !argument.contains('/') {
+                return Err(refused(
+                    "there is no need to specify a resource type as a separate argument when passing arguments in \
+                     resource/name form (e.g. 'weir trace resource/<resource_name>' instead of 'weir trace resource \
+                     resource/<resource_name>'",
+                ));
+            }
+            if argument.matches('/').count() > 1 {
+                return Err(refused("arguments in resource/name form may not have more than one slash"));
+            }
+            let parts = pair(argument).and_then(|(end, start)| Some((argument.get(..end)?, argument.get(start..)?)));
+            parts.ok_or_else(|| refused("arguments in resource/name form must have a single resource and name"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("pod a", Some(&[("pod", "a")][..]))]
+    #[case("pod,cm a b", Some(&[("pod", "a"), ("pod", "b"), ("cm", "a"), ("cm", "b")][..]))]
+    #[case("pod/a cm/b", Some(&[("pod", "a"), ("cm", "b")][..]))]
+    #[case("", None)]
+    #[case("pod", None)]
+    #[case("pod pod/a", None)]
+    #[case("pod/a/b", None)]
+    #[case("pod/", None)]
+    fn objects_are_named_in_two_ways(#[case] line: &str, #[case] expected: Option<&[(&str, &str)]>) {
+        let arguments: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(pairs(&arguments).ok().as_deref(), expected);
+    }
+}

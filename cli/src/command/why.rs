@@ -1,0 +1,172 @@
+//! `weir why`: what an object waits for, since when, and what would unblock it, on one screen.
+//!
+//! ```text
+//! object ─► what it refers to, what it applies, who applies it ─► findings (pure) ─► report
+//! ```
+
+mod finding;
+mod health;
+mod report;
+
+use clap::Args;
+use futures::future::{BoxFuture, try_join_all};
+use jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+
+use self::finding::{Finding, State};
+use crate::cluster::{Cluster, Selection};
+use crate::error::Error;
+use crate::global::Global;
+use crate::kind::{KINDS, Kind, Reference, Role, references};
+use crate::output::print;
+
+/// Objects that lead to each other. A release has a chart, that a repository, and there it ends; Kustomizations that
+/// depend on each other are longer chains, whose first links are of interest.
+const MAX_DEPTH: usize = 12;
+
+/// The object to explain.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  # What is wrong with a Kustomization, and what mends it?
+  weir why kustomization/apps
+
+  # The same in two words
+  weir why helmrelease podinfo --namespace apps")]
+pub(crate) struct Why {
+    /// Kind of the object, or its kind and name: kustomization/apps.
+    #[arg(value_name = "KIND/NAME")]
+    object: String,
+    /// Name of the object, if the first argument is its kind alone.
+    name: Option<String>,
+}
+
+impl Why {
+    /// Looks at the object and at all that it depends on, and prints what is found.
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        let (kind, name) = self.parts()?;
+        let cluster = global.cluster().await?;
+        let object = cluster.get(kind, &name).await?;
+        let walk = Walk { cluster: &cluster, now: Timestamp::now() };
+        let mut found = walk.finding(kind, &object, Vec::new()).await?;
+        let parents = walk.parents(&object).await?;
+        found.below.splice(0..0, parents);
+        print(&report::of(&found))
+    }
+
+    fn parts(&self) -> Result<(&'static Kind, String), Error> {
+        let (kind, name) = match (self.object.split_once('/'), &self.name) {
+            (Some((kind, name)), None) if !name.is_empty() => (kind, name.to_owned()),
+            (None, Some(name)) => (self.object.as_str(), name.clone()),
+            _ => {
+                let message = "KIND/NAME is required, such as kustomization/apps";
+                return Err(Error::Flags(message.to_owned()));
+            }
+        };
+        let known = || KINDS.iter().map(|kind| kind.name.to_lowercase()).collect::<Vec<_>>().join(", ");
+        let unknown = || Error::UnknownKind { word: kind.to_owned(), known: known() };
+        Ok((Kind::find(kind).ok_or_else(unknown)?, name))
+    }
+}
+
+/// A walk over a cluster.
+struct Walk<'a> {
+    cluster: &'a Cluster,
+    now: Timestamp,
+}
+
+impl Walk<'_> {
+    /// Returns what there is to say about an object and about all that it waits for; `above` are the objects that lead to it.
+    fn finding<'a>(
+        &'a self,
+        kind: &'static Kind,
+        object: &'a DynamicObject,
+        above: Vec<String>,
+    ) -> BoxFuture<'a, Result<Finding, Error>> {
+        Box::pin(async move {
+            let mut found = Finding::of(kind, object, self.now);
+            if above.len() >= MAX_DEPTH || above.contains(&found.subject) {
+                return Ok(found);
+            }
+            let is_first = above.is_empty();
+            let above: Vec<_> = above.into_iter().chain([found.subject.clone()]).collect();
+            let mut below = try_join_all(
+                references(kind, object)
+                    .into_iter()
+                    .map(|reference| self.referenced(reference, above.clone())),
+            )
+            .await?;
+            if kind.name == "ImageUpdateAutomation" {
+                below.extend(self.policies(object).await?);
+            }
+            if kind.name == "Kustomization" && found.state != State::Ready {
+                below.extend(health::of(self.cluster, object, self.now).await?);
+            }
+            // A ready object is shown only right below the object that was asked about.
+            below.retain(|finding| is_first || finding.is_blocked());
+            found.below = below;
+            Ok(found)
+        })
+    }
+
+    async fn referenced(&self, reference: Reference, above: Vec<String>) -> Result<Finding, Error> {
+        let role = match reference.role {
+            Role::Source => "its source",
+            Role::Dependency => "it depends on",
+            Role::Provider => "it sends by",
+        };
+        let Some(kind) = Kind::find(&reference.kind) else {
+            return Ok(Finding::missing(&reference, "no such kind").with_role(role));
+        };
+        let cluster = self.cluster.in_namespace(&reference.namespace);
+        let selection = Selection { name: Some(reference.name.clone()), ..Selection::default() };
+        match cluster.list(kind, &selection).await {
+            Ok(list) => match list.first() {
+                Some(object) => Ok(self.finding(kind, object, above).await?.with_role(role)),
+                None => Ok(Finding::missing(&reference, "it does not exist").with_role(role)),
+            },
+            Err(error @ (Error::Deadline | Error::Unreachable(_))) => Err(error),
+            Err(error) => Ok(Finding::missing(&reference, &error.to_string()).with_role(role)),
+        }
+    }
+
+    /// The image policies that an automation sets images by.
+    async fn policies(&self, automation: &DynamicObject) -> Result<Vec<Finding>, Error> {
+        let namespace = automation.namespace().unwrap_or_default();
+        let kind = Kind::named("ImagePolicy")?;
+        let policies = self.cluster.in_namespace(&namespace).list(kind, &Selection::default()).await?;
+        let findings =
+            try_join_all(policies.iter().map(|policy| self.finding(kind, policy, vec![String::new()])))
+                .await?;
+        Ok(findings
+            .into_iter()
+            .filter(Finding::is_blocked)
+            .map(|found| found.with_role("its policy"))
+            .collect())
+    }
+
+    /// The Kustomizations that apply the object, the nearest first, as far as they are in the way: a suspended one brings no
+    /// change to it.
+    async fn parents(&self, object: &DynamicObject) -> Result<Vec<Finding>, Error> {
+        let kind = Kind::named("Kustomization")?;
+        let (mut found, mut child, mut seen) = (Vec::new(), object.clone(), Vec::new());
+        while let Some((namespace, name)) = owner(&child).filter(|owner| !seen.contains(owner)) {
+            seen.push((namespace.clone(), name.clone()));
+            let selection = Selection { name: Some(name), ..Selection::default() };
+            let listed = self.cluster.in_namespace(&namespace).list(kind, &selection).await?;
+            let Some(parent) = listed.into_iter().next().filter(|_| seen.len() <= MAX_DEPTH) else { break };
+            found.push(Finding::of(kind, &parent, self.now).with_role("it is applied by"));
+            child = parent;
+        }
+        found.retain(Finding::is_blocked);
+        Ok(found)
+    }
+}
+
+/// Returns namespace and name of the Kustomization that applies an object; one that applies itself has none.
+fn owner(object: &DynamicObject) -> Option<(String, String)> {
+    let label = |key: &str| object.labels().get(&format!("kustomize.toolkit.fluxcd.io/{key}")).cloned();
+    let owner = (label("namespace")?, label("name")?);
+    let itself = (object.namespace().unwrap_or_default(), object.name_any());
+    (owner != itself).then_some(owner)
+}

@@ -1,0 +1,248 @@
+//! The state of one object, why it is so, and what would change it. Pure: no cluster is asked.
+
+use jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+use serde_json::Value;
+
+use crate::kind::{Kind, Reference, condition, is_suspended, ready, reason, text, transition_time};
+use crate::output::age;
+
+/// State of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// As it should be.
+    Ready,
+    /// On its way.
+    Waiting,
+    /// Not as it should be.
+    Failed,
+    /// Left alone on purpose.
+    Suspended,
+    /// Not there.
+    Missing,
+    /// No service has looked at it.
+    Unseen,
+}
+
+/// An object, its state, and the objects that it waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Finding {
+    /// `Kind/namespace/name`.
+    pub(super) subject: String,
+    /// The part that it plays for the object above it; empty for the first.
+    pub(super) role: &'static str,
+    pub(super) state: State,
+    /// State and time in words.
+    pub(super) headline: String,
+    /// Message of the object; empty when there is none.
+    pub(super) message: String,
+    /// The command or change that helps; nothing when it is ready.
+    pub(super) hint: Option<String>,
+    pub(super) below: Vec<Self>,
+}
+
+impl Finding {
+    /// Judges an object by its metadata, its spec and its conditions.
+    pub(super) fn of(kind: &Kind, object: &DynamicObject, now: Timestamp) -> Self {
+        let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+        let target = format!("{} {name} -n {namespace}", words(kind));
+        let (state, headline, message, hint) = judge(kind, object, &target, now);
+        let subject = format!("{}/{namespace}/{name}", kind.name);
+        Self { subject, role: "", state, headline, message, hint, below: Vec::new() }
+    }
+
+    /// An object that is referred to and is not there.
+    pub(super) fn missing(reference: &Reference, cause: &str) -> Self {
+        let Reference { kind, namespace, name, .. } = reference;
+        let subject = format!("{kind}/{namespace}/{name}");
+        let hint = Some(format!("create {subject}, or correct the reference to it"));
+        let headline = format!("missing: {cause}");
+        Self {
+            subject,
+            role: "",
+            state: State::Missing,
+            headline,
+            message: String::new(),
+            hint,
+            below: Vec::new(),
+        }
+    }
+
+    pub(super) fn with_role(self, role: &'static str) -> Self {
+        Self { role, ..self }
+    }
+
+    /// Returns true when the object, or one that it waits for, is in the way.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.state != State::Ready || self.below.iter().any(Self::is_blocked)
+    }
+
+    /// Returns what would unblock it: the hints of the objects at the ends of the chains.
+    pub(super) fn hints(&self) -> Vec<&str> {
+        let below: Vec<_> = self.below.iter().flat_map(Self::hints).collect();
+        let own = self.hint.as_deref();
+        match self.state {
+            // Nothing below helps as long as it is suspended.
+            State::Suspended => own.into_iter().chain(below).collect(),
+            _ if below.is_empty() => own.into_iter().collect(),
+            _ => below,
+        }
+    }
+}
+
+type Judged = (State, String, String, Option<String>);
+
+fn judge(kind: &Kind, object: &DynamicObject, target: &str, now: Timestamp) -> Judged {
+    let since = |time: &str| match time.parse::<Timestamp>() {
+        Ok(moment) => format!(" for {}, since {time}", age(moment, now)),
+        Err(_) => String::new(),
+    };
+    let logs = format!(
+        "weir logs --level error --kind {} --name {} -n {}",
+        kind.name,
+        object.name_any(),
+        namespace(object)
+    );
+    if let Some(deleted) = &object.metadata.deletion_timestamp {
+        let headline = format!("being deleted{}", since(&deleted.0.to_string()));
+        let message = format!("it waits for its finalizers: {}", object.finalizers().join(", "));
+        return (State::Waiting, headline, message, Some(logs));
+    }
+    let told = ready(object);
+    let message = told.map_or("", |(_, message)| message).to_owned();
+    if is_suspended(object) {
+        return (State::Suspended, "suspended".to_owned(), message, Some(format!("weir resume {target}")));
+    }
+    if let Some(message) = (kind.static_message)(object) {
+        return (State::Ready, "ready".to_owned(), message.to_owned(), None);
+    }
+    let Some((status, _)) = told else {
+        let headline = format!("new{}; no service has looked at it", since(&created(object)));
+        return (State::Unseen, headline, message, Some("weir check".to_owned()));
+    };
+    let since = since(transition_time(object, "Ready"));
+    if is_behind(object) {
+        let message = "its spec has changed, and no service has looked at it since".to_owned();
+        return (State::Unseen, format!("outdated{since}"), message, Some("weir check".to_owned()));
+    }
+    let reason = reason(object, "Ready").unwrap_or_default();
+    match (status, condition(object, "Stalled")) {
+        ("True", _) => (State::Ready, format!("ready{since}"), message, None),
+        (_, Some(("True", _))) => {
+            let hint = format!("change its spec: it is not tried again as it is ({target})");
+            (State::Failed, format!("stalled{since} ({reason})"), message, Some(hint))
+        }
+        ("False", _) => (
+            State::Failed,
+            format!("not ready{since} ({reason})"),
+            message,
+            Some(hint(kind, object, reason, target, &logs)),
+        ),
+        _ => (State::Waiting, format!("at work{since} ({reason})"), message, Some(logs)),
+    }
+}
+
+/// Returns the command that helps by the reason of a failure.
+fn hint(kind: &Kind, object: &DynamicObject, reason: &str, target: &str, logs: &str) -> String {
+    let secret = text(object, "/spec/secretRef/name");
+    match reason {
+        "AuthenticationFailed"
+        | "GitOperationFailed"
+        | "OCIPullFailed"
+        | "BucketOperationFailed"
+        | "IndexationFailed"
+            if !secret.is_empty() =>
+        {
+            format!(
+                "check the address, and the Secret {}/{secret}; then: weir reconcile {target}",
+                namespace(object)
+            )
+        }
+        "GitOperationFailed" | "OCIPullFailed" | "BucketOperationFailed" | "IndexationFailed" => {
+            format!("check the address {}; then: weir reconcile {target}", text(object, "/spec/url"))
+        }
+        "BuildFailed" if kind.name == "Kustomization" => {
+            format!("weir build {target} --path <folder of the files>")
+        }
+        "ReconciliationFailed" if kind.name == "Kustomization" => {
+            format!("weir diff {target} --path <folder of the files>")
+        }
+        _ => logs.to_owned(),
+    }
+}
+
+/// Returns true when the service has not looked at the spec as it is.
+fn is_behind(object: &DynamicObject) -> bool {
+    let observed = object.data.pointer("/status/observedGeneration").and_then(Value::as_i64);
+    observed.zip(object.metadata.generation).is_some_and(|(observed, generation)| observed < generation)
+}
+
+fn created(object: &DynamicObject) -> String {
+    object.creation_timestamp().map(|time| time.0.to_string()).unwrap_or_default()
+}
+
+fn namespace(object: &DynamicObject) -> String {
+    object.namespace().unwrap_or_default()
+}
+
+/// Returns the words of a kind after a verb.
+fn words(kind: &Kind) -> String {
+    let group = kind.words.group.map_or("", |group| group.words().0);
+    format!("{group} {}", kind.words.one).trim_start().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn judged(kind: &str, metadata: Value, spec: Value, status: Value) -> Finding {
+        let mut object = json!({ "apiVersion": "x/v1", "kind": kind, "metadata": metadata, "spec": spec, "status": status });
+        object["metadata"]["name"] = "apps".into();
+        object["metadata"]["namespace"] = "prod".into();
+        let object = serde_json::from_value(object).unwrap();
+        Finding::of(Kind::named(kind).unwrap(), &object, "2022-02-03T01:47:54Z".parse().unwrap())
+    }
+
+    fn ready(status: &str, reason: &str) -> Value {
+        json!({ "observedGeneration": 1, "conditions": [{
+            "type": "Ready", "status": status, "reason": reason, "message": "why", "lastTransitionTime": "2022-02-03T01:37:54Z",
+        }] })
+    }
+
+    #[rstest::rstest]
+    #[case("Kustomization", json!({}), json!({}), ready("True", "Succeeded"), State::Ready, "ready for 10m, since 2022-02-03T01:37:54Z", None)]
+    #[case("Kustomization", json!({}), json!({}), ready("False", "BuildFailed"), State::Failed,
+        "not ready for 10m, since 2022-02-03T01:37:54Z (BuildFailed)", Some("weir build kustomization apps -n prod --path <folder of the files>"))]
+    #[case("GitRepository", json!({}), json!({ "secretRef": { "name": "key" } }), ready("False", "GitOperationFailed"), State::Failed,
+        "not ready for 10m, since 2022-02-03T01:37:54Z (GitOperationFailed)",
+        Some("check the address, and the Secret prod/key; then: weir reconcile source git apps -n prod"))]
+    #[case("Kustomization", json!({}), json!({ "suspend": true }), ready("True", "Succeeded"), State::Suspended, "suspended", Some("weir resume kustomization apps -n prod"))]
+    #[case("Kustomization", json!({ "generation": 2 }), json!({}), ready("True", "Succeeded"), State::Unseen, "outdated for 10m, since 2022-02-03T01:37:54Z", Some("weir check"))]
+    #[case("Kustomization", json!({}), json!({}), json!({}), State::Unseen, "new; no service has looked at it", Some("weir check"))]
+    #[case("Provider", json!({}), json!({}), json!({}), State::Ready, "ready", None)]
+    fn an_object_is_judged_by_what_it_says(
+        #[case] kind: &str,
+        #[case] metadata: Value,
+        #[case] spec: Value,
+        #[case] status: Value,
+        #[case] state: State,
+        #[case] headline: &str,
+        #[case] hint: Option<&str>,
+    ) {
+        let found = judged(kind, metadata, spec, status);
+        assert_eq!((found.state, found.headline.as_str(), found.hint.as_deref()), (state, headline, hint));
+    }
+
+    #[test]
+    fn the_ends_of_chains_are_what_unblocks() {
+        let mut first = judged("Kustomization", json!({}), json!({}), ready("False", "DependencyNotReady"));
+        let mut second = judged("Kustomization", json!({}), json!({}), ready("False", "ArtifactFailed"));
+        second.below = vec![judged("GitRepository", json!({}), json!({ "suspend": true }), json!({}))];
+        first.below = vec![judged("GitRepository", json!({}), json!({}), ready("True", "Succeeded")), second];
+        assert_eq!(first.hints(), ["weir resume source git apps -n prod"]);
+        assert!(first.is_blocked());
+    }
+}

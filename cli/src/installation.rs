@@ -1,0 +1,49 @@
+//! The installation that a cluster has already: its version, and who made it.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::Api;
+use weir_api::{FluxObject, GitRepository};
+
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::input;
+
+/// Label that the kustomize service puts on what it applies.
+const BOOTSTRAPPED: &str = "kustomize.toolkit.fluxcd.io/namespace";
+/// Label with the name of another tool that installed the services.
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+const VERSION: &str = "app.kubernetes.io/version";
+
+/// An installation, as the labels of its first CRD describe it.
+pub(crate) struct Installation {
+    /// Its version.
+    pub(crate) version: String,
+    /// True when it is kept by Git.
+    pub(crate) is_bootstrapped: bool,
+    /// Tool that made it, other than this command and Flux's.
+    manager: Option<String>,
+}
+
+impl Installation {
+    /// Finds the installation of a cluster.
+    pub(crate) async fn find(cluster: &Cluster) -> Result<Option<Self>, Error> {
+        let api: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+        let name = format!("{}.{}", GitRepository::PLURAL, GitRepository::GROUP);
+        let Some(definition) = cluster.in_time(api.get_opt(&name)).await?? else { return Ok(None) };
+        let labels = definition.metadata.labels.unwrap_or_default();
+        let manager = labels.get(MANAGED_BY).filter(|manager| !matches!(manager.as_str(), "" | "flux"));
+        Ok(Some(Self {
+            version: labels.get(VERSION).cloned().unwrap_or_default(),
+            is_bootstrapped: labels.contains_key(BOOTSTRAPPED),
+            manager: manager.cloned(),
+        }))
+    }
+
+    /// Returns true unless another tool made the installation, and the person at the terminal wants to leave it to that.
+    pub(crate) fn may_be_changed(&self) -> Result<bool, Error> {
+        let Some(manager) = &self.manager else { return Ok(true) };
+        input::confirm(&format!(
+            "Flux has been installed on this cluster with {manager}. Do you want to override it"
+        ))
+    }
+}

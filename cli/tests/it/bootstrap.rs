@@ -1,0 +1,237 @@
+//! `weir bootstrap git` (cli.md 11): a control plane, a Git server and the services themselves; only the Pods are played.
+
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use weir_testkit::{ControlPlane, Controller, Folder, GitRepo, GitServer, SshGitServer, storage_flags};
+
+use crate::nodes::with_nodes;
+use crate::weir::Weir;
+
+/// Flags that end every command line.
+pub(crate) const PATH: &str = "--path clusters/test --timeout 55s";
+
+/// A control plane, and the two services that apply what is in Git.
+pub(crate) struct Home {
+    // Fields drop in order: the services end before their control plane goes.
+    _services: [Controller; 2],
+    pub(crate) plane: ControlPlane,
+    pub(crate) folder: Folder,
+}
+
+impl Home {
+    pub(crate) async fn start() -> Self {
+        let (plane, folder) = (ControlPlane::start().await.unwrap(), Folder::new("bootstrap").unwrap());
+        let source = service(&plane, &folder, "source", storage_flags().unwrap()).await;
+        let kustomize = service(&plane, &folder, "kustomize", Vec::new()).await;
+        Self { _services: [source, kustomize], plane, folder }
+    }
+
+    pub(crate) fn weir(&self) -> Weir {
+        Weir::default().with_kubeconfig(self.plane.kubeconfig_path()).in_folder(self.folder.path())
+    }
+
+    pub(crate) async fn secret(&self) -> Secret {
+        let api: Api<Secret> = Api::namespaced(self.plane.client().unwrap(), "flux-system");
+        api.get("flux-system").await.unwrap()
+    }
+
+    /// Deletes the Secret of the source, if there is one.
+    pub(crate) async fn forget_secret(&self) {
+        let api: Api<Secret> = Api::namespaced(self.plane.client().unwrap(), "flux-system");
+        match api.delete("flux-system", &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            deleted => drop(deleted.unwrap()),
+        }
+    }
+}
+
+async fn service(plane: &ControlPlane, folder: &Folder, name: &str, mut flags: Vec<String>) -> Controller {
+    let program = folder.path().join(format!("{name}-controller"));
+    symlink(env!("CARGO_BIN_EXE_weir"), &program).unwrap();
+    flags.push("--grpc-addr=127.0.0.1:0".into());
+    Controller::start(Command::new(program), plane, "flux-system", &flags).await.unwrap()
+}
+
+/// Replaces what differs from run to run.
+pub(crate) fn shown(transcript: &str, url: &str) -> String {
+    let replaced = transcript.replace(url, "[url]").replace(env!("CARGO_PKG_VERSION"), "[version]");
+    let replaced = regex::Regex::new("[0-9a-f]{40}").unwrap().replace_all(&replaced, "[commit]").into_owned();
+    let keys = regex::Regex::new("public key: [^\n]+").unwrap();
+    keys.replace_all(&replaced, "public key: [key]").into_owned()
+}
+
+/// Subjects of the commits of main, newest first.
+fn subjects(repository: &GitRepo) -> Vec<String> {
+    let log = repository.log("main").unwrap();
+    log.iter().map(|commit| commit.message.replace(env!("CARGO_PKG_VERSION"), "[version]")).collect()
+}
+
+#[tokio::test]
+async fn a_cluster_is_bootstrapped_over_http_and_the_second_run_pushes_nothing() {
+    let (home, server) = (Home::start().await, GitServer::start().await.unwrap());
+    let (repository, url) = (server.repo("private/fleet").unwrap(), server.url("private/fleet"));
+    let line = format!(
+        "bootstrap git --url {url} --allow-insecure-http --token-auth -u user -p pass --author-email flux@example.com \
+         --commit-message-appendix '[ci skip]' {PATH}"
+    );
+    let transcript = with_nodes(&home.plane, home.weir().transcript(&[&line, &line])).await;
+    let commits = subjects(&repository);
+    let folder = "clusters/test/flux-system";
+    let sync = repository.read("main", &format!("{folder}/gotk-sync.yaml")).unwrap();
+    let kustomization = repository.read("main", &format!("{folder}/kustomization.yaml")).unwrap();
+    let all = [transcript, commits.join("\n---\n"), sync, kustomization].join("\n===\n");
+    insta::assert_snapshot!(shown(&all, &url));
+    let components = repository.read("main", &format!("{folder}/gotk-components.yaml")).unwrap();
+    assert_eq!(components, home.weir().stdout("install --export").await);
+    let secret = home.secret().await.data.unwrap();
+    let texts: Vec<_> = secret
+        .iter()
+        .map(|(key, value)| format!("{key}={}", std::str::from_utf8(&value.0).unwrap()))
+        .collect();
+    assert_eq!(texts, ["password=pass", "username=user"]);
+}
+
+/// The lines of Flux, where `FLUX_CLI` names it, on a cluster and a repository of its own.
+#[tokio::test]
+async fn the_steps_are_those_of_flux() {
+    let (home, server) = (Home::start().await, GitServer::start().await.unwrap());
+    let Some(flux) = home.weir().as_flux() else { return };
+    let (_repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    let components = "--components source-controller,kustomize-controller,notification-controller";
+    let line =
+        format!("bootstrap git --url {url} --allow-insecure-http --token-auth -p pass {components} {PATH}");
+    // Flux with our manifests: one that was built from its sources has none of its own.
+    let manifests = home.weir().stdout("install --export").await;
+    home.folder.write("all.yaml", manifests).unwrap();
+    home.folder.write("kustomization.yaml", "resources: [all.yaml]\n").unwrap();
+    let with_manifests = format!("{line} --manifests {}", home.folder.path().display());
+    let theirs = with_nodes(&home.plane, flux.transcript(&[&with_manifests, &with_manifests])).await;
+    let (home, server) = (Home::start().await, GitServer::start().await.unwrap());
+    let (_repository, of_ours) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    let line = line.replace(&url, &of_ours);
+    let ours = with_nodes(&home.plane, home.weir().transcript(&[&line, &line])).await;
+    // Deployments get ready in any order.
+    let steps = |transcript: &str, url: &str| {
+        let shown = shown(transcript, url);
+        let lines =
+            shown.lines().filter(|line| !line.ends_with(": deployment ready") && !line.starts_with('$'));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(steps(&ours, &of_ours), steps(&theirs, &url));
+}
+
+/// CLI-BST12: what users wrote is applied from the first moment, and stays as it is.
+#[tokio::test]
+async fn a_cluster_is_bootstrapped_over_ssh_with_patches_of_users() {
+    let (home, server) = (Home::start().await, SshGitServer::start().await.unwrap());
+    let (repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n# ours\nresources:\n- gotk-components.yaml\n- gotk-sync.yaml\n\
+                         patches:\n- target: {kind: Namespace}\n  patch: |\n    - {op: add, path: /metadata/labels/team, value: fleet}\n";
+    let folder = "clusters/test/flux-system";
+    let files = [
+        (format!("{folder}/kustomization.yaml"), kustomization),
+        (format!("{folder}/gotk-components.yaml"), ""),
+        (format!("{folder}/gotk-sync.yaml"), ""),
+    ];
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    repository.commit("main", "begin", &files).unwrap();
+    home.folder.write("key", server.identity()).unwrap();
+    let line = format!("bootstrap git --url {url} --private-key-file key --silent {PATH}");
+    let transcript = with_nodes(&home.plane, home.weir().transcript(&[&line])).await;
+    insta::assert_snapshot!(shown(&transcript, &url));
+    assert_eq!(repository.read("main", &format!("{folder}/kustomization.yaml")).unwrap(), kustomization);
+    let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(home.plane.client().unwrap());
+    let labels = namespaces.get("flux-system").await.unwrap().metadata.labels.unwrap();
+    assert_eq!(labels["team"], "fleet");
+    let secret = home.secret().await.data.unwrap();
+    assert_eq!(secret.keys().collect::<Vec<_>>(), ["identity", "identity.pub", "known_hosts"]);
+}
+
+/// C1: wherever a run is killed, the next one goes on, and nothing is pushed twice.
+#[tokio::test]
+async fn a_bootstrap_that_was_killed_ends_well_when_it_is_run_again() {
+    let (home, server) = (Home::start().await, GitServer::start().await.unwrap());
+    let (repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    let line = format!("bootstrap git --url {url} --allow-insecure-http --token-auth -p pass {PATH}");
+    let steps = [
+        "✔ cloned repository",
+        "✔ committed component manifests",
+        "► pushing component manifests",
+        "► installing components",
+        "✔ installed components",
+        "✔ reconciled source secret",
+        "✔ committed sync manifests",
+        "► pushing sync manifests",
+        "✔ reconciled sync configuration",
+    ];
+    for step in steps {
+        let mut running = home.weir().start(&line);
+        let mut lines = BufReader::new(running.child.stderr.take().unwrap()).lines();
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            seen.push(line);
+            if seen.last().is_some_and(|line| line.starts_with(step)) {
+                break;
+            }
+        }
+        running.child.kill().await.unwrap();
+        assert!(seen.last().is_some_and(|line| line.starts_with(step)), "{step}: {seen:#?}");
+    }
+    let transcript = with_nodes(&home.plane, home.weir().transcript(&[&line])).await;
+    assert!(transcript.ends_with("2> ✔ all components are healthy\n\n"), "{transcript}");
+    assert_eq!(subjects(&repository), ["Add Flux sync manifests", "Add Flux v[version] component manifests"]);
+}
+
+#[tokio::test]
+async fn bootstraps_that_cannot_work_are_refused() {
+    let (plane, server) = (ControlPlane::start().await.unwrap(), GitServer::start().await.unwrap());
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
+    let (repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    repository.commit("other", "begin", &[("README.md", "")]).unwrap();
+    let http = format!("bootstrap git --url {url} --allow-insecure-http --token-auth -p pass");
+    let commands = [
+        "bootstrap git".to_owned(),
+        format!("bootstrap git --url {url}"),
+        "bootstrap git --url ftp://h.io/r".to_owned(),
+        "bootstrap git --url ssh://git@h.io/r".to_owned(),
+        format!("{http} --components source-controller"),
+        format!("{http} --components-extra nope"),
+        format!("{http} --registry-creds a:b"),
+        format!("{http} --version v9.9.9"),
+        format!("{http} --timeout 20s"),
+    ];
+    let commands: Vec<_> = commands.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(shown(&weir.transcript(&commands).await, &url));
+}
+
+/// CLI-BST07: a cluster does not move to another directory by mistake.
+#[tokio::test]
+async fn the_directory_of_a_cluster_stays() {
+    let (plane, server) = (ControlPlane::start().await.unwrap(), GitServer::start().await.unwrap());
+    let (_repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    plane.apply_crds(&weir_testkit::repo_path("deploy/kustomize/crds")).await.unwrap();
+    plane.namespace("flux-system").await.unwrap();
+    let spec = json!({
+        "interval": "10m", "prune": true, "path": "./clusters/old",
+        "sourceRef": { "kind": "GitRepository", "name": "flux-system" },
+    });
+    let object = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "metadata": { "name": "flux-system" }, "spec": spec,
+    });
+    plane.apply("flux-system", object).await.unwrap();
+    let api = plane.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system").await.unwrap();
+    let status = Patch::Merge(json!({ "status": { "lastAppliedRevision": "main@sha1:1" } }));
+    api.patch_status("flux-system", &PatchParams::default(), &status).await.unwrap();
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
+    let line = format!("bootstrap git --url {url} --allow-insecure-http --token-auth -p pass {PATH}");
+    let transcript = weir.transcript(&[&line]).await;
+    let expected = "2> ✗ sync path configuration (\"./clusters/test\") would overwrite path (\"./clusters/old\") of \
+                    existing Kustomization\n[exit status: 1]\n\n";
+    assert!(transcript.ends_with(expected), "{transcript}");
+}

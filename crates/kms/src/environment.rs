@@ -1,0 +1,57 @@
+//! Keys of the environment, where the program sops looks for them too (KS-DEC-14).
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_sops::Keyring;
+
+use crate::error::EnvironmentError;
+
+/// Bytes of a file with keys or a certificate.
+const MAX_FILE: u64 = 1 << 20;
+const KEY: &str = "SOPS_AGE_KEY";
+const KEY_FILES: [&str; 2] = ["SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE"];
+/// Paths below the home directory.
+const HOME_FILES: [&str; 3] = [".config/sops/age/keys.txt", ".ssh/id_ed25519", ".ssh/id_rsa"];
+
+/// Adds age identities and SSH keys that the environment holds or names. Reads files.
+///
+/// # Errors
+/// A variable holds or names something else.
+pub fn add_age_keys(ring: &mut Keyring) -> Result<(), EnvironmentError> {
+    if let Ok(key) = std::env::var(KEY) {
+        ring.identities.add(&key).map_err(|error| EnvironmentError::keys(KEY, &error))?;
+    }
+    for variable in KEY_FILES {
+        let Some(path) = std::env::var_os(variable).map(PathBuf::from) else { continue };
+        let text = file(variable, &path)?;
+        ring.identities.add(&text).map_err(|error| EnvironmentError::keys(variable, &error))?;
+    }
+    for name in HOME_FILES {
+        // Keys of the home directory are there for other purposes, too; those of no use here are passed over.
+        let Some(path) = home(name) else { continue };
+        if let Ok(text) = file("HOME", &path) {
+            let _added = ring.identities.add(&text);
+        }
+    }
+    Ok(())
+}
+
+/// A path below the home directory, if there is one.
+pub(crate) fn home(name: &str) -> Option<PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(|home| Path::new(&home).join(name))
+}
+
+/// The text of a file that a variable names.
+pub(crate) fn file(variable: &'static str, path: &Path) -> Result<String, EnvironmentError> {
+    let failed = |source: std::io::Error| EnvironmentError::File {
+        variable,
+        path: path.to_owned(),
+        source: Arc::new(source),
+    };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(MAX_FILE).read_to_string(&mut text).map_err(failed)?;
+    Ok(text)
+}

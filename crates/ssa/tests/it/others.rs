@@ -1,0 +1,141 @@
+//! Others that have a hand in the same objects: fields that are left to them, owners before, managers of other versions.
+
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use weir_ssa::{IgnoreRules, Owner, Settings};
+
+use crate::world::{World, lines};
+
+fn ignoring(world: &World, pointer: &'static str) -> Settings {
+    let ignored = IgnoreRules::new(1, move |object: &DynamicObject| {
+        let is_meant = object.types.as_ref().is_some_and(|types| types.kind == "Deployment");
+        if is_meant { vec![pointer.to_owned()] } else { Vec::new() }
+    });
+    Settings { ignored, ..world.settings() }
+}
+
+fn deployment(world: &World, replicas: u32, min_ready: u32) -> Value {
+    let mut object = world.deployment("web", "one");
+    object["spec"]["replicas"] = json!(replicas);
+    object["spec"]["minReadySeconds"] = json!(min_ready);
+    object
+}
+
+fn owns_replicas(object: &DynamicObject, manager: &str) -> bool {
+    let mut entries = object.metadata.managed_fields.iter().flatten();
+    entries.any(|entry| {
+        entry.manager.as_deref() == Some(manager)
+            && entry.operation.as_deref() == Some("Apply")
+            && entry.fields_v1.as_ref().unwrap().0.pointer("/f:spec/f:replicas").is_some()
+    })
+}
+
+/// KS-SSA-71 to KS-SSA-73: the field of somebody who applies it is given up.
+#[tokio::test(flavor = "multi_thread")]
+async fn ignored_field_that_another_applies_is_left_to_them() {
+    let world = World::new().await;
+    let settings = ignoring(&world, "/spec/replicas");
+    world.apply_with(&[deployment(&world, 2, 0)], &settings).await.unwrap();
+    let api = world.api("apps/v1", "Deployment").await;
+    assert_eq!(api.get("web").await.unwrap().data["spec"]["replicas"], 2);
+    let scaled = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 5}});
+    api.patch("web", &PatchParams::apply("scaler").force(), &Patch::Apply(scaled)).await.unwrap();
+    world.ledger.forget(&world.owner());
+    let changes = world.apply_with(&[deployment(&world, 2, 0)], &settings).await.unwrap();
+    assert_eq!(changes.changed_lines(), "", "drift of an ignored field is none");
+    world.proved(&changes).await;
+    world.apply_with(&[deployment(&world, 2, 7)], &settings).await.unwrap();
+    let live = api.get("web").await.unwrap();
+    assert_eq!(
+        (&live.data["spec"]["replicas"], &live.data["spec"]["minReadySeconds"]),
+        (&json!(5), &json!(7))
+    );
+    assert!(!owns_replicas(&live, "kustomize-controller") && owns_replicas(&live, "scaler"));
+    // Without the rule the manifest holds again, whatever the ledger has proved.
+    world.apply(&[deployment(&world, 2, 7)]).await.unwrap();
+    assert_eq!(api.get("web").await.unwrap().data["spec"]["replicas"], 2);
+}
+
+/// KS-SSA-73: the value of somebody who only updates it is kept, and stays ours.
+#[tokio::test(flavor = "multi_thread")]
+async fn ignored_field_that_another_updates_is_adopted() {
+    let world = World::new().await;
+    let settings = ignoring(&world, "/spec/replicas");
+    let changes = world.apply_with(&[deployment(&world, 2, 0)], &settings).await.unwrap();
+    world.proved(&changes).await;
+    let api = world.api("apps/v1", "Deployment").await;
+    let scaled = Patch::Merge(json!({"spec": {"replicas": 5}}));
+    api.patch("web", &PatchParams::apply("scaler"), &scaled).await.unwrap();
+    world.apply_with(&[deployment(&world, 2, 7)], &settings).await.unwrap();
+    let live = api.get("web").await.unwrap();
+    assert_eq!(
+        (&live.data["spec"]["replicas"], &live.data["spec"]["minReadySeconds"]),
+        (&json!(5), &json!(7))
+    );
+    assert!(owns_replicas(&live, "kustomize-controller"));
+    let fields =
+        world.session.diff(vec![deployment(&world, 2, 7).try_into().unwrap()], &settings).await.unwrap();
+    assert_eq!(fields[0].fields, [] as [&str; 0]);
+}
+
+/// KS-TEN-6
+#[tokio::test(flavor = "multi_thread")]
+async fn owner_before_and_writers_of_drift_are_told() {
+    let world = World::new().await;
+    let other = Owner { name: "other".into(), ..world.owner() };
+    let settings = Settings { owner: other.clone(), ..world.settings() };
+    world.apply_with(&[world.cm("a", "1")], &settings).await.unwrap();
+    let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+    assert_eq!(changes.0[0].rivals.owner, Some(other));
+    let api = world.api("v1", "ConfigMap").await;
+    let edit = Patch::Merge(json!({"data": {"k": "2"}}));
+    api.patch("a", &PatchParams::apply("rival"), &edit).await.unwrap();
+    world.ledger.forget(&world.owner());
+    let rivals = world.apply(&[world.cm("a", "1")]).await.unwrap().0.remove(0).rivals;
+    assert_eq!((rivals.owner, rivals.fields), (None, vec!["/data/k".to_owned()]));
+    assert_eq!(rivals.managers, ["rival".to_owned()].into());
+}
+
+fn definition(plural: &str, group: &str, versions: &[(&str, Value)]) -> Value {
+    let versions: Vec<Value> = versions
+        .iter()
+        .map(|(name, spec)| {
+            let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}});
+            json!({"name": name, "served": true, "storage": *name == "v1", "schema": {"openAPIV3Schema": schema}})
+        })
+        .collect();
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {"group": group, "scope": "Namespaced", "versions": versions,
+            "names": {"plural": plural, "singular": "gear", "kind": "Gear"}}})
+}
+
+/// KS-SSA-22: fields that were applied in a version of which they are no part are refused for ever otherwise.
+#[tokio::test(flavor = "multi_thread")]
+async fn managers_of_another_version_are_migrated() {
+    let world = World::new().await;
+    let group = format!("{}.example.com", world.ns);
+    let text = || json!({"type": "string"});
+    let fields = || json!({"a": text(), "b": text()});
+    let both = definition("gears", &group, &[("v1alpha1", fields()), ("v1", fields())]);
+    let gear = |version: &str, a: &str| {
+        json!({"apiVersion": format!("{group}/{version}"), "kind": "Gear",
+            "metadata": {"name": "g", "namespace": world.ns}, "spec": {"a": a}})
+    };
+    world.apply(&[both, gear("v1alpha1", "1")]).await.unwrap();
+    let api = world.api(&format!("{group}/v1"), "Gear").await;
+    let edit = Patch::Merge(json!({"spec": {"b": "x"}}));
+    api.patch("g", &PatchParams::apply("controller"), &edit).await.unwrap();
+    let versions = async || {
+        let live = api.get("g").await.unwrap();
+        let entries = live.metadata.managed_fields.unwrap();
+        entries.into_iter().map(|entry| entry.api_version.unwrap()).collect::<Vec<_>>()
+    };
+    assert!(versions().await.contains(&format!("{group}/v1alpha1")));
+    let settings = Settings { migrates_versions: true, ..world.settings() };
+    let changes = world.apply_with(&[gear("v1", "1")], &settings).await.unwrap();
+    assert_eq!(lines(&changes), format!("Gear/{}/g configured", world.ns));
+    assert!(versions().await.iter().all(|version| *version == format!("{group}/v1")));
+    let again = world.apply_with(&[gear("v1", "1")], &settings).await.unwrap();
+    assert_eq!(again.changed_lines(), "");
+}

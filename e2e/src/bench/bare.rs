@@ -1,0 +1,151 @@
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use futures::future::try_join_all;
+use futures::{StreamExt, TryStreamExt, stream};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+use weir_testkit::documents;
+
+use super::fleet::{TENANT, UNIT, kustomization, names};
+use crate::World;
+
+/// Namespace of its units.
+const NAMESPACE: &str = "bench-bare";
+
+const MANAGER: &str = "bare";
+
+/// An applier without logic: it sends the requests that nobody could leave out, as many units in flight as Weir works on. Seconds of
+/// its phases are those of the API server on this machine, with which Weir's are compared.
+pub(super) struct Bare {
+    size: usize,
+    in_flight: usize,
+    kustomizations: Api<DynamicObject>,
+    /// Acts as the tenant, as the Kustomizations ask for.
+    tenant: Client,
+}
+
+impl Bare {
+    pub(super) async fn prepare(world: &World, size: usize, in_flight: usize) -> Result<Self> {
+        world.plane.namespace(NAMESPACE).await?;
+        super::fleet::tenant(world, NAMESPACE).await?;
+        let mut config = world.plane.config()?;
+        config.auth_info.impersonate = Some(format!("system:serviceaccount:{NAMESPACE}:{TENANT}"));
+        let tenant = Client::try_from(config)?;
+        let kustomizations = world.api("Kustomization", NAMESPACE).await?;
+        Ok(Self { size, in_flight, kustomizations, tenant })
+    }
+
+    /// Plays all phases; their seconds by name.
+    pub(super) async fn play(&self) -> Result<BTreeMap<&'static str, f64>> {
+        let mut seconds = BTreeMap::new();
+        let start = Instant::now();
+        self.each(async |name| self.install(name).await).await?;
+        seconds.insert("install", start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        self.each(async |name| self.upgrade(name).await).await?;
+        seconds.insert("upgrade", start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        self.each(async |name| self.resync(name).await).await?;
+        seconds.insert("resync", start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        self.each(async |name| self.delete(name).await).await?;
+        self.kustomizations.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+        seconds.insert("deletion", start.elapsed().as_secs_f64());
+        Ok(seconds)
+    }
+
+    async fn each(&self, act: impl AsyncFn(&str) -> Result<()>) -> Result<()> {
+        let act = &act;
+        let units = stream::iter(names(self.size)).map(|name| async move { act(&name).await });
+        units.buffer_unordered(self.in_flight).try_for_each(|()| async { Ok(()) }).await
+    }
+
+    /// The user's object, a dry run and an apply of each object, a status.
+    async fn install(&self, name: &str) -> Result<()> {
+        // Suspended: Weir runs beside and leaves it alone.
+        let mut object = kustomization(NAMESPACE, name);
+        if let Some(spec) = object.pointer_mut("/spec").and_then(Value::as_object_mut) {
+            spec.insert("suspend".into(), json!(true));
+        }
+        self.kustomizations.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+        let objects = objects(name, "v1")?;
+        self.apply(&objects, true).await?;
+        self.apply(&objects, false).await?;
+        self.report(name, "v1").await
+    }
+
+    /// The user's change, a dry run and an apply of the one object that it changes, a status.
+    async fn upgrade(&self, name: &str) -> Result<()> {
+        self.patch(name, &json!({"spec": {"postBuild": {"substitute": {"version": "v2"}}}})).await?;
+        let mut objects = objects(name, "v2")?;
+        objects.retain(|object| object.types.as_ref().is_some_and(|types| types.kind == "Deployment"));
+        self.apply(&objects, true).await?;
+        self.apply(&objects, false).await?;
+        self.report(name, "v2").await
+    }
+
+    /// The user's question, a status.
+    async fn resync(&self, name: &str) -> Result<()> {
+        self.patch(name, &json!({"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": "bare"}}}))
+            .await?;
+        self.report(name, "v3").await
+    }
+
+    /// A deletion of each object, and what takes a finalizer away.
+    async fn delete(&self, name: &str) -> Result<()> {
+        let objects = objects(name, "v2")?;
+        let delete = |object: &DynamicObject| {
+            let (api, name) = (self.api(object), object.name_any());
+            async move { anyhow::Ok(api?.delete(&name, &DeleteParams::background()).await.map(drop)?) }
+        };
+        try_join_all(objects.iter().map(delete)).await?;
+        self.patch(name, &json!({"metadata": {"annotations": {"bare": "gone"}}})).await
+    }
+
+    async fn apply(&self, objects: &[DynamicObject], dry_run: bool) -> Result<()> {
+        let params = PatchParams { dry_run, ..PatchParams::apply(MANAGER).force() };
+        let apply = |object: &DynamicObject| {
+            let (api, params, object) = (self.api(object), params.clone(), object.clone());
+            async move {
+                anyhow::Ok(api?.patch(&object.name_any(), &params, &Patch::Apply(&object)).await.map(drop)?)
+            }
+        };
+        try_join_all(objects.iter().map(apply)).await.map(drop)
+    }
+
+    async fn report(&self, name: &str, revision: &str) -> Result<()> {
+        let status = json!({"status": {"lastAppliedRevision": revision}});
+        self.kustomizations.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await?;
+        Ok(())
+    }
+
+    async fn patch(&self, name: &str, patch: &Value) -> Result<()> {
+        self.kustomizations.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    fn api(&self, object: &DynamicObject) -> Result<Api<DynamicObject>> {
+        let types = object.types.as_ref().context("an object without a kind")?;
+        let (group, version) = types.api_version.rsplit_once('/').unwrap_or(("", &types.api_version));
+        let kind = kube::core::GroupVersionKind::gvk(group, version, &types.kind);
+        let plural = if types.kind == "Ingress" {
+            "ingresses".into()
+        } else {
+            format!("{}s", types.kind.to_lowercase())
+        };
+        Ok(Api::namespaced_with(
+            self.tenant.clone(),
+            NAMESPACE,
+            &ApiResource::from_gvk_with_plural(&kind, &plural),
+        ))
+    }
+}
+
+/// The objects of a unit, as a build of Weir's makes them.
+fn objects(name: &str, version: &str) -> Result<Vec<DynamicObject>> {
+    let text = UNIT.replace("${name}", name).replace("${version}", version);
+    documents(&text)?.into_iter().map(|object| Ok(serde_json::from_value(object)?)).collect()
+}

@@ -1,0 +1,133 @@
+//! Other shapes of the same installation, each applied over the one before: what is applied to the cluster stays as it is.
+
+use anyhow::{Result, ensure};
+use kube::api::DynamicObject;
+use weir_testkit::{touch_requested_at, wait_for, wait_ready};
+
+use super::deployment::{Deployment, Images};
+use super::main_loop::MainLoop;
+use super::world::World;
+use super::{DEADLINE, text};
+use crate::{NAMESPACE, Payload, SERVICES, StatusClient};
+
+/// Objects whose identity and state a change of the installation leaves alone.
+const APPLIED: [(&str, &str, &str, &str); 4] = [
+    ("apps/v1", "Deployment", "default", "app"),
+    ("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE, "app"),
+    ("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE, "app"),
+    ("image.toolkit.fluxcd.io/v1", "ImagePolicy", NAMESPACE, "app"),
+];
+
+/// An application that Weir keeps up to date while its installation changes.
+pub(super) struct Variants<'a> {
+    world: &'a World,
+    images: &'a Images,
+    main_loop: &'a MainLoop<'a>,
+}
+
+impl<'a> Variants<'a> {
+    pub(super) fn new(world: &'a World, images: &'a Images, main_loop: &'a MainLoop<'a>) -> Self {
+        Self { world, images, main_loop }
+    }
+
+    /// TLS between the services, with certificates that Weir issues itself, and two source-controllers of which one stands by.
+    pub(super) async fn tls(&self) -> Result<Deployment> {
+        let components = ["tls-self-signed", "source-standby", "workload-identity"];
+        let deployment = unchanged(self.world, async || {
+            let deployment = self.world.deploy(self.images, "default", &components).await?;
+            self.world.wait_for_rollout().await?;
+            Ok(deployment)
+        })
+        .await?;
+        let artifacts = async || self.world.routes("kustomize-controller", Payload::Artifact).await;
+        // While the Pods are exchanged one by one, the other way may have been taken.
+        let before = artifacts().await?;
+        self.main_loop.release("1.0.2").await?;
+        let after = artifacts().await?;
+        ensure!(
+            after.grpc > before.grpc && after.http == before.http,
+            "artifacts: {before:?}, then {after:?}"
+        );
+        let address = format!("{}:9393", self.world.pod_address("kustomize-controller").await?);
+        let token = self.world.plane().service_account_token(NAMESPACE, "kustomize-controller").await?;
+        let plain = StatusClient::connect(&address, &token).await;
+        let answered = match plain {
+            Ok(client) => client.list("Kustomization", NAMESPACE).await.is_ok(),
+            Err(_) => false,
+        };
+        ensure!(!answered, "a token was taken over plain text");
+        Ok(deployment)
+    }
+
+    /// One Deployment in place of five, in the steps of docs/install.md.
+    pub(super) async fn single(&self) -> Result<()> {
+        unchanged(self.world, async || {
+            self.world.deploy(self.images, "single", &[]).await?;
+            self.delete("deployment", &SERVICES).await?;
+            let unused =
+                ["kustomize-controller", "image-reflector-controller", "image-automation-controller"];
+            self.delete("service", &unused).await?;
+            self.world.wait_for_rollout().await
+        })
+        .await?;
+        let pods = self.world.pods(NAMESPACE, "weir").await?;
+        ensure!(pods.len() == 1, "{} Pods of weir", pods.len());
+        self.main_loop.release("1.0.3").await
+    }
+
+    /// Five Deployments again, and two shards of the source and kustomize services beside them; the application's objects move to one.
+    pub(super) async fn sharded(&self) -> Result<Deployment> {
+        let deployment = unchanged(self.world, async || {
+            let deployment = self.world.deploy(self.images, "sharded", &[]).await?;
+            for kind in ["deployment", "service", "serviceaccount"] {
+                self.delete(kind, &["weir"]).await?;
+            }
+            self.world.wait_for_rollout().await?;
+            Ok(deployment)
+        })
+        .await?;
+        for kind in ["gitrepository", "kustomization"] {
+            let key = "sharding.fluxcd.io/key=shard2";
+            self.world.plane().kubectl(&["label", "-n", NAMESPACE, kind, "app", key]).await?;
+        }
+        self.main_loop.release("1.0.4").await?;
+        let source = self.world.api("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE).await?;
+        let source = source.get("app").await?;
+        let url = text(&source.data, "/status/artifact/url")?;
+        ensure!(url.contains("source-controller-shard2."), "the artifact is at {url}");
+        Ok(deployment)
+    }
+
+    async fn delete(&self, kind: &str, names: &[&str]) -> Result<()> {
+        let delete = [&["delete", "-n", NAMESPACE, kind][..], names].concat();
+        self.world.plane().kubectl(&delete).await?;
+        Ok(())
+    }
+}
+
+/// Changes the installation, has the Kustomization run once, and compares what is applied with what was.
+pub(super) async fn unchanged<T>(world: &World, change: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
+    let before = applied(world).await?;
+    let changed = change().await?;
+    let kustomizations = world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE).await?;
+    let asked = touch_requested_at(&kustomizations, "app").await?;
+    let has_run = |object: Option<&DynamicObject>| {
+        let handled = object.and_then(|object| text(&object.data, "/status/lastHandledReconcileAt").ok());
+        handled == Some(asked.as_str())
+    };
+    wait_for(&kustomizations, "app", "a run", DEADLINE, has_run).await?;
+    wait_ready(&kustomizations, "app", DEADLINE).await?;
+    let after = applied(world).await?;
+    ensure!(after == before, "changed by the installation: {before:?} is {after:?}");
+    Ok(changed)
+}
+
+/// Identity and generation: a status changes with each run, and the Deployment's with its Pods.
+async fn applied(world: &World) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for (version, kind, namespace, name) in APPLIED {
+        let meta = world.api(version, kind, namespace).await?.get(name).await?.metadata;
+        all.push(format!("{kind}/{name} {:?} {:?}", meta.uid, meta.generation));
+    }
+    Ok(all)
+}

@@ -1,0 +1,182 @@
+//! Ways into the clusters that ConfigMaps describe (KS-IMP-7 to KS-IMP-11): tokens of a cloud, or of this cluster for those that
+//! trust it.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext};
+use kube::{Api, Client};
+use parking_lot::Mutex;
+use secrecy::ExposeSecret;
+use sha2::{Digest, Sha256};
+use weir_api::{FluxObject, Kustomization};
+use weir_auth::{Caller, ClusterSpec, Credentials, Login, Logins, Provider};
+use weir_http::Profile;
+use weir_runtime::ObjectKey;
+
+/// Longest wait for a token, with what is asked of a cloud about the cluster.
+const TIME: Duration = Duration::from_secs(10);
+/// Audiences of a token; some API servers have three.
+const MAX_AUDIENCES: usize = 32;
+/// Name of the only context, cluster and user.
+const ONLY: &str = "remote";
+const GATE: &str =
+    "failed to get access token for cluster: ObjectLevelWorkloadIdentity feature gate is not enabled";
+
+/// Reads the ConfigMaps and gets the tokens.
+#[derive(Clone)]
+pub(crate) struct Entrances {
+    client: Client,
+    logins: Logins,
+    workload_identity: bool,
+}
+
+/// The way of one Kustomization into a cluster.
+pub(super) struct Entrance {
+    logins: Logins,
+    spec: ClusterSpec,
+    owner: ObjectKey,
+    account: Option<String>,
+    kept: Mutex<Option<Kept>>,
+}
+
+/// A token as requests carry it.
+#[derive(Clone)]
+struct Kept {
+    header: HeaderValue,
+    until: SystemTime,
+}
+
+/// An open way: the cluster as it was found, and a number of everything that makes it another one.
+pub(super) struct Opened {
+    pub(super) kubeconfig: Kubeconfig,
+    pub(super) fingerprint: [u8; 32],
+}
+
+impl Entrances {
+    /// `client` reads the ConfigMaps as the service itself (KS-IMP-2).
+    pub(crate) fn new(client: Client, logins: Logins, workload_identity: bool) -> Self {
+        Self { client, logins, workload_identity }
+    }
+
+    /// Reads the description of a cluster (KS-IMP-7).
+    pub(super) async fn find(&self, owner: &ObjectKey, name: &str) -> Result<Entrance, String> {
+        let namespace = &owner.namespace;
+        let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
+        let failed = |reason: String| format!("failed to get configmap {namespace}/{name}: {reason}");
+        let found = api.get(name).await.map_err(|error| match error {
+            kube::Error::Api(status) => failed(status.message),
+            other => failed(other.to_string()),
+        })?;
+        let mut data = found.data.unwrap_or_default();
+        let mut text = |key: &str| data.remove(key).unwrap_or_default();
+        let provider = text("provider");
+        let audiences = text("audiences");
+        let audiences = audiences.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned);
+        let spec = ClusterSpec {
+            provider: match (provider.as_str(), Provider::parse(Some(&provider))) {
+                ("generic", _) => None,
+                (_, Some(cloud)) => Some(cloud),
+                (other, None) => return Err(format!("provider '{other}' not implemented")),
+            },
+            name: text("cluster"),
+            address: text("address"),
+            ca: text("ca.crt"),
+            audiences: audiences.take(MAX_AUDIENCES).collect(),
+        };
+        let account = Some(text("serviceAccountName")).filter(|name| !name.is_empty());
+        if account.is_some() && !self.workload_identity {
+            return Err(GATE.to_owned());
+        }
+        let (logins, owner) = (self.logins.clone(), owner.clone());
+        Ok(Entrance { logins, spec, owner, account, kept: Mutex::default() })
+    }
+
+    pub(super) fn forget(&self, key: &ObjectKey) {
+        self.logins.forget(Kustomization::KIND, &key.namespace, &key.name);
+    }
+}
+
+impl Entrance {
+    /// Gets a token, and the place of the cluster.
+    pub(super) async fn open(&self) -> Result<Opened, String> {
+        let login = self.log_in().await?;
+        let Credentials::Cluster { address, ca, .. } = &login.credentials else {
+            return Err("the provider gave no token for the cluster".to_owned());
+        };
+        let mut hash = Sha256::new();
+        let account = self.account.as_deref().unwrap_or_default();
+        let provider = self.spec.provider.map_or("generic", Provider::name);
+        // Whoever has another identity gets another client.
+        let parts = [provider, &self.spec.name, address.as_str(), ca, &self.owner.namespace, account];
+        for part in parts.into_iter().chain(self.spec.audiences.iter().map(String::as_str)) {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        Ok(Opened { kubeconfig: kubeconfig(address.as_str(), ca), fingerprint: hash.finalize().into() })
+    }
+
+    /// Takes over the token of another way to the same cluster with the same identity.
+    pub(super) fn renew(&self, newer: &Self) {
+        let kept = newer.kept.lock().clone();
+        *self.kept.lock() = kept;
+    }
+
+    /// The header of requests; renewed when half of its time has passed since it was last requested (KS-IMP-10).
+    pub(super) async fn header(&self) -> Result<HeaderValue, String> {
+        let kept = self.kept.lock().clone();
+        if let Some(kept) = kept.filter(|kept| kept.until > SystemTime::now()) {
+            return Ok(kept.header);
+        }
+        self.log_in().await?;
+        let kept = self.kept.lock().clone();
+        kept.map(|kept| kept.header).ok_or_else(|| "the provider gave no token for the cluster".to_owned())
+    }
+
+    async fn log_in(&self) -> Result<Arc<Login>, String> {
+        let caller = Caller {
+            kind: Kustomization::KIND,
+            namespace: &self.owner.namespace,
+            name: &self.owner.name,
+            account: self.account.as_deref(),
+            http: &Profile::default(),
+            timeout: TIME,
+        };
+        let login = self.logins.cluster(&caller, &self.spec).await.map_err(|error| error.to_string())?;
+        if let Credentials::Cluster { token, .. } = &login.credentials {
+            let header = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
+            let mut header = header.map_err(|_| "the token of the provider is no header".to_owned())?;
+            header.set_sensitive(true);
+            let now = SystemTime::now();
+            let left = login.expires.duration_since(now).unwrap_or_default();
+            *self.kept.lock() = Some(Kept { header, until: now + left / 2 });
+        }
+        Ok(login)
+    }
+}
+
+/// The place of a cluster as a kubeconfig without user.
+fn kubeconfig(address: &str, ca: &str) -> Kubeconfig {
+    let only = || ONLY.to_owned();
+    let cluster = Cluster {
+        server: Some(address.to_owned()),
+        certificate_authority_data: (!ca.is_empty()).then(|| STANDARD.encode(ca)),
+        ..Cluster::default()
+    };
+    let context = Context { cluster: only(), user: Some(only()), ..Context::default() };
+    Kubeconfig {
+        current_context: Some(only()),
+        clusters: vec![NamedCluster { name: only(), cluster: Some(cluster), ..NamedCluster::default() }],
+        auth_infos: vec![NamedAuthInfo {
+            name: only(),
+            auth_info: Some(AuthInfo::default()),
+            ..NamedAuthInfo::default()
+        }],
+        contexts: vec![NamedContext { name: only(), context: Some(context), ..NamedContext::default() }],
+        ..Kubeconfig::default()
+    }
+}

@@ -1,0 +1,72 @@
+//! Fields that a Kustomization leaves to others: `spec.ignore`, compiled (KS-SSA-70).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+use weir_api::kustomize::{IgnoreRule, Selector};
+use weir_kustomize::{CompiledSelector, Gvk, SelectorError};
+use weir_ssa::IgnoreRules;
+
+/// A rule whose target is compiled; without one it is for all objects.
+struct Rule {
+    paths: Vec<String>,
+    target: Option<CompiledSelector>,
+}
+
+/// Compiles the rules of a spec.
+///
+/// # Errors
+/// Flux's message, when a target cannot be understood.
+pub(super) fn compile(rules: &[IgnoreRule]) -> Result<IgnoreRules, String> {
+    if rules.is_empty() {
+        return Ok(IgnoreRules::default());
+    }
+    let mut hasher = DefaultHasher::new();
+    format!("{rules:?}").hash(&mut hasher);
+    let rules = rules.iter().map(Rule::compile).collect::<Result<Vec<_>, _>>()?;
+    Ok(IgnoreRules::new(hasher.finish(), move |object| {
+        let selected = rules.iter().filter(|rule| rule.selects(object));
+        selected.flat_map(|rule| rule.paths.iter().cloned()).collect()
+    }))
+}
+
+impl Rule {
+    fn compile(rule: &IgnoreRule) -> Result<Self, String> {
+        let target = rule.target.as_ref().map(|target| CompiledSelector::new(&selector(target)));
+        let target = target.transpose().map_err(|error| {
+            let cause = match error {
+                SelectorError::Pattern { field, cause } => format!("invalid {field} regex: {cause}"),
+                error @ SelectorError::Labels { .. } => error.to_string(),
+            };
+            format!("failed to create ignore rule selector: {cause}")
+        })?;
+        Ok(Self { paths: rule.paths.clone(), target })
+    }
+
+    fn selects(&self, object: &DynamicObject) -> bool {
+        let Some(target) = &self.target else { return true };
+        let types = object.types.clone().unwrap_or_default();
+        let (labels, annotations) = (object.labels(), object.annotations());
+        target.matches(
+            Gvk::new(&types.api_version, &types.kind),
+            &object.namespace().unwrap_or_default(),
+            &object.name_any(),
+            |key| labels.get(key).map(String::as_str),
+            |key| annotations.get(key).map(String::as_str),
+        )
+    }
+}
+
+fn selector(target: &Selector) -> weir_kustomize::Selector {
+    let text = |part: &Option<String>| part.clone().unwrap_or_default();
+    weir_kustomize::Selector {
+        group: text(&target.group),
+        version: text(&target.version),
+        kind: text(&target.kind),
+        name: text(&target.name),
+        namespace: text(&target.namespace),
+        label_selector: text(&target.label_selector),
+        annotation_selector: text(&target.annotation_selector),
+    }
+}

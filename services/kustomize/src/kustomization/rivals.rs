@@ -1,0 +1,93 @@
+//! Warnings about others that have a hand in the same objects: a second Kustomization (KS-TEN-6), or a controller whose changes
+//! are undone again and again.
+
+use std::time::Duration;
+
+use weir_ssa::{Change, ChangeSet};
+
+/// Reason of the event about objects that belonged to another Kustomization.
+const OWNER_CHANGED: &str = "OwnerChanged";
+/// Reason of the event about a fight for fields.
+const DRIFT_CONTESTED: &str = "DriftContested";
+/// Objects named in one warning; more of them help nobody.
+const MAX_OBJECTS: usize = 20;
+
+/// The text of a warning event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Warning {
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+}
+
+/// Returns what is to be said about others after an apply. `pause` is how long the next correction of drift has to wait, if
+/// this one is of several in a row.
+pub(super) fn warnings(changes: &ChangeSet, pause: Option<Duration>) -> Vec<Warning> {
+    let owners = lines(changes, |change| {
+        let owner = change.rivals.owner.as_ref()?;
+        Some(format!("{} of Kustomization/{}/{}", change.id.subject(), owner.namespace, owner.name))
+    });
+    let owners = owners.map(|lines| Warning {
+        reason: OWNER_CHANGED,
+        message: format!(
+            "objects of other Kustomizations were taken over, keep each in one of them only:\n{lines}"
+        ),
+    });
+    let fight = pause.and_then(|pause| Some((pause, lines(changes, contest)?)));
+    let fight = fight.map(|(pause, lines)| Warning {
+        reason: DRIFT_CONTESTED,
+        message: format!(
+            "others keep changing fields that are set here; name the fields in spec.ignore or take them out of the manifests \
+             (the next correction waits {}):\n{lines}",
+            weir_api::Duration::from(pause)
+        ),
+    });
+    owners.into_iter().chain(fight).collect()
+}
+
+fn contest(change: &Change) -> Option<String> {
+    let rivals = &change.rivals;
+    let managers: Vec<&str> = rivals.managers.iter().map(String::as_str).collect();
+    let is_contested = !managers.is_empty();
+    is_contested
+        .then(|| format!("{}: {} by {}", change.id.subject(), rivals.fields.join(", "), managers.join(", ")))
+}
+
+/// A line for each object that gives one, if any does.
+fn lines(changes: &ChangeSet, line: impl Fn(&Change) -> Option<String>) -> Option<String> {
+    let lines: Vec<String> = changes.0.iter().filter_map(line).take(MAX_OBJECTS).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_ssa::{Action, Owner, Rivals};
+
+    use super::*;
+
+    fn changes(rivals: Rivals) -> ChangeSet {
+        let id = "n_web_apps_Deployment".parse().unwrap();
+        ChangeSet(vec![Change { id, version: "v1".into(), action: Action::Configured, rivals }])
+    }
+
+    #[test]
+    fn nobody_is_warned_of_a_single_correction() {
+        let rivals = Rivals {
+            managers: ["hpa".to_owned()].into(),
+            fields: vec!["/spec/replicas".into()],
+            ..Rivals::default()
+        };
+        assert_eq!(warnings(&changes(rivals.clone()), None), []);
+        let fight = warnings(&changes(rivals), Some(Duration::from_secs(8)));
+        assert_eq!(fight[0].reason, DRIFT_CONTESTED);
+        let expected = "waits 8s):\nDeployment/n/web: /spec/replicas by hpa";
+        assert!(fight[0].message.ends_with(expected), "{}", fight[0].message);
+    }
+
+    #[test]
+    fn a_former_owner_is_named() {
+        let owner = Owner { group: "g".into(), name: "other".into(), namespace: "team".into() };
+        let taken = warnings(&changes(Rivals { owner: Some(owner), ..Rivals::default() }), None);
+        assert_eq!(taken[0].reason, OWNER_CHANGED);
+        assert!(taken[0].message.ends_with(":\nDeployment/n/web of Kustomization/team/other"));
+    }
+}

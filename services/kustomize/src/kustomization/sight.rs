@@ -1,0 +1,73 @@
+//! The health of objects for people who ask, beside any run.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, stream};
+use weir_api::Kustomization;
+use weir_kstatus::{Assessment, Status};
+use weir_runtime::ObjectKey;
+use weir_ssa::ObjectId;
+
+use super::KustomizationReconciler;
+use super::health::Check;
+
+/// Objects that are asked for at once, where no watch knows them.
+const AT_ONCE: usize = 8;
+/// Time for all objects: those left are not known then.
+const TIME: Duration = Duration::from_secs(20);
+
+impl KustomizationReconciler {
+    /// The health of objects, seen with the rights of a Kustomization, in their order.
+    pub(crate) async fn health_of(
+        &self,
+        kustomization: &Kustomization,
+        ids: Vec<ObjectId>,
+    ) -> Vec<Assessment> {
+        let check = Check {
+            targets: Vec::new(),
+            short_jobs: Default::default(),
+            started: Instant::now(),
+            timeout: TIME,
+            custom: Arc::default(),
+            owner: self.owner(kustomization),
+            hides_others: false,
+        };
+        self.assessments(kustomization, &check, ids).await
+    }
+
+    /// The objects that a Kustomization waits for and that are not healthy yet.
+    pub(crate) async fn awaited(&self, kustomization: &Kustomization) -> Vec<(ObjectId, Assessment)> {
+        let Some(waiting) = self.memory.get(&ObjectKey::of(kustomization)).waiting else { return Vec::new() };
+        let check = &waiting.check;
+        let found = self.assessments(kustomization, check, check.targets.clone()).await;
+        let found = check.targets.iter().cloned().zip(found);
+        found.filter(|(_, assessment)| assessment.status != Status::Current).collect()
+    }
+
+    async fn assessments(
+        &self,
+        kustomization: &Kustomization,
+        check: &Check,
+        ids: Vec<ObjectId>,
+    ) -> Vec<Assessment> {
+        let count = ids.len();
+        let unknown = |text: &str| Assessment::unknown(text.to_owned());
+        let cluster = match self.clusters.target(kustomization, &self.keys.secrets).await {
+            Ok(cluster) => cluster,
+            Err(_) => return vec![unknown("the cluster cannot be reached"); count],
+        };
+        let session = cluster.session(kustomization);
+        let session = &session;
+        let looks = ids.into_iter().map(|id| async move { check.health(session, &id).await.0.assessment });
+        let mut found = Vec::with_capacity(count);
+        let looking = stream::iter(looks).buffered(AT_ONCE).for_each(|assessment| {
+            found.push(assessment);
+            std::future::ready(())
+        });
+        // Those that were not reached in time are filled up below.
+        let _ = tokio::time::timeout(TIME, looking).await;
+        found.resize(count, unknown("it was not looked at in time"));
+        found
+    }
+}

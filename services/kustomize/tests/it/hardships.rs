@@ -1,0 +1,210 @@
+//! Clusters that make it hard: namespaces that do not go, webhooks that refuse or do not answer, kinds that come late or vanish.
+
+use axum::Router;
+use axum::routing::post;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use rstest::rstest;
+use serde_json::{Value, json};
+use weir_testkit::{Identity, Server, condition, eventually};
+
+use crate::world::{PATIENCE, World, cm};
+
+fn definition(group: &str) -> String {
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: gears.{group}}}\nspec:\n  \
+         group: {group}\n  scope: Namespaced\n  names: {{plural: gears, singular: gear, kind: Gear}}\n  versions:\n  \
+         - {{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, \
+         x-kubernetes-preserve-unknown-fields: true}}}}}}\n"
+    )
+}
+
+fn gear(group: &str) -> String {
+    format!("apiVersion: {group}/v1\nkind: Gear\nmetadata: {{name: g}}\nspec: {{teeth: 7}}\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn definition_and_objects_come_in_one_revision_whatever_their_order() {
+    let world = World::new().await;
+    let group = format!("{}.example.com", world.ns);
+    let (gear, definition) = (gear(&group), definition(&group));
+    let kustomization = "resources: [a.yaml, z.yaml]\n";
+    let files = [("kustomization.yaml", kustomization), ("a.yaml", &*gear), ("z.yaml", &*definition)];
+    world.source("src", 1, &files).await;
+    world.kustomization("app", json!({"wait": true, "deletionPolicy": "WaitForTermination"})).await;
+    world.ready("app").await;
+    let api = world.kustomizations().await;
+    api.delete("app", &DeleteParams::default()).await.unwrap();
+    weir_testkit::wait_gone(&api, "app", PATIENCE).await.unwrap();
+    let event = world.event("app", "deleted").await;
+    let (objects, definitions) =
+        (event.find("Gear/").unwrap(), event.find("CustomResourceDefinition/").unwrap());
+    assert!(objects < definitions, "{event}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kind_that_disappears_is_told_and_its_objects_count_as_gone() {
+    let world = World::new().await;
+    let group = format!("{}.example.com", world.ns);
+    world.plane().apply_yaml("", &definition(&group)).await.unwrap();
+    let (a, gear) = (cm("a", "1"), gear(&group));
+    world.source("src", 1, &[("a.yaml", &a), ("gear.yaml", &gear)]).await;
+    world.kustomization("app", json!({"retryInterval": "1s"})).await;
+    world.ready("app").await;
+    let definitions = world.api("apiextensions.k8s.io/v1", "CustomResourceDefinition").await;
+    definitions.delete(&format!("gears.{group}"), &DeleteParams::default()).await.unwrap();
+    weir_testkit::wait_gone(&definitions, &format!("gears.{group}"), PATIENCE).await.unwrap();
+    world.requested("app").await;
+    let failed = world.not_ready("app", "ReconciliationFailed").await;
+    let message = condition(&failed, "Ready").unwrap().message;
+    assert!(
+        message.starts_with(&format!("Gear/{}/g dry-run failed: no matches for kind", world.ns)),
+        "{message}"
+    );
+    let revision = world.source("src", 2, &[("a.yaml", &a)]).await;
+    let applied = world.applied("app", &revision).await;
+    let entries = applied.data["status"]["inventory"]["entries"].as_array().unwrap().clone();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn namespace_that_hangs_in_terminating_holds_up_nobody_else() {
+    let world = World::new().await;
+    let space = format!("{}-held", world.ns);
+    let namespaces = world.api("v1", "Namespace").await;
+    let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}});
+    world.plane().apply("", made.clone()).await.unwrap();
+    let held = cm("held", "1").replace("name: held", "name: held\n  finalizers: [example.com/held]");
+    world.plane().apply_yaml(&space, &held).await.unwrap();
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("held", json!({"targetNamespace": space, "retryInterval": "1s"})).await;
+    world.ready("held").await;
+    namespaces.delete(&space, &DeleteParams::default()).await.unwrap();
+    let failed = world.not_ready("held", "ReconciliationFailed").await;
+    let message = condition(&failed, "Ready").unwrap().message;
+    assert!(message.contains("because it is being terminated"), "{message}");
+    world.kustomization("app", json!({})).await;
+    world.ready("app").await;
+    let maps = world.plane().api("v1", "ConfigMap", &space).await.unwrap();
+    let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    maps.patch("held", &PatchParams::default(), &free).await.unwrap();
+    weir_testkit::wait_gone(&namespaces, &space, PATIENCE).await.unwrap();
+    world.plane().apply("", made).await.unwrap();
+    world.ready("held").await;
+    assert!(maps.get_opt("a").await.unwrap().is_some());
+}
+
+/// The answers of an admission webhook.
+#[derive(Clone, Copy)]
+enum Webhook {
+    Refuses,
+    IsSilent,
+}
+
+impl Webhook {
+    async fn answer(self, review: String) -> String {
+        if matches!(self, Self::IsSilent) {
+            return std::future::pending().await;
+        }
+        let review: Value = serde_json::from_str(&review).unwrap();
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
+            "uid": review["request"]["uid"], "allowed": false, "status": {"message": "not on a Friday"}}})
+        .to_string()
+    }
+
+    /// Puts the webhook before changes of ConfigMaps of the namespace whose name is `guarded`.
+    async fn install(self, world: &World, operation: &str) -> Server {
+        let identity = Identity::for_names(&["127.0.0.1"]).unwrap();
+        let app = Router::new().route("/", post(move |review: String| self.answer(review)));
+        let server = Server::start(app, Some(&identity)).await.unwrap();
+        let webhook = json!({
+            "name": "guard.example.com", "sideEffects": "None", "timeoutSeconds": 1, "failurePolicy": "Fail",
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {"url": format!("https://{}/", server.address()), "caBundle": STANDARD.encode(&identity.ca_pem)},
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.ns}},
+            "objectSelector": {"matchLabels": {"guarded": "yes"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": [operation]}]});
+        let object = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": world.ns}, "webhooks": [webhook]});
+        world.plane().apply("", object).await.unwrap();
+        server
+    }
+
+    async fn remove(world: &World) {
+        let api = world.api("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration").await;
+        api.delete(&world.ns, &DeleteParams::default()).await.unwrap();
+    }
+}
+
+fn guarded(value: &str) -> String {
+    cm("guarded", value).replace("name: guarded", "name: guarded\n  labels: {guarded: \"yes\"}")
+}
+
+/// Nothing of its stage is applied, and nothing else is held up.
+#[rstest]
+#[case::refuses(
+    Webhook::Refuses,
+    "admission webhook \"guard.example.com\" denied the request: not on a Friday"
+)]
+#[case::is_silent(Webhook::IsSilent, "failed calling webhook \"guard.example.com\"")]
+#[tokio::test(flavor = "multi_thread")]
+async fn webhook_that_lets_nothing_through_is_named(#[case] webhook: Webhook, #[case] expected: &str) {
+    let world = World::new().await;
+    let _server = webhook.install(&world, "CREATE").await;
+    let guarded = guarded("1");
+    world.source("src", 1, &[("a.yaml", &cm("a", "1")), ("guarded.yaml", &guarded)]).await;
+    // The API server takes a moment to hear of webhooks.
+    let made = eventually("the webhook to be called", PATIENCE, async || {
+        world.kustomization("app", json!({"retryInterval": "1s"})).await;
+        let api = world.kustomizations().await;
+        let done = |ready: &weir_testkit::Condition| ready.status != "Unknown";
+        let ready = eventually("a result", PATIENCE, async || {
+            condition(&api.get("app").await.ok()?, "Ready").filter(done)
+        });
+        let ready = ready.await.unwrap();
+        if ready.status == "True" {
+            api.delete("app", &DeleteParams::default()).await.unwrap();
+            weir_testkit::wait_gone(&api, "app", PATIENCE).await.unwrap();
+            return None;
+        }
+        Some(ready)
+    });
+    let ready = made.await.unwrap();
+    assert_eq!(ready.reason, "ReconciliationFailed");
+    assert!(ready.message.contains(expected), "{}", ready.message);
+    assert!(world.config_map("a").await.is_none(), "its stage is not applied");
+    Webhook::remove(&world).await;
+    world.ready("app").await;
+    assert!(world.config_map("a").await.is_some());
+}
+
+/// KS-TST-12
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_deletion_is_tried_again() {
+    let world = World::new().await;
+    let _server = Webhook::Refuses.install(&world, "DELETE").await;
+    let (a, guarded) = (cm("a", "1"), guarded("1"));
+    world.source("src", 1, &[("a.yaml", &a), ("guarded.yaml", &guarded)]).await;
+    world.kustomization("app", json!({"retryInterval": "1s"})).await;
+    world.ready("app").await;
+    let maps = world.api("v1", "ConfigMap").await;
+    eventually("the webhook to be called", PATIENCE, async || {
+        let tried = DeleteParams { dry_run: true, ..DeleteParams::default() };
+        maps.delete("guarded", &tried).await.err()
+    })
+    .await
+    .unwrap();
+    world.source("src", 2, &[("a.yaml", &a)]).await;
+    let failed = world.not_ready("app", "PruneFailed").await;
+    let message = condition(&failed, "Ready").unwrap().message;
+    assert!(
+        message
+            .starts_with(&format!("delete failed, errors: ConfigMap/{}/guarded delete failed: ", world.ns)),
+        "{message}"
+    );
+    assert_eq!(failed.data["status"]["inventory"]["entries"].as_array().unwrap().len(), 2);
+    Webhook::remove(&world).await;
+    world.applied("app", "main@sha1:2").await;
+    assert!(world.config_map("guarded").await.is_none());
+}
