@@ -1,14 +1,19 @@
 //! `make e2e`: Weir's services as Pods of their own on a real node, from their images, as users run them.
 //!
 //! ```text
-//!   images ─► registry ─► node ─► five Pods ─► main loop, scenario B, a leader's death ─► other overlays ─► uninstall
+//!   images ─► registry ─► node ─► five Pods ─► main loop, scenarios A and B, a leader's death ─► other overlays ─► uninstall
+//!   ─► scenarios C and D: bootstrap, … ─► uninstall
 //! ```
 
 mod deployment;
+mod fleet;
 mod flux;
 mod leader;
 mod main_loop;
 mod memory;
+mod podinfo;
+mod prune;
+mod task_tool;
 mod variants;
 mod webapp;
 mod world;
@@ -20,8 +25,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
+use self::fleet::Fleet;
 use self::flux::Flux;
 use self::main_loop::MainLoop;
+use self::task_tool::TaskTool;
 use self::variants::Variants;
 use self::webapp::Webapp;
 use self::world::World;
@@ -73,6 +80,7 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
     step("`weir watch` finds the services by itself, through the API server", services_are_found(world))
         .await?;
 
+    step("Scenario A: applied, pruned and removed", prune::artifact_without_budget(world)).await?;
     let webapp = step("Scenario B: a source and what all share", Webapp::start(world)).await?;
     step("B2: a Pod that runs and is not ready keeps its dependent waiting", webapp.dependent_waits())
         .await?;
@@ -90,6 +98,7 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
         step("Five again, and shards beside them: the loop goes on in a shard", variants.sharded()).await?;
 
     step("Uninstall: nothing is left", sharded.uninstall(world, &[deployment, with_tls])).await?;
+    first_ten_minutes(world).await?;
     let Some(mut flux) = Flux::named()? else {
         println!("Left out: a cluster of Flux (FLUX_MANIFESTS and FLUX_*_CONTROLLER name no parts of it)");
         return Ok(());
@@ -100,6 +109,19 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
     step("The loop goes on", main_loop.release("1.0.6")).await?;
     step("Flux again: no object is changed", flux.back(world)).await?;
     step("The loop goes on", main_loop.release("1.0.7")).await
+}
+
+/// Scenarios C and D, from an empty cluster.
+async fn first_ten_minutes(world: &World) -> Result<()> {
+    let fleet = step("Scenario C: a private repository", Fleet::new(world)).await?;
+    let task_tool = TaskTool::new(&fleet);
+    step("C1: `weir bootstrap git`, twice", task_tool.bootstrap()).await?;
+    step("C2 to C4: `weir create … --export`, committed: the application runs", task_tool.deploy()).await?;
+    step("C5: a bump by hand rolls out", task_tool.bump()).await?;
+    step("C6: `weir bootstrap git` adds the image services", task_tool.automate()).await?;
+    step("C7: a new image is one bot commit and a rollout", task_tool.release()).await?;
+    step("D2: podinfo runs", podinfo::is_deployed(&fleet)).await?;
+    step("C8: `weir delete …` and `weir uninstall`: nothing is left", task_tool.clean_up()).await
 }
 
 /// Fails when anything took the way that stands in for gRPC: only Service DNS and the projected token lead to the first way.

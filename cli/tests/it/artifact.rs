@@ -84,7 +84,7 @@ async fn artifacts_are_pushed_listed_tagged_pulled_and_compared() {
 }
 
 #[tokio::test]
-async fn artifacts_that_cannot_be_are_refused() {
+async fn artifacts_that_cannot_be_are_refused_as_by_flux() {
     let registry = Registry::start().await.unwrap();
     let (folder, url) = (manifests(), registry.url("org/app"));
     let push = "--path app --source s --revision r";

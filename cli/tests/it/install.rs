@@ -13,7 +13,7 @@ fn without_versions(transcript: &str, plane: &ControlPlane) -> String {
 }
 
 #[tokio::test]
-async fn services_are_installed_checked_and_taken_away() {
+async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let plane = ControlPlane::start().await.unwrap();
     let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
     let commands = ["check --pre", "check", "install --timeout 1s --components nope"];

@@ -1,6 +1,7 @@
 //! Names of repositories, with the rules and words of the library that Flux uses.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Scheme of `OCIRepository` URLs.
 pub(crate) const SCHEME: &str = "oci://";
@@ -91,9 +92,19 @@ impl Repository {
 
     /// Returns true when the registry is on this machine, where plain HTTP gives nothing away.
     pub(crate) fn is_loopback(&self) -> bool {
+        let address = self.host_name().parse::<IpAddr>();
+        self.host_name() == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    }
+
+    /// Returns true when the registry has an address or a name of private networks, where it may speak plain HTTP only (IR-7).
+    pub(crate) fn is_private(&self) -> bool {
+        let address = self.host_name().parse::<Ipv4Addr>();
+        self.host_name().ends_with(".local") || address.is_ok_and(|address| address.is_private())
+    }
+
+    fn host_name(&self) -> &str {
         let host = self.host.rsplit_once(':').map_or(self.host.as_str(), |(host, _)| host);
-        let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        host.trim_matches(['[', ']'])
     }
 }
 
@@ -120,6 +131,20 @@ mod tests {
     fn names(#[case] name: &str, #[case] host: &str, #[case] path: &str) {
         let repository = Repository::parse(name).unwrap();
         assert_eq!((repository.host(), repository.path()), (host, path));
+    }
+
+    #[rstest]
+    #[case("127.0.0.1:5000/app", false)]
+    #[case("10.96.0.12:5000/app", true)]
+    #[case("172.31.255.1:5000/app", true)]
+    #[case("192.168.1.2/app", true)]
+    #[case("registry.flux-system.svc.cluster.local:5000/app", true)]
+    #[case("172.32.0.1:5000/app", false)]
+    #[case("8.8.8.8:5000/app", false)]
+    #[case("registry.locale/app", false)]
+    #[case("ghcr.io/org/app", false)]
+    fn private_networks(#[case] name: &str, #[case] is_private: bool) {
+        assert_eq!(Repository::parse(name).unwrap().is_private(), is_private);
     }
 
     #[rstest]

@@ -27,7 +27,7 @@ pub enum Notice {
     Status,
 }
 
-type Notify = Box<dyn Fn(&Owner, Notice) + Send + Sync>;
+type Notify = Box<dyn Fn(&Owner, &ObjectId, Notice) + Send + Sync>;
 
 /// See the module's documentation.
 pub struct Ledger {
@@ -98,7 +98,7 @@ impl Ledger {
     pub fn new(
         manager: &str,
         overridden: &[String],
-        notify: impl Fn(&Owner, Notice) + Send + Sync + 'static,
+        notify: impl Fn(&Owner, &ObjectId, Notice) + Send + Sync + 'static,
     ) -> Self {
         let managers = Managers { own: manager.to_owned(), overridden: overridden.to_vec() };
         Self { managers, notify: Box::new(notify), state: Mutex::default() }
@@ -201,7 +201,7 @@ impl Ledger {
         };
         state.objects.insert(id.clone(), record);
         drop(state);
-        self.tell(owner, has_drifted, false);
+        self.tell(owner, id, has_drifted, false);
     }
 
     /// A watch has seen an object; `body` has its spec and status, unless the watch is for metadata only.
@@ -223,7 +223,7 @@ impl Ledger {
         record.seen = Some(seen);
         record.touched = Instant::now();
         drop(state);
-        self.tell(&owner, has_drifted, has_status);
+        self.tell(&owner, id, has_drifted, has_status);
     }
 
     /// A watch has seen an object go, or lose its owner's label.
@@ -235,7 +235,7 @@ impl Ledger {
         let owner = record.owner.clone();
         let is_waiting = state.waiting.contains(&owner);
         drop(state);
-        self.tell(&owner, was_settled, is_waiting);
+        self.tell(&owner, id, was_settled, is_waiting);
     }
 
     /// A watch has listed all objects of a kind: those recorded before the list began and not in it are gone.
@@ -277,12 +277,12 @@ impl Ledger {
         })
     }
 
-    fn tell(&self, owner: &Owner, has_drifted: bool, has_status: bool) {
+    fn tell(&self, owner: &Owner, id: &ObjectId, has_drifted: bool, has_status: bool) {
         if has_drifted {
-            (self.notify)(owner, Notice::Drift);
+            (self.notify)(owner, id, Notice::Drift);
         }
         if has_status {
-            (self.notify)(owner, Notice::Status);
+            (self.notify)(owner, id, Notice::Status);
         }
     }
 }

@@ -8,8 +8,8 @@ use super::world::World;
 use super::{DEADLINE, text};
 use crate::{NAMESPACE, Overlay, SERVICES};
 
-/// Tag under which images are pushed; the overlay names digests.
-const TAG: &str = "e2e";
+/// Tag under which images are pushed, which is that of the command's manifests; overlays name digests.
+const TAG: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
 /// The kinds that users make, those first that others are made of: their finalizers need a running service.
 const TOOLKIT: [&str; 8] = [
@@ -93,16 +93,7 @@ impl Deployment {
             deployment.kubectl(world, &["delete", "--timeout=120s", "--ignore-not-found"]).await?;
         }
         wait_gone(&world.api("v1", "Namespace", "").await?, NAMESPACE, DEADLINE).await?;
-        for (api_version, kind) in [
-            ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
-            ("rbac.authorization.k8s.io/v1", "ClusterRole"),
-            ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
-        ] {
-            let of_weir = ListParams::default().labels("app.kubernetes.io/part-of=flux");
-            let left = world.api(api_version, kind, "").await?.list(&of_weir).await?.items;
-            let names: Vec<_> = left.iter().filter_map(|object| object.metadata.name.as_deref()).collect();
-            ensure!(names.is_empty(), "{kind} left behind: {names:?}");
-        }
+        nothing_is_left(world).await?;
         // The application was pruned when its Kustomization went.
         let deployments = world.api("apps/v1", "Deployment", "default").await?;
         ensure!(deployments.get_opt("app").await?.is_none(), "the application is left behind");
@@ -113,4 +104,19 @@ impl Deployment {
         let overlay = self.overlay.display().to_string();
         Ok(world.plane().kubectl(&[verb, &["-k", &overlay]].concat()).await?)
     }
+}
+
+/// Fails if anything of an installation is left in a cluster, besides its namespace.
+pub(super) async fn nothing_is_left(world: &World) -> Result<()> {
+    for (api_version, kind) in [
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ] {
+        let of_weir = ListParams::default().labels("app.kubernetes.io/part-of=flux");
+        let left = world.api(api_version, kind, "").await?.list(&of_weir).await?.items;
+        let names: Vec<_> = left.iter().filter_map(|object| object.metadata.name.as_deref()).collect();
+        ensure!(names.is_empty(), "{kind} left behind: {names:?}");
+    }
+    Ok(())
 }

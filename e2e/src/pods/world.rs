@@ -111,6 +111,6 @@ impl World {
 }
 
 /// `host:port` of a URL.
-fn host_of(url: &str) -> Result<&str> {
+pub(super) fn host_of(url: &str) -> Result<&str> {
     url.split('/').nth(2).with_context(|| format!("no host in {url}"))
 }

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use weir_api::Kustomization;
 use weir_runtime::ObjectKey;
-use weir_ssa::{Identities, Ledger, Mapper, Notice, Owner, Session, Watches};
+use weir_ssa::{Identities, Ledger, Mapper, Notice, ObjectId, Owner, Session, Watches};
 
 use self::entrance::Entrance;
 pub(crate) use self::entrance::Entrances;
@@ -27,7 +27,7 @@ pub(crate) const FIELD_MANAGER: &str = "kustomize-controller";
 /// API group of Kustomizations: the prefix of the labels and annotations on what they apply.
 pub(crate) const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
-type Notify = Arc<dyn Fn(&Owner, Notice) + Send + Sync>;
+type Notify = Arc<dyn Fn(&Owner, &ObjectId, Notice) + Send + Sync>;
 
 /// The service's own cluster, and those that Kustomizations have named in their last runs. A remote cluster is kept, with its
 /// watches, while a Kustomization uses it.
@@ -89,7 +89,7 @@ impl Clusters {
         trust: Trust,
         entrances: Entrances,
         shutdown: CancellationToken,
-        notify: impl Fn(&Owner, Notice) + Send + Sync + 'static,
+        notify: impl Fn(&Owner, &ObjectId, Notice) + Send + Sync + 'static,
     ) -> Self {
         let default_account = (!default_account.is_empty()).then(|| default_account.to_owned());
         let make =
@@ -123,7 +123,7 @@ impl Clusters {
 impl Make {
     fn cluster(&self, client: Client, shutdown: CancellationToken, remote: Option<Remote>) -> Cluster {
         let notify = Arc::clone(&self.notify);
-        let notify = move |owner: &Owner, notice: Notice| notify(owner, notice);
+        let notify = move |owner: &Owner, id: &ObjectId, notice: Notice| notify(owner, id, notice);
         let ledger = Arc::new(Ledger::new(FIELD_MANAGER, &self.overridden, notify));
         let watches = Watches::new(client.clone(), Arc::clone(&ledger), format!("{GROUP}/name"), shutdown);
         Cluster(Arc::new(Inner {

@@ -14,7 +14,7 @@ use weir_remote_bases::RemoteBases;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::metrics::Payload;
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Program, Queue, Service, ServiceError};
-use weir_ssa::{Notice, Owner};
+use weir_ssa::{Notice, ObjectId, Owner};
 
 use crate::args::{
     ADDITIVE_CEL, Args, CANCEL_HEALTH_CHECK, CONCURRENT, DIRECT_SOURCE_FETCH, DISABLE_CONFIG_WATCHERS,
@@ -87,11 +87,12 @@ fn clusters(
     queue: Arc<OnceLock<Queue>>,
     memory: Arc<Memory>,
 ) -> Result<Clusters, ServiceError> {
-    let notify = move |owner: &Owner, notice: Notice| {
+    let notify = move |owner: &Owner, id: &ObjectId, notice: Notice| {
         let Some(queue) = queue.get() else { return };
         let key = ObjectKey::new(owner.namespace.clone(), owner.name.clone());
         match notice {
             Notice::Status => queue.enqueue(key, Cause::Health),
+            Notice::Drift if is_toolkit(id) => {}
             Notice::Drift => {
                 let pause = memory.pace(&key);
                 if pause.is_zero() {
@@ -109,6 +110,12 @@ fn clusters(
         Entrances::new(service.client().clone(), logins, service.gates().enabled(WORKLOAD_IDENTITY));
     let client = service.client().clone();
     Ok(Clusters::new(client, &args.override_manager, account, trust, entrances, service.shutdown(), notify))
+}
+
+/// Returns true for objects of the toolkit, which the next run puts back, as Flux does. People change them on purpose: a repository
+/// that `bootstrap` moves has to be read at its new place, and something that was suspended or deleted by hand is so for a while.
+fn is_toolkit(id: &ObjectId) -> bool {
+    id.group.ends_with(".toolkit.fluxcd.io")
 }
 
 fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {

@@ -42,7 +42,7 @@ impl Registry {
         if let Some(way) = &self.way {
             return Ok(way.clone());
         }
-        let may_be_plain = self.options.insecure || self.repository.is_loopback();
+        let may_be_plain = self.may_be_plain();
         let key = (self.repository.host().to_owned(), may_be_plain);
         let endpoint = match self.endpoints.cache.get(&key) {
             Some(endpoint) => endpoint,
@@ -67,8 +67,14 @@ impl Registry {
     /// Forgets the way in, so that the next request looks for it anew.
     pub(super) fn lose_way(&mut self) {
         self.way = None;
-        let may_be_plain = self.options.insecure || self.repository.is_loopback();
+        let may_be_plain = self.may_be_plain();
         self.endpoints.cache.invalidate(&(self.repository.host().to_owned(), may_be_plain));
+    }
+
+    /// Returns true where plain HTTP is tried after HTTPS. No password leaves this machine that way, unless the object allows it.
+    fn may_be_plain(&self) -> bool {
+        let is_anonymous = matches!(self.options.credentials, RegistryCredentials::Anonymous);
+        self.options.insecure || self.repository.is_loopback() || is_anonymous && self.repository.is_private()
     }
 
     async fn ping(&self, may_be_plain: bool) -> Result<Endpoint, Error> {

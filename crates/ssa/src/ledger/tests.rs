@@ -36,7 +36,7 @@ type Notices = Arc<Mutex<Vec<(String, Notice)>>>;
 fn ledger() -> (Ledger, Notices) {
     let notices = Notices::default();
     let sink = Arc::clone(&notices);
-    let notify = move |owner: &Owner, notice| sink.lock().push((owner.name.clone(), notice));
+    let notify = move |owner: &Owner, _: &ObjectId, notice| sink.lock().push((owner.name.clone(), notice));
     let ledger = Ledger::new("kustomize-controller", &[], notify);
     ledger.listed(&kind(), Depth::Whole, &HashSet::new(), Instant::now());
     (ledger, notices)

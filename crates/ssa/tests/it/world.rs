@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use weir_ssa::{
-    ApplyFailure, ChangeSet, IgnoreRules, Ledger, Manifest, Mapper, Notice, Owner, Session, Settings, Watches,
+    ApplyFailure, ChangeSet, IgnoreRules, Ledger, Manifest, Mapper, Notice, ObjectId, Owner, Session,
+    Settings, Watches,
 };
 use weir_testkit::ControlPlane;
 
@@ -35,7 +36,7 @@ impl World {
         let plane = ControlPlane::shared().await.unwrap();
         let ns = plane.unique_namespace("ssa").await.unwrap();
         let (tell, notices) = mpsc::channel(64);
-        let notify = move |_: &Owner, notice| {
+        let notify = move |_: &Owner, _: &ObjectId, notice| {
             let _ = tell.try_send(notice);
         };
         let ledger = Arc::new(Ledger::new("kustomize-controller", &[], notify));

@@ -83,6 +83,40 @@ async fn drift_is_corrected_when_it_is_seen_and_does_not_count_as_a_reconciliati
     assert_eq!(before.data["status"]["history"], after.data["status"]["history"]);
 }
 
+/// Somebody moves a repository, as `bootstrap` does: it must be read at its new place before it is put back.
+#[tokio::test(flavor = "multi_thread")]
+async fn toolkit_objects_are_put_back_by_the_next_run_and_not_at_once() {
+    let world = World::new().await;
+    let repository = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata:\n  name: fleet\n\
+                      spec:\n  interval: 1h\n  suspend: true\n  url: https://git.example.com/old\n";
+    world.source("fleet-src", 1, &[("fleet.yaml", repository)]).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    let of_fleet = json!({"sourceRef": {"kind": "GitRepository", "name": "fleet-src"}});
+    world.kustomization("fleet", of_fleet).await;
+    world.kustomization("app", json!({})).await;
+    world.ready("fleet").await;
+    world.ready("app").await;
+    let repositories = world.api("source.toolkit.fluxcd.io/v1", "GitRepository").await;
+    let moved = Patch::Merge(json!({"spec": {"url": "https://git.example.com/new"}}));
+    repositories.patch("fleet", &PatchParams::apply("hand"), &moved).await.unwrap();
+
+    // A later change of another object is corrected, so that the earlier one has been seen too.
+    let configs = world.api("v1", "ConfigMap").await;
+    let edit = Patch::Merge(json!({"data": {"k": "hand"}}));
+    configs.patch("a", &PatchParams::apply("hand"), &edit).await.unwrap();
+    weir_testkit::wait_for(&configs, "a", "the edit is reverted", PATIENCE, |found| {
+        found.is_some_and(|found| found.data["data"] == json!({"k": "1"}))
+    })
+    .await
+    .unwrap();
+    let url = repositories.get("fleet").await.unwrap().data["spec"]["url"].clone();
+    assert_eq!(url, "https://git.example.com/new");
+
+    world.requested("fleet").await;
+    let url = repositories.get("fleet").await.unwrap().data["spec"]["url"].clone();
+    assert_eq!(url, "https://git.example.com/old");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn new_revision_with_the_same_manifests_moves_the_revision_only() {
     let world = World::new().await;
