@@ -118,7 +118,8 @@ async fn first_ten_minutes(world: &World) -> Result<()> {
     step("C1: `weir bootstrap git`, twice", task_tool.bootstrap()).await?;
     step("C2 to C4: `weir create … --export`, committed: the application runs", task_tool.deploy()).await?;
     step("C5: a bump by hand rolls out", task_tool.bump()).await?;
-    step("C6: `weir bootstrap git` adds the image services", task_tool.automate()).await?;
+    step("C6: `weir bootstrap git` adds the image services", task_tool.add_image_services()).await?;
+    step("C6: image repository, policy and automation get ready", task_tool.automate()).await?;
     step("C7: a new image is one bot commit and a rollout", task_tool.release()).await?;
     step("D2: podinfo runs", podinfo::is_deployed(&fleet)).await?;
     step("C8: `weir delete …` and `weir uninstall`: nothing is left", task_tool.clean_up()).await

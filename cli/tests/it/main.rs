@@ -17,6 +17,7 @@ mod forms;
 mod get;
 mod help;
 mod install;
+mod install_script;
 mod logs;
 mod migrate;
 mod nodes;

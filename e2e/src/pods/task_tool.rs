@@ -106,7 +106,8 @@ impl<'a> TaskTool<'a> {
         ]);
         self.fleet.push("Add task-tool config", &files).await?;
         self.wait_for_image("1.0.0").await?;
-        let applied = format!("Applied revision: main@sha1:{}", self.fleet.repo.head("main")?);
+        let head = self.fleet.repo.head("main")?;
+        let applied = format!("Applied revision: main@sha1:{}", head.get(..8).unwrap_or_default());
         self.fleet.printed("get kustomization task-tool", &[&applied]).await?;
         let objects = [
             "Deployment/prod/prod-task-service",
