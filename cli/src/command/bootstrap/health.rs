@@ -1,5 +1,6 @@
 //! The proof that the cluster follows the repository now (CLI-BST08, CLI-BST09).
 
+use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use super::work_tree::WorkTree;
 use crate::apply;
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::kind::{Kind, ready, text};
+use crate::kind::{Kind, last_handled, ready, text};
 use crate::output::progress;
 use crate::readiness::Wait;
 
@@ -53,14 +54,24 @@ async fn follows(
     let name = &plan.namespace;
     progress::waiting(&format!("waiting for {} \"{name}/{name}\" to be reconciled", kind.name));
     let cluster = cluster.in_namespace(name);
-    let judge = |object: &DynamicObject, _| judge(kind, object, field, revision);
+    let token = Timestamp::now().to_string();
+    // Otherwise it looks at the repository once an interval only. Its Kustomization follows by itself.
+    let is_asked = kind.name == "GitRepository";
+    if is_asked {
+        cluster.request(kind, name, &token).await.map_err(|error| error.to_string())?;
+    }
+    let judge = |object: &DynamicObject, _| {
+        let has_looked = !is_asked || last_handled(object) == Some(&token);
+        judge(kind, object, field, revision, has_looked)
+    };
     cluster.wait(kind, name, judge).await.map_err(|error| error.to_string())?;
     progress::success(&format!("{} reconciled successfully", kind.name));
     Ok(())
 }
 
-/// Judges an object by its condition Ready, once that is about the spec as it is now.
-fn judge(kind: &Kind, object: &DynamicObject, field: &str, revision: &str) -> Wait {
+/// Judges an object by its condition Ready, once that is about the spec as it is now. A failure counts when `has_looked` is true:
+/// before, it may be one that this run has mended.
+fn judge(kind: &Kind, object: &DynamicObject, field: &str, revision: &str, has_looked: bool) -> Wait {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     if object.data.pointer("/spec/suspend").and_then(Value::as_bool) == Some(true) {
         let name = object.metadata.name.as_deref().unwrap_or_default();
@@ -72,7 +83,7 @@ fn judge(kind: &Kind, object: &DynamicObject, field: &str, revision: &str) -> Wa
     }
     match ready(object) {
         Some(("True", _)) if text(object, field) == revision => Wait::Over,
-        Some(("False", message)) => Wait::Failed(message.to_owned()),
+        Some(("False", message)) if has_looked => Wait::Failed(message.to_owned()),
         _ => Wait::GoesOn,
     }
 }
@@ -103,15 +114,17 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case::reconciled(1, "True", "main@sha1:1", Wait::Over)]
-    #[case::of_an_older_commit(1, "True", "main@sha1:0", Wait::GoesOn)]
-    #[case::of_an_older_spec(0, "False", "main@sha1:1", Wait::GoesOn)]
-    #[case::fails(1, "False", "main@sha1:1", Wait::Failed("because".to_owned()))]
-    #[case::at_work(1, "Unknown", "main@sha1:1", Wait::GoesOn)]
+    #[case::reconciled(1, "True", "main@sha1:1", true, Wait::Over)]
+    #[case::of_an_older_commit(1, "True", "main@sha1:0", true, Wait::GoesOn)]
+    #[case::of_an_older_spec(0, "False", "main@sha1:1", true, Wait::GoesOn)]
+    #[case::fails(1, "False", "main@sha1:1", true, Wait::Failed("because".to_owned()))]
+    #[case::has_failed_before(1, "False", "main@sha1:1", false, Wait::GoesOn)]
+    #[case::at_work(1, "Unknown", "main@sha1:1", true, Wait::GoesOn)]
     fn an_object_follows(
         #[case] observed: i64,
         #[case] status: &str,
         #[case] found: &str,
+        #[case] has_looked: bool,
         #[case] expected: Wait,
     ) {
         let object = serde_json::from_value(json!({
@@ -125,7 +138,8 @@ mod tests {
             },
         }));
         let kind = Kind::find("kustomization").unwrap();
-        assert_eq!(judge(kind, &object.unwrap(), "/status/lastAttemptedRevision", "main@sha1:1"), expected);
+        let field = "/status/lastAttemptedRevision";
+        assert_eq!(judge(kind, &object.unwrap(), field, "main@sha1:1", has_looked), expected);
     }
 
     #[test]
@@ -138,6 +152,6 @@ mod tests {
         }));
         let kind = Kind::find("kustomization").unwrap();
         let expected = Wait::Failed("Kustomization 'b/a' is suspended".to_owned());
-        assert_eq!(judge(kind, &object.unwrap(), "", ""), expected);
+        assert_eq!(judge(kind, &object.unwrap(), "", "", true), expected);
     }
 }
