@@ -20,6 +20,7 @@ mod install;
 mod logs;
 mod migrate;
 mod nodes;
+mod plan;
 mod reconcile;
 mod resume;
 mod run;
