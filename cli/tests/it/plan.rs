@@ -175,7 +175,7 @@ impl Fleet {
         self.home.weir().with_env("FLUX_SYSTEM_NAMESPACE", NAMESPACE)
     }
 
-    /// What is in the cluster, with the version of each object.
+    /// Lists the objects of the cluster, each with its version.
     async fn state(&self) -> String {
         let mut state = String::new();
         for (version, kind) in [("v1", "ConfigMap"), ("v1", "Secret"), (GROUP, "Kustomization")] {

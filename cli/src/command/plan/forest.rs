@@ -169,16 +169,22 @@ impl<'a> Forest<'a> {
                 Err(error) => Fate::Failed(error.to_string()),
             }
         };
-        if let Fate::Built(objects) = &fate {
-            self.add_children(&kustomization, objects, depth)?;
+        let children = match &fate {
+            Fate::Built(objects) => Some(kustomizations(objects).collect()),
+            _ => None,
+        };
+        let parent = self.add(kustomization, fate);
+        match children {
+            Some(children) => self.add_children(&parent, children, depth),
+            None => Ok(()),
         }
-        self.add(kustomization, fate);
-        Ok(())
     }
 
-    fn add(&mut self, kustomization: Kustomization, fate: Fate) {
+    fn add(&mut self, kustomization: Kustomization, fate: Fate) -> Arc<Kustomization> {
         let is_live = self.live.contains_key(&key(&kustomization));
-        self.planned.push(Planned { kustomization: Arc::new(kustomization), fate, is_live });
+        let kustomization = Arc::new(kustomization);
+        self.planned.push(Planned { kustomization: Arc::clone(&kustomization), fate, is_live });
+        kustomization
     }
 
     /// Builds a Kustomization, once more with the spec that it gives itself.
@@ -198,9 +204,14 @@ impl<'a> Forest<'a> {
     }
 
     /// Adds the Kustomizations that come out of a build, and those that no longer do.
-    fn add_children(&mut self, parent: &Kustomization, objects: &[Value], depth: usize) -> Result<(), Error> {
+    fn add_children(
+        &mut self,
+        parent: &Kustomization,
+        children: Vec<Kustomization>,
+        depth: usize,
+    ) -> Result<(), Error> {
         let mut built = BTreeSet::new();
-        for mut child in kustomizations(objects).filter(|child| key(child) != key(parent)) {
+        for mut child in children.into_iter().filter(|child| key(child) != key(parent)) {
             let key = key(&child);
             built.insert(key.clone());
             if depth >= MAX_DEPTH || !self.claim(&key) {
@@ -235,10 +246,10 @@ impl<'a> Forest<'a> {
             if depth >= MAX_DEPTH || !owner.may_prune(&live.metadata) || !self.claim(&key) {
                 continue;
             }
+            let live = self.add(live, Fate::Pruned);
             if deletes(&live) {
                 self.add_pruned(&live, &BTreeSet::from([key]), depth + 1)?;
             }
-            self.add(live, Fate::Pruned);
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::changes::{Change, Coming, Comparer, inventory, owner, settings};
 use crate::cluster::Cluster;
 use crate::output::progress::Ticker;
 
-/// What becomes of a Kustomization and its objects.
+/// The end of a Kustomization and its objects, if the revision came.
 pub(super) struct Outcome {
     pub(super) id: ObjectId,
     pub(super) state: State,
@@ -21,7 +21,7 @@ pub(super) struct Outcome {
     pub(super) errors: Vec<String>,
 }
 
-/// What becomes of a Kustomization.
+/// The end of a Kustomization itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// It is new.

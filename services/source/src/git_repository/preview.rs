@@ -17,7 +17,7 @@ use crate::source::Failure;
 pub struct Preview {
     /// The revision, as the status would name it.
     pub revision: String,
-    /// Its files with those of submodules, before anything is left out. What `spec.include` adds is not among them.
+    /// Its files with those of submodules, before anything is left out, and without those of `spec.include`.
     pub tree: Box<dyn Tree + Send>,
 }
 
