@@ -22,6 +22,7 @@ use crate::command::get::Get;
 use crate::command::install::Install;
 use crate::command::logs::Logs;
 use crate::command::migrate::Migrate;
+use crate::command::plan::Plan;
 use crate::command::reconcile::Reconcile;
 use crate::command::resume::Resume;
 use crate::command::run::{self, Run};
@@ -59,6 +60,9 @@ use crate::verb::OnKinds;
 
   # What is wrong with one, and what mends it?
   weir why kustomization/apps
+
+  # What would change if this branch were merged?
+  weir plan source git podinfo --branch feature
 
   # Follow all objects live
   weir watch
@@ -128,6 +132,8 @@ enum Command {
     /// Compare what is there with what is here.
     #[command(subcommand, disable_help_subcommand = true)]
     Diff(Diff),
+    /// Show what another revision of a source would change.
+    Plan(OnKinds<Plan>),
     /// Write all objects in the version in which their kind is stored.
     Migrate(Migrate),
     /// Push artifacts to OCI registries.
@@ -213,6 +219,7 @@ fn run(cli: Cli) -> Result<(), Error> {
         Command::Debug(debug) => Box::pin(debug.run(&global)),
         Command::Diff(diff) => Box::pin(diff.run(&global)),
         Command::Migrate(migrate) => Box::pin(migrate.run(&global)),
+        Command::Plan(OnKinds(plan)) => Box::pin(plan.run(&global)),
         Command::Tree(tree) => Box::pin(tree.run(&global)),
         Command::Trace(trace) => Box::pin(trace.run(&global)),
         Command::Events(events) => Box::pin(events.run(&global)),

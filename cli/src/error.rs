@@ -142,10 +142,10 @@ pub(crate) enum Error {
         /// The Kustomization.
         name: String,
     },
-    /// `diff` has found what would change (CLI-G11).
+    /// `diff` or `plan` has found something that would change (CLI-G11).
     #[error("identified at least one change, exiting with non-zero exit code")]
     Changed,
-    /// `diff` could not compare (CLI-G11).
+    /// `diff` or `plan` could not compare (CLI-G11).
     #[error("{0}")]
     Diff(Box<Self>),
     /// There is no token to show to the services.
@@ -232,12 +232,12 @@ impl Error {
         matches!(self, Self::Grpc { status, .. } if status.code() == tonic::Code::NotFound)
     }
 
-    /// The error of a `diff` that could not compare.
+    /// The error of a `diff` or `plan` that could not compare.
     pub(crate) fn diff(error: Self) -> Self {
         Self::Diff(Box::new(error))
     }
 
-    /// Returns the exit code of the command: 1, but for a `diff` that could not compare (CLI-G11).
+    /// Returns the exit code of the command: 1, but for a `diff` or `plan` that could not compare (CLI-G11).
     pub(crate) fn exit_code(&self) -> u8 {
         if let Self::Diff(_) = self { 2 } else { 1 }
     }

@@ -7,15 +7,17 @@
 //!                                 ├── manifests ► apply: an installation, from the manifests in this program;
 //!                                 │               installation: the one that is there
 //!                                 ├── kind      one row a kind: words, columns, texts
+//!                                 ├── changes   an apply tried on the server, and the report of it: diff, plan
 //!                                 ├── discovery the cluster's other kinds, by the words that people use
 //!                                 └── output    tables on stdout, progress on stderr
 //! ```
 //!
 //! Invariants: results go to stdout and what is going on to stderr (CLI-G10); the exit code is 0 or 1, and 2
-//! for a diff that fails; a kind is one row of [`kind::KINDS`].
+//! for a diff or a plan that fails; a kind is one row of [`kind::KINDS`].
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod apply;
+mod changes;
 mod cli;
 mod cluster;
 mod command;

@@ -1,6 +1,7 @@
 //! The output for people and programs: tables and documents on stdout, progress on stderr (CLI-G10).
 
 pub(crate) mod manifest;
+mod paint;
 pub(crate) mod progress;
 mod revision;
 mod table;
@@ -8,6 +9,7 @@ mod time;
 
 use std::io::{ErrorKind, Write};
 
+pub(crate) use self::paint::{Colour, Paint, width};
 pub(crate) use self::revision::shorten;
 pub(crate) use self::table::Table;
 pub(crate) use self::time::{age, rfc3339};

@@ -3,7 +3,7 @@
 mod directory;
 mod files;
 pub(crate) mod kustomization;
-mod remote;
+pub(crate) mod remote;
 
 use clap::{Args, Subcommand};
 

@@ -164,7 +164,7 @@ impl Walk<'_> {
 }
 
 /// Returns namespace and name of the Kustomization that applies an object; one that applies itself has none.
-fn owner(object: &DynamicObject) -> Option<(String, String)> {
+pub(crate) fn owner(object: &impl ResourceExt) -> Option<(String, String)> {
     let label = |key: &str| object.labels().get(&format!("kustomize.toolkit.fluxcd.io/{key}")).cloned();
     let owner = (label("namespace")?, label("name")?);
     let itself = (object.namespace().unwrap_or_default(), object.name_any());

@@ -25,7 +25,11 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) async fn start() -> Self {
-        let (plane, folder) = (ControlPlane::start().await.unwrap(), Folder::new("bootstrap").unwrap());
+        Self::on(ControlPlane::start().await.unwrap()).await
+    }
+
+    pub(crate) async fn on(plane: ControlPlane) -> Self {
+        let folder = Folder::new("bootstrap").unwrap();
         let source = service(&plane, &folder, "source", storage_flags().unwrap()).await;
         let kustomize = service(&plane, &folder, "kustomize", Vec::new()).await;
         Self { _services: [source, kustomize], plane, folder }

@@ -292,3 +292,36 @@ async fn flux_shows_the_same_changes() {
     let commands: Vec<_> = commands.iter().map(String::as_str).collect();
     weir.agrees_wholly_with_flux(&commands).await;
 }
+
+/// CLI-DIF01: `spec.ignore`.
+#[tokio::test]
+async fn fields_that_are_left_to_others_are_no_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::new("diffs-ignored").await;
+    let map = |color: &str, owned: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": "shared", "namespace": "diffs-ignored", "labels": {
+                "kustomize.toolkit.fluxcd.io/name": "shared", "kustomize.toolkit.fluxcd.io/namespace": "diffs-ignored",
+            } },
+            "data": { "color": color, "owned": owned },
+        })
+    };
+    let params = kube::api::PatchParams::apply("kustomize-controller").force();
+    let api = world.plane.api("v1", "ConfigMap", "diffs-ignored").await.unwrap();
+    api.patch("shared", &params, &kube::api::Patch::Apply(map("blue", "theirs"))).await.unwrap();
+    let spec = |target: &str| {
+        json!({
+            "interval": "10m", "prune": false, "sourceRef": { "kind": "GitRepository", "name": "fleet" },
+            "ignore": [{ "paths": ["/data/owned"], "target": { "kind": "ConfigMap", "name": target } }],
+        })
+    };
+    world.object_with("Kustomization", "shared", spec("sha.*")).await;
+    world.object_with("Kustomization", "unreadable", spec("(")).await;
+    for (name, color) in [("same", "blue"), ("other", "green")] {
+        write(folder.path(), &[(&format!("{name}/map.yaml"), &map(color, "ours").to_string())]);
+    }
+    let commands =
+        ["diff ks shared --path same", "diff ks shared --path other", "diff ks unreadable --path same"];
+    insta::assert_snapshot!(world.weir().in_folder(folder.path()).transcript(&commands).await);
+}

@@ -49,6 +49,8 @@ async fn every_command_explains_itself() {
         "migrate -h",
         "trigger receiver -h",
         "diff kustomization -h",
+        "plan source git -h",
+        "plan source oci -h",
         "build artifact -h",
         "push artifact -h",
         "pull artifact -h",

@@ -21,6 +21,7 @@ mod install_script;
 mod logs;
 mod migrate;
 mod nodes;
+mod plan;
 mod reconcile;
 mod resume;
 mod run;

@@ -21,6 +21,11 @@ impl Owner {
         [(format!("{}/name", self.group), &self.name), (format!("{}/namespace", self.group), &self.namespace)]
     }
 
+    /// Returns true when an object may be deleted once this owner no longer wants it (KS-GC-3).
+    pub fn may_prune(&self, live: &ObjectMeta) -> bool {
+        may_prune(self, live)
+    }
+
     /// Returns true when an object carries both labels with this owner's values.
     pub(crate) fn owns(&self, meta: &ObjectMeta) -> bool {
         self.of_labels(meta).is_some_and(|found| found == *self)

@@ -73,6 +73,34 @@ impl Session {
         pruned
     }
 
+    /// Returns the action that a prune would take for each object, in the order of the apply; nothing is deleted. An object that
+    /// is already gone, or going, is left unchanged.
+    pub async fn preview_prune(&self, owner: &Owner, entries: &[Entry]) -> Pruned {
+        let mut entries: Vec<&Entry> = entries.iter().collect();
+        entries.sort_by(|a, b| order::by_apply_order(&a.id, &b.id));
+        let mut pruned = Pruned::default();
+        for entry in entries {
+            let (action, error) = match self.preview_one(owner, entry).await {
+                Ok(action) => (action, None),
+                Err(error) => (Action::Unknown, Some(error)),
+            };
+            let (id, version) = (entry.id.clone(), entry.version.clone());
+            pruned.changes.0.push(Change { id, version, action, rivals: Rivals::default() });
+            pruned.errors.extend(error);
+        }
+        pruned
+    }
+
+    async fn preview_one(&self, owner: &Owner, entry: &Entry) -> Result<Action, Error> {
+        let Some(mapping) = self.mapping_of(entry).await? else { return Ok(Action::Unchanged) };
+        let target = Target { client: &self.client, mapping: &mapping, id: &entry.id };
+        Ok(match self.judge(owner, &target).await? {
+            Judgement::Delete(_) => Action::Deleted,
+            Judgement::Leave(Action::Deleted) => Action::Unchanged,
+            Judgement::Leave(action) => action,
+        })
+    }
+
     async fn prune_one(&self, owner: &Owner, entry: &Entry) -> Result<Action, Error> {
         let id = &entry.id;
         let Some(mapping) = self.mapping_of(entry).await? else { return Ok(Action::Deleted) };

@@ -200,7 +200,8 @@ fn options(spec: &KustomizationSpec, remote: Option<Arc<dyn Remote>>) -> Options
 }
 
 /// The directory that `spec.path` names; it cannot lead out of the root (KS-SRC-26).
-pub(crate) fn directory(files: &dyn FileSystem, path: &str) -> Option<RelPath> {
+#[must_use]
+pub fn directory(files: &dyn FileSystem, path: &str) -> Option<RelPath> {
     let mut inside: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
         if part == ".." {

@@ -11,7 +11,7 @@ use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath};
 
 /// Unpacked files. Most of them are on disk; what is read is in memory.
 #[derive(Debug)]
-pub(crate) struct ArtifactFiles {
+pub struct ArtifactFiles {
     spans: BTreeMap<Path, Span>,
     stack: FileStack,
 }
@@ -33,7 +33,9 @@ impl PartialOrd for Path {
 }
 
 impl ArtifactFiles {
-    pub(crate) fn new(spans: BTreeMap<weir_artifact::RelPath, Span>, stack: FileStack) -> Self {
+    /// Files, by where each of them lies.
+    #[must_use]
+    pub fn new(spans: BTreeMap<weir_artifact::RelPath, Span>, stack: FileStack) -> Self {
         let spans = spans.into_iter().map(|(path, span)| (Path(path.as_str().to_owned()), span));
         Self { spans: spans.collect(), stack }
     }
@@ -99,7 +101,7 @@ impl FileSystem for ArtifactFiles {
 
 /// Files of which one build reads so many bytes and no more.
 #[derive(Debug, Clone)]
-pub(crate) struct Metered {
+pub struct Metered {
     files: Arc<ArtifactFiles>,
     meter: Arc<Mutex<Meter>>,
 }
@@ -112,7 +114,9 @@ struct Meter {
 }
 
 impl Metered {
-    pub(crate) fn new(files: Arc<ArtifactFiles>, limit: u64) -> Self {
+    /// Files of which `limit` bytes may be read. Clones share the limit.
+    #[must_use]
+    pub fn new(files: Arc<ArtifactFiles>, limit: u64) -> Self {
         Self { files, meter: Arc::new(Mutex::new(Meter { limit, used: 0, is_exceeded: false })) }
     }
 

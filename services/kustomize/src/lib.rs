@@ -18,6 +18,7 @@ mod cluster;
 pub mod decryption;
 mod fetch;
 mod files;
+pub mod ignore;
 mod kustomization;
 mod mask;
 mod rpc;
@@ -25,4 +26,6 @@ mod service;
 mod source;
 pub mod variables;
 
+pub use files::{ArtifactFiles, Metered};
+pub use kustomization::{deletes, in_order};
 pub use service::{program, run};

@@ -6,6 +6,7 @@ mod include;
 mod observe;
 mod packed;
 mod part;
+mod preview;
 mod start;
 mod stores;
 mod tree;
@@ -19,6 +20,7 @@ use weir_git::{Git, Stores};
 use weir_runtime::{Cache, EventDraft, ObjectKey};
 
 use self::packed::Packed;
+pub use self::preview::{Preview, PreviewError, preview};
 pub(crate) use self::start::start;
 use crate::source::{Attempt, Failure, SourceReconciler, Success};
 use crate::storage::Storage;

@@ -22,6 +22,7 @@ mod helm_chart;
 mod helm_repository;
 mod login;
 mod oci_repository;
+pub mod preview;
 mod rpc;
 mod server;
 mod service;

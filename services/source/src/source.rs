@@ -17,7 +17,7 @@ use weir_artifact::{Location, StoreError};
 
 pub(crate) use self::attempt::Attempt;
 use self::attempt::finalize;
-pub(crate) use self::content::{pack, pack_after, sparse};
+pub(crate) use self::content::{matcher, pack, pack_after, sparse};
 pub(crate) use self::failure::Failure;
 pub(crate) use self::reconciler::SourceReconciler;
 use self::report::{Report, known_artifact, progress, remarks_of_store};

@@ -10,23 +10,27 @@ mod spec;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use kube::ResourceExt;
 use serde_json::Value;
+use weir_kustomize::{FileSystem, Remote};
 use weir_kustomize_controller::build::to_yaml;
 
 use self::local_sources::LocalSource;
+pub(crate) use self::local_sources::source_of;
+pub(crate) use self::manifests::Place;
 pub(crate) use self::mask::MASK;
-pub(crate) use self::spec::Specs;
+pub(crate) use self::spec::{Specs, kustomization};
 use super::remote::RemoteFlags;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
 use crate::output::print;
 
-/// Kustomizations that `--recursive` builds. A fleet has some hundred; the cap ends names that are made up by the build.
-const MAX_KUSTOMIZATIONS: usize = 10_000;
+/// Kustomizations that `--recursive` or a plan builds. A fleet has some hundred; the cap ends names that are made up by the build.
+pub(crate) const MAX_KUSTOMIZATIONS: usize = 10_000;
 
 /// The Kustomization to build.
 #[derive(Args, Debug)]
@@ -163,13 +167,9 @@ impl Local {
         kustomization: weir_api::Kustomization,
         directory: PathBuf,
     ) -> Result<Vec<Value>, Error> {
-        let variables = specs.variables(&kustomization).await?;
         let ignored = self.ignore_paths.join("\n");
-        let (is_strict, remote) = (self.strict_substitute, self.remote.remote());
-        let building = tokio::task::spawn_blocking(move || {
-            manifests::build(&kustomization, variables, &directory, &ignored, is_strict, remote)
-        });
-        building.await.map_err(|panic| Error::Build(panic.to_string()))?
+        let place = move || Place::local(&directory, &ignored);
+        build(specs, kustomization, place, self.strict_substitute, self.remote.remote()).await
     }
 
     /// Returns the Kustomization that a built object is, with the directory that its source and path name; with
@@ -185,6 +185,21 @@ impl Local {
     }
 }
 
+/// Builds a Kustomization over the files of a place, which is made where it may take its time.
+pub(crate) async fn build<F: FileSystem>(
+    specs: &Specs<'_>,
+    kustomization: weir_api::Kustomization,
+    place: impl FnOnce() -> Result<Place<F>, Error> + Send + 'static,
+    is_strict: bool,
+    remote: Option<Arc<dyn Remote>>,
+) -> Result<Vec<Value>, Error> {
+    let variables = specs.variables(&kustomization).await?;
+    let building = tokio::task::spawn_blocking(move || {
+        manifests::build(&kustomization, variables, place()?, is_strict, remote)
+    });
+    building.await.map_err(|panic| Error::Build(panic.to_string()))?
+}
+
 /// Waits for something that Ctrl-C may end.
 pub(crate) async fn or_cancelled(work: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
     tokio::select! {
@@ -196,7 +211,7 @@ pub(crate) async fn or_cancelled(work: impl Future<Output = Result<(), Error>>) 
 }
 
 /// The real path of a directory.
-fn existing_directory(path: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn existing_directory(path: &Path) -> Result<PathBuf, Error> {
     let real = path.canonicalize().ok().filter(|path| path.is_dir());
     real.ok_or_else(|| Error::ResourcePath(path.display().to_string()))
 }

@@ -14,14 +14,15 @@ use crate::error::Error;
 
 /// True when bases may lie elsewhere.
 #[derive(Args, Debug, Clone, Copy)]
-pub(super) struct RemoteFlags {
+pub(crate) struct RemoteFlags {
     /// Fetch the bases and files that kustomizations name by URL, from Git repositories and over HTTP.
     #[arg(long)]
     allow_remote_bases: bool,
 }
 
 impl RemoteFlags {
-    pub(super) fn remote(self) -> Option<Arc<dyn Remote>> {
+    /// The fetcher of remote bases, if the flag allows it.
+    pub(crate) fn remote(self) -> Option<Arc<dyn Remote>> {
         self.allow_remote_bases.then(|| -> Arc<dyn Remote> { Arc::new(OnFirstUse::default()) })
     }
 }

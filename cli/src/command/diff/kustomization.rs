@@ -1,41 +1,22 @@
 //! `weir diff kustomization`: the changes that an apply of local files would make (CLI-DIF01, CLI-DIF02).
 //!
 //! ```text
-//! local files ─► build ─► dry-run of each object ─► compare ─► report
+//! local files ─► build ─► changes ─► report; the same for each Kustomization that comes out of the build
 //! ```
 
-mod blocks;
-mod compare;
-mod lists;
-mod neat;
-mod report;
-mod sops;
-
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use futures::future::BoxFuture;
-use futures::stream::{self, StreamExt};
-use kube::{Resource, ResourceExt};
 use serde_json::Value;
-use weir_ssa::{
-    Action, Comparison, Entry, IgnoreRules, Manifest, Mapper, ObjectId, Owner, Session, Settings, stale,
-};
+use weir_ssa::{Action, Entry, ObjectId, by_apply_order, stale};
 
+use crate::changes::{Change, Coming, Comparer, MAX_DEPTH, inventory, settings, verdict};
 use crate::command::build::kustomization::{Local, Specs, or_cancelled};
 use crate::error::Error;
 use crate::global::Global;
-use crate::output::{plain, print};
-
-/// Field manager of the dry-runs: that of the service, so that fields of others stay theirs.
-const FIELD_MANAGER: &str = "kustomize-controller";
-
-/// Dry-runs in flight at once.
-const CONCURRENCY: usize = 8;
-
-/// Kustomizations below each other; a ring of them ends here.
-const MAX_DEPTH: usize = 50;
+use crate::output::progress::Ticker;
+use crate::output::{Paint, plain, print};
 
 /// The Kustomization to compare.
 #[derive(Args, Debug)]
@@ -57,10 +38,9 @@ pub(crate) struct Kustomization {
     /// Compare a Kustomization that is not in the cluster yet; needs --kustomization-file.
     #[arg(long)]
     ignore_not_found: bool,
-    /// Taken for compatibility: there is no progress bar.
+    /// Show on a terminal how far the comparison is; --progress-bar=false does not.
     #[arg(
         long,
-        hide = true,
         num_args = 0..=1,
         require_equals = true,
         default_value_t = true,
@@ -79,11 +59,13 @@ struct Found {
     inventory: Vec<Entry>,
 }
 
-/// A cluster to compare with, and where specs are looked for.
-struct Comparer<'a> {
+/// A walk from a Kustomization down, over local files.
+struct Walk<'a> {
     local: &'a Local,
     specs: Specs<'a>,
-    session: Session,
+    comparer: Comparer,
+    ticker: Ticker,
+    paint: Paint,
 }
 
 impl Kustomization {
@@ -96,13 +78,8 @@ impl Kustomization {
                 Error::KustomizationFile(_) => error,
                 error => Error::diff(error),
             })?;
-            print(&plain(&found.text))?;
-            match found.errors.as_slice() {
-                [] if found.is_changed => Err(Error::Changed),
-                [] => Ok(()),
-                [error] => Err(Error::diff(Error::Api(error.clone()))),
-                errors => Err(Error::diff(Error::Api(format!("[{}]", errors.join(", "))))),
-            }
+            print(&found.text)?;
+            verdict(found.is_changed, &found.errors)
         })
         .await
     }
@@ -114,20 +91,22 @@ impl Kustomization {
             return Err(Error::Flags(message.to_owned()));
         }
         let cluster = global.cluster().await?;
-        let client = cluster.client.clone();
-        let namespace = cluster.namespace.clone();
-        let session = Session::unwatched(client.clone(), Mapper::new(client).into());
-        let comparer =
-            Comparer { local: &self.local, specs: self.local.specs(Some(cluster.clone())), session };
-        let root = match self.ignore_not_found {
-            true => comparer.specs.of_new(name, &namespace).await?,
-            false => comparer.specs.of(name, &namespace).await?,
+        let walk = Walk {
+            local: &self.local,
+            specs: self.local.specs(Some(cluster.clone())),
+            comparer: Comparer::new(cluster.client.clone(), Coming::default()),
+            ticker: Ticker::new(self.progress_bar),
+            paint: Paint::of_stdout(),
         };
-        cluster.in_time(comparer.kustomization(root, directory, 0)).await?
+        let root = match self.ignore_not_found {
+            true => walk.specs.of_new(name, &cluster.namespace).await?,
+            false => walk.specs.of(name, &cluster.namespace).await?,
+        };
+        cluster.in_time(walk.kustomization(root, directory, 0)).await?
     }
 }
 
-impl Comparer<'_> {
+impl Walk<'_> {
     fn kustomization(
         &self,
         kustomization: weir_api::Kustomization,
@@ -135,44 +114,30 @@ impl Comparer<'_> {
         depth: usize,
     ) -> BoxFuture<'_, Result<Found, Error>> {
         Box::pin(async move {
-            let settings = settings(&kustomization);
+            let settings = settings(&kustomization).map_err(Error::Api)?;
             let objects = self.local.build(&self.specs, kustomization.clone(), directory).await?;
-            let compared = objects.into_iter().map(|object| self.object(object, &settings));
-            let compared: Vec<_> = stream::iter(compared).buffered(CONCURRENCY).collect().await;
             let mut found = Found::default();
-            for (object, comparison) in compared {
-                let comparison = match comparison {
-                    Ok(comparison) => comparison,
+            for (object, change) in self.comparer.objects(objects, &settings, &self.ticker).await {
+                let change = match change {
+                    Ok(change) => change,
                     Err(error) => {
                         found.add_error(error);
                         continue;
                     }
                 };
-                found.add(&comparison);
-                let is_itself = settings.owner.name == comparison.id.name
-                    && settings.owner.namespace == comparison.id.namespace;
-                if comparison.action != Action::Created && !is_itself && depth < MAX_DEPTH {
-                    self.add_nested(&mut found, &object, &comparison.id, depth).await?;
+                found.add(&change, self.paint);
+                found.inventory.push(change.entry());
+                let is_itself =
+                    settings.owner.name == change.id.name && settings.owner.namespace == change.id.namespace;
+                if change.action != Action::Created && !is_itself && depth < MAX_DEPTH {
+                    self.add_nested(&mut found, &object, &change.id, depth).await?;
                 }
             }
             if kustomization.spec.prune && found.errors.is_empty() {
-                found.add_stale(&kustomization)?;
+                found.add_stale(&kustomization, self.paint)?;
             }
             Ok(found)
         })
-    }
-
-    /// Compares an object with that of the cluster; a Secret's values are hidden.
-    async fn object(&self, object: Value, settings: &Settings) -> (Value, Result<Comparison, String>) {
-        let manifest = match Manifest::try_from(object.clone()) {
-            Ok(manifest) => manifest,
-            Err(error) => return (object, Err(error.to_string())),
-        };
-        let is_masked = sops::is_masked(&object);
-        let compared = self.session.compare(manifest, settings).await.map_err(|error| error.to_string());
-        let compared =
-            compared.map(|comparison| if is_masked { sops::by_keys(comparison) } else { comparison });
-        (object, compared)
     }
 
     /// Adds the differences of a Kustomization that came out of the build.
@@ -184,9 +149,10 @@ impl Comparer<'_> {
         depth: usize,
     ) -> Result<(), Error> {
         let is_remote = object.pointer("/spec/kubeConfig").is_some();
+        let subject = plain(&id.subject());
         let nested = match self.local.nested(&self.specs, object).await {
             Ok(Some(_)) if is_remote => {
-                found.line(&format!("⚠️ {} skipped: diff not supported for remote clusters", id.subject()));
+                found.line(&format!("⚠️ {subject} skipped: diff not supported for remote clusters"));
                 return Ok(());
             }
             Ok(Some((kustomization, directory))) => {
@@ -201,7 +167,7 @@ impl Comparer<'_> {
             Ok(nested) => {
                 if nested.is_changed {
                     found.is_changed = true;
-                    found.line(&format!("📁 {} changed", id.subject()));
+                    found.line(&format!("📁 {subject} changed"));
                     found.text.push_str(&nested.text);
                 }
                 nested.errors.into_iter().for_each(|error| found.add_error(error));
@@ -224,61 +190,16 @@ impl Found {
         }
     }
 
-    fn add(&mut self, comparison: &Comparison) {
-        let subject = comparison.id.subject();
-        match (comparison.action, &comparison.objects) {
-            (Action::Skipped, _) => self.line(&format!("► {subject} skipped")),
-            (Action::Created, _) => self.line(&format!("► {subject} created")),
-            (Action::Configured, objects) => {
-                self.line(&format!("► {subject} drifted"));
-                if let Some((live, tried)) = objects {
-                    self.text.push_str(&report::of(&compare::values(live, tried)));
-                }
-            }
-            _ => {}
-        }
-        self.is_changed |= matches!(comparison.action, Action::Created | Action::Configured);
-        self.inventory.push(Entry { id: comparison.id.clone(), version: String::new() });
+    fn add(&mut self, change: &Change, paint: Paint) {
+        self.text.push_str(&change.text(paint));
+        self.is_changed |= change.is_one();
     }
 
     /// Adds the objects that the apply would prune.
-    fn add_stale(&mut self, kustomization: &weir_api::Kustomization) -> Result<(), Error> {
-        let inventory = kustomization.status.as_ref().and_then(|status| status.inventory.as_ref());
-        let mut old = Vec::new();
-        for entry in inventory.into_iter().flat_map(|inventory| &inventory.entries) {
-            let id =
-                entry.id.parse().map_err(|error: weir_ssa::ParseIdError| Error::Api(error.to_string()))?;
-            old.push(Entry { id, version: entry.version.clone() });
-        }
-        let mut gone = stale(&old, &self.inventory);
-        gone.sort_by(|a, b| weir_ssa::by_apply_order(&a.id, &b.id));
-        for entry in gone {
-            self.is_changed = true;
-            self.line(&format!("► {} deleted", entry.id.subject()));
-        }
+    fn add_stale(&mut self, kustomization: &weir_api::Kustomization, paint: Paint) -> Result<(), Error> {
+        let mut gone = stale(&inventory(kustomization)?, &self.inventory);
+        gone.sort_by(|a, b| by_apply_order(&a.id, &b.id));
+        gone.into_iter().for_each(|entry| self.add(&Change::new(entry.id, Action::Deleted), paint));
         Ok(())
-    }
-}
-
-/// Time of an apply, which a comparison does not come to.
-const LIMIT: Duration = Duration::from_secs(300);
-
-fn settings(kustomization: &weir_api::Kustomization) -> Settings {
-    let owner = Owner {
-        group: weir_api::Kustomization::group(&()).into_owned(),
-        name: kustomization.name_any(),
-        namespace: kustomization.namespace().unwrap_or_default(),
-    };
-    Settings {
-        field_manager: FIELD_MANAGER.to_owned(),
-        owner,
-        overridden_managers: Vec::new(),
-        custom_stage: Vec::new(),
-        concurrency: 1,
-        force: false,
-        ignored: IgnoreRules::default(),
-        migrates_versions: false,
-        time: LIMIT,
-        judge: None,
     }
 }

@@ -10,6 +10,7 @@ use tempfile::{SpooledData, SpooledTempFile};
 
 use super::UntarError;
 use super::sink::{Sink, copy};
+use crate::archive::{Tree, TreeKind, walk};
 use crate::path::RelPath;
 use crate::room::Room;
 
@@ -45,6 +46,31 @@ enum Content {
 }
 
 impl FileStack {
+    /// Reads the files of a tree that `keep` wants, as an archive of them would be unpacked: where each of them lies, and what
+    /// holds them. Files of more than `largest` bytes are listed, and not kept. Blocks.
+    ///
+    /// # Errors
+    /// When the tree cannot be read, or the disk does not take it.
+    pub fn of_tree(
+        tree: &dyn Tree,
+        keep: &dyn Fn(&RelPath) -> bool,
+        largest: u64,
+    ) -> io::Result<(BTreeMap<RelPath, Span>, Self)> {
+        let mut sink = StackSink::new(largest);
+        walk(tree, |path, kind| {
+            let TreeKind::File { executable } = kind else { return Ok(()) };
+            if !keep(path) {
+                return Ok(());
+            }
+            let mut file = tree.open(path)?;
+            // Nothing of a file that is not kept needs to be read.
+            let content: &mut dyn io::Read =
+                if file.size > largest { &mut io::empty() } else { &mut file.reader };
+            sink.file(path, executable, file.size, content).map_err(io::Error::other)
+        })?;
+        Ok(sink.finish())
+    }
+
     /// Bytes of all files.
     #[must_use]
     pub fn size(&self) -> u64 {
@@ -130,5 +156,28 @@ impl Sink for StackSink {
             .insert(path.clone(), Span { start: Some(self.size), length: end.saturating_sub(self.size) });
         self.size = end;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use crate::DirectoryTree;
+
+    #[test]
+    fn a_tree_is_read_without_what_is_not_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("a")).unwrap();
+        for (name, text) in [("a/b", "one"), ("a/large", "more than four"), ("c", "two"), ("d", "not")] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let tree = DirectoryTree::open_path(folder.path()).unwrap();
+        let (spans, stack) = FileStack::of_tree(&tree, &|path| path.as_str() != "d", 4).unwrap();
+        let names: Vec<&str> = spans.keys().map(RelPath::as_str).collect();
+        assert_eq!(names, ["a/b", "a/large", "c"]);
+        let read = |name: &str| stack.read(spans[&RelPath::parse(name).unwrap()]);
+        assert_eq!((read("a/b").unwrap(), read("c").unwrap()), (b"one".to_vec(), b"two".to_vec()));
+        assert_eq!(read("a/large").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
     }
 }

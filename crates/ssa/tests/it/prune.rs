@@ -34,11 +34,17 @@ async fn objects_of_another_owner_and_marked_ones_stay() {
     let api = world.api("v1", "ConfigMap").await;
     let steal = json!({"metadata": {"labels": {"kustomize.toolkit.fluxcd.io/name": "thief"}}});
     api.patch("stolen", &PatchParams::apply("hand"), &Patch::Merge(steal)).await.unwrap();
+    let preview = async || world.session.preview_prune(&world.owner(), &changes.inventory()).await;
+    let foreseen =
+        format!("ConfigMap/{ns}/gone deleted\nConfigMap/{ns}/kept skipped\nConfigMap/{ns}/stolen skipped");
+    assert_eq!(lines(&preview().await.changes), foreseen);
+    assert!(world.config_map("gone").await.is_some(), "a preview deletes nothing");
     let pruned = world.session.prune(&world.owner(), &changes.inventory()).await;
     let expected =
         format!("ConfigMap/{ns}/stolen skipped\nConfigMap/{ns}/kept skipped\nConfigMap/{ns}/gone deleted");
     assert_eq!(lines(&pruned.changes), expected);
     assert!(pruned.unsettled(&changes.inventory()).is_empty());
+    assert_eq!(lines(&preview().await.changes), foreseen.replace("gone deleted", "gone unchanged"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,10 +21,11 @@ use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Waiting};
 use super::observe::Observed;
 use super::prune_limit::{self, Asked};
-use super::{KustomizationReconciler, change_log, health, ignore, rivals};
+use super::{KustomizationReconciler, change_log, health, rivals};
 use crate::build::{Built, Footprint};
 use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
+use crate::ignore;
 
 /// Applies in a row that wait for the same, such as finalizers: for five minutes, as long as Flux gives its wait.
 const APPLY_TRIES: u32 = 30;

@@ -103,8 +103,9 @@ async fn account_is_gone(cluster: &Cluster, kustomization: &Kustomization) -> bo
     matches!(accounts.get_metadata_opt(account).await, Ok(None))
 }
 
-/// Returns true when the finalizer deletes (KS-GC-20..23).
-fn deletes(kustomization: &Kustomization) -> bool {
+/// Returns true when the applied objects of a Kustomization go with it (KS-GC-20..23).
+#[must_use]
+pub fn deletes(kustomization: &Kustomization) -> bool {
     if kustomization.spec.suspend {
         return false;
     }

@@ -9,6 +9,7 @@ use weir_api::kustomize::KustomizationSpec;
 use weir_api::{Artifact, Kustomization, SourceObject};
 use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, condition};
 
+pub use self::order::in_order;
 use super::decide::conditions;
 use super::memory::Memory;
 use super::observe::dependencies_of;
@@ -29,7 +30,7 @@ pub(crate) fn wake_by_source<S: SourceObject>(
     let id = SourceId { kind: S::KIND.to_owned(), key: ObjectKey::of(&**latest) };
     let mut concerned = kustomizations.list();
     concerned.retain(|kustomization| SourceId::of(kustomization) == id && !has_seen(kustomization, &new));
-    for kustomization in order::in_order(&concerned) {
+    for kustomization in in_order(&concerned) {
         queue.enqueue(ObjectKey::of(&**kustomization), Cause::Revision);
     }
 }

@@ -2,10 +2,11 @@
 
 use std::io;
 
+use weir_api::source::GitRepositorySpec;
 use weir_api::{Artifact, GitRepository};
 use weir_artifact::archive::Sink;
 use weir_artifact::{RelPath, Revision};
-use weir_git::{Checkout, Error, Fetched, Remote, Submodule};
+use weir_git::{Checkout, Error, Fetched, Git, Remote, Submodule};
 
 use super::GitReconciler;
 use super::decide::{self, Plan, SparsePath};
@@ -17,10 +18,10 @@ use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success, pack_aft
 use crate::storage::NewArtifact;
 
 /// The parts of the repository from which the artifact is made.
-struct RepositoryParts {
-    checkout: Checkout,
-    submodules: Vec<Submodule>,
-    sparse: Vec<SparsePath>,
+pub(super) struct RepositoryParts {
+    pub(super) checkout: Checkout,
+    pub(super) submodules: Vec<Submodule>,
+    pub(super) sparse: Vec<SparsePath>,
 }
 
 impl GitReconciler {
@@ -74,7 +75,7 @@ impl GitReconciler {
         includes: Vec<Include>,
     ) -> Result<Success, Failure> {
         let revision = Revision::normalise(checkout.revision());
-        let submodules = self.submodules(attempt, remote, &checkout, &sparse).await?;
+        let submodules = submodules(&self.git, &attempt.object.spec, remote, &checkout, &sparse).await?;
         let summary = checkout.commit().short_summary();
         let included: Vec<_> = includes.iter().map(|include| include.artifact.clone()).collect();
         let is_as_before = decide::is_as_before(&attempt.object, &included.iter().collect::<Vec<_>>());
@@ -142,32 +143,31 @@ impl GitReconciler {
         }
         Ok(artifact)
     }
+}
 
-    /// The submodules, as far as the artifact shows them (SRC-GIT-13).
-    async fn submodules(
-        &self,
-        attempt: &Attempt<'_, GitRepository>,
-        remote: &Remote,
-        checkout: &Checkout,
-        sparse: &[SparsePath],
-    ) -> Result<Vec<Submodule>, Failure> {
-        let spec = &attempt.object.spec;
-        if !spec.recurse_submodules {
-            return Ok(Vec::new());
-        }
-        let shown: Vec<&RelPath> = sparse.iter().filter_map(|sparse| sparse.path.as_ref()).collect();
-        let is_shown = |path: &str| {
-            let Ok(path) = RelPath::parse(path) else { return true };
-            sparse.is_empty() || shown.iter().any(|shown| shown.is_below(&path) || path.is_below(shown))
-        };
-        let found = self.git.submodules(remote, checkout, is_shown).await;
-        found.map_err(|error| decide::read_failure(&error, &spec.url))
+/// The submodules, as far as the artifact shows them (SRC-GIT-13).
+pub(super) async fn submodules(
+    git: &Git,
+    spec: &GitRepositorySpec,
+    remote: &Remote,
+    checkout: &Checkout,
+    sparse: &[SparsePath],
+) -> Result<Vec<Submodule>, Failure> {
+    if !spec.recurse_submodules {
+        return Ok(Vec::new());
     }
+    let shown: Vec<&RelPath> = sparse.iter().filter_map(|sparse| sparse.path.as_ref()).collect();
+    let is_shown = |path: &str| {
+        let Ok(path) = RelPath::parse(path) else { return true };
+        sparse.is_empty() || shown.iter().any(|shown| shown.is_below(&path) || path.is_below(shown))
+    };
+    let found = git.submodules(remote, checkout, is_shown).await;
+    found.map_err(|error| decide::read_failure(&error, &spec.url))
 }
 
 impl RepositoryParts {
     /// Puts everything together. Blocks.
-    fn compose(self, url: &str) -> Result<WholeTree, Failure> {
+    pub(super) fn compose(self, url: &str) -> Result<WholeTree, Failure> {
         let checkout = self.checkout;
         let unreadable = |error: io::Error| {
             distrust(&checkout, &error);

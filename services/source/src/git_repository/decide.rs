@@ -75,7 +75,7 @@ fn question(object: &GitRepository, known: Option<&Artifact>, included: &[&Artif
 }
 
 /// The directories to which the artifact is limited; none when the root is among them.
-fn sparse_paths(written: &[String]) -> Vec<SparsePath> {
+pub(super) fn sparse_paths(written: &[String]) -> Vec<SparsePath> {
     let trimmed = |written: &str| written.trim_start_matches("./").to_owned();
     if written.iter().any(|written| ["", "."].contains(&trimmed(written).as_str())) {
         return Vec::new();

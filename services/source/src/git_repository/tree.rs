@@ -15,12 +15,15 @@ pub(super) struct CommitTree {
     objects: Mutex<HashMap<RelPath, ObjectId>>,
     /// Places of submodules, where a checkout has an empty directory.
     submodules: Mutex<HashSet<RelPath>>,
+    /// Keeps the folder that the reader reads from.
+    _checkout: Checkout,
 }
 
 impl CommitTree {
     pub(super) fn open(checkout: &Checkout) -> Result<Self, Error> {
         let (reader, root) = (checkout.reader()?, checkout.commit().tree);
-        Ok(Self { reader, root, objects: Mutex::default(), submodules: Mutex::default() })
+        let (objects, submodules) = (Mutex::default(), Mutex::default());
+        Ok(Self { reader, root, objects, submodules, _checkout: checkout.clone() })
     }
 
     fn object(&self, path: &RelPath) -> io::Result<ObjectId> {

@@ -24,7 +24,8 @@ pub(crate) fn pack_after(
     archive::write_after(tree, &keep, previous, out)
 }
 
-fn matcher(tree: &dyn Tree, spec_ignore: Option<&str>) -> io::Result<Matcher> {
+/// Returns the matcher of the files that stay out of the artifact of `tree`.
+pub(crate) fn matcher(tree: &dyn Tree, spec_ignore: Option<&str>) -> io::Result<Matcher> {
     let mut rules = ignore_rules(tree)?;
     if let Some(text) = spec_ignore {
         rules.read(text, &[]);

@@ -30,12 +30,16 @@ impl FromStr for LocalSource {
     }
 }
 
+/// Returns the source of a Kustomization as `Kind/namespace/name`.
+pub(crate) fn source_of(kustomization: &Kustomization) -> String {
+    let CrossNamespaceSourceReference { kind, namespace, name, .. } = &kustomization.spec.source_ref;
+    let namespace = namespace.clone().filter(|name| !name.is_empty()).or(kustomization.namespace());
+    format!("{kind}/{}/{name}", namespace.unwrap_or_default())
+}
+
 /// Where the files of a Kustomization are.
 pub(super) fn directory(sources: &[LocalSource], kustomization: &Kustomization) -> Result<PathBuf, Error> {
-    let mut reference = kustomization.spec.source_ref.clone();
-    reference.namespace = reference.namespace.filter(|name| !name.is_empty()).or(kustomization.namespace());
-    let CrossNamespaceSourceReference { kind, namespace, name, .. } = &reference;
-    let source = format!("{kind}/{}/{name}", namespace.as_deref().unwrap_or_default());
+    let source = source_of(kustomization);
     let found = sources.iter().find(|local| local.source == source);
     let missing = || Error::LocalSource { source_ref: source.clone(), name: kustomization.name_any() };
     let local = found.ok_or_else(missing)?;

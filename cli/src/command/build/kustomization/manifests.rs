@@ -4,35 +4,52 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use kube::{Resource, ResourceExt};
 use serde_json::Value;
 use weir_api::Kustomization;
 use weir_artifact::{DirectoryTree, ignore_rules};
 use weir_ignore::Matcher;
-use weir_kustomize::{RelPath, Remote, RootedFs};
+use weir_kustomize::{FileSystem, RelPath, Remote, RootedFs};
 use weir_kustomize_controller::build::{self, Input};
 use weir_kustomize_controller::variables::{self, Variables};
-use weir_ssa::{MetadataField, Owner};
+use weir_ssa::MetadataField;
 
 use super::super::remote::failed;
 use super::mask::mask;
+use crate::changes::owner;
 use crate::error::Error;
 
+/// The files that a Kustomization is built from.
+pub(crate) struct Place<F> {
+    /// The files.
+    pub(crate) files: F,
+    /// The directory to build.
+    pub(crate) directory: RelPath,
+    /// Files that the directory's kustomization file is not to name.
+    pub(crate) ignored: Matcher,
+}
+
+impl Place<RootedFs> {
+    /// A directory of this machine, without the files that patterns name.
+    pub(super) fn local(directory: &Path, patterns: &str) -> Result<Self, Error> {
+        let refused = |error: &dyn std::error::Error| Error::Build(error.to_string());
+        let ignored = matcher(directory, patterns)
+            .map_err(|cause| Error::File { path: directory.display().to_string(), cause })?;
+        let directory = RelPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
+        // The whole disk, because bases may lie beside the directory.
+        let files = RootedFs::new(Path::new("/")).map_err(|error| refused(&error))?;
+        Ok(Self { files, directory, ignored })
+    }
+}
+
 /// The objects of a Kustomization over the files of a directory: labelled with their owner, secrets hidden.
-pub(super) fn build(
+pub(super) fn build<F: FileSystem>(
     kustomization: &Kustomization,
     variables: Option<Result<Variables, variables::Error>>,
-    directory: &Path,
-    ignored: &str,
+    place: Place<F>,
     is_strict: bool,
     remote: Option<Arc<dyn Remote>>,
 ) -> Result<Vec<Value>, Error> {
-    let refused = |error: &dyn std::error::Error| Error::Build(error.to_string());
-    let ignored = matcher(directory, ignored)
-        .map_err(|cause| Error::File { path: directory.display().to_string(), cause })?;
-    let directory = RelPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
-    // The whole disk, because bases may lie beside the directory.
-    let files = RootedFs::new(Path::new("/")).map_err(|error| refused(&error))?;
+    let Place { files, directory, ignored } = place;
     let mut spec = kustomization.spec.clone();
     // Nothing is decrypted here: what is encrypted is hidden.
     spec.decryption = None;
@@ -46,14 +63,10 @@ pub(super) fn build(
             let name = resource.rsplit('/').next().unwrap_or(resource);
             Error::Build(format!("var substitution failed for '{name}': {source}"))
         }
-        _ => refused(&error),
+        _ => Error::Build(error.to_string()),
     });
     let manifests = built?.manifests;
-    let owner = Owner {
-        group: Kustomization::group(&()).into_owned(),
-        namespace: kustomization.namespace().unwrap_or_default(),
-        name: kustomization.name_any(),
-    };
+    let owner = owner(kustomization);
     let labels = owner.labels();
     let owned = manifests.into_iter().map(|mut manifest| {
         manifest

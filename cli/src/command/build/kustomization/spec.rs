@@ -19,6 +19,13 @@ pub(crate) struct Specs<'a> {
     pub(super) file: Option<&'a Path>,
 }
 
+impl Specs<'static> {
+    /// Those of a cluster alone.
+    pub(crate) fn of_cluster(cluster: Cluster) -> Self {
+        Self { cluster: Some(cluster), file: None }
+    }
+}
+
 impl Specs<'_> {
     /// Returns the wanted Kustomization. With a cluster it has to exist there, even if the file decides the content:
     /// something that exists is built.
@@ -124,7 +131,7 @@ fn of_file(file: &Path, name: &str, namespace: &str) -> Result<Kustomization, Er
 ///
 /// # Errors
 /// It is one, but its fields have other types.
-pub(super) fn kustomization(object: &Value) -> Result<Option<Kustomization>, Error> {
+pub(crate) fn kustomization(object: &Value) -> Result<Option<Kustomization>, Error> {
     if !is_kustomization(object) {
         return Ok(None);
     }

@@ -10,7 +10,8 @@ use crate::kustomization::observe::dependencies_of;
 
 /// Returns the Kustomizations, those first that others among them depend on. A circle leaves all in the order of before; each
 /// of its members says so in its own condition.
-pub(super) fn in_order(concerned: &[Arc<Kustomization>]) -> Vec<&Arc<Kustomization>> {
+#[must_use]
+pub fn in_order(concerned: &[Arc<Kustomization>]) -> Vec<&Arc<Kustomization>> {
     let places: HashMap<ObjectKey, usize> =
         concerned.iter().enumerate().map(|(place, object)| (ObjectKey::of(&**object), place)).collect();
     let mut waits_for = vec![0_usize; concerned.len()];

@@ -1,4 +1,5 @@
-//! Fields that a Kustomization leaves to others: `spec.ignore`, compiled (KS-SSA-70).
+//! Fields that a Kustomization leaves to others: `spec.ignore`, compiled (KS-SSA-70). `weir diff kustomization` and `weir plan`
+//! obey it too.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -18,7 +19,7 @@ struct Rule {
 ///
 /// # Errors
 /// Flux's message, when a target cannot be understood.
-pub(super) fn compile(rules: &[IgnoreRule]) -> Result<IgnoreRules, String> {
+pub fn compile(rules: &[IgnoreRule]) -> Result<IgnoreRules, String> {
     if rules.is_empty() {
         return Ok(IgnoreRules::default());
     }

@@ -1,8 +1,9 @@
 //! The differences of two values, as dyff finds them: by keys of mappings, and by names of list items.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::lists;
+use crate::output::plain;
 
 /// The differences at one place.
 #[derive(Debug, PartialEq)]
@@ -24,6 +25,44 @@ pub(super) enum Detail {
     Removed(Value),
     /// The same entries stand in another order.
     Reordered(Vec<Value>, Vec<Value>),
+}
+
+impl Difference {
+    /// Returns the difference without what steers a terminal.
+    pub(super) fn harmless(&self) -> Self {
+        let details = self.details.iter().map(|detail| match detail {
+            Detail::Changed(from, to) => Detail::Changed(harmless(from), harmless(to)),
+            Detail::Added(value) => Detail::Added(harmless(value)),
+            Detail::Removed(value) => Detail::Removed(harmless(value)),
+            Detail::Reordered(from, to) => {
+                Detail::Reordered(from.iter().map(harmless).collect(), to.iter().map(harmless).collect())
+            }
+        });
+        Self { path: self.path.iter().map(|step| plain(step)).collect(), details: details.collect() }
+    }
+
+    /// Returns the difference as programs read it: one entry a detail, with the values before and after.
+    pub(super) fn values(&self) -> Vec<Value> {
+        let value = |detail: &Detail| {
+            let (from, to) = match detail {
+                Detail::Changed(from, to) => (from.clone(), to.clone()),
+                Detail::Added(value) => (Value::Null, value.clone()),
+                Detail::Removed(value) => (value.clone(), Value::Null),
+                Detail::Reordered(from, to) => (Value::from(from.clone()), Value::from(to.clone())),
+            };
+            json!({ "path": self.path, "before": from, "after": to })
+        };
+        self.details.iter().map(value).collect()
+    }
+}
+
+fn harmless(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(plain(text)),
+        Value::Array(items) => items.iter().map(harmless).collect(),
+        Value::Object(map) => map.iter().map(|(key, value)| (plain(key), harmless(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 /// Returns the differences of two objects, those of a place before those below it.

@@ -1,0 +1,266 @@
+//! `weir plan`: a branch, a commit and a folder against what the services have applied. Then the branch is merged, and the cluster
+//! becomes what the plan said.
+
+use std::fmt::Write;
+
+use kube::ResourceExt;
+use kube::api::{Api, DynamicObject, ListParams};
+use serde_json::{Value, json};
+use weir_testkit::{ControlPlane, GitRepo, GitServer, repo_path, wait_for, wait_gone, wait_ready};
+
+use crate::bootstrap::{Home, shown};
+use crate::build::write;
+use crate::weir::{DEADLINE, Weir};
+
+const NAMESPACE: &str = "flux-system";
+const GROUP: &str = "kustomize.toolkit.fluxcd.io/v1";
+
+/// A Kustomization below the fleet's folder.
+macro_rules! kustomization {
+    ($name:literal, $more:literal) => {
+        concat!(
+            "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: ",
+            $name,
+            ", namespace: flux-system}\nspec: {interval: 10m, prune: true, path: ./",
+            $name,
+            ", sourceRef: {kind: GitRepository, name: fleet}",
+            $more,
+            "}\n"
+        )
+    };
+}
+
+/// A ConfigMap of the namespace.
+macro_rules! config {
+    ($name:literal, $data:literal) => {
+        concat!(
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: ",
+            $name,
+            ", namespace: flux-system}\ndata: {",
+            $data,
+            "}\n"
+        )
+    };
+}
+
+const MAIN: [(&str, &str); 7] = [
+    (
+        "fleet/all.yaml",
+        concat!(
+            kustomization!("apps", ", dependsOn: [{name: infra}], postBuild: {substitute: {color: blue}}"),
+            kustomization!("infra", ""),
+            kustomization!("old", "")
+        ),
+    ),
+    (
+        "apps/all.yaml",
+        concat!(
+            config!("web", "color: '${color}', owned: ours"),
+            config!("goes", "a: b"),
+            "---\napiVersion: v1\nkind: Secret\nmetadata: {name: token, namespace: flux-system}\nstringData: {key: before, same: same}\n"
+        ),
+    ),
+    ("infra/all.yaml", config!("infra", "a: b")),
+    ("old/all.yaml", config!("old", "a: b")),
+    ("team/all.yaml", config!("team", "a: b")),
+    ("paused/all.yaml", config!("paused", "a: b")),
+    // The service does not see it: a plan must not either.
+    (".sourceignore", "*.draft.yaml\n"),
+];
+
+/// The changes of the branch; an empty text deletes a file.
+const FEATURE: [(&str, &str); 8] = [
+    (
+        "fleet/all.yaml",
+        concat!(
+            kustomization!(
+                "apps",
+                ", dependsOn: [{name: infra}], postBuild: {substitute: {color: green}}, ignore: [{paths: [/data/owned], target: {name: web}}]"
+            ),
+            kustomization!("extra", ", dependsOn: [{name: apps}]"),
+            kustomization!("infra", "")
+        ),
+    ),
+    (
+        "apps/all.yaml",
+        concat!(
+            config!("web", "color: '${color}', owned: theirs"),
+            "---\napiVersion: v1\nkind: Secret\nmetadata: {name: token, namespace: flux-system}\nstringData: {key: after, same: same}\n",
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop, namespace: shop}\n",
+            "---\napiVersion: example.com/v1\nkind: Widget\nmetadata: {name: first, namespace: shop}\n"
+        ),
+    ),
+    (
+        "infra/all.yaml",
+        concat!(
+            config!("infra", "a: b"),
+            "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n",
+            "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n",
+            "spec: {group: example.com, scope: Namespaced, names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}, ",
+            "versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n"
+        ),
+    ),
+    ("old/all.yaml", ""),
+    ("extra/all.yaml", config!("extra", "a: b")),
+    ("team/all.yaml", config!("team", "a: c")),
+    ("paused/all.yaml", config!("paused", "a: c")),
+    ("apps/later.draft.yaml", "no: manifest\n"),
+];
+
+fn commit(repository: &GitRepo, branch: &str, files: &[(&str, &str)]) -> String {
+    let mut change = repository.change(branch);
+    for (path, text) in files {
+        change = if text.is_empty() { change.delete(path) } else { change.file(path, text) };
+    }
+    change.commit().unwrap()
+}
+
+/// A fleet that the services have applied, from a repository that wants credentials.
+struct Fleet {
+    home: Home,
+    repository: GitRepo,
+    url: String,
+    _server: GitServer,
+}
+
+impl Fleet {
+    async fn start() -> Self {
+        let plane = ControlPlane::start().await.unwrap();
+        plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
+        for namespace in [NAMESPACE, "team"] {
+            plane.namespace(namespace).await.unwrap();
+        }
+        let (home, server) = (Home::on(plane).await, GitServer::start().await.unwrap());
+        let (repository, url) = (server.repo("private/fleet").unwrap(), server.url("private/fleet"));
+        let main = commit(&repository, "main", &MAIN);
+        repository.set_branch("feature", &main).unwrap();
+        commit(&repository, "feature", &FEATURE);
+        let fleet = Self { home, repository, url, _server: server };
+        fleet.make().await;
+        fleet
+    }
+
+    /// Makes the source and the Kustomizations that nobody else applies, and waits until all is applied.
+    async fn make(&self) {
+        let plane = &self.home.plane;
+        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "login" },
+            "stringData": { "username": "user", "password": "pass" } });
+        plane.apply(NAMESPACE, secret).await.unwrap();
+        let source = json!({ "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+            "metadata": { "name": "fleet" },
+            "spec": { "url": self.url, "interval": "10m", "ref": { "branch": "main" }, "secretRef": { "name": "login" } } });
+        plane.apply(NAMESPACE, source).await.unwrap();
+        let own = |name: &str, is_suspended: bool| {
+            json!({ "apiVersion": GROUP, "kind": "Kustomization", "metadata": { "name": name },
+                "spec": { "interval": "10m", "prune": true, "path": format!("./{name}"), "suspend": is_suspended,
+                    "sourceRef": { "kind": "GitRepository", "name": "fleet", "namespace": NAMESPACE } } })
+        };
+        plane.apply(NAMESPACE, own("fleet", false)).await.unwrap();
+        plane.apply(NAMESPACE, own("paused", true)).await.unwrap();
+        plane.apply("team", own("team", false)).await.unwrap();
+        for (namespace, name) in
+            [(NAMESPACE, "fleet"), (NAMESPACE, "apps"), (NAMESPACE, "old"), ("team", "team")]
+        {
+            let api = self.api(GROUP, "Kustomization", namespace).await;
+            wait_for(&api, name, "to exist", DEADLINE, |object| object.is_some()).await.unwrap();
+            wait_ready(&api, name, DEADLINE).await.unwrap();
+        }
+    }
+
+    async fn api(&self, version: &str, kind: &str, namespace: &str) -> Api<DynamicObject> {
+        self.home.plane.api(version, kind, namespace).await.unwrap()
+    }
+
+    fn weir(&self) -> Weir {
+        self.home.weir().with_env("FLUX_SYSTEM_NAMESPACE", NAMESPACE)
+    }
+
+    /// Lists the objects of the cluster, each with its version.
+    async fn state(&self) -> String {
+        let mut state = String::new();
+        for (version, kind) in [("v1", "ConfigMap"), ("v1", "Secret"), (GROUP, "Kustomization")] {
+            for namespace in [NAMESPACE, "team"] {
+                let api = self.api(version, kind, namespace).await;
+                for object in api.list(&ListParams::default()).await.unwrap() {
+                    let version = object.resource_version().unwrap_or_default();
+                    writeln!(state, "{kind} {namespace} {} {version}", object.name_any()).unwrap();
+                }
+            }
+        }
+        state
+    }
+
+    async fn transcript(&self, commands: &[&str]) -> String {
+        shown(&self.weir().transcript(commands).await, &self.url)
+    }
+}
+
+const COMMANDS: [&str; 10] = [
+    "plan source git fleet --branch main",
+    "plan source git fleet --branch feature",
+    "plan source git fleet --branch feature -o json",
+    "plan source git fleet --path checkout",
+    "plan source git fleet --path broken",
+    "plan source git fleet --branch nowhere",
+    "plan source git fleet",
+    "plan source git fleet --branch main --path checkout",
+    "plan source git nowhere --path checkout",
+    "plan source git fleet --path nowhere",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_is_what_a_merge_makes_of_the_cluster() {
+    let fleet = Fleet::start().await;
+    let folder = fleet.home.folder.path();
+    write(&folder.join("checkout"), &MAIN);
+    write(&folder.join("checkout"), &[("infra/all.yaml", config!("infra", "a: c"))]);
+    write(&folder.join("broken"), &[("fleet/all.yaml", MAIN[0].1), ("infra/all.yaml", "kind: none\n")]);
+    let before = fleet.state().await;
+    insta::assert_snapshot!(fleet.transcript(&COMMANDS).await);
+    assert_eq!(fleet.state().await, before, "a plan writes nothing");
+
+    let feature = fleet.repository.head("feature").unwrap();
+    fleet.repository.set_branch("main", &feature).unwrap();
+    let merged = [
+        "reconcile kustomization fleet --with-source",
+        "reconcile kustomization infra",
+        "reconcile kustomization apps",
+        "reconcile kustomization extra",
+        "reconcile kustomization team -n team",
+    ];
+    let transcript = fleet.transcript(&merged).await;
+    assert!(!transcript.contains("exit status"), "{transcript}");
+    let maps = fleet.api("v1", "ConfigMap", NAMESPACE).await;
+    for gone in ["old", "goes"] {
+        wait_gone(&maps, gone, DEADLINE).await.unwrap();
+    }
+    let web = maps.get("web").await.unwrap();
+    assert_eq!(web.data["data"], json!({ "color": "green", "owned": "ours" }));
+    let after: Value =
+        serde_json::from_str(&fleet.weir().stdout("plan source git fleet --branch main -o json").await)
+            .unwrap();
+    assert_eq!(after["summary"], json!({ "create": 0, "change": 0, "prune": 0 }), "{after:#}");
+}
+
+/// A parent that no longer applies its children, and one that prunes none.
+#[tokio::test(flavor = "multi_thread")]
+async fn kustomizations_that_go_take_their_objects_along() {
+    let fleet = Fleet::start().await;
+    let folder = fleet.home.folder.path();
+    write(
+        &folder.join("empty"),
+        &[("fleet/kustomization.yaml", "resources: []\n"), ("team/all.yaml", MAIN[4].1)],
+    );
+    let gone = "plan source git fleet --path empty";
+    let mut transcript = fleet.transcript(&[gone]).await;
+    let keep = json!({ "apiVersion": GROUP, "kind": "Kustomization", "metadata": { "name": "apps" },
+        "spec": { "deletionPolicy": "Orphan" } });
+    let params = kube::api::PatchParams::apply("hand").force();
+    let api = fleet.api(GROUP, "Kustomization", NAMESPACE).await;
+    api.patch("apps", &params, &kube::api::Patch::Apply(&keep)).await.unwrap();
+    let mark = json!({ "apiVersion": GROUP, "kind": "Kustomization",
+        "metadata": { "name": "old", "annotations": { "kustomize.toolkit.fluxcd.io/prune": "disabled" } } });
+    api.patch("old", &params, &kube::api::Patch::Apply(&mark)).await.unwrap();
+    transcript.push_str(&fleet.transcript(&[gone]).await);
+    insta::assert_snapshot!(transcript);
+}
