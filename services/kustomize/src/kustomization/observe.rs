@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use weir_api::Kustomization;
+use weir_kustomize::SecretPart;
 use weir_runtime::{Cause, ObjectKey};
 use weir_ssa::{Entry, Manifest, Session};
 
@@ -60,7 +61,7 @@ impl Observed {
     /// Returns a failure whose message shows neither the variables that come from Secrets nor what was decrypted: whatever kind of
     /// object they were put into, the API server may repeat them.
     pub(super) fn discreet(&self, failure: Failure) -> Failure {
-        Failure { message: self.masks(&[]).text(&failure.message), ..failure }
+        Failure { message: self.masks(&[], &[]).text(&failure.message), ..failure }
     }
 
     /// Returns a session in the cluster to apply to, as whom the Kustomization acts there (KS-REC-52).
@@ -78,13 +79,13 @@ impl Observed {
     }
 
     /// Returns the values that nobody is to see who may only see the Kustomization.
-    pub(super) fn masks(&self, manifests: &[Manifest]) -> Masks {
+    pub(super) fn masks(&self, manifests: &[Manifest], parts: &[SecretPart]) -> Masks {
         let variables = self.variables.as_ref().and_then(|variables| variables.as_ref().ok());
         let decrypted = match &self.decryption {
             Some(Ok(decryption)) => decryption.revealed(),
             _ => Vec::new(),
         };
-        Masks::new(variables.unwrap_or(&Variables::default()), manifests, &decrypted)
+        Masks::new(variables.unwrap_or(&Variables::default()), manifests, parts, &decrypted)
     }
 
     /// Returns the inventory as the last apply has left it.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use weir_api::Kustomization;
 use weir_artifact::{DirectoryTree, ignore_rules};
 use weir_ignore::Matcher;
-use weir_kustomize::{RelPath, Remote, RootedFs};
+use weir_kustomize::{RelPath, Remote, RootedFs, Stop};
 use weir_kustomize_controller::build::{self, Input};
 use weir_kustomize_controller::variables::{self, Variables};
 use weir_ssa::{MetadataField, Owner};
@@ -38,7 +38,17 @@ pub(super) fn build(
     spec.decryption = None;
     let decryption = None;
     let built =
-        build::build(Input { files, directory, spec, variables, is_strict, ignored, decryption, remote });
+        build::build(Input {
+            files,
+            directory,
+            spec,
+            variables,
+            is_strict,
+            ignored,
+            decryption,
+            remote,
+            stop: Stop::default(),
+        });
     let built = built.map_err(|error| match &error {
         build::Error::Build(cause) => failed(cause, error.to_string()),
         // The command names the object alone, the service its kind, too.
