@@ -76,7 +76,8 @@ impl Pinned {
         for certificate in &certificates {
             roots.add(certificate.clone()).map_err(|error| error.to_string())?;
         }
-        let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
+        let usual =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
         Ok(Self { certificates, usual: usual.map_err(|error| error.to_string())? })
     }
 }
@@ -90,8 +91,7 @@ impl ServerCertVerifier for Pinned {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let usual =
-            self.usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let usual = self.usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         let is_pinned = self.certificates.iter().any(|pinned| pinned.as_ref() == end_entity.as_ref());
         if usual.is_ok() || !is_pinned {
             return usual;

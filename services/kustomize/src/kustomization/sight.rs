@@ -57,12 +57,7 @@ impl KustomizationReconciler {
         found.filter(|(_, assessment)| assessment.status != Status::Current).collect()
     }
 
-    async fn assessments(
-        &self,
-        session: &Session,
-        check: &Check,
-        ids: Vec<ObjectId>,
-    ) -> Vec<Assessment> {
+    async fn assessments(&self, session: &Session, check: &Check, ids: Vec<ObjectId>) -> Vec<Assessment> {
         let count = ids.len();
         let looks = ids.into_iter().map(|id| async move { check.health(session, &id).await.0.assessment });
         let mut found = Vec::with_capacity(count);

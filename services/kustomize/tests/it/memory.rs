@@ -11,7 +11,8 @@ pub(crate) const MAX_RESIDENT: u64 = 256 << 20;
 /// Bytes of zeros in one archive; five of them are twice what the process may hold.
 const ZEROS: usize = 100 << 20;
 
-pub(crate) const SPEC: fn() -> serde_json::Value = || json!({"interval": "1h", "url": "https://example.com/x"});
+pub(crate) const SPEC: fn() -> serde_json::Value =
+    || json!({"interval": "1h", "url": "https://example.com/x"});
 
 /// The most memory that a process ever held.
 pub(crate) fn peak(pid: u32) -> u64 {

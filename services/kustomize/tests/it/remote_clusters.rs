@@ -77,8 +77,7 @@ async fn the_certificate_of_the_server_stands_for_an_authority() {
     world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
     for (name, named) in [("own", plane), ("foreign", world.plane())] {
         let certificate = std::fs::read(named.path().join("server.crt")).unwrap();
-        let certificate =
-            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, certificate);
+        let certificate = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, certificate);
         let mut config: serde_json::Value = serde_json::from_str(&text(plane)).unwrap();
         config["clusters"][0]["cluster"]["certificate-authority-data"] = certificate.into();
         kubeconfig(&world, name, "value", &config.to_string()).await;

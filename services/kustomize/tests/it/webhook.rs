@@ -34,7 +34,8 @@ where
             let review: Value = serde_json::from_str(&review).unwrap();
             let mut response = answer(review["request"].clone()).await;
             response["uid"] = review["request"]["uid"].clone();
-            json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}).to_string()
+            json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+                .to_string()
         }
     };
     let server = Server::start(Router::new().route("/", post(review)), Some(&identity)).await.unwrap();

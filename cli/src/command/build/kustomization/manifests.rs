@@ -37,18 +37,17 @@ pub(super) fn build(
     // Nothing is decrypted here: what is encrypted is hidden.
     spec.decryption = None;
     let decryption = None;
-    let built =
-        build::build(Input {
-            files,
-            directory,
-            spec,
-            variables,
-            is_strict,
-            ignored,
-            decryption,
-            remote,
-            stop: Stop::default(),
-        });
+    let built = build::build(Input {
+        files,
+        directory,
+        spec,
+        variables,
+        is_strict,
+        ignored,
+        decryption,
+        remote,
+        stop: Stop::default(),
+    });
     let built = built.map_err(|error| match &error {
         build::Error::Build(cause) => failed(cause, error.to_string()),
         // The command names the object alone, the service its kind, too.

@@ -42,7 +42,8 @@ async fn many_objects(count: usize) {
     assert!(requests <= count as u64 + RUN, "{requests}");
     assert_eq!(inventory(&applied).len(), 1);
     let left = world.api("v1", "ConfigMap").await.list_metadata(&Default::default()).await.unwrap();
-    let left = left.items.iter().filter(|map| map.metadata.name.as_ref().is_some_and(|name| name.starts_with('m')));
+    let left =
+        left.items.iter().filter(|map| map.metadata.name.as_ref().is_some_and(|name| name.starts_with('m')));
     assert_eq!(left.count(), 1);
     assert!(peak(process.pid()) < MAX_RESIDENT, "{} MiB", peak(process.pid()) >> 20);
 }
