@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 services := source kustomize image-reflector image-automation notification
 target := $(or $(CARGO_TARGET_DIR),target)
-.PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-source compare images cluster e2e lint
+.PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-source compare images cluster e2e e2e-long lint
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ e2e: images control-plane ## Play the scenarios with the services as Pods on a r
 	@e2e/tools node
 	cargo build --bins
 	cargo run -q --bin pods -- --images $(target)/images
+
+e2e-long: tools control-plane ## Play what takes many minutes (root): 10,000 objects, 2,000 Kustomizations in 256 MiB, a manifest of 50 MB.
+	cargo test --workspace --test it -- --ignored --nocapture --test-threads=1 long::
 
 lint: ## Check format, comments, lints and licences.
 	cargo fmt --all --check

@@ -1,7 +1,6 @@
 //! The benchmark of sources: a source controller alone beside a control plane and real servers; Weir's, and Flux's in the
 //! same run where its binary is given.
 
-mod limit;
 mod objects;
 mod remotes;
 mod report;

@@ -97,6 +97,7 @@ impl Target {
         reference: &str,
         file: Result<(RelPath, Documents<'_>), Error>,
     ) -> Result<Accumulator, Error> {
+        build.options.stop.check()?;
         let Err(file_error) = self.add_file(build, &mut accumulated, reference, file) else {
             return Ok(accumulated);
         };

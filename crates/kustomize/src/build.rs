@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::fs::RelPath;
 use crate::options::{CustomSchema, Options, Output, Warning};
+use crate::quote::SecretPart;
 use crate::resource::Resource;
 use crate::schema::Schema;
 
@@ -25,6 +26,7 @@ pub(crate) struct Build<'b> {
     /// True when the built-in schema has decided something already.
     has_used_schema: Cell<bool>,
     warnings: RefCell<Vec<Warning>>,
+    secret_parts: RefCell<Vec<SecretPart>>,
 }
 
 impl<'b> Build<'b> {
@@ -39,12 +41,18 @@ impl<'b> Build<'b> {
             custom_schema: OnceCell::new(),
             has_used_schema: Cell::new(false),
             warnings: RefCell::default(),
+            secret_parts: RefCell::default(),
         }
     }
 
     /// Ends the build with these resources.
     pub(crate) fn into_output(self, resources: Vec<Resource>) -> Output {
-        Output { resources, warnings: self.warnings.into_inner(), read_set: self.files.into_read_set() }
+        Output {
+            resources,
+            warnings: self.warnings.into_inner(),
+            read_set: self.files.into_read_set(),
+            secret_parts: self.secret_parts.into_inner(),
+        }
     }
 
     /// The types that are known, the custom ones included once they are set.
@@ -76,6 +84,11 @@ impl<'b> Build<'b> {
         if !self.has_used_schema.get() && !Schema::built_in().knows(resource.gvk()) {
             self.has_used_schema.set(true);
         }
+    }
+
+    /// Keeps a part of a Secret's value that was copied elsewhere for the output.
+    pub(crate) fn keep_secret(&self, part: &str) {
+        self.secret_parts.borrow_mut().push(SecretPart::new(part));
     }
 
     /// Keeps a remark for the output.

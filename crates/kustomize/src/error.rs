@@ -71,6 +71,9 @@ pub enum Error {
     /// Bases nested deeper than the cap (KZ-322).
     #[error("bases are nested deeper than {0} levels")]
     TooManyLevels(usize),
+    /// Somebody has requested that ([`Stop`](crate::Stop)).
+    #[error("the build was given up")]
+    Stopped,
     /// More resources than the cap.
     #[error("more than {0} resources in one build")]
     TooManyResources(usize),

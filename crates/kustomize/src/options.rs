@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_yaml::Limits;
 
-use crate::{Error, ReadSet, Remote, Resource};
+use crate::{Error, ReadSet, Remote, Resource, SecretPart, Stop};
 
 /// The final order of resources (KZ-102).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +56,8 @@ pub struct Options {
     pub limits: Limits,
     /// Fetcher of remote bases and files. Without it they are refused (KZ-316).
     pub remote: Option<Arc<dyn Remote>>,
+    /// Ends the build when it is requested.
+    pub stop: Stop,
 }
 
 impl Options {
@@ -69,6 +71,7 @@ impl Options {
             custom_schema: CustomSchema::Extends,
             limits: Limits::default(),
             remote: None,
+            stop: Stop::default(),
         }
     }
 
@@ -82,6 +85,7 @@ impl Options {
             custom_schema: CustomSchema::Replaces,
             limits: Limits::default(),
             remote: None,
+            stop: Stop::default(),
         }
     }
 }
@@ -95,6 +99,8 @@ pub struct Output {
     pub warnings: Vec<Warning>,
     /// Everything that was read.
     pub read_set: ReadSet,
+    /// Parts of values of Secrets that replacements have copied.
+    pub secret_parts: Vec<SecretPart>,
 }
 
 impl Output {

@@ -1,12 +1,35 @@
 //! Input that error messages quote. Input that may hold values of a Secret is left out: messages end up in conditions, events
 //! and logs, which more people read than Secrets.
 
+use std::fmt;
+
 use weir_yaml::YamlError;
 
 use crate::kustomization::Selector;
 
 /// Stands in a message for a text that is not repeated.
 pub(crate) const HIDDEN: &str = "<hidden: it may hold values of a Secret>";
+
+/// A part of a Secret's value that a replacement has copied. It does not print.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretPart(String);
+
+impl SecretPart {
+    pub(crate) fn new(part: &str) -> Self {
+        Self(part.to_owned())
+    }
+
+    /// Returns the text.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretPart")
+    }
+}
 
 /// Returns a patch as messages show it.
 pub(crate) fn patch<'t>(text: &'t str, target: Option<&Selector>) -> &'t str {

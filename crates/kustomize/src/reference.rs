@@ -9,7 +9,6 @@ use weir_yaml::{Node, Tag, Value};
 use self::candidates::{Candidate, Candidates, Compared, Referrer};
 use self::error::ReferenceError;
 use self::referrers::{Lookup, Referrers};
-use crate::Error;
 use crate::config::Config;
 use crate::error::Context;
 use crate::fieldspec::{Creation, set_scalar};
@@ -17,15 +16,22 @@ use crate::id::NO_NAMESPACE;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
+use crate::{Error, Stop};
 
 /// Fixes every reference that the configuration knows.
 ///
 /// # Errors
 /// A reference is ambiguous, or a path runs into something unexpected.
-pub(crate) fn fix(resources: &mut ResMap, config: &Config, schema: &Schema) -> Result<(), Error> {
+pub(crate) fn fix(
+    resources: &mut ResMap,
+    config: &Config,
+    schema: &Schema,
+    stop: &Stop,
+) -> Result<(), Error> {
     let candidates = Candidates::new(resources, schema);
     let referrers = Referrers::new(config);
     for resource in resources.contents_mut() {
+        stop.check()?;
         let lookups = referrers.lookups_of(resource.original_id().gvk);
         if lookups.is_empty() {
             continue;

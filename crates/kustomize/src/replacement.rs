@@ -99,8 +99,14 @@ impl Prepared {
         Ok(Self { source, targets })
     }
 
-    fn apply(&self, resources: &mut ResMap) -> Result<(), Error> {
+    fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
         let (origin, mut value) = self.source.value(resources)?;
+        if let (Some(part), Some(position)) = (self.source.part(&value), origin)
+            && resources.get(position).is_some_and(|resource| resource.kind() == "Secret")
+            && self.source.is_value()
+        {
+            build.keep_secret(part);
+        }
         for target in &self.targets {
             for position in 0..resources.len() {
                 if !resources.get(position).is_some_and(|resource| target.selects(resource)) {
@@ -151,12 +157,24 @@ impl Source {
         }
     }
 
+    /// Returns true when a field that Secrets have for their values is copied.
+    fn is_value(&self) -> bool {
+        let Self::Field { selector, .. } = self else { return false };
+        ["data", "stringData"].iter().any(|field| selector.field_path.trim_start().starts_with(field))
+    }
+
+    /// The copied text, if it is a part of a longer one.
+    fn part<'v>(&self, value: &'v Node) -> Option<&'v str> {
+        let Self::Field { selector, .. } = self else { return None };
+        let is_part = selector.options.as_ref().is_some_and(|options| !options.delimiter.is_empty());
+        value.text().filter(|_| is_part)
+    }
+
     /// Takes what is in the source now; a part of a text was copied once and for all.
     fn read_again(&self, resource: &Resource, value: &mut Node) {
-        let Self::Field { selector, path } = self else { return };
-        let is_part = selector.options.as_ref().is_some_and(|options| !options.delimiter.is_empty());
-        if let Ok(Some(node)) = path::get(&resource.node, path)
-            && !is_part
+        let Self::Field { path, .. } = self else { return };
+        if self.part(value).is_none()
+            && let Ok(Some(node)) = path::get(&resource.node, path)
         {
             value.clone_from(node);
         }
@@ -213,8 +231,11 @@ fn described(selector: &ReplacementSource) -> String {
 }
 
 impl Transformer for ReplacementTransformer {
-    fn apply(&self, _: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
-        self.replacements.iter().try_for_each(|replacement| replacement.apply(resources))
+    fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+        self.replacements.iter().try_for_each(|replacement| {
+            build.options.stop.check()?;
+            replacement.apply(build, resources)
+        })
     }
 }
 

@@ -86,7 +86,7 @@ impl Build<'_> {
         let mut accumulated = target.accumulate(self, Accumulator::default())?;
         let schema = self.schema();
         hash::add_suffixes(&mut accumulated.resources, schema)?;
-        reference::fix(&mut accumulated.resources, &accumulated.config, schema)?;
+        reference::fix(&mut accumulated.resources, &accumulated.config, schema, &self.options.stop)?;
         vars::resolve(self, accumulated.vars, &accumulated.config, &mut accumulated.resources)?;
         finish::drop_local(&mut accumulated.resources)?;
         let mut resources = accumulated.resources.into_resources();

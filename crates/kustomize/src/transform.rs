@@ -46,6 +46,7 @@ pub(crate) fn built_in(build: &Build<'_>, target: &Target, config: &Config) -> R
 impl Step {
     /// Changes the resources, and notes its origin at those it has changed.
     pub(crate) fn run(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
+        build.options.stop.check()?;
         self.transformer.apply(build, resources)?;
         if let Some(origin) = &self.origin {
             for resource in resources.contents_mut() {

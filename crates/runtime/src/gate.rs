@@ -1,6 +1,6 @@
 //! Feature gates: `--feature-gates=Name=true,Other=false` over a service's table of defaults.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::args::ArgsError;
 
@@ -17,7 +17,11 @@ pub fn workload_identity_needed(usage: &str) -> String {
 
 /// The gates of one service with their values in force.
 #[derive(Debug, Clone, Default)]
-pub struct Gates(BTreeMap<&'static str, bool>);
+pub struct Gates {
+    values: BTreeMap<&'static str, bool>,
+    /// Those that the flag names.
+    given: BTreeSet<String>,
+}
 
 impl Gates {
     /// Takes the service's `(name, default)` table and applies the flag to it (FLG-01).
@@ -25,19 +29,26 @@ impl Gates {
     /// # Errors
     /// When the flag is malformed or names an unknown gate.
     pub fn parse(table: &[(&'static str, bool)], flag: &str) -> Result<Self, ArgsError> {
-        let mut gates: BTreeMap<_, _> = table.iter().copied().collect();
+        let mut values: BTreeMap<_, _> = table.iter().copied().collect();
+        let mut given = BTreeSet::new();
         for entry in flag.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             let syntax = || ArgsError::FeatureGateSyntax(entry.to_owned());
             let (name, value) = entry.split_once('=').ok_or_else(syntax)?;
-            let gate = gates.get_mut(name).ok_or_else(|| ArgsError::FeatureGate(name.to_owned()))?;
+            let gate = values.get_mut(name).ok_or_else(|| ArgsError::FeatureGate(name.to_owned()))?;
             *gate = value.parse().map_err(|_| syntax())?;
+            given.insert(name.to_owned());
         }
-        Ok(Self(gates))
+        Ok(Self { values, given })
     }
 
     /// Returns true when the gate is on; a gate the service does not have is off.
     pub fn enabled(&self, name: &str) -> bool {
-        self.0.get(name).copied().unwrap_or(false)
+        self.values.get(name).copied().unwrap_or(false)
+    }
+
+    /// Returns true when the flag turns a gate off, whatever its default is.
+    pub fn turned_off(&self, name: &str) -> bool {
+        self.given.contains(name) && !self.enabled(name)
     }
 }
 
@@ -51,6 +62,11 @@ mod tests {
     fn the_flag_overrides_defaults() {
         let gates = Gates::parse(TABLE, "Extra=true, Strict=false").unwrap();
         assert!(gates.enabled("Extra") && !gates.enabled("Strict"));
+        assert!(gates.turned_off("Strict") && !gates.turned_off("Extra"));
+        assert!(
+            !Gates::parse(TABLE, "").unwrap().turned_off("Extra"),
+            "its default is no word of the operator"
+        );
     }
 
     #[test]

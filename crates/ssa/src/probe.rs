@@ -10,7 +10,7 @@ use weir_kstatus::{Assessment, Status, assess, assess_pods};
 use crate::error::shown;
 use crate::ledger::assessable;
 use crate::request::Target;
-use crate::{ObjectId, Session};
+use crate::{ObjectId, Session, evaluated};
 
 /// Pods looked at for one StatefulSet or ReplicaSet; the first failed one decides.
 const MAX_PODS: u32 = 500;
@@ -55,8 +55,7 @@ pub(crate) async fn judged(session: &Session, judge: Arc<dyn Judge>, id: &Object
         Err(error) => return Probe::unknown(error),
     };
     let id = id.clone();
-    let verdict = tokio::task::spawn_blocking(move || judge.judge(&id, &object)).await;
-    verdict.unwrap_or_else(|_| Probe::unknown("the judgement failed".to_owned()))
+    evaluated(move || judge.judge(&id, &object)).await.unwrap_or_else(Probe::unknown)
 }
 
 /// Reads an object in the version that the cluster prefers; nothing if there is none.

@@ -1,5 +1,6 @@
 //! Deletion of what is no longer wanted (KS-GC-1..7, KS-GC-24).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::error::{is_outdated, shown};
@@ -40,11 +41,9 @@ impl Pruned {
 
     /// The entries that are to be tried again: those that were neither deleted nor left alone on purpose (KS-GC-5).
     pub fn unsettled(&self, tried: &[Entry]) -> Vec<Entry> {
-        let is_settled = |entry: &&Entry| {
-            let change = self.changes.0.iter().find(|change| change.id == entry.id);
-            change.is_some_and(|change| matches!(change.action, Action::Deleted | Action::Skipped))
-        };
-        tried.iter().filter(|entry| !is_settled(entry)).cloned().collect()
+        let is_settled = |change: &&Change| matches!(change.action, Action::Deleted | Action::Skipped);
+        let settled: HashSet<_> = self.changes.0.iter().filter(is_settled).map(|change| &change.id).collect();
+        tried.iter().filter(|entry| !settled.contains(&entry.id)).cloned().collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The real control plane: etcd, kube-apiserver and kube-controller-manager, no node (CP-04).
 
+mod api_server;
 mod audit;
 mod identity;
 mod launch;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::{Mutex, OnceCell};
 
+use self::api_server::ApiServer;
 pub use self::audit::{AuditCounts, AuditKey, AuditedRequest};
 pub(crate) use self::launch::NODE_TOKEN;
 pub use self::objects::documents;
@@ -24,7 +26,9 @@ static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
 #[derive(Debug)]
 pub struct ControlPlane {
     // Fields drop in order: the processes end before their folder goes.
-    processes: Vec<Process>,
+    etcd: Process,
+    api_server: ApiServer,
+    manager: Process,
     endpoint: Endpoint,
     kubeconfig: PathBuf,
     weir_kubeconfig: PathBuf,
@@ -135,7 +139,7 @@ impl ControlPlane {
     /// Process ids of etcd, the API server and the controller-manager.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
-        self.processes.iter().map(Process::pid).collect()
+        vec![self.etcd.pid(), self.api_server.pid(), self.manager.pid()]
     }
 
     /// Runs `kubectl` as the administrator and returns what it printed.

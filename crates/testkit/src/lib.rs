@@ -32,6 +32,7 @@ mod folder;
 mod git;
 mod grpc;
 mod keeper;
+mod memory_limit;
 mod notation;
 pub mod object;
 mod port;
@@ -66,6 +67,7 @@ pub use git::{
 };
 pub use grpc::authorized;
 pub use keeper::watched_processes;
+pub use memory_limit::MemoryLimit;
 pub use notation::{NotationAuthority, NotationCertificate, NotationSigner, ocsp_servers};
 pub use port::free_port;
 pub use process::Process;

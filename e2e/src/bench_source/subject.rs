@@ -4,9 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use weir_testkit::{ControlPlane, Controller, storage_flags};
-
-use super::limit::Limit;
+use weir_testkit::{ControlPlane, Controller, MemoryLimit, storage_flags};
 
 /// As many objects of a kind at once as in Flux's published benchmark.
 const FLAGS: [&str; 3] = ["--concurrent=20", "--log-level=error", "--helm-cache-max-size=10"];
@@ -15,7 +13,7 @@ const FLAGS: [&str; 3] = ["--concurrent=20", "--log-level=error", "--helm-cache-
 pub(super) struct Subject {
     // Fields drop in order: the group goes after what runs in it.
     pub(super) controller: Controller,
-    _limit: Option<Limit>,
+    _limit: Option<MemoryLimit>,
 }
 
 impl Subject {
@@ -23,7 +21,7 @@ impl Subject {
         // The program runs in another folder.
         let found = program.canonicalize();
         let program = found.with_context(|| format!("{} (--weir, --flux)", program.display()))?;
-        let limit = memory.map(Limit::new).transpose()?;
+        let limit = memory.map(MemoryLimit::new).transpose()?;
         let mut command =
             limit.as_ref().map_or_else(|| Command::new(&program), |limit| limit.command(&program));
         command.env("MALLOC_TRIM_THRESHOLD_", "131072"); // as the Deployment (docs/adr/0004)

@@ -86,7 +86,7 @@ pub(crate) const STRICT_SUBSTITUTIONS: &str = "StrictPostBuildSubstitutions";
 pub(crate) const ADDITIVE_CEL: &str = "AdditiveCELDependencyCheck";
 /// Gate: a failed object does not end a health check (KS-HC-5).
 pub(crate) const DISABLE_FAIL_FAST: &str = "DisableFailFastBehavior";
-/// Gate: a health check that gives way to a newer run is told (KS-HC-30).
+/// Gate: a health check that gives way to a newer run is told; turned off, the newer run waits for it (KS-HC-30, KS-HC-32).
 pub(crate) const CANCEL_HEALTH_CHECK: &str = "CancelHealthCheckOnNewRevision";
 /// Gate: sources are read from the API server instead of the watch cache (KS-SRC-8).
 pub(crate) const DIRECT_SOURCE_FETCH: &str = "DirectSourceFetch";

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, build_kustomization};
+use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, SecretPart, Stop, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
 pub use self::generate::Error as GenerateError;
@@ -52,12 +52,16 @@ pub struct Input<F> {
     pub decryption: Option<Decryption>,
     /// Fetcher of remote bases; without it they are refused (KS-BLD-33, KS-BLD-34).
     pub remote: Option<Arc<dyn Remote>>,
+    /// Ends the build when it is requested.
+    pub stop: Stop,
 }
 
 /// A finished build.
 pub struct Built {
     /// The objects with `commonMetadata`, not yet labelled.
     pub manifests: Vec<Manifest>,
+    /// Parts of values of Secrets that stand elsewhere.
+    pub(crate) secret_parts: Vec<SecretPart>,
     /// `sha256:<hex>` of the manifests as YAML (KS-REC-54).
     pub(crate) digest: String,
     /// Parts of the source that a new revision must leave unchanged to make the same build.
@@ -130,7 +134,7 @@ pub enum Error {
     #[error("kustomize build failed: {0}")]
     Emit(String),
     /// More objects than one Kustomization can keep.
-    #[error("build has more than {MAX_OBJECTS} objects")]
+    #[error("build has more than {MAX_OBJECTS} objects: split the Kustomization")]
     TooMany,
 }
 
@@ -149,14 +153,16 @@ pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
 }
 
 fn build_from<F: FileSystem>(files: &dyn FileSystem, input: &Input<F>) -> Result<Built, Error> {
-    let Input { directory, spec, variables, is_strict, ignored, remote, decryption, .. } = input;
+    let Input { directory, spec, variables, is_strict, ignored, remote, decryption, stop, .. } = input;
     let fingerprint = document::fingerprint(files, directory, spec)?;
     let document = document::merged(files, directory, spec, ignored)?;
-    let output = build_kustomization(files, directory, document, &options(spec, remote.clone()))
-        .map_err(|error| Error::Build(Box::new(error)))?;
+    let options = options(spec, remote.clone(), stop.clone());
+    let failed = |error| Error::Build(Box::new(error));
+    let output = build_kustomization(files, directory, document, &options).map_err(failed)?;
     let mut manifests = Vec::with_capacity(output.resources.len());
     let mut hasher = Sha256::new();
     for (index, resource) in output.resources.iter().enumerate() {
+        stop.check().map_err(failed)?;
         let mut object = resource.to_json().map_err(|error| Error::Emit(error.to_string()))?;
         let name = resource_name(resource.api_version(), resource.kind(), resource.name());
         let is_decrypted = match decryption {
@@ -189,14 +195,14 @@ fn build_from<F: FileSystem>(files: &dyn FileSystem, input: &Input<F>) -> Result
     manifests.iter_mut().for_each(|manifest| add_common_metadata(manifest, spec));
     let digest = format!("sha256:{}", hex::encode(hasher.finalize()));
     let footprint = Footprint { document: fingerprint, read_set: output.read_set };
-    Ok(Built { manifests, digest, footprint })
+    Ok(Built { manifests, secret_parts: output.secret_parts, digest, footprint })
 }
 
 /// A target namespace is the place of objects, and a Namespace among them keeps its name: Flux renames it, and
 /// deleting the Kustomization then deletes the whole target namespace.
-fn options(spec: &KustomizationSpec, remote: Option<Arc<dyn Remote>>) -> Options {
+fn options(spec: &KustomizationSpec, remote: Option<Arc<dyn Remote>>, stop: Stop) -> Options {
     let has_target = spec.target_namespace.as_ref().is_some_and(|namespace| !namespace.is_empty());
-    Options { renames_namespaces: !has_target, remote, ..Options::gitops() }
+    Options { renames_namespaces: !has_target, remote, stop, ..Options::gitops() }
 }
 
 /// The directory that `spec.path` names; it cannot lead out of the root (KS-SRC-26).

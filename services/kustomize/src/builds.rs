@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
-use weir_kustomize::{Answer, FetchError, FileSystem, GitUrl, Remote};
+use weir_kustomize::{Answer, FetchError, FileSystem, GitUrl, Remote, Stop};
 use weir_remote_bases::{Fetcher, RemoteBases};
 
 use crate::budget::{Budget, Share};
@@ -44,9 +44,20 @@ pub(crate) enum Error {
     Panicked(tokio::task::JoinError),
     /// The files are more than any build may read.
     #[error(
-        "kustomize build failed: it reads more than {limit} bytes of files, which is what --max-build-bytes allows"
+        "kustomize build failed: it reads more than {limit} bytes of files, which is what --max-build-bytes allows: split the \
+         Kustomization, or raise the flag with the memory of the service, about ten times as much"
     )]
     TooLarge { limit: u64 },
+}
+
+/// All that a build has of its service.
+pub(crate) struct Means {
+    pub(crate) files: Metered,
+    /// Fetcher of remote bases; nothing when they are refused.
+    pub(crate) remote: Option<Arc<dyn Remote>>,
+    pub(crate) turn: Arc<dyn Lend>,
+    /// Requested when nobody waits for the build any more.
+    pub(crate) stop: Stop,
 }
 
 /// The outcome of a build, and the memory that it takes until it is dropped.
@@ -64,23 +75,25 @@ impl Builds {
     }
 
     /// Builds on a thread of its own, with what fetches remote bases for so long and not beyond a cancellation, and with the
-    /// turn that it lends while it waits for something else. A build that reads more than is usual is done again, alone.
+    /// turn that it lends while it waits for something else. A build that reads more than is usual is done again, alone. Dropping
+    /// the future stops the build.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         files: ArtifactFiles,
         time: Duration,
         cancel: CancellationToken,
-        build: impl Fn(Metered, Option<Arc<dyn Remote>>, Arc<dyn Lend>) -> T + Send + Sync + 'static,
+        build: impl Fn(Means) -> T + Send + Sync + 'static,
     ) -> Result<Held<T>, Error> {
         let (files, build) = (Arc::new(files), Arc::new(build));
+        let giving_up = GiveUp::default();
         let usual = files.size().saturating_mul(USUAL_READS).min(USUAL_BYTES);
         for bytes in [usual, self.budget.bytes()] {
             let share = self.budget.take(bytes).await.ok_or(Error::Stopped)?;
-            let metered = Metered::new(Arc::clone(&files), share.bytes());
-            let (once, meter) = (Arc::clone(&build), metered.clone());
-            let mut held = self
-                .once(share, time, cancel.clone(), move |remote, turn| once(metered, remote, turn))
-                .await?;
+            let stop = giving_up.0.clone();
+            let files = Metered::new(Arc::clone(&files), share.bytes(), stop.clone());
+            let (once, meter) = (Arc::clone(&build), files.clone());
+            let once = move |remote, turn| once(Means { files, remote, turn, stop });
+            let mut held = self.once(share, time, cancel.clone(), once).await?;
             if !meter.is_exceeded() {
                 held.share.shrink_to(meter.used());
                 return Ok(held);
@@ -106,7 +119,7 @@ impl Builds {
         let remote = self.remote.as_ref().map(|bases| -> Arc<dyn Remote> {
             Arc::new(Patient { fetcher: bases.for_build(time, cancel), turn: Arc::clone(&turn) })
         });
-        // Turn and share stay with the thread, also when nobody waits for it any more.
+        // Turn and share stay with the thread until it ends, which it soon does when nobody waits for it any more.
         let building = tokio::task::spawn_blocking(move || {
             let made = build(remote, Arc::clone(&turn) as Arc<dyn Lend>);
             drop(turn);
@@ -116,6 +129,16 @@ impl Builds {
             tracing::error!(%error, "build panicked");
             Error::Panicked(error)
         })
+    }
+}
+
+/// Stops a build when it is dropped.
+#[derive(Default)]
+struct GiveUp(Stop);
+
+impl Drop for GiveUp {
+    fn drop(&mut self) {
+        self.0.request();
     }
 }
 
@@ -158,5 +181,53 @@ impl Remote for Patient {
 
     fn get(&self, url: &str, limit: u64) -> Result<Answer, FetchError> {
         self.turn.lend(|| self.fetcher.get(url, limit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::files::tests::files;
+
+    const LIMIT: Duration = Duration::from_secs(300);
+
+    /// Works until it is told to stop; false if nobody does, however busy the machine is.
+    fn stops(stop: &Stop) -> bool {
+        let since = Instant::now();
+        while !stop.is_requested() && since.elapsed() < Duration::from_secs(60) {
+            std::thread::yield_now();
+        }
+        stop.is_requested()
+    }
+
+    /// KS-REC-40
+    #[tokio::test(start_paused = true)]
+    async fn a_build_that_is_given_up_stops_and_gives_back_what_it_had() {
+        let builds = Builds::new(None, 1 << 20);
+        let turns = u32::try_from(builds.turns.available_permits()).unwrap();
+        let (tell, begun) = oneshot::channel();
+        let (tell, has_stopped) = (Mutex::new(Some(tell)), Arc::new(Mutex::new(None)));
+        let result = Arc::clone(&has_stopped);
+        let endless = move |Means { stop, .. }: Means| {
+            if let Some(tell) = tell.lock().take() {
+                tell.send(()).unwrap();
+            }
+            *result.lock() = Some(stops(&stop));
+        };
+        let building = builds.run(files(&["a.yaml"]), LIMIT, CancellationToken::new(), endless);
+        let passing = async {
+            begun.await.unwrap();
+            // The clock stands while a thread works.
+            tokio::time::advance(LIMIT).await;
+        };
+        let (built, ()) = tokio::join!(tokio::time::timeout(LIMIT, building), passing);
+        assert!(built.is_err(), "it does not end by itself");
+        drop(builds.turns.acquire_many(turns).await.unwrap());
+        assert_eq!(builds.budget.take(u64::MAX).await.unwrap().bytes(), builds.budget.bytes());
+        assert_eq!(*has_stopped.lock(), Some(true));
     }
 }

@@ -2,6 +2,7 @@
 
 mod entrance;
 mod kubeconfig;
+mod pinned;
 mod reach;
 mod target;
 

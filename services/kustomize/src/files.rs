@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use weir_artifact::{FileStack, Span};
-use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath};
+use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath, Stop};
 
 /// Unpacked files. Most of them are on disk; what is read is in memory.
 #[derive(Debug)]
@@ -99,11 +99,12 @@ impl FileSystem for ArtifactFiles {
     }
 }
 
-/// Files of which one build reads so many bytes and no more.
+/// Files of which one build reads so many bytes and no more, and none once it is given up.
 #[derive(Debug, Clone)]
 pub struct Metered {
     files: Arc<ArtifactFiles>,
     meter: Arc<Mutex<Meter>>,
+    stop: Stop,
 }
 
 #[derive(Debug)]
@@ -114,10 +115,11 @@ struct Meter {
 }
 
 impl Metered {
-    /// Files of which `limit` bytes may be read. Clones share the limit.
+    /// Files of which `limit` bytes may be read, until `stop`. Clones share the limit.
     #[must_use]
-    pub fn new(files: Arc<ArtifactFiles>, limit: u64) -> Self {
-        Self { files, meter: Arc::new(Mutex::new(Meter { limit, used: 0, is_exceeded: false })) }
+    pub fn new(files: Arc<ArtifactFiles>, limit: u64, stop: Stop) -> Self {
+        let meter = Meter { limit, used: 0, is_exceeded: false };
+        Self { files, meter: Arc::new(Mutex::new(meter)), stop }
     }
 
     /// Bytes that were read.
@@ -133,6 +135,9 @@ impl Metered {
 
 impl FileSystem for Metered {
     fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+        if let Err(error) = self.stop.check() {
+            return Err(FsError::Io { path: path.clone(), cause: io::Error::other(error) });
+        }
         let mut meter = self.meter.lock();
         let left = meter.limit.saturating_sub(meter.used);
         let read = self.files.read(path, limit.min(left));
@@ -158,12 +163,13 @@ impl FileSystem for Metered {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use weir_artifact::{Limits, Untar};
 
     use super::*;
 
-    fn files(paths: &[&str]) -> ArtifactFiles {
+    /// Files whose content is their path.
+    pub(crate) fn files(paths: &[&str]) -> ArtifactFiles {
         let mut tar =
             tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
         for path in paths {
@@ -208,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_build_reads_no_more_than_it_may() {
-        let metered = Metered::new(Arc::new(files(&["1234", "12345678"])), 10);
+        let metered = Metered::new(Arc::new(files(&["1234", "12345678"])), 10, Stop::default());
         assert_eq!(metered.read(&path("1234"), 100).unwrap(), b"1234");
         assert!(matches!(metered.read(&path("12345678"), 5), Err(FsError::TooLarge { limit: 5, .. })));
         assert!(!metered.is_exceeded(), "a file beyond its own cap is no excess of the build");

@@ -64,13 +64,23 @@ pub(crate) struct Settings {
     pub(crate) concurrent_ssa: usize,
     pub(crate) overridden_managers: Vec<String>,
     pub(crate) custom_stage: Vec<GroupKind>,
-    /// True when a health check that gives way to a newer run is told (KS-HC-30, KS-HC-31). It gives way in any case.
-    pub(crate) cancels_checks: bool,
+    pub(crate) overtaken: Overtaken,
     /// True when managers of other versions of an object's API are migrated (KS-SSA-22).
     pub(crate) migrates_versions: bool,
     /// True when the log groups objects by what was done to them (KS-SSA-92).
     pub(crate) groups_change_log: bool,
     pub(crate) prune_limit: PruneLimit,
+}
+
+/// The end of a health check that a new revision or a changed Secret or ConfigMap overtakes (KS-HC-30 to KS-HC-32).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overtaken {
+    /// It gives way at once.
+    GivesWay,
+    /// It gives way, and condition and event say so (the gate is on).
+    Cancels,
+    /// It goes on to its end; the newer run follows then (an operator has turned the gate off).
+    GoesOn,
 }
 
 /// Brings clusters in line with Kustomizations. Clones share everything.

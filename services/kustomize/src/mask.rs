@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use serde_json::Value;
+use weir_kustomize::SecretPart;
 use weir_ssa::Manifest;
 use zeroize::Zeroizing;
 
@@ -10,9 +11,12 @@ use crate::variables::Variables;
 /// The text shown instead of a value.
 const MASK: &str = "***";
 
-/// Values shorter than this are hidden where they stand alone: inside of other words they are mostly no secrets, and to hide
+/// Values shorter than this are hidden where they stand as words: inside of other words they are mostly no secrets, and to hide
 /// them there would show which letters they are.
 const SHORTEST_INSIDE: usize = 4;
+
+/// Values shorter than this are hidden where they stand alone only: as words they are those of any sentence.
+const SHORTEST_WORD: usize = 2;
 
 /// Values to hide, wherever they stand.
 pub(crate) struct Masks {
@@ -22,17 +26,20 @@ pub(crate) struct Masks {
 }
 
 impl Masks {
-    /// Hides the variables that come from Secrets, the values of the Secrets among the manifests, and what was decrypted.
+    /// Hides the variables that come from Secrets, the values of the Secrets among the manifests, parts of them that stand elsewhere,
+    /// and what was decrypted.
     pub(crate) fn new(
         variables: &Variables,
         manifests: &[Manifest],
+        parts: &[SecretPart],
         decrypted: &[Zeroizing<String>],
     ) -> Self {
         let own = manifests.iter().filter(|manifest| is_secret(manifest)).flat_map(values_of);
+        let parts = parts.iter().map(SecretPart::expose);
         // Decrypted text is escaped where it stands in a document, so that its lines are hidden one by one, too.
         let decrypted = decrypted.iter().flat_map(|text| text.lines().chain([text.as_str()]));
         let mut values: Vec<String> =
-            variables.secrets().chain(decrypted).map(str::to_owned).chain(own).collect();
+            variables.secrets().chain(decrypted).chain(parts).map(str::to_owned).chain(own).collect();
         values.retain(|value| !value.trim().is_empty());
         values.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
@@ -52,8 +59,11 @@ impl Masks {
             if text == *value {
                 return MASK.to_owned();
             }
-            if value.len() >= SHORTEST_INSIDE && text.contains(value) {
-                text = text.replace(value, MASK);
+            match value.len() {
+                _ if !text.contains(value) => {}
+                SHORTEST_INSIDE.. => text = text.replace(value, MASK),
+                SHORTEST_WORD.. => text = without_word(&text, value),
+                _ => {}
             }
         }
         text
@@ -88,6 +98,19 @@ impl Masks {
     }
 }
 
+/// The text without the places in which a value stands between other characters than letters and digits.
+fn without_word(text: &str, value: &str) -> String {
+    let is_letter = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((head, tail)) = rest.split_once(value) {
+        shown.push_str(head);
+        let is_inside = is_letter(shown.chars().next_back()) || is_letter(tail.chars().next());
+        shown.push_str(if is_inside { value } else { MASK });
+        rest = tail;
+    }
+    shown + rest
+}
+
 fn is_secret(manifest: &Manifest) -> bool {
     manifest.id().group.is_empty() && manifest.id().kind == "Secret"
 }
@@ -116,17 +139,19 @@ mod tests {
     fn masks(secrets: &[(&str, &str)]) -> Masks {
         let own = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"},
             "data": {"a": "b3BlbiBzZXNhbWU=", "pin": "MTIz"}});
-        Masks::new(&Variables::of_secret(secrets), &[Manifest::try_from(own).unwrap()], &[])
+        Masks::new(&Variables::of_secret(secrets), &[Manifest::try_from(own).unwrap()], &[], &[])
     }
 
     #[test]
     fn values_of_secrets_are_hidden_in_every_kind() {
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},
             "data": {"whole": "open sesame", "inside": "say open sesame!", "encoded": "b3BlbiBzZXNhbWU=",
-                "variable": "https://me:hunter2@host", "short": "123", "longer": "1234", "number": 123}});
+                "variable": "https://me:hunter2@host", "short": "123", "word": "pin=123 or 1234", "longer": "1234",
+                "number": 123}});
         let shown = masks(&[("password", "hunter2")]).object(&Manifest::try_from(object).unwrap());
         let expected = json!({"whole": "***", "inside": "say ***!", "encoded": "***",
-            "variable": "https://me:***@host", "short": "***", "longer": "1234", "number": "***"});
+            "variable": "https://me:***@host", "short": "***", "word": "pin=*** or 1234", "longer": "1234",
+            "number": "***"});
         assert_eq!(shown["data"], expected);
         assert_eq!((&shown["apiVersion"], &shown["kind"]), (&json!("v1"), &json!("ConfigMap")));
     }

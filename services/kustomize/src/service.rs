@@ -24,8 +24,8 @@ use crate::builds::Builds;
 use crate::cluster::{Clusters, Entrances, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
-    Keys, KustomizationReconciler, Memory, PruneLimit, Settings, wake_by_config, wake_by_confirmation,
-    wake_by_dependency, wake_by_source,
+    Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, Settings, wake_by_config,
+    wake_by_confirmation, wake_by_dependency, wake_by_source,
 };
 use crate::rpc::Rpc;
 use crate::source::Sources;
@@ -135,7 +135,11 @@ fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
         concurrent_ssa: args.concurrent_ssa,
         overridden_managers: args.override_manager.clone(),
         custom_stage: stage.collect(),
-        cancels_checks: gates.enabled(CANCEL_HEALTH_CHECK),
+        overtaken: match gates.enabled(CANCEL_HEALTH_CHECK) {
+            true => Overtaken::Cancels,
+            false if gates.turned_off(CANCEL_HEALTH_CHECK) => Overtaken::GoesOn,
+            false => Overtaken::GivesWay,
+        },
         migrates_versions: gates.enabled(MIGRATE_API_VERSION),
         groups_change_log: gates.enabled(GROUP_CHANGE_LOG),
         prune_limit,

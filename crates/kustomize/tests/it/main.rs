@@ -18,6 +18,7 @@ mod read_set;
 mod reference;
 mod remote;
 mod replacements;
+mod stop;
 mod types;
 
 use weir_kustomize::{Error, MemoryFs, Options, Output, RelPath, build};

@@ -6,4 +6,5 @@ mod others;
 mod prune;
 mod secrets;
 mod takeover;
+mod time;
 mod world;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rcgen::KeyPair;
 use tokio::time::Instant;
 
+use super::api_server::ApiServer;
 use super::{ControlPlane, ControlPlaneOptions, Endpoint, Program, identity};
 use crate::tls::Identity;
 use crate::{Error, Folder, Process, free_port};
@@ -90,18 +91,15 @@ async fn launch_once(options: &ControlPlaneOptions, program: Program) -> Result<
     let controllers = if options.nodes_at.is_some() { "*" } else { CONTROLLERS };
     controller_manager_flags(&mut manager, folder.path(), manager_port, controllers);
 
-    let mut processes = vec![
-        Process::start("etcd", &mut etcd, &folder.join("etcd.log"))?,
-        Process::start("kube-apiserver", &mut api_server, &folder.join("kube-apiserver.log"))?,
-    ];
-    wait_until_served(&endpoint, &mut processes).await?;
-    processes.push(Process::start(
-        "kube-controller-manager",
-        &mut manager,
-        &folder.join("kube-controller-manager.log"),
-    )?);
+    let mut etcd = Process::start("etcd", &mut etcd, &folder.join("etcd.log"))?;
+    let api_server = ApiServer::start(api_server, folder.join("kube-apiserver.log"))?;
+    wait_until_served(&endpoint, &api_server, || etcd.check_running()).await?;
+    let log = folder.join("kube-controller-manager.log");
+    let manager = Process::start("kube-controller-manager", &mut manager, &log)?;
     let plane = ControlPlane {
-        processes,
+        etcd,
+        api_server,
+        manager,
         endpoint,
         kubeconfig,
         weir_kubeconfig,
@@ -189,8 +187,12 @@ fn controller_manager_flags(command: &mut Command, folder: &Path, port: u16, con
     ]);
 }
 
-/// Polls `/readyz`: an API server that is not up yet has no watch to offer.
-async fn wait_until_served(endpoint: &Endpoint, processes: &mut [Process]) -> Result<(), Error> {
+/// Polls `/readyz`: an API server that is not up yet has no watch to offer. `others` says that all else still runs.
+pub(super) async fn wait_until_served(
+    endpoint: &Endpoint,
+    api_server: &ApiServer,
+    mut others: impl FnMut() -> Result<(), Error>,
+) -> Result<(), Error> {
     let client = identity::client(endpoint, ADMIN_TOKEN)?;
     let since = Instant::now();
     loop {
@@ -201,13 +203,12 @@ async fn wait_until_served(endpoint: &Endpoint, processes: &mut [Process]) -> Re
             Ok(_) => return Ok(()),
             Err(error) => error.to_string(),
         };
-        for process in processes.iter_mut() {
-            process.check_running()?;
-        }
+        others()?;
+        api_server.check_running()?;
         if since.elapsed() > READY_DEADLINE {
-            let tail = processes.last().map(Process::log_tail).unwrap_or_default();
             let what = "kube-apiserver to be ready".to_owned();
-            return Err(Error::Deadline { what, deadline: READY_DEADLINE, last: format!("{last}\n{tail}") });
+            let last = format!("{last}\n{}", api_server.log_tail());
+            return Err(Error::Deadline { what, deadline: READY_DEADLINE, last });
         }
         #[expect(clippy::disallowed_methods, reason = "a test waits, no run does")]
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -15,6 +15,7 @@ use tower::filter::AsyncFilterLayer;
 use tower::timeout::TimeoutLayer;
 
 use super::entrance::Entrance;
+use super::pinned;
 use super::target::TargetError;
 
 /// Longest wait for the head of an answer (KS-IMP-6). A watch's head comes at once.
@@ -39,7 +40,10 @@ pub(super) async fn client(
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|error| error.to_string())?;
     config.connect_timeout = Some(CONNECT);
-    let builder = ClientBuilder::try_from(config).map_err(|error| error.to_string())?;
+    let builder = match pinned::builder(&config)? {
+        Some(builder) => builder,
+        None => ClientBuilder::try_from(config).map_err(|error| error.to_string())?,
+    };
     let timeout = TimeoutLayer::new(ANSWER);
     let Some(entrance) = entrance else { return Ok(builder.with_layer(&timeout).build()) };
     let authorize = AsyncFilterLayer::new(move |mut request: http::Request<Body>| {

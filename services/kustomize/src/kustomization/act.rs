@@ -89,7 +89,7 @@ impl KustomizationReconciler {
         attempt.digest = Some(built.digest.clone());
         attempt.enter(run, "Detecting drift");
         refuse_encrypted(&built.manifests)?;
-        let Built { manifests, digest, footprint } = built;
+        let Built { manifests, digest, footprint, .. } = built;
         let short_jobs = health::short_jobs(&manifests);
         let Some(changes) = self.apply(run, observed, &session, manifests, extent, attempt).await? else {
             return Ok(Done::Superseded);

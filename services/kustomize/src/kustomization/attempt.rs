@@ -44,6 +44,8 @@ pub(crate) struct Attempt {
     /// True when an earlier run, which then waited, has sent the events of all three.
     pub(crate) is_told: bool,
     pub(crate) is_correction: bool,
+    /// True when a newer run waits for the end of this one's health check (KS-HC-32).
+    pub(crate) is_overtaken: bool,
 }
 
 /// The result of a run.
@@ -94,6 +96,7 @@ impl Attempt {
             warnings: Vec::new(),
             is_told: false,
             is_correction: extent == Extent::Correction,
+            is_overtaken: false,
         }
     }
 

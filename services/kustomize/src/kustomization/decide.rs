@@ -5,12 +5,12 @@ use std::sync::Arc;
 use weir_api::{Artifact, Kustomization, condition_type};
 use weir_runtime::{Cause, condition};
 
-use super::Settings;
 use super::expression::Verdict;
 use super::extent::Extent;
 use super::failure::Failure;
 use super::memory::{Inputs, Waiting};
 use super::observe::{Dependency, Observed};
+use super::{Overtaken, Settings};
 use crate::source::{Source, SourceId, is_revision};
 
 /// The plan of a run.
@@ -44,7 +44,14 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     {
         return Plan::CheckHealth(Arc::clone(waiting));
     }
-    if settings.cancels_checks
+    if settings.overtaken == Overtaken::GoesOn
+        && let Some(waiting) = &unit.waiting
+        && is_quiet(&[Cause::Health, Cause::Timer, Cause::Dependency, Cause::Revision, Cause::Config])
+        && observed.inputs.as_ref().is_some_and(|inputs| inputs.is_of_same_spec(&waiting.inputs))
+    {
+        return Plan::CheckHealth(Arc::new(waiting.overtaken()));
+    }
+    if settings.overtaken == Overtaken::Cancels
         && let (Some(waiting), Some(trigger)) = (&unit.waiting, trigger(observed))
     {
         return Plan::Cancel { waiting: Arc::clone(waiting), trigger };

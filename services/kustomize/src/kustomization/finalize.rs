@@ -1,5 +1,6 @@
 //! The end of applied objects when their Kustomization is deleted (KS 10.2). Dependencies play no part (KS-DEP-11).
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use weir_api::condition_type::READY;
@@ -121,11 +122,9 @@ fn policy(kustomization: &Kustomization) -> &str {
 }
 
 fn deleted(pruned: &Pruned, entries: &[Entry]) -> Vec<Entry> {
-    let is_deleted = |entry: &&Entry| {
-        let mut changes = pruned.changes.0.iter();
-        changes.any(|change| change.id == entry.id && change.action == weir_ssa::Action::Deleted)
-    };
-    entries.iter().filter(is_deleted).cloned().collect()
+    let changes = pruned.changes.0.iter().filter(|change| change.action == weir_ssa::Action::Deleted);
+    let deleted: HashSet<_> = changes.map(|change| &change.id).collect();
+    entries.iter().filter(|entry| deleted.contains(&entry.id)).cloned().collect()
 }
 
 fn orphaned(kustomization: &Kustomization, entries: &[Entry]) -> EventDraft {

@@ -153,8 +153,7 @@ impl Check {
         let is_hidden = self.hides_others && self.is_of_others(&object);
         let object = if is_hidden { public_part(&object) } else { object };
         let (custom, asked) = (Arc::clone(&self.custom), id.clone());
-        let verdict = tokio::task::spawn_blocking(move || custom.judge(&asked, &object)).await;
-        verdict.unwrap_or_else(|_| Probe::unknown("the evaluator failed".to_owned()))
+        weir_ssa::evaluated(move || custom.judge(&asked, &object)).await.unwrap_or_else(Probe::unknown)
     }
 
     /// Tells that an object neither lies in the namespace of the Kustomization nor was applied by it.

@@ -39,6 +39,13 @@ pub(crate) struct Inputs {
     pub(crate) target: Option<[u8; 32]>,
 }
 
+impl Inputs {
+    /// Returns true when both are of one generation of one Kustomization.
+    pub(crate) fn is_of_same_spec(&self, other: &Self) -> bool {
+        (&self.uid, self.generation) == (&other.uid, other.generation)
+    }
+}
+
 /// The last apply that went through.
 #[derive(Clone)]
 pub(crate) struct Applied {
@@ -66,6 +73,14 @@ pub(crate) struct Waiting {
     pub(crate) check: Check,
     /// True when the status says that it waits.
     pub(crate) is_announced: bool,
+}
+
+impl Waiting {
+    /// The same, with a newer run behind it.
+    pub(crate) fn overtaken(&self) -> Self {
+        let attempt = Attempt { is_overtaken: true, ..self.attempt.clone() };
+        Self { attempt, ..self.clone() }
+    }
 }
 
 /// Objects that are being deleted before the finalizer may go (KS-GC-22).

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use weir_api::Kustomization;
+use weir_kustomize::SecretPart;
 use weir_runtime::{Cause, ObjectKey};
 use weir_ssa::{Entry, Manifest, Session};
 
@@ -60,7 +61,7 @@ impl Observed {
     /// Returns a failure whose message shows neither the variables that come from Secrets nor what was decrypted: whatever kind of
     /// object they were put into, the API server may repeat them.
     pub(super) fn discreet(&self, failure: Failure) -> Failure {
-        Failure { message: self.masks(&[]).text(&failure.message), ..failure }
+        Failure { message: self.masks(&[], &[]).text(&failure.message), ..failure }
     }
 
     /// Returns a session in the cluster to apply to, as whom the Kustomization acts there (KS-REC-52).
@@ -78,13 +79,13 @@ impl Observed {
     }
 
     /// Returns the values that nobody is to see who may only see the Kustomization.
-    pub(super) fn masks(&self, manifests: &[Manifest]) -> Masks {
+    pub(super) fn masks(&self, manifests: &[Manifest], parts: &[SecretPart]) -> Masks {
         let variables = self.variables.as_ref().and_then(|variables| variables.as_ref().ok());
         let decrypted = match &self.decryption {
             Some(Ok(decryption)) => decryption.revealed(),
             _ => Vec::new(),
         };
-        Masks::new(variables.unwrap_or(&Variables::default()), manifests, &decrypted)
+        Masks::new(variables.unwrap_or(&Variables::default()), manifests, parts, &decrypted)
     }
 
     /// Returns the inventory as the last apply has left it.
@@ -141,7 +142,8 @@ impl KustomizationReconciler {
         if self.settings.no_cross_namespace_refs { Sight::OwnNamespace } else { Sight::Whole }
     }
 }
-/// Evaluates the expressions of the spec, on a thread where that may take its time.
+
+/// Evaluates the expressions of the spec, on threads where that may take its time.
 async fn evaluated(
     kustomization: &Arc<Kustomization>,
     mut dependencies: Vec<Dependency>,
@@ -152,22 +154,23 @@ async fn evaluated(
         return (dependencies, Ok(Arc::default()));
     }
     let (own, asked) = (Arc::clone(kustomization), dependencies.clone());
-    let evaluation = tokio::task::spawn_blocking(move || {
+    let evaluation = weir_ssa::evaluated(move || {
         let verdicts = own.spec.depends_on.iter().zip(asked).map(|(reference, dependency)| {
             let text = reference.ready_expr.as_deref().filter(|text| !text.is_empty())?;
             Some(expression::is_ready(text, &own, &*dependency.found?, sight))
         });
-        (verdicts.collect::<Vec<_>>(), HealthChecks::compile(&own.spec.health_check_exprs))
+        verdicts.collect::<Vec<_>>()
     });
-    match evaluation.await {
-        Ok((verdicts, checks)) => {
-            for (dependency, verdict) in dependencies.iter_mut().zip(verdicts) {
-                dependency.verdict = verdict;
-            }
-            (dependencies, checks.map(Arc::new))
-        }
-        Err(_) => (dependencies, Err("the evaluator failed".to_owned())),
+    // Expressions that take too long now may not do so later.
+    let unknown = |text: String| vec![Some(Verdict::Unknown(text)); spec.depends_on.len()];
+    let verdicts = evaluation.await.unwrap_or_else(unknown);
+    for ((dependency, reference), verdict) in dependencies.iter_mut().zip(&spec.depends_on).zip(verdicts) {
+        dependency.verdict = verdict.filter(|_| reference.ready_expr.is_some() && dependency.found.is_some());
     }
+    let own = Arc::clone(kustomization);
+    let compiling = tokio::task::spawn_blocking(move || HealthChecks::compile(&own.spec.health_check_exprs));
+    let checks = compiling.await.unwrap_or_else(|_| Err("the evaluator failed".to_owned()));
+    (dependencies, checks.map(Arc::new))
 }
 
 /// The Kustomizations that must be ready first; cross-namespace references are always allowed here (KS 5).

@@ -128,6 +128,7 @@ fn failed(
 ) -> Outcome<Kustomization> {
     draft.keep_inventory(attempt);
     let next = match failure.class {
+        Class::Retry if attempt.is_overtaken => Duration::ZERO,
         Class::Retry => draft.retry_interval(),
         Class::Again(pause) => pause,
         _ => return refused(draft, settings, failure),
@@ -203,7 +204,8 @@ fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -
     let message = format!("Reconciliation finished in {took}, next run in {next}");
     let event = EventDraft::info(reason::RECONCILIATION_SUCCEEDED, message.clone());
     draft.tell(event.with(format!("{GROUP}/commit_status"), "update"), attempt);
-    draft.outcome(interval(draft.object)).info(message)
+    let next = if attempt.is_overtaken { Next::After(Duration::ZERO) } else { interval(draft.object) };
+    draft.outcome(next).info(message)
 }
 
 /// The status in the making.

@@ -7,9 +7,10 @@ use futures::{StreamExt, stream};
 use weir_api::Kustomization;
 use weir_kstatus::{Assessment, Status};
 use weir_runtime::ObjectKey;
-use weir_ssa::ObjectId;
+use weir_ssa::{ObjectId, Session};
 
 use super::KustomizationReconciler;
+use super::expression::HealthChecks;
 use super::health::Check;
 
 /// Objects that are asked for at once, where no watch knows them.
@@ -24,41 +25,40 @@ impl KustomizationReconciler {
         kustomization: &Kustomization,
         ids: Vec<ObjectId>,
     ) -> Vec<Assessment> {
+        let Ok(cluster) = self.clusters.target(kustomization, &self.keys.secrets).await else {
+            return vec![unreachable(); ids.len()];
+        };
+        let exprs = kustomization.spec.health_check_exprs.clone();
+        // Expressions that do not compile are the condition's to report: the usual rules stand in here.
+        let custom = tokio::task::spawn_blocking(move || HealthChecks::compile(&exprs)).await;
         let check = Check {
             targets: Vec::new(),
             short_jobs: Default::default(),
             started: Instant::now(),
             timeout: TIME,
-            custom: Arc::default(),
+            custom: custom.ok().and_then(Result::ok).map(Arc::new).unwrap_or_default(),
             owner: self.owner(kustomization),
-            hides_others: false,
+            hides_others: self.hides_others(&cluster, kustomization),
         };
-        self.assessments(kustomization, &check, ids).await
+        self.assessments(&cluster.session(kustomization), &check, ids).await
     }
 
     /// The objects that a Kustomization waits for and that are not healthy yet.
     pub(crate) async fn awaited(&self, kustomization: &Kustomization) -> Vec<(ObjectId, Assessment)> {
         let Some(waiting) = self.memory.get(&ObjectKey::of(kustomization)).waiting else { return Vec::new() };
         let check = &waiting.check;
-        let found = self.assessments(kustomization, check, check.targets.clone()).await;
+        let found = match self.clusters.target(kustomization, &self.keys.secrets).await {
+            Ok(cluster) => {
+                self.assessments(&cluster.session(kustomization), check, check.targets.clone()).await
+            }
+            Err(_) => vec![unreachable(); check.targets.len()],
+        };
         let found = check.targets.iter().cloned().zip(found);
         found.filter(|(_, assessment)| assessment.status != Status::Current).collect()
     }
 
-    async fn assessments(
-        &self,
-        kustomization: &Kustomization,
-        check: &Check,
-        ids: Vec<ObjectId>,
-    ) -> Vec<Assessment> {
+    async fn assessments(&self, session: &Session, check: &Check, ids: Vec<ObjectId>) -> Vec<Assessment> {
         let count = ids.len();
-        let unknown = |text: &str| Assessment::unknown(text.to_owned());
-        let cluster = match self.clusters.target(kustomization, &self.keys.secrets).await {
-            Ok(cluster) => cluster,
-            Err(_) => return vec![unknown("the cluster cannot be reached"); count],
-        };
-        let session = cluster.session(kustomization);
-        let session = &session;
         let looks = ids.into_iter().map(|id| async move { check.health(session, &id).await.0.assessment });
         let mut found = Vec::with_capacity(count);
         let looking = stream::iter(looks).buffered(AT_ONCE).for_each(|assessment| {
@@ -67,7 +67,11 @@ impl KustomizationReconciler {
         });
         // Those that were not reached in time are filled up below.
         let _ = tokio::time::timeout(TIME, looking).await;
-        found.resize(count, unknown("it was not looked at in time"));
+        found.resize(count, Assessment::unknown("it was not looked at in time".to_owned()));
         found
     }
+}
+
+fn unreachable() -> Assessment {
+    Assessment::unknown("the cluster cannot be reached".to_owned())
 }

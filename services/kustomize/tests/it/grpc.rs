@@ -232,3 +232,45 @@ async fn security_values_of_secrets_are_in_no_preview() {
     }
     assert!(objects.contains(&format!("ConfigMap/{ns}/app-***")), "{objects:?}");
 }
+
+/// The verdicts are those of the health checks of the Kustomization's runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn inventory_asks_the_expressions_of_the_kustomization() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1")), ("b.yaml", &cm("b", "2"))]).await;
+    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "current": "data.k == '1'", "failed": "data.k == '2'"});
+    world.kustomization("app", json!({"healthCheckExprs": [check]})).await;
+    world.ready("app").await;
+    let reader = token(&world, "reader", &["get"]).await;
+    let reference = Some(KustomizationRef { namespace: ns.clone(), name: "app".into() });
+    let request = InventoryRequest { kustomization: reference, with_health: true };
+    let inventory = client(&world).inventory(authorized(&reader, request)).await.unwrap().into_inner();
+    let found: Vec<_> = inventory.entries.into_iter().map(|entry| (entry.id, entry.status)).collect();
+    let expected = [("a", "Current"), ("b", "Failed")]
+        .map(|(name, status)| (format!("{ns}_{name}__ConfigMap"), status.to_owned()));
+    assert_eq!(found, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn build_hides_a_part_of_a_secret_that_a_replacement_copies() {
+    let world = World::new().await;
+    let kustomization = "resources: [a.yaml, s.yaml]\nreplacements:\n- source: {kind: Secret, name: s, fieldPath: stringData.login, \
+        options: {delimiter: ':', index: 1}}\n  targets:\n  - select: {kind: ConfigMap}\n    fieldPaths: [data.copy]\n    \
+        options: {create: true}\n";
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {login: 'admin:hunter2'}\n";
+    let files = [("kustomization.yaml", kustomization), ("a.yaml", &*cm("a", "1")), ("s.yaml", secret)];
+    world.source("src", 1, &files).await;
+    world.kustomization("app", json!({})).await;
+    world.ready("app").await;
+    assert_eq!(world.config_map("a").await.unwrap().data["data"]["copy"], "hunter2");
+    let reader = token(&world, "reader", &["get"]).await;
+    let reference = Some(KustomizationRef { namespace: world.ns.clone(), name: "app".into() });
+    let request = BuildRequest { kustomization: reference };
+    let mut build = client(&world).build(authorized(&reader, request)).await.unwrap().into_inner();
+    let mut yaml = String::new();
+    while let Some(found) = build.message().await.unwrap() {
+        yaml += &found.yaml;
+    }
+    assert!(yaml.contains("copy: '***'") && !yaml.contains("hunter2"), "{yaml}");
+}

@@ -1,14 +1,11 @@
 //! Clusters that make it hard: namespaces that do not go, webhooks that refuse or do not answer, kinds that come late or vanish.
 
-use axum::Router;
-use axum::routing::post;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use rstest::rstest;
 use serde_json::{Value, json};
-use weir_testkit::{Identity, Server, condition, eventually};
+use weir_testkit::{Server, condition, eventually};
 
+use crate::webhook::{self, VALIDATING, guarded};
 use crate::world::{PATIENCE, World, cm};
 
 fn definition(group: &str) -> String {
@@ -103,42 +100,16 @@ enum Webhook {
 }
 
 impl Webhook {
-    async fn answer(self, review: String) -> String {
+    async fn answer(self) -> Value {
         if matches!(self, Self::IsSilent) {
             return std::future::pending().await;
         }
-        let review: Value = serde_json::from_str(&review).unwrap();
-        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
-            "uid": review["request"]["uid"], "allowed": false, "status": {"message": "not on a Friday"}}})
-        .to_string()
+        json!({"allowed": false, "status": {"message": "not on a Friday"}})
     }
 
-    /// Puts the webhook before changes of ConfigMaps of the namespace whose name is `guarded`.
     async fn install(self, world: &World, operation: &str) -> Server {
-        let identity = Identity::for_names(&["127.0.0.1"]).unwrap();
-        let app = Router::new().route("/", post(move |review: String| self.answer(review)));
-        let server = Server::start(app, Some(&identity)).await.unwrap();
-        let webhook = json!({
-            "name": "guard.example.com", "sideEffects": "None", "timeoutSeconds": 1, "failurePolicy": "Fail",
-            "admissionReviewVersions": ["v1"],
-            "clientConfig": {"url": format!("https://{}/", server.address()), "caBundle": STANDARD.encode(&identity.ca_pem)},
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.ns}},
-            "objectSelector": {"matchLabels": {"guarded": "yes"}},
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": [operation]}]});
-        let object = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-            "metadata": {"name": world.ns}, "webhooks": [webhook]});
-        world.plane().apply("", object).await.unwrap();
-        server
+        webhook::install(world, VALIDATING, &[operation], move |_| self.answer()).await
     }
-
-    async fn remove(world: &World) {
-        let api = world.api("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration").await;
-        api.delete(&world.ns, &DeleteParams::default()).await.unwrap();
-    }
-}
-
-fn guarded(value: &str) -> String {
-    cm("guarded", value).replace("name: guarded", "name: guarded\n  labels: {guarded: \"yes\"}")
 }
 
 /// Nothing of its stage is applied, and nothing else is held up.
@@ -174,7 +145,7 @@ async fn webhook_that_lets_nothing_through_is_named(#[case] webhook: Webhook, #[
     assert_eq!(ready.reason, "ReconciliationFailed");
     assert!(ready.message.contains(expected), "{}", ready.message);
     assert!(world.config_map("a").await.is_none(), "its stage is not applied");
-    Webhook::remove(&world).await;
+    webhook::remove(&world, VALIDATING).await;
     world.ready("app").await;
     assert!(world.config_map("a").await.is_some());
 }
@@ -204,7 +175,7 @@ async fn refused_deletion_is_tried_again() {
         "{message}"
     );
     assert_eq!(failed.data["status"]["inventory"]["entries"].as_array().unwrap().len(), 2);
-    Webhook::remove(&world).await;
+    webhook::remove(&world, VALIDATING).await;
     world.applied("app", "main@sha1:2").await;
     assert!(world.config_map("guarded").await.is_none());
 }

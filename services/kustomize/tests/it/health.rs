@@ -117,6 +117,25 @@ async fn health_check_that_gives_way_to_a_new_revision_is_told() {
     assert!(world.event("app", "web deleted").await.starts_with("Progressing: "));
 }
 
+/// KS-HC-32: the operator has turned the gate off.
+#[tokio::test(flavor = "multi_thread")]
+async fn new_revision_waits_for_the_health_of_the_old_one_where_it_is_to() {
+    let world = World::with_flags(&["--feature-gates=CancelHealthCheckOnNewRevision=false"]).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "awaited", "namespace": world.ns});
+    world.kustomization("app", json!({"healthChecks": [check], "timeout": "1h"})).await;
+    let api = world.kustomizations().await;
+    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let second = world.source("src", 2, &[("a.yaml", &cm("a", "2"))]).await;
+    world.plane().apply_yaml(&world.ns, &cm("awaited", "1")).await.unwrap();
+    world.applied("app", &second).await;
+    world.event("app", "a configured").await;
+    let events = world.events("app").await;
+    let place = |words: &str| events.iter().position(|event| event.contains(words)).unwrap();
+    assert!(place("Health check passed") < place("a configured"), "{events:#?}");
+    assert_eq!(world.config_map("a").await.unwrap().data["data"]["k"], "2");
+}
+
 /// KS-CEL-6: what an expression says of a class decides when the objects after it are applied.
 #[tokio::test(flavor = "multi_thread")]
 async fn expressions_hold_between_stages() {

@@ -6,15 +6,16 @@ use weir_testkit::condition;
 use crate::world::{World, archive, cm};
 
 /// The memory that the process may ever hold: the Pods of small clusters have this limit.
-const MAX_RESIDENT: u64 = 256 << 20;
+pub(crate) const MAX_RESIDENT: u64 = 256 << 20;
 
 /// Bytes of zeros in one archive; five of them are twice what the process may hold.
 const ZEROS: usize = 100 << 20;
 
-const SPEC: fn() -> serde_json::Value = || json!({"interval": "1h", "url": "https://example.com/x"});
+pub(crate) const SPEC: fn() -> serde_json::Value =
+    || json!({"interval": "1h", "url": "https://example.com/x"});
 
 /// The most memory that a process ever held.
-fn peak(pid: u32) -> u64 {
+pub(crate) fn peak(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10

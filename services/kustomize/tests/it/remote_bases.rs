@@ -191,7 +191,7 @@ async fn bases_over_ssh_are_fetched_with_the_key_of_the_services_user() {
     let server = SshGitServer::start().await.unwrap();
     commit(&server.repo("base").unwrap(), "ssh");
     let home = Folder::new("home").unwrap();
-    let (world, _process) = World::process_of_user(&[], Some(home.path())).await;
+    let (world, _process) = World::process_of_user(&[], home.path()).await;
     kustomizations(&world, &[("ssh", format!("{}//base?ref=main", server.url("base")))]).await;
     let failed = world.not_ready("ssh", "BuildFailed").await;
     let message = weir_testkit::condition(&failed, "Ready").unwrap().message;

@@ -69,6 +69,36 @@ async fn objects_live_in_the_cluster_of_the_kubeconfig() {
     .unwrap();
 }
 
+/// KS-IMP-1: a certificate that is trusted for itself is that of one server, and of no other.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_certificate_of_the_server_stands_for_an_authority() {
+    let world = World::new().await;
+    let plane = other(&world).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    for (name, named) in [("own", plane), ("foreign", world.plane())] {
+        let certificate = std::fs::read(named.path().join("server.crt")).unwrap();
+        let certificate = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, certificate);
+        let mut config: serde_json::Value = serde_json::from_str(&text(plane)).unwrap();
+        config["clusters"][0]["cluster"]["certificate-authority-data"] = certificate.into();
+        kubeconfig(&world, name, "value", &config.to_string()).await;
+        world.kustomization(name, json!({"kubeConfig": {"secretRef": {"name": name}}})).await;
+    }
+    let message = failure(&world, "foreign").await;
+    assert!(message.starts_with("failed to build kube client: failed to get server version: "), "{message}");
+    assert!(message.ends_with("invalid peer certificate: UnknownIssuer"), "{message}");
+    world.ready("own").await;
+    let there = remote_config_maps(plane, &world).await;
+    assert_eq!(value(&there, "a").await.as_deref(), Some("1"));
+    // A watch lives on such a connection too.
+    let foreign = json!({"data": {"k": "foreign"}});
+    there.patch("a", &PatchParams::default(), &Patch::Merge(foreign)).await.unwrap();
+    weir_testkit::eventually("the correction", PATIENCE, async || {
+        value(&there, "a").await.filter(|value| value == "1")
+    })
+    .await
+    .unwrap();
+}
+
 /// KS-IMP-4: the account is one of the other cluster.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_impersonated_there() {

@@ -20,6 +20,9 @@ use weir_testkit::{ControlPlane, Folder, Process, SinkAnswer, WebhookSink};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The program of the service.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_kustomize-controller");
+
 type Files = Arc<Mutex<HashMap<String, Vec<u8>>>>;
 
 struct Shared {
@@ -105,26 +108,38 @@ impl World {
         Self::over(Box::leak(Box::new(start(Some(flags)).await))).await
     }
 
+    /// A world that no other test has a part in, whose service is started by [`World::launch`].
+    pub(crate) async fn idle() -> Self {
+        let (plane, sink, files) = surroundings().await;
+        let grpc = weir_testkit::free_port().unwrap();
+        Self::over(Box::leak(Box::new(Shared { plane, sink, files, grpc }))).await
+    }
+
     /// A world whose service is a process of its own.
     pub(crate) async fn process(flags: &[&str]) -> (Self, Process) {
-        Self::process_of_user(flags, None).await
+        let world = Self::idle().await;
+        let process = world.launch(Command::new(PROGRAM), flags);
+        (world, process)
     }
 
     /// A world whose service is a process of its own, of a user with this home directory.
-    pub(crate) async fn process_of_user(flags: &[&str], home: Option<&Path>) -> (Self, Process) {
-        let (plane, sink, files) = surroundings().await;
-        let grpc = weir_testkit::free_port().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kustomize-controller"));
+    pub(crate) async fn process_of_user(flags: &[&str], home: &Path) -> (Self, Process) {
+        let world = Self::idle().await;
+        let mut command = Command::new(PROGRAM);
+        command.env("HOME", home);
+        let process = world.launch(command, flags);
+        (world, process)
+    }
+
+    /// Starts the service of an idle world, or another one in the place of one that has ended.
+    pub(crate) fn launch(&self, mut command: Command, flags: &[&str]) -> Process {
         command
-            .env("KUBECONFIG", plane.weir_kubeconfig_path())
+            .env("KUBECONFIG", self.plane().weir_kubeconfig_path())
             .args(["--metrics-addr=0", "--health-addr=0", "--log-encoding=console"])
-            .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
+            .arg(format!("--grpc-addr=127.0.0.1:{}", self.shared.grpc))
             .args(flags);
-        command.envs(home.map(|home| ("HOME", home)));
         let folder: &'static Folder = Box::leak(Box::new(Folder::new("kustomize").unwrap()));
-        let process =
-            Process::start("kustomize-controller", &mut command, &folder.path().join("log")).unwrap();
-        (Self::over(Box::leak(Box::new(Shared { plane, sink, files, grpc }))).await, process)
+        Process::start("kustomize-controller", &mut command, &folder.path().join("log")).unwrap()
     }
 
     async fn over(shared: &'static Shared) -> Self {
@@ -212,6 +227,16 @@ impl World {
 
     /// Ready, with this revision applied.
     pub(crate) async fn applied(&self, name: &str, revision: &str) -> DynamicObject {
+        self.applied_within(PATIENCE, name, revision).await
+    }
+
+    /// As [`World::applied`], for what takes its time.
+    pub(crate) async fn applied_within(
+        &self,
+        patience: Duration,
+        name: &str,
+        revision: &str,
+    ) -> DynamicObject {
         let api = self.kustomizations().await;
         let applied = |found: Option<&DynamicObject>| {
             found.is_some_and(|found| {
@@ -219,7 +244,7 @@ impl World {
                     && weir_testkit::condition(found, "Ready").is_some_and(|ready| ready.status == "True")
             })
         };
-        weir_testkit::wait_for(&api, name, "the revision is applied", PATIENCE, applied)
+        weir_testkit::wait_for(&api, name, "the revision is applied", patience, applied)
             .await
             .unwrap()
             .unwrap()

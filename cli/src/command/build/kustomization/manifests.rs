@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_api::Kustomization;
 use weir_artifact::{DirectoryTree, ignore_rules};
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, RelPath, Remote, RootedFs};
+use weir_kustomize::{FileSystem, RelPath, Remote, RootedFs, Stop};
 use weir_kustomize_controller::build::{self, Input};
 use weir_kustomize_controller::variables::{self, Variables};
 use weir_ssa::MetadataField;
@@ -54,8 +54,17 @@ pub(super) fn build<F: FileSystem>(
     // Nothing is decrypted here: what is encrypted is hidden.
     spec.decryption = None;
     let decryption = None;
-    let built =
-        build::build(Input { files, directory, spec, variables, is_strict, ignored, decryption, remote });
+    let built = build::build(Input {
+        files,
+        directory,
+        spec,
+        variables,
+        is_strict,
+        ignored,
+        decryption,
+        remote,
+        stop: Stop::default(),
+    });
     let built = built.map_err(|error| match &error {
         build::Error::Build(cause) => failed(cause, error.to_string()),
         // The command names the object alone, the service its kind, too.

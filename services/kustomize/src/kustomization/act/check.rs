@@ -8,6 +8,7 @@ use weir_api::Kustomization;
 use weir_runtime::Run;
 use weir_ssa::{ObjectId, Session};
 
+use crate::cluster::Cluster;
 use crate::kustomization::KustomizationReconciler;
 use crate::kustomization::attempt::{Attempt, Done};
 use crate::kustomization::failure::{Failure, reason};
@@ -51,10 +52,8 @@ impl KustomizationReconciler {
         attempt.enter(run, "Running health checks");
         let timeout = timeout_of(&run.object);
         let custom = observed.health_checks.clone().unwrap_or_default();
-        // With an account of its own the rights of that account say what the Kustomization may see.
-        let has_account =
-            observed.target.as_ref().is_ok_and(|cluster| cluster.account(&run.object).is_some());
-        let hides_others = self.settings.no_cross_namespace_refs && !has_account;
+        let hides_others =
+            observed.target.as_ref().map_or(true, |cluster| self.hides_others(cluster, &run.object));
         let owner = self.owner(&run.object);
         let started = Instant::now();
         let check = Check { targets, short_jobs, started, timeout, custom, owner, hides_others };
@@ -62,6 +61,16 @@ impl KustomizationReconciler {
         // Asked for before the first look, so that no change in between is missed.
         session.ledger().inspect(|ledger| ledger.await_status(&self.owner(&run.object)));
         self.check(session, waiting).await
+    }
+
+    /// Returns true when expressions are to see no more of the objects of others than is public. With an account of its own the
+    /// rights of that account say what the Kustomization may see.
+    pub(in crate::kustomization) fn hides_others(
+        &self,
+        cluster: &Cluster,
+        kustomization: &Kustomization,
+    ) -> bool {
+        self.settings.no_cross_namespace_refs && cluster.account(kustomization).is_none()
     }
 
     pub(super) async fn check(&self, session: &Session, mut waiting: Waiting) -> Done {

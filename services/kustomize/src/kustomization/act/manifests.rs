@@ -9,7 +9,7 @@ use weir_kustomize::RelPath;
 use weir_ssa::Manifest;
 
 use crate::build::{self, Built};
-use crate::builds::Held;
+use crate::builds::{Held, Means};
 use crate::decryption::opts_out;
 use crate::fetch;
 use crate::files::ArtifactFiles;
@@ -37,8 +37,8 @@ impl KustomizationReconciler {
     ) -> Result<(ArtifactFiles, RelPath), Failure> {
         let limit = work_limit_of(&observed.kustomization);
         let fetching = self.artifacts.files(&observed.source_id, artifact);
-        let fetched = tokio::time::timeout(limit, fetching).await;
-        let fetched = fetched.unwrap_or_else(|_| Err(fetch::Error::Transport(overdue(limit))));
+        let fetched = within(limit, fetching).await;
+        let fetched = fetched.unwrap_or_else(|overdue| Err(fetch::Error::Transport(overdue)));
         let files = fetched.map_err(|error| self.fetch_failure(observed, &error))?;
         let path = observed.kustomization.spec.path.as_deref().unwrap_or_default();
         let directory = build::directory(&files, path).ok_or_else(|| {
@@ -72,7 +72,7 @@ impl KustomizationReconciler {
     }
 
     /// Builds off the reactor, within the time that the object gives (KS-REC-40), unless the same as last time would come of it.
-    /// A build that is given up keeps its turn and its share of memory until it ends: the engine's own bounds see to that.
+    /// A build that is given up ends at its next step, and gives back its turn and its share of memory then.
     pub(super) async fn build(
         &self,
         observed: &Observed,
@@ -86,7 +86,7 @@ impl KustomizationReconciler {
         let (spec, variables) = (observed.kustomization.spec.clone(), observed.variables.clone());
         let is_strict = self.settings.is_strict;
         let time = work_limit_of(&observed.kustomization);
-        let building = self.builds.run(files, time, cancel, move |files, remote, turn| {
+        let building = self.builds.run(files, time, cancel, move |Means { files, remote, turn, stop }| {
             if let Some(last) = &last
                 && last.footprint.still_holds(&files, &directory, &spec)
             {
@@ -95,20 +95,30 @@ impl KustomizationReconciler {
             let (directory, spec, variables) = (directory.clone(), spec.clone(), variables.clone());
             let ignored = Matcher::default();
             let decryption = decryption.as_ref().map(|decryption| decryption.lending(turn));
-            let input =
-                build::Input { files, directory, spec, variables, is_strict, ignored, decryption, remote };
-            build::build(input).map(Made::Built)
+            build::build(build::Input {
+                files,
+                directory,
+                spec,
+                variables,
+                is_strict,
+                ignored,
+                decryption,
+                remote,
+                stop,
+            })
+            .map(Made::Built)
         });
-        let built = tokio::time::timeout(time, building).await;
-        let built = built.map_err(|_| failed(format!("kustomize build failed: {}", overdue(time))))?;
+        let late = |overdue: String| failed(format!("kustomize build failed: {overdue}"));
+        let built = within(time, building).await.map_err(late)?;
         let Held { made, share } = built.map_err(|error| failed(error.to_string()))?;
         Ok(Held { made: made.map_err(|error| failed(error.to_string()))?, share })
     }
 }
 
-/// The words about work that has taken too long.
-fn overdue(limit: Duration) -> String {
-    format!("not done within {}", weir_api::Duration::from(limit))
+/// Gives up work after its time limit, with a text that says so (KS-REC-40).
+async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
+    let done = tokio::time::timeout(limit, work).await;
+    done.map_err(|_| format!("not done within {}", weir_api::Duration::from(limit)))
 }
 
 /// A Secret that is still encrypted must not reach the cluster, whichever of its fields hold the ciphertext (KS-DEC-27).
@@ -125,4 +135,16 @@ pub(super) fn refuse_encrypted(manifests: &[Manifest]) -> Result<(), Failure> {
         secret.id().subject()
     );
     Err(Failure::retry(reason::RECONCILIATION_FAILED, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_takes_too_long_is_given_up() {
+        let limit = Duration::from_secs(5 * 60);
+        assert_eq!(within(limit, std::future::pending::<()>()).await.unwrap_err(), "not done within 5m0s");
+        within(limit, tokio::time::advance(limit - Duration::from_secs(1))).await.unwrap();
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use weir_api::Kustomization;
+use weir_kustomize::SecretPart;
 use weir_ssa::{Action, Difference, Entry, Manifest};
 
 use super::manifests::{Made, refuse_encrypted};
@@ -24,8 +25,8 @@ impl KustomizationReconciler {
         let mut observed = self.observe(kustomization, &[]).await;
         let variables = observed.variables.take();
         observed.variables = variables.map(|variables| variables.map(|variables| variables.masked()));
-        let manifests = self.manifests(&observed).await?;
-        let masks = observed.masks(&manifests);
+        let (manifests, parts) = self.manifests(&observed).await?;
+        let masks = observed.masks(&manifests, &parts);
         Ok((manifests, masks))
     }
 
@@ -39,16 +40,17 @@ impl KustomizationReconciler {
         let hidden = |failure: Failure, masks: Masks| {
             (Failure { message: masks.text(&failure.message), ..failure }, masks)
         };
-        let manifests =
-            self.manifests(&observed).await.map_err(|failure| hidden(failure, observed.masks(&[])))?;
-        let masks = observed.masks(&manifests);
+        let built = self.manifests(&observed).await;
+        let (manifests, parts) = built.map_err(|failure| hidden(failure, observed.masks(&[], &[])))?;
+        let masks = observed.masks(&manifests, &parts);
         match self.changes(&observed, manifests).await {
             Ok(differences) => Ok((differences, masks)),
             Err(failure) => Err(hidden(failure, masks)),
         }
     }
 
-    async fn manifests(&self, observed: &Observed) -> Result<Vec<Manifest>, Failure> {
+    /// The manifests, and parts of values of Secrets that stand elsewhere.
+    async fn manifests(&self, observed: &Observed) -> Result<(Vec<Manifest>, Vec<SecretPart>), Failure> {
         let artifact = artifact(observed, &self.settings)?;
         let (files, directory) = self.fetch(observed, &artifact).await?;
         // The caller may go away.
@@ -57,9 +59,9 @@ impl KustomizationReconciler {
         // The share of memory goes back at once: there are no more than a few previews, and readers may be slow.
         let Held { made, .. } = self.build(observed, files, directory, None, cancel).await?;
         match made {
-            Made::Built(built) => Ok(built.manifests),
+            Made::Built(built) => Ok((built.manifests, built.secret_parts)),
             // Not without a last apply to compare with.
-            Made::Same(_) => Ok(Vec::new()),
+            Made::Same(_) => Ok(Default::default()),
         }
     }
 
