@@ -10,7 +10,7 @@ use crate::command::artifact;
 use crate::command::bootstrap::Bootstrap;
 use crate::command::build::{Build, Directory, Start};
 use crate::command::check::Check;
-use crate::command::completion::Completion;
+use crate::command::completion::{self, Completion};
 use crate::command::create::Create;
 use crate::command::debug::Debug;
 use crate::command::delete::Delete;
@@ -21,6 +21,7 @@ use crate::command::export::Export;
 use crate::command::get::Get;
 use crate::command::install::Install;
 use crate::command::logs::Logs;
+use crate::command::man::Man;
 use crate::command::migrate::Migrate;
 use crate::command::reconcile::Reconcile;
 use crate::command::resume::Resume;
@@ -83,7 +84,17 @@ enum Command {
     /// Install the services, or print their manifests.
     Install(Box<Install>),
     /// Put the services under the care of a Git repository.
-    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        disable_help_subcommand = true,
+        after_help = "Examples:
+  # From a repository on GitHub, with the token in $GITHUB_TOKEN
+  weir bootstrap github --owner org --repository fleet --path clusters/prod
+
+  # From any repository over SSH, with a key that may push
+  weir bootstrap git --url ssh://git@example.com/fleet.git --private-key-file ./id_ed25519 --path clusters/prod"
+    )]
     Bootstrap(Box<Bootstrap>),
     /// Take the services away; what they applied stays.
     Uninstall(Uninstall),
@@ -126,26 +137,65 @@ enum Command {
     /// Build a kustomization and print its resources.
     Build(Box<Build>),
     /// Compare what is there with what is here.
-    #[command(subcommand, disable_help_subcommand = true)]
+    #[command(
+        subcommand,
+        disable_help_subcommand = true,
+        after_help = "Examples:
+  # The changes that local files would make
+  weir diff kustomization apps --path clusters/prod/apps
+
+  # Local files and an artifact
+  weir diff artifact oci://ghcr.io/stefanprodan/manifests/podinfo:6.2.0 --path ./kustomize"
+    )]
     Diff(Diff),
     /// Write all objects in the version in which their kind is stored.
     Migrate(Migrate),
     /// Push artifacts to OCI registries.
-    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        disable_help_subcommand = true,
+        after_help = "Examples:
+  # Push a directory
+  weir push artifact oci://ghcr.io/org/config/app:v1 --path ./deploy --source local --revision v1"
+    )]
     Push(Box<artifact::Push>),
     /// Pull artifacts from OCI registries.
-    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        disable_help_subcommand = true,
+        after_help = "Examples:
+  # Unpack an artifact into a directory
+  weir pull artifact oci://ghcr.io/org/manifests/app:v0.0.1 --output ./manifests"
+    )]
     Pull(artifact::Pull),
     /// Tag artifacts in OCI registries.
-    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        disable_help_subcommand = true,
+        after_help = "Examples:
+  # Let a tag stand for a version
+  weir tag artifact oci://ghcr.io/org/manifests/app:v0.0.1 --tag latest"
+    )]
     Tag(artifact::Tag),
     /// List artifacts in OCI registries.
-    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        disable_help_subcommand = true,
+        after_help = "Examples:
+  # List the artifacts of a repository
+  weir list artifacts oci://ghcr.io/org/config/app"
+    )]
     List(artifact::List),
     /// Decrypt SOPS files.
     Sops(Sops),
     /// Print the script that completes commands in a shell.
     Completion(Completion),
+    /// Write a man page for each command.
+    Man(Man),
     /// Print the versions of this command and of the services in the cluster.
     Version(Version),
 }
@@ -173,6 +223,9 @@ impl BuildAlone {
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
     if let Some(code) = run::alone() {
+        return code;
+    }
+    if let Some(code) = completion::answer(Cli::command) {
         return code;
     }
     let result = match BuildAlone::requested() {
@@ -204,7 +257,8 @@ fn run(cli: Cli) -> Result<(), Error> {
         },
         Command::Sops(sops) => Box::pin(sops.run()),
         Command::Envsubst(envsubst) => return envsubst.run(),
-        Command::Completion(completion) => return completion.run(Cli::command()),
+        Command::Completion(completion) => return completion.run(),
+        Command::Man(man) => return man.run(Cli::command()),
         Command::Check(check) => Box::pin(check.run(&global)),
         Command::Install(install) => Box::pin(install.run(&global)),
         Command::Bootstrap(bootstrap) => Box::pin(bootstrap.run(&global)),

@@ -8,6 +8,7 @@
 //!                                 │               installation: the one that is there
 //!                                 ├── kind      one row a kind: words, columns, texts
 //!                                 ├── discovery the cluster's other kinds, by the words that people use
+//!                                 ├── examples  of each command, for help texts, man pages and tests
 //!                                 └── output    tables on stdout, progress on stderr
 //! ```
 //!
@@ -21,6 +22,7 @@ mod cluster;
 mod command;
 mod discovery;
 mod error;
+mod examples;
 mod global;
 mod input;
 mod installation;

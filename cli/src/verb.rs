@@ -2,6 +2,7 @@
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
+use crate::examples;
 use crate::kind::{Group, KINDS, Kind};
 
 /// The target of a verb.
@@ -33,6 +34,8 @@ pub(crate) trait Verb: Sized {
     const WORD: &'static str;
     /// True when it goes with the plural of kinds, and with `all`.
     const PLURAL: bool = false;
+    /// Examples of the verb, as lines below `Examples:`.
+    const EXAMPLES: &'static str;
 
     /// Returns true when the verb can be applied to a kind.
     fn applies_to(_kind: &Kind) -> bool {
@@ -53,8 +56,10 @@ pub(crate) struct OnKinds<V>(pub(crate) V);
 
 impl<V: Verb> Args for OnKinds<V> {
     fn augment_args(command: Command) -> Command {
-        let mut command =
-            command.subcommand_required(true).arg_required_else_help(true).disable_help_subcommand(true);
+        let mut command = examples::with(command, V::EXAMPLES)
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .disable_help_subcommand(true);
         if V::PLURAL {
             command = command.subcommand(leaf::<V>(Target::All, "all", "all"));
         }
@@ -134,7 +139,7 @@ fn branch<V: Verb>(group: Group) -> Command {
     for kind in kinds::<V>(Some(group)) {
         command = command.subcommand(leaf_of_kind::<V>(kind, word));
     }
-    command
+    examples::with_those_of_subcommands(command)
 }
 
 fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
@@ -149,5 +154,5 @@ fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
 fn leaf<V: Verb>(target: Target, word: &'static str, words: &str) -> Command {
     let examples = V::examples(target, &format!("weir {} {words}", V::WORD));
     // The texts come last: flags bring the documentation of their struct along.
-    V::flags(target, Command::new(word)).about(V::about(target)).after_help(format!("Examples:\n{examples}"))
+    examples::with(V::flags(target, Command::new(word)).about(V::about(target)), &examples)
 }

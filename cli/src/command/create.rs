@@ -107,6 +107,14 @@ fn with_common(command: Command) -> Command {
 
 impl Verb for Object {
     const WORD: &'static str = "create";
+    const EXAMPLES: &'static str = "  # Fetch a Git repository
+  weir create source git podinfo --url https://github.com/stefanprodan/podinfo --branch master
+
+  # Apply a folder of it, and wait until all is healthy
+  weir create kustomization podinfo --source GitRepository/podinfo --path ./kustomize --prune --wait
+
+  # Print a Secret with a token, to be encrypted before it goes to Git
+  weir create secret git podinfo-auth --url https://github.com/stefanprodan/podinfo --bearer-token \"$TOKEN\" --export";
 
     fn applies_to(kind: &Kind) -> bool {
         Recipe::of(kind).is_some()
@@ -122,7 +130,10 @@ impl Verb for Object {
 
     fn examples(target: Target, command: &str) -> String {
         let recipe = if let Target::Kind(kind) = target { Recipe::of(kind) } else { None };
-        format!("  {command} {}", recipe.map_or("", |recipe| recipe.example))
+        format!(
+            "  # Print it, as it would be made\n  {command} {}",
+            recipe.map_or("", |recipe| recipe.example)
+        )
     }
 
     fn flags(target: Target, command: Command) -> Command {
