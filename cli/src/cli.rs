@@ -84,17 +84,7 @@ enum Command {
     /// Install the services, or print their manifests.
     Install(Box<Install>),
     /// Put the services under the care of a Git repository.
-    #[command(
-        subcommand,
-        arg_required_else_help = true,
-        disable_help_subcommand = true,
-        after_help = "Examples:
-  # From a repository on GitHub, with the token in $GITHUB_TOKEN
-  weir bootstrap github --owner org --repository fleet --path clusters/prod
-
-  # From any repository over SSH, with a key that may push
-  weir bootstrap git --url ssh://git@example.com/fleet.git --private-key-file ./id_ed25519 --path clusters/prod"
-    )]
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
     Bootstrap(Box<Bootstrap>),
     /// Take the services away; what they applied stays.
     Uninstall(Uninstall),
@@ -137,58 +127,21 @@ enum Command {
     /// Build a kustomization and print its resources.
     Build(Box<Build>),
     /// Compare what is there with what is here.
-    #[command(
-        subcommand,
-        disable_help_subcommand = true,
-        after_help = "Examples:
-  # The changes that local files would make
-  weir diff kustomization apps --path clusters/prod/apps
-
-  # Local files and an artifact
-  weir diff artifact oci://ghcr.io/stefanprodan/manifests/podinfo:6.2.0 --path ./kustomize"
-    )]
+    #[command(subcommand, disable_help_subcommand = true)]
     Diff(Diff),
     /// Write all objects in the version in which their kind is stored.
     Migrate(Migrate),
     /// Push artifacts to OCI registries.
-    #[command(
-        subcommand,
-        arg_required_else_help = true,
-        disable_help_subcommand = true,
-        after_help = "Examples:
-  # Push a directory
-  weir push artifact oci://ghcr.io/org/config/app:v1 --path ./deploy --source local --revision v1"
-    )]
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
     Push(Box<artifact::Push>),
     /// Pull artifacts from OCI registries.
-    #[command(
-        subcommand,
-        arg_required_else_help = true,
-        disable_help_subcommand = true,
-        after_help = "Examples:
-  # Unpack an artifact into a directory
-  weir pull artifact oci://ghcr.io/org/manifests/app:v0.0.1 --output ./manifests"
-    )]
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
     Pull(artifact::Pull),
     /// Tag artifacts in OCI registries.
-    #[command(
-        subcommand,
-        arg_required_else_help = true,
-        disable_help_subcommand = true,
-        after_help = "Examples:
-  # Let a tag stand for a version
-  weir tag artifact oci://ghcr.io/org/manifests/app:v0.0.1 --tag latest"
-    )]
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
     Tag(artifact::Tag),
     /// List artifacts in OCI registries.
-    #[command(
-        subcommand,
-        arg_required_else_help = true,
-        disable_help_subcommand = true,
-        after_help = "Examples:
-  # List the artifacts of a repository
-  weir list artifacts oci://ghcr.io/org/config/app"
-    )]
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
     List(artifact::List),
     /// Decrypt SOPS files.
     Sops(Sops),

@@ -56,10 +56,22 @@ pub(crate) struct OnKinds<V>(pub(crate) V);
 
 impl<V: Verb> Args for OnKinds<V> {
     fn augment_args(command: Command) -> Command {
-        let mut command = examples::with(command, V::EXAMPLES)
+        let command = examples::with(command, V::EXAMPLES)
             .subcommand_required(true)
             .arg_required_else_help(true)
             .disable_help_subcommand(true);
+        // Only the tree of the verb that is used is built: all of them take longer than many a command.
+        command.defer(Self::with_kinds)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<V: Verb> OnKinds<V> {
+    /// Adds the words of all kinds that the verb can be applied to.
+    pub(crate) fn with_kinds(mut command: Command) -> Command {
         if V::PLURAL {
             command = command.subcommand(leaf::<V>(Target::All, "all", "all"));
         }
@@ -72,10 +84,6 @@ impl<V: Verb> Args for OnKinds<V> {
             command = command.subcommand(leaf_of_kind::<V>(kind, ""));
         }
         command
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
     }
 }
 

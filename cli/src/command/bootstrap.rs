@@ -31,6 +31,12 @@ use crate::installation::Installation;
 
 /// Homes of Git repositories.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "Examples:
+  # From a repository on GitHub, with the token in $GITHUB_TOKEN
+  weir bootstrap github --owner org --repository fleet --path clusters/prod
+
+  # From any repository over SSH, with a key that may push
+  weir bootstrap git --url ssh://git@example.com/fleet.git --private-key-file ./id_ed25519 --path clusters/prod")]
 pub(crate) enum Bootstrap {
     /// Bootstrap from any Git repository.
     Git(git::Git),

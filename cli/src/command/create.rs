@@ -45,9 +45,11 @@ pub(crate) struct Object {
 
 impl Args for Create {
     fn augment_args(command: Command) -> Command {
-        OnKinds::<Object>::augment_args(command)
-            .subcommand(secret::command())
-            .subcommand(with_common(tenant::command()))
+        OnKinds::<Object>::augment_args(command).defer(|command| {
+            OnKinds::<Object>::with_kinds(command)
+                .subcommand(secret::command())
+                .subcommand(with_common(tenant::command()))
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {

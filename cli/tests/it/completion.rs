@@ -10,6 +10,9 @@ use weir_testkit::found_or_skipped;
 use crate::weir::Weir;
 use crate::world::World;
 
+/// The cursor in a line.
+const CURSOR: char = '▏';
+
 /// The folder of the program, which the scripts find by its name.
 fn path() -> String {
     let folder = Path::new(env!("CARGO_BIN_EXE_weir")).parent().unwrap();
@@ -34,16 +37,17 @@ async fn shell(program: &Path, arguments: &[&str], world: &World) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Completes a line in bash, whose last word is the one under the cursor.
+/// Completes a line in bash, at the word with the cursor.
 async fn in_bash(line: &str, world: &World) -> String {
     let words: Vec<_> = line.split(' ').collect();
-    let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
-    let (index, last) = (words.len() - 1, quoted.last().unwrap());
+    let index = words.iter().position(|word| word.ends_with(CURSOR)).unwrap();
+    let words: Vec<_> = words.iter().map(|word| format!("'{}'", word.trim_end_matches(CURSOR))).collect();
     let script = format!(
         "source <(weir completion bash); COMP_WORDS=({}); COMP_CWORD={index}; \
-         _clap_complete_weir weir {last} {}; echo \"${{COMPREPLY[@]}}\"",
-        quoted.join(" "),
-        quoted[index - 1],
+         _clap_complete_weir weir {} {}; echo \"${{COMPREPLY[@]}}\"",
+        words.join(" "),
+        words[index],
+        words[index - 1],
     );
     shell(Path::new("/bin/bash"), &["-c", &script], world).await
 }
@@ -74,22 +78,22 @@ async fn world(namespace: &str) -> World {
 }
 
 const LINES: [&str; 16] = [
-    "weir get ku",
-    "weir get kustomizations ",
-    "weir get ks re",
-    "weir get sources git ",
-    "weir get ks  -n default",
-    "weir suspend kustomization podinfo r",
-    "weir export source git --all ",
-    "weir get ks --context ",
-    "weir get ks --namespace completion-of-ba",
-    "weir why ks/",
-    "weir why kust",
-    "weir watch kustomization p",
-    "weir events --for GitRepository/",
-    "weir get ks --n",
-    "weir create secret receiver ",
-    "weir logs --kind Kustomization --name ",
+    "weir get ku▏",
+    "weir get kustomizations ▏",
+    "weir get ks re▏",
+    "weir get sources git ▏",
+    "weir get ks ▏ -n default",
+    "weir suspend kustomization podinfo r▏",
+    "weir export source git --all ▏",
+    "weir get ks --context ▏",
+    "weir get ks --namespace completion-of-ba▏",
+    "weir why ks/▏",
+    "weir why kust▏",
+    "weir watch kustomization p▏",
+    "weir events --for GitRepository/▏",
+    "weir get ks --n▏",
+    "weir create secret receiver ▏",
+    "weir logs --kind Kustomization --name ▏",
 ];
 
 #[tokio::test]
@@ -97,7 +101,7 @@ async fn bash_completes_commands_flags_and_names() {
     let world = world("completion-of-bash").await;
     let mut all = String::new();
     for line in LINES {
-        all.push_str(&format!("{line}▏ {}", in_bash(line, &world).await));
+        all.push_str(&format!("{line}  {}", in_bash(line, &world).await));
     }
     insta::assert_snapshot!(all);
 }

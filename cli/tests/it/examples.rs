@@ -70,8 +70,8 @@ async fn every_example_can_be_run() {
         examples.filter(|example| !is_parsed_only(example)).collect()
     };
     let changes = |name: &str, verb: &str| name.starts_with(verb);
-    let mut phases = vec![of(&|name| !CHANGING.iter().any(|verb| changes(name, verb)))];
-    phases.extend(CHANGING.iter().map(|verb| of(&|name| changes(name, verb))));
+    let mut phases = vec![of(&|name: &str| !CHANGING.iter().any(|verb| changes(name, verb)))];
+    phases.extend(CHANGING.iter().map(|verb| of(&|name: &str| changes(name, verb))));
     let mut failed = Vec::new();
     for phase in phases {
         assert!(!phase.is_empty());

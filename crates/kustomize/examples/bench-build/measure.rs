@@ -14,5 +14,8 @@ pub(crate) fn output(program: &Path, directory: &Path) -> Result<Output> {
 
 /// Builds `runs` times, and once more for its memory.
 pub(crate) fn measure(program: &Path, directory: &Path, runs: usize) -> Result<Cost> {
-    Ok(Cost::of(program, runs, |command| drop(command.arg("build").arg(directory)))?)
+    let build = |command: &mut Command| {
+        command.arg("build").arg(directory);
+    };
+    Ok(Cost::of(program, runs, build)?)
 }
