@@ -154,8 +154,8 @@ impl Get {
     async fn print_kinds(&self, cluster: &Cluster, selector: Option<&StatusSelector>) -> Result<(), Error> {
         let layout = self.layout(true);
         let (mut all, selection) = (Vec::new(), &self.selection());
-        let lists =
-            self.target.kinds().into_iter().map(async |kind| (kind, cluster.list(kind, selection).await));
+        let list = async |kind| (kind, cluster.list(kind, selection).await);
+        let lists: Vec<_> = self.target.kinds().into_iter().map(list).collect();
         let mut lists = stream::iter(lists).buffered(LISTS_AT_ONCE);
         while let Some((kind, listed)) = lists.next().await {
             let objects = match listed {

@@ -170,13 +170,11 @@ impl Walk<'_> {
             // The objects of another cluster are not to be found in this one.
             let is_remote = object.data.pointer("/spec/kubeConfig").is_some_and(|it| !it.is_null());
             let above: Vec<_> = above.into_iter().chain([id.clone()]).collect();
+            let read = async |child| {
+                if is_remote { Ok(Node::leaf(child)) } else { self.child(child, &above).await }
+            };
             let children = inventory(&object)?.into_iter().filter(|child| *child != id && self.shows(child));
-            let children =
-                children.map(
-                    async |child| {
-                        if is_remote { Ok(Node::leaf(child)) } else { self.child(child, &above).await }
-                    },
-                );
+            let children: Vec<_> = children.map(read).collect();
             node.children = stream::iter(children).buffered(CHILDREN_AT_ONCE).try_collect().await?;
             Ok(node)
         })

@@ -12,7 +12,6 @@ use crate::build::write;
 use crate::create;
 use crate::logs::Installation;
 use crate::trigger;
-use crate::weir::Weir;
 use crate::world::{World, ready, with};
 
 pub(super) const KINDS: [&str; 15] = [
