@@ -74,7 +74,7 @@ mod tests {
 
     /// The command lines of this program in an example. Other programs of a pipe, and files, are left out.
     fn lines(example: &str) -> Vec<Vec<String>> {
-        let words = shlex::split(example).unwrap();
+        let words = shlex::split(&example.replace("\\\n", "")).unwrap();
         let words: Vec<_> = words.iter().map(|word| word.trim_start_matches("<(")).collect();
         let starts = words.iter().enumerate().filter(|(_, word)| **word == "weir").map(|(start, _)| start);
         let line = |start: usize| {

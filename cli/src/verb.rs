@@ -17,6 +17,15 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// The word for one of its objects in examples.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Kind(kind) => kind.name,
+            Self::Group(group) => group.words().0,
+            Self::All => "object",
+        }
+    }
+
     /// The kinds that it is about.
     pub(crate) fn kinds(self) -> Vec<&'static Kind> {
         let wanted = |kind: &&'static Kind| match self {

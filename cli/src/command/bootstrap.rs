@@ -36,7 +36,8 @@ use crate::installation::Installation;
   weir bootstrap github --owner org --repository fleet --path clusters/prod
 
   # From any repository over SSH, with a key that may push
-  weir bootstrap git --url ssh://git@example.com/fleet.git --private-key-file ./id_ed25519 --path clusters/prod")]
+  weir bootstrap git --url ssh://git@example.com/fleet.git --private-key-file ./id_ed25519 \\
+    --path clusters/prod")]
 pub(crate) enum Bootstrap {
     /// Bootstrap from any Git repository.
     Git(git::Git),

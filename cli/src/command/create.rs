@@ -116,7 +116,8 @@ impl Verb for Object {
   weir create kustomization podinfo --source GitRepository/podinfo --path ./kustomize --prune --wait
 
   # Print a Secret with a token, to be encrypted before it goes to Git
-  weir create secret git podinfo-auth --url https://github.com/stefanprodan/podinfo --bearer-token \"$TOKEN\" --export";
+  weir create secret git podinfo-auth --url https://github.com/stefanprodan/podinfo \\
+    --bearer-token \"$TOKEN\" --export";
 
     fn applies_to(kind: &Kind) -> bool {
         Recipe::of(kind).is_some()
@@ -133,7 +134,8 @@ impl Verb for Object {
     fn examples(target: Target, command: &str) -> String {
         let recipe = if let Target::Kind(kind) = target { Recipe::of(kind) } else { None };
         format!(
-            "  # Print it, as it would be made\n  {command} {}",
+            "  # Print one {}, as it would be made\n  {command} {}",
+            target.noun(),
             recipe.map_or("", |recipe| recipe.example)
         )
     }

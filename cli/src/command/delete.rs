@@ -30,8 +30,8 @@ impl Verb for Delete {
     const EXAMPLES: &'static str = "  # Delete a Kustomization, and what it applied
   weir delete kustomization podinfo
 
-  # Delete a Git source without a question
-  weir delete source git podinfo --silent";
+  # Delete a Git source
+  weir delete source git podinfo";
 
     fn applies_to(kind: &Kind) -> bool {
         kind.verbs != Verbs::Get
@@ -45,9 +45,10 @@ impl Verb for Delete {
         }
     }
 
-    fn examples(_: Target, command: &str) -> String {
+    fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
         format!(
-            "  # Delete it after a question\n  {command} podinfo\n\n  \
+            "  # Delete one {noun} after a question\n  {command} podinfo\n\n  \
                # Delete one of another namespace, without a question\n  {command} podinfo --namespace apps --silent"
         )
     }

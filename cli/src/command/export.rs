@@ -52,9 +52,10 @@ impl Verb for Export {
         }
     }
 
-    fn examples(_: Target, command: &str) -> String {
+    fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
         format!(
-            "  # One\n  {command} podinfo\n\n  # All of the namespace, into a file\n  {command} --all > objects.yaml"
+            "  # Print one {noun}\n  {command} podinfo\n\n  # All of the namespace, into a file\n  {command} --all > objects.yaml"
         )
     }
 

@@ -94,8 +94,9 @@ impl Verb for Get {
     }
 
     fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
         let mut text = format!(
-            "  # All, in all namespaces\n  {command} --all-namespaces\n\n  \
+            "  # Each {noun}, in all namespaces\n  {command} --all-namespaces\n\n  \
                # Those that are not ready\n  {command} --status-selector ready=false"
         );
         if let Target::Kind(_) = target {

@@ -43,10 +43,11 @@ fn write(command: &Command, directory: &Path) -> Result<usize, Error> {
     for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
         count += write(subcommand, directory)?;
     }
-    // The help of each flag, also of those that only the long help has.
-    let man = clap_mangen::Man::new(command.clone().mut_args(|flag| flag.hide_short_help(false)))
-        .source(concat!("weir ", env!("CARGO_PKG_VERSION")))
-        .manual("Weir");
+    // The help of each flag, also of those that only the long help has; and a synopsis without all of them.
+    let mut shown = command.clone().mut_args(|flag| flag.hide_short_help(false));
+    let usage = shown.render_usage().to_string();
+    let shown = shown.override_usage(usage.trim_start_matches("Usage: ").to_owned());
+    let man = clap_mangen::Man::new(shown).source(concat!("weir ", env!("CARGO_PKG_VERSION"))).manual("Weir");
     let path = directory.join(man.get_filename());
     let written = page(command, &man).and_then(|page| std::fs::write(&path, page));
     written.map_err(|cause| failed(&path, cause))?;

@@ -54,8 +54,9 @@ impl Verb for Reconcile {
     }
 
     fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
         let mut text = format!(
-            "  # Reconcile it now, and wait\n  {command} podinfo\n\n  \
+            "  # Reconcile one {noun} now, and wait\n  {command} podinfo\n\n  \
                # One of another namespace, for a minute at most\n  {command} podinfo --namespace apps --timeout 1m"
         );
         if let Target::Kind(kind) = target

@@ -48,9 +48,10 @@ impl Verb for Resume {
         }
     }
 
-    fn examples(_: Target, command: &str) -> String {
+    fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
         format!(
-            "  # One, and wait until it is ready\n  {command} podinfo\n\n  \
+            "  # Resume one {noun}, and wait until it is ready\n  {command} podinfo\n\n  \
                # Two of another namespace, and wait for both\n  {command} podinfo redis --namespace apps --wait\n\n  \
                # All of the namespace\n  {command} --all"
         )

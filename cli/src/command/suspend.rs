@@ -49,9 +49,10 @@ impl Verb for Suspend {
         }
     }
 
-    fn examples(_: Target, command: &str) -> String {
+    fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
         format!(
-            "  # One\n  {command} podinfo\n\n  \
+            "  # Suspend one {noun}\n  {command} podinfo\n\n  \
                # Two of another namespace\n  {command} podinfo redis --namespace apps\n\n  \
                # All of the namespace\n  {command} --all"
         )

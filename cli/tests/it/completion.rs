@@ -29,8 +29,10 @@ fn installed(shell: &str) -> Option<PathBuf> {
 
 /// Runs a shell, in which the program asks a cluster.
 async fn shell(program: &Path, arguments: &[&str], world: &World) -> String {
+    // Fish writes there, whatever it is for.
+    let home = tempfile::tempdir().unwrap();
     let mut shell = Command::new(program);
-    shell.args(arguments).env_clear().env("PATH", path()).env("HOME", "/nonexistent");
+    shell.args(arguments).env_clear().env("PATH", path()).env("HOME", home.path());
     shell.env("KUBECONFIG", world.plane.kubeconfig_path()).env("FLUX_SYSTEM_NAMESPACE", &world.namespace);
     let output = shell.output().await.unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -59,10 +59,8 @@ pub(super) fn command() -> clap::Command {
         .disable_help_subcommand(true);
     let command = kinds::ALL.iter().fold(command, |command, recipe| {
         let leaf = clap::Command::new(recipe.word).about(recipe.about);
-        let example = format!(
-            "  # Print it, as it would be made\n  weir create secret {} {}",
-            recipe.word, recipe.example
-        );
+        let purpose = recipe.about.replace("Create or update", "Print");
+        let example = format!("  # {purpose}\n  weir create secret {} {}", recipe.word, recipe.example);
         command.subcommand(examples::with(flag::augment(with_common(leaf), recipe.flags), &example))
     });
     examples::with_those_of_subcommands(command)

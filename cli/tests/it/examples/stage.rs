@@ -183,6 +183,10 @@ async fn root(world: &World) {
     for name in ["flux-system", "apps"] {
         world.object("Kustomization", name).await;
     }
+    let source = json!({ "kind": "GitRepository", "name": "podinfo" });
+    let variables = json!({ "substitute": { "region": "eu" } });
+    let spec = json!({ "interval": "10m", "prune": true, "sourceRef": source, "postBuild": variables });
+    world.object_with("Kustomization", "podinfo", spec).await;
     world
         .status("Kustomization", "flux-system", with(ready(1, "True", "Succeeded", "Applied"), inventory))
         .await;
