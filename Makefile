@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 services := source kustomize image-reflector image-automation notification
 target := $(or $(CARGO_TARGET_DIR),target)
-.PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-source compare images cluster e2e e2e-long lint
+.PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-cli bench-source compare images cluster e2e e2e-long lint
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ bench: control-plane ## Measure install, upgrade, resync and deletion; rewrites 
 bench-build: ## Measure builds beside the reference implementation (needs Go); appends to docs/benchmarks.md.
 	cargo build --release -p weir-cli --bin weir
 	cargo run -q --release -p weir-kustomize --example bench-build -- target/release/weir docs/benchmarks.md
+
+bench-cli: control-plane ## Measure the command beside the stock one, which FLUX_CLI names or the PATH has; appends to docs/benchmarks.md.
+	cargo build --release -p weir-cli --bin weir
+	cargo run -q --release -p weir-e2e --bin bench-cli -- --weir $(target)/release/weir
 
 bench-source: control-plane release ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks.md.
 	cargo run -q --release -p weir-e2e --bin bench-source

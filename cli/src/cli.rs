@@ -10,7 +10,7 @@ use crate::command::artifact;
 use crate::command::bootstrap::Bootstrap;
 use crate::command::build::{Build, Directory, Start};
 use crate::command::check::Check;
-use crate::command::completion::Completion;
+use crate::command::completion::{self, Completion};
 use crate::command::create::Create;
 use crate::command::debug::Debug;
 use crate::command::delete::Delete;
@@ -21,6 +21,7 @@ use crate::command::export::Export;
 use crate::command::get::Get;
 use crate::command::install::Install;
 use crate::command::logs::Logs;
+use crate::command::man::Man;
 use crate::command::migrate::Migrate;
 use crate::command::plan::Plan;
 use crate::command::reconcile::Reconcile;
@@ -152,6 +153,8 @@ enum Command {
     Sops(Sops),
     /// Print the script that completes commands in a shell.
     Completion(Completion),
+    /// Write a man page for each command.
+    Man(Man),
     /// Print the versions of this command and of the services in the cluster.
     Version(Version),
 }
@@ -179,6 +182,9 @@ impl BuildAlone {
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
     if let Some(code) = run::alone() {
+        return code;
+    }
+    if let Some(code) = completion::answer(Cli::command) {
         return code;
     }
     let result = match BuildAlone::requested() {
@@ -210,7 +216,8 @@ fn run(cli: Cli) -> Result<(), Error> {
         },
         Command::Sops(sops) => Box::pin(sops.run()),
         Command::Envsubst(envsubst) => return envsubst.run(),
-        Command::Completion(completion) => return completion.run(Cli::command()),
+        Command::Completion(completion) => return completion.run(),
+        Command::Man(man) => return man.run(Cli::command()),
         Command::Check(check) => Box::pin(check.run(&global)),
         Command::Install(install) => Box::pin(install.run(&global)),
         Command::Bootstrap(bootstrap) => Box::pin(bootstrap.run(&global)),

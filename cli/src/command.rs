@@ -15,6 +15,7 @@ pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod install;
 pub(crate) mod logs;
+pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod plan;
 pub(crate) mod reconcile;

@@ -61,6 +61,9 @@ impl Global {
                 .and_then(|file| self.access.namespace_of_context(file)),
             of_environment: std::env::var("FLUX_SYSTEM_NAMESPACE").ok(),
         };
+        if !self.access.asks_nobody {
+            wishes.warn();
+        }
         namespace::choose(wishes)
     }
 }

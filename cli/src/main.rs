@@ -9,6 +9,7 @@
 //!                                 ├── kind      one row a kind: words, columns, texts
 //!                                 ├── changes   an apply tried on the server, and the report of it: diff, plan
 //!                                 ├── discovery the cluster's other kinds, by the words that people use
+//!                                 ├── examples  of each command, for help texts, man pages and tests
 //!                                 └── output    tables on stdout, progress on stderr
 //! ```
 //!
@@ -23,6 +24,7 @@ mod cluster;
 mod command;
 mod discovery;
 mod error;
+mod examples;
 mod global;
 mod input;
 mod installation;

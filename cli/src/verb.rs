@@ -2,6 +2,7 @@
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
+use crate::examples;
 use crate::kind::{Group, KINDS, Kind};
 
 /// The target of a verb.
@@ -16,6 +17,15 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// The word for one of its objects in examples.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Kind(kind) => kind.name,
+            Self::Group(group) => group.words().0,
+            Self::All => "object",
+        }
+    }
+
     /// The kinds that it is about.
     pub(crate) fn kinds(self) -> Vec<&'static Kind> {
         let wanted = |kind: &&'static Kind| match self {
@@ -33,6 +43,8 @@ pub(crate) trait Verb: Sized {
     const WORD: &'static str;
     /// True when it goes with the plural of kinds, and with `all`.
     const PLURAL: bool = false;
+    /// Examples of the verb, as lines below `Examples:`.
+    const EXAMPLES: &'static str;
 
     /// Returns true when the verb can be applied to a kind.
     fn applies_to(_kind: &Kind) -> bool {
@@ -53,8 +65,22 @@ pub(crate) struct OnKinds<V>(pub(crate) V);
 
 impl<V: Verb> Args for OnKinds<V> {
     fn augment_args(command: Command) -> Command {
-        let mut command =
-            command.subcommand_required(true).arg_required_else_help(true).disable_help_subcommand(true);
+        let command = examples::with(command, V::EXAMPLES)
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .disable_help_subcommand(true);
+        // Only the tree of the verb that is used is built: all of them take longer than many a command.
+        command.defer(Self::with_kinds)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<V: Verb> OnKinds<V> {
+    /// Adds the words of all kinds that the verb can be applied to.
+    pub(crate) fn with_kinds(mut command: Command) -> Command {
         if V::PLURAL {
             command = command.subcommand(leaf::<V>(Target::All, "all", "all"));
         }
@@ -67,10 +93,6 @@ impl<V: Verb> Args for OnKinds<V> {
             command = command.subcommand(leaf_of_kind::<V>(kind, ""));
         }
         command
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
     }
 }
 
@@ -134,7 +156,7 @@ fn branch<V: Verb>(group: Group) -> Command {
     for kind in kinds::<V>(Some(group)) {
         command = command.subcommand(leaf_of_kind::<V>(kind, word));
     }
-    command
+    examples::with_those_of_subcommands(command)
 }
 
 fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
@@ -149,5 +171,5 @@ fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
 fn leaf<V: Verb>(target: Target, word: &'static str, words: &str) -> Command {
     let examples = V::examples(target, &format!("weir {} {words}", V::WORD));
     // The texts come last: flags bring the documentation of their struct along.
-    V::flags(target, Command::new(word)).about(V::about(target)).after_help(format!("Examples:\n{examples}"))
+    examples::with(V::flags(target, Command::new(word)).about(V::about(target)), &examples)
 }

@@ -26,6 +26,9 @@ use crate::global::Global;
 
 /// Things to push.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "Examples:
+  # Push a directory
+  weir push artifact oci://ghcr.io/org/config/app:v1 --path ./deploy --source local --revision v1")]
 pub(crate) enum Push {
     /// Pack files and push them to an OCI repository.
     Artifact(push::Push),
@@ -33,6 +36,9 @@ pub(crate) enum Push {
 
 /// Things to pull.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "Examples:
+  # Unpack an artifact into a directory
+  weir pull artifact oci://ghcr.io/org/manifests/app:v0.0.1 --output ./manifests")]
 pub(crate) enum Pull {
     /// Pull an artifact and unpack it.
     Artifact(pull::Pull),
@@ -40,6 +46,9 @@ pub(crate) enum Pull {
 
 /// Things to tag.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "Examples:
+  # Let a tag stand for a version
+  weir tag artifact oci://ghcr.io/org/manifests/app:v0.0.1 --tag latest")]
 pub(crate) enum Tag {
     /// Give an artifact more tags.
     Artifact(tag::Tag),
@@ -47,6 +56,9 @@ pub(crate) enum Tag {
 
 /// Things to list.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "Examples:
+  # List the artifacts of a repository
+  weir list artifacts oci://ghcr.io/org/config/app")]
 pub(crate) enum List {
     /// List the tags of an OCI repository with the sources of their artifacts.
     Artifacts(list::List),

@@ -31,16 +31,45 @@ use crate::installation::Installation;
 
 /// Homes of Git repositories.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "Examples:
+  # From a repository on GitHub, with the token in $GITHUB_TOKEN
+  weir bootstrap github --owner org --repository fleet --path clusters/prod
+
+  # From any repository over SSH, with a key that may push
+  weir bootstrap git --url ssh://git@example.com/fleet.git --private-key-file ./id_ed25519 \\
+    --path clusters/prod")]
 pub(crate) enum Bootstrap {
     /// Bootstrap from any Git repository.
     Git(git::Git),
     /// Bootstrap from a repository on GitHub.
+    #[command(after_help = "Examples:
+  # A repository of an organisation, made if it is missing; the token is in $GITHUB_TOKEN
+  weir bootstrap github --owner org --repository fleet --path clusters/prod
+
+  # A repository of one's own, with the token instead of a key for SSH
+  weir bootstrap github --owner me --personal --repository fleet --path clusters/prod --token-auth
+
+  # Let two teams at the repository, one of which may push
+  weir bootstrap github --owner org --repository fleet --path clusters/prod --team dev,ops:push")]
     Github(hosted::Flags),
     /// Bootstrap from a repository on GitLab.
+    #[command(after_help = "Examples:
+  # A repository of a group; the token is in $GITLAB_TOKEN
+  weir bootstrap gitlab --owner org --repository fleet --path clusters/prod
+
+  # On a server of one's own, with a deploy token
+  weir bootstrap gitlab --hostname gitlab.example.com --owner org --repository fleet --path clusters/prod --deploy-token-auth")]
     Gitlab(hosted::Flags),
     /// Bootstrap from a repository on Gitea.
+    #[command(after_help = "Examples:
+  # A repository of an organisation; the token is in $GITEA_TOKEN
+  weir bootstrap gitea --hostname gitea.example.com --owner org --repository fleet --path clusters/prod --token-auth")]
     Gitea(hosted::Flags),
     /// Bootstrap from a repository on Bitbucket Server.
+    #[command(after_help = "Examples:
+  # A repository of a project, named by its key; the token is in $BITBUCKET_TOKEN
+  weir bootstrap bitbucket-server --hostname bitbucket.example.com --owner ORG --repository fleet --path clusters/prod \\
+    --username me --token-auth")]
     BitbucketServer(hosted::Flags),
 }
 

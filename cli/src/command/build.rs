@@ -22,7 +22,7 @@ use super::artifact;
   weir build clusters/prod --load-restrictor none --reorder none
 
   # Write each resource into a file of its own
-  weir build clusters/prod --output rendered/
+  mkdir -p rendered && weir build clusters/prod --output rendered
 
   # Bases may be URLs of Git repositories, and files those of HTTP servers
   weir build clusters/prod --allow-remote-bases

@@ -1,10 +1,24 @@
-//! `weir completion` (CLI-CMP01).
+//! `weir completion`, and the answers to shells that complete a command line (CLI-CMP01).
+//!
+//! The script of a shell calls this program again for each completion, with the words of the command line behind `--` and
+//! [`VARIABLE`] set. Commands and flags come from the tree of commands, names from the cluster and the kubeconfig.
+
+mod line;
+mod names;
+
+use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Command, ValueEnum};
-use clap_complete::Shell as Target;
+use clap_complete::CompleteEnv;
+use clap_complete::env::{Bash, EnvCompleter, Fish, Powershell, Zsh};
 
+use self::line::Line;
 use crate::error::Error;
 use crate::output::print;
+
+/// Environment variable that asks for completions; its value is the shell.
+const VARIABLE: &str = "_WEIR_COMPLETE";
 
 /// The shell whose script is printed.
 #[derive(Args, Debug)]
@@ -31,16 +45,41 @@ enum Shell {
 }
 
 impl Completion {
-    /// Prints the script that completes `command`.
-    pub(crate) fn run(self, mut command: Command) -> Result<(), Error> {
-        let target = match self.shell {
-            Shell::Bash => Target::Bash,
-            Shell::Fish => Target::Fish,
-            Shell::Powershell => Target::PowerShell,
-            Shell::Zsh => Target::Zsh,
+    /// Prints the script that completes `weir`, wherever the program is found by that name.
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let shell: &dyn EnvCompleter = match self.shell {
+            Shell::Bash => &Bash,
+            Shell::Fish => &Fish,
+            Shell::Powershell => &Powershell,
+            Shell::Zsh => &Zsh,
         };
         let mut script = Vec::new();
-        clap_complete::generate(target, &mut command, "weir", &mut script);
+        shell.write_registration(VARIABLE, "weir", "weir", "weir", &mut script)?;
         print(&String::from_utf8_lossy(&script))
     }
+}
+
+/// Prints the completions of a command line, if this process was started for that. Nobody reads an error there.
+pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
+    std::env::var_os(VARIABLE)?;
+    let line = Arc::new(Line::of_process());
+    let with_names = || {
+        let mut tree = command();
+        tree.build();
+        let tree = names::attach(tree, &[], &names::Asker { line: Arc::clone(&line), command });
+        if line.current().is_empty() { without_flags(tree) } else { tree }
+    };
+    let here = std::env::current_dir().ok();
+    let shell = CompleteEnv::with_factory(with_names).var(VARIABLE);
+    match shell.try_complete(std::env::args_os(), here.as_deref()) {
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Ok(false) => None,
+        Err(_) => Some(ExitCode::FAILURE),
+    }
+}
+
+/// Hides all flags, which a shell would else mix with the names wherever a word may begin.
+fn without_flags(command: Command) -> Command {
+    let hide = |arg: clap::Arg| if arg.is_positional() { arg } else { arg.hide(true) };
+    command.mut_args(hide).mut_subcommands(without_flags)
 }

@@ -45,9 +45,11 @@ pub(crate) struct Object {
 
 impl Args for Create {
     fn augment_args(command: Command) -> Command {
-        OnKinds::<Object>::augment_args(command)
-            .subcommand(secret::command())
-            .subcommand(with_common(tenant::command()))
+        OnKinds::<Object>::augment_args(command).defer(|command| {
+            OnKinds::<Object>::with_kinds(command)
+                .subcommand(secret::command())
+                .subcommand(with_common(tenant::command()))
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -107,6 +109,15 @@ fn with_common(command: Command) -> Command {
 
 impl Verb for Object {
     const WORD: &'static str = "create";
+    const EXAMPLES: &'static str = "  # Fetch a Git repository
+  weir create source git podinfo --url https://github.com/stefanprodan/podinfo --branch master
+
+  # Apply a folder of it, and wait until all is healthy
+  weir create kustomization podinfo --source GitRepository/podinfo --path ./kustomize --prune --wait
+
+  # Print a Secret with a token, to be encrypted before it goes to Git
+  weir create secret git podinfo-auth --url https://github.com/stefanprodan/podinfo \\
+    --bearer-token \"$TOKEN\" --export";
 
     fn applies_to(kind: &Kind) -> bool {
         Recipe::of(kind).is_some()
@@ -122,7 +133,11 @@ impl Verb for Object {
 
     fn examples(target: Target, command: &str) -> String {
         let recipe = if let Target::Kind(kind) = target { Recipe::of(kind) } else { None };
-        format!("  {command} {}", recipe.map_or("", |recipe| recipe.example))
+        format!(
+            "  # Print one {}, as it would be made\n  {command} {}",
+            target.noun(),
+            recipe.map_or("", |recipe| recipe.example)
+        )
     }
 
     fn flags(target: Target, command: Command) -> Command {

@@ -16,7 +16,15 @@ use crate::output::{manifest, print};
 
 /// The object to look into.
 #[derive(Args, Debug)]
-#[command(disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  # The variables of a Kustomization
+  weir debug kustomization podinfo --show-vars
+
+  # The values of a HelmRelease
+  weir debug helmrelease podinfo --show-values"
+)]
 pub(crate) struct Debug {
     #[command(subcommand)]
     object: Object,
@@ -28,8 +36,13 @@ enum Object {
     #[command(
         alias = "ks",
         after_help = "Examples:
+  # Its status
   weir debug kustomization podinfo --show-status
+
+  # The variables of its post-build substitution, into a file
   weir debug kustomization podinfo --show-vars > vars.env
+
+  # The revisions that it has applied
   weir debug kustomization podinfo --show-history"
     )]
     Kustomization(Kustomization),
@@ -37,8 +50,13 @@ enum Object {
     #[command(
         alias = "hr",
         after_help = "Examples:
+  # Its status
   weir debug helmrelease podinfo --show-status
+
+  # The values that its chart is rendered with, into a file
   weir debug helmrelease podinfo --show-values > values.yaml
+
+  # The releases that it has made
   weir debug helmrelease podinfo --show-history"
     )]
     Helmrelease(Release),

@@ -27,6 +27,11 @@ struct Object {
 
 impl Verb for Delete {
     const WORD: &'static str = "delete";
+    const EXAMPLES: &'static str = "  # Delete a Kustomization, and what it applied
+  weir delete kustomization podinfo
+
+  # Delete a Git source
+  weir delete source git podinfo";
 
     fn applies_to(kind: &Kind) -> bool {
         kind.verbs != Verbs::Get
@@ -40,8 +45,12 @@ impl Verb for Delete {
         }
     }
 
-    fn examples(_: Target, command: &str) -> String {
-        format!("  {command} podinfo\n  {command} podinfo --namespace apps --silent")
+    fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
+        format!(
+            "  # Delete one {noun} after a question\n  {command} podinfo\n\n  \
+               # Delete one of another namespace, without a question\n  {command} podinfo --namespace apps --silent"
+        )
     }
 
     fn flags(_: Target, command: Command) -> Command {

@@ -10,6 +10,12 @@ use crate::global::Global;
 
 /// Things to compare.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "Examples:
+  # The changes that local files would make
+  weir diff kustomization apps --path clusters/prod/apps
+
+  # Local files and an artifact
+  weir diff artifact oci://ghcr.io/stefanprodan/manifests/podinfo:6.2.0 --path ./kustomize")]
 pub(crate) enum Diff {
     /// Compare an artifact in a registry with local files.
     Artifact(artifact::Diff),

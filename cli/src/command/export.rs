@@ -38,6 +38,11 @@ struct WithCredentials {
 
 impl Verb for Export {
     const WORD: &'static str = "export";
+    const EXAMPLES: &'static str = "  # A Kustomization, as it would stand in Git
+  weir export kustomization podinfo
+
+  # All Git sources of the namespace, with the Secrets that they name
+  weir export source git --all --with-credentials > sources.yaml";
 
     fn about(target: Target) -> String {
         match target {
@@ -47,8 +52,11 @@ impl Verb for Export {
         }
     }
 
-    fn examples(_: Target, command: &str) -> String {
-        format!("  {command} podinfo\n  {command} --all > objects.yaml")
+    fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
+        format!(
+            "  # Print one {noun}\n  {command} podinfo\n\n  # All of the namespace, into a file\n  {command} --all > objects.yaml"
+        )
     }
 
     fn flags(target: Target, command: Command) -> Command {

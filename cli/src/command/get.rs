@@ -4,7 +4,7 @@ mod form;
 mod status_selector;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 
@@ -16,6 +16,9 @@ use crate::global::Global;
 use crate::kind::{Column, Kind};
 use crate::output::{Table, print, progress, terminal_width};
 use crate::verb::{Target, Verb};
+
+/// Kinds that are listed at once. More would keep the API server from others, and the objects of more kinds in memory.
+const LISTS_AT_ONCE: usize = 4;
 
 /// The objects to show.
 #[derive(Debug)]
@@ -73,6 +76,14 @@ struct Layout {
 impl Verb for Get {
     const WORD: &'static str = "get";
     const PLURAL: bool = true;
+    const EXAMPLES: &'static str = "  # Everything, in all namespaces
+  weir get all --all-namespaces
+
+  # Kustomizations that are not ready
+  weir get kustomizations --status-selector ready=false
+
+  # Names of the Git sources, for scripts
+  weir get sources git --output name";
 
     fn about(target: Target) -> String {
         match target {
@@ -83,9 +94,13 @@ impl Verb for Get {
     }
 
     fn examples(target: Target, command: &str) -> String {
-        let mut text = format!("  {command} --all-namespaces\n  {command} --status-selector ready=false");
+        let noun = target.noun();
+        let mut text = format!(
+            "  # Each {noun}, in all namespaces\n  {command} --all-namespaces\n\n  \
+               # Those that are not ready\n  {command} --status-selector ready=false"
+        );
         if let Target::Kind(_) = target {
-            text.push_str(&format!("\n  {command} podinfo --watch"));
+            text.push_str(&format!("\n\n  # One, and its changes as they come\n  {command} podinfo --watch"));
         }
         text
     }
@@ -139,9 +154,12 @@ impl Get {
 
     async fn print_kinds(&self, cluster: &Cluster, selector: Option<&StatusSelector>) -> Result<(), Error> {
         let layout = self.layout(true);
-        let mut all = Vec::new();
-        for kind in self.target.kinds() {
-            let objects = match cluster.list(kind, &self.selection()).await {
+        let (mut all, selection) = (Vec::new(), &self.selection());
+        let list = async |kind| (kind, cluster.list(kind, selection).await);
+        let lists: Vec<_> = self.target.kinds().into_iter().map(list).collect();
+        let mut lists = stream::iter(lists).buffered(LISTS_AT_ONCE);
+        while let Some((kind, listed)) = lists.next().await {
+            let objects = match listed {
                 Ok(objects) => objects,
                 Err(Error::NoSuchKind(_)) => continue,
                 Err(error) => {

@@ -35,6 +35,11 @@ struct WithSource {
 
 impl Verb for Reconcile {
     const WORD: &'static str = "reconcile";
+    const EXAMPLES: &'static str = "  # Fetch a Git repository now
+  weir reconcile source git podinfo
+
+  # Fetch the source of a Kustomization, and apply it
+  weir reconcile kustomization podinfo --with-source";
 
     fn applies_to(kind: &Kind) -> bool {
         kind.verbs == Verbs::All
@@ -49,11 +54,15 @@ impl Verb for Reconcile {
     }
 
     fn examples(target: Target, command: &str) -> String {
-        let mut text = format!("  {command} podinfo\n  {command} podinfo --namespace apps --timeout 1m");
+        let noun = target.noun();
+        let mut text = format!(
+            "  # Reconcile one {noun} now, and wait\n  {command} podinfo\n\n  \
+               # One of another namespace, for a minute at most\n  {command} podinfo --namespace apps --timeout 1m"
+        );
         if let Target::Kind(kind) = target
             && !kind.sources.is_empty()
         {
-            text.push_str(&format!("\n  {command} podinfo --with-source"));
+            text.push_str(&format!("\n\n  # Its source first\n  {command} podinfo --with-source"));
         }
         text
     }

@@ -30,6 +30,11 @@ struct Flags {
 
 impl Verb for Resume {
     const WORD: &'static str = "resume";
+    const EXAMPLES: &'static str = "  # Apply a Kustomization again
+  weir resume kustomization podinfo
+
+  # Fetch all Git repositories of the namespace again
+  weir resume source git --all";
 
     fn applies_to(kind: &Kind) -> bool {
         kind.verbs != Verbs::Get
@@ -43,8 +48,13 @@ impl Verb for Resume {
         }
     }
 
-    fn examples(_: Target, command: &str) -> String {
-        format!("  {command} podinfo\n  {command} podinfo redis --namespace apps --wait\n  {command} --all")
+    fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
+        format!(
+            "  # Resume one {noun}, and wait until it is ready\n  {command} podinfo\n\n  \
+               # Two of another namespace, and wait for both\n  {command} podinfo redis --namespace apps --wait\n\n  \
+               # All of the namespace\n  {command} --all"
+        )
     }
 
     fn flags(_: Target, command: Command) -> Command {

@@ -39,7 +39,7 @@ const EXAMPLES: &str = "Examples:
   weir run --context edge --storage-path /var/lib/weir/artifacts --state-dir /var/lib/weir/state --concurrent 20
 
   # The CRDs have to be there before
-  kubectl apply --server-side -k deploy/kustomize/crds";
+  weir build deploy/kustomize/crds | kubectl apply --server-side -f -";
 
 /// The flags, as they were given.
 #[derive(Debug)]

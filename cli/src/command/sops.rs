@@ -21,6 +21,9 @@ const FORMATS: [&str; 5] = ["yaml", "json", "dotenv", "ini", "binary"];
 
 /// Work with SOPS files.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  # Print the plaintext of a file
+  weir sops decrypt secret.yaml")]
 pub(crate) struct Sops {
     #[command(subcommand)]
     action: Action,
@@ -34,7 +37,10 @@ enum Action {
     /// ~/.config/sops/age/keys.txt and ~/.ssh. AWS KMS, Google Cloud KMS, Azure Key Vault and Vault are asked with the
     /// credentials of the environment.
     #[command(after_help = "Examples:
+  # With the keys of the environment
   weir sops decrypt secret.yaml
+
+  # With the key in a file
   weir sops decrypt --key-file age.agekey values.enc --input-type yaml")]
     Decrypt(Decrypt),
 }

@@ -34,7 +34,10 @@ const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
 /// The objects to count.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  # Objects of the namespace, and how many of them fail
   weir stats
+
+  # Those of all namespaces
   weir stats --all-namespaces")]
 pub(crate) struct Stats {
     /// Count the objects of all namespaces.

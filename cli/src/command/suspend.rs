@@ -31,6 +31,11 @@ pub(crate) struct Objects {
 
 impl Verb for Suspend {
     const WORD: &'static str = "suspend";
+    const EXAMPLES: &'static str = "  # Leave the objects of a Kustomization alone for a while
+  weir suspend kustomization podinfo
+
+  # Fetch nothing new from any Git repository of the namespace
+  weir suspend source git --all";
 
     fn applies_to(kind: &Kind) -> bool {
         kind.verbs != Verbs::Get
@@ -44,8 +49,13 @@ impl Verb for Suspend {
         }
     }
 
-    fn examples(_: Target, command: &str) -> String {
-        format!("  {command} podinfo\n  {command} podinfo redis --namespace apps\n  {command} --all")
+    fn examples(target: Target, command: &str) -> String {
+        let noun = target.noun();
+        format!(
+            "  # Suspend one {noun}\n  {command} podinfo\n\n  \
+               # Two of another namespace\n  {command} podinfo redis --namespace apps\n\n  \
+               # All of the namespace\n  {command} --all"
+        )
     }
 
     fn flags(_: Target, command: Command) -> Command {

@@ -21,13 +21,13 @@ const USAGE: &str = "either `<resource>/<name>` or `<resource> <name>` is requir
 /// The objects to trace.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  # A Deployment
+  # Source and revision of a Deployment
   weir trace -n apps deployment podinfo
 
   # Objects of several kinds
   weir trace -n apps pod/podinfo-0 cm/settings
 
-  # Kind and version told apart
+  # Kind and version as flags
   weir trace podinfo --kind HelmRelease --api-version helm.toolkit.fluxcd.io/v2 -n apps")]
 pub(crate) struct Trace {
     /// A resource and names, or resource/name pairs.

@@ -5,6 +5,7 @@ mod release;
 
 use clap::{Args, Subcommand};
 use futures::future::BoxFuture;
+use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::DynamicObject;
 use serde_json::Value;
 use weir_ssa::ObjectId;
@@ -20,12 +21,23 @@ use crate::output::{manifest, print};
 /// Kustomizations below each other. A fleet has three or four levels; the cap ends trees that have no end.
 const MAX_DEPTH: usize = 50;
 
+/// Children of a Kustomization that are read at once.
+const CHILDREN_AT_ONCE: usize = 8;
+
 /// Groups that the compact tree shows have this in their names.
 const FLUX_GROUP: &str = "toolkit.fluxcd.io";
 
 /// The object at the root.
 #[derive(Args, Debug)]
-#[command(disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  # All that a cluster's Kustomization applies
+  weir tree kustomization flux-system
+
+  # The artifacts of a generator
+  weir tree artifact generator podinfo"
+)]
 pub(crate) struct Tree {
     #[command(subcommand)]
     root: Root,
@@ -37,13 +49,24 @@ enum Root {
     #[command(
         alias = "ks",
         after_help = "Examples:
+  # All that it applies, and what that applies
   weir tree kustomization flux-system
+
+  # Sources, Kustomizations and the like only
   weir tree kustomization flux-system --compact
+
+  # For programs
   weir tree kustomization flux-system --output json"
     )]
     Kustomization(Kustomization),
     /// Show what an artifact generator makes.
-    #[command(subcommand, disable_help_subcommand = true)]
+    #[command(
+        subcommand,
+        disable_help_subcommand = true,
+        after_help = "Examples:
+  # The artifacts of a generator
+  weir tree artifact generator podinfo"
+    )]
     Artifact(Artifact),
 }
 
@@ -51,6 +74,7 @@ enum Root {
 enum Artifact {
     /// Show the ExternalArtifacts of an ArtifactGenerator.
     #[command(after_help = "Examples:
+  # The artifacts that it has made
   weir tree artifact generator podinfo")]
     Generator(Generator),
 }
@@ -146,10 +170,12 @@ impl Walk<'_> {
             // The objects of another cluster are not to be found in this one.
             let is_remote = object.data.pointer("/spec/kubeConfig").is_some_and(|it| !it.is_null());
             let above: Vec<_> = above.into_iter().chain([id.clone()]).collect();
-            for child in inventory(&object)?.into_iter().filter(|child| *child != id && self.shows(child)) {
-                let child = if is_remote { Node::leaf(child) } else { self.child(child, &above).await? };
-                node.children.push(child);
-            }
+            let read = async |child| {
+                if is_remote { Ok(Node::leaf(child)) } else { self.child(child, &above).await }
+            };
+            let children = inventory(&object)?.into_iter().filter(|child| *child != id && self.shows(child));
+            let children: Vec<_> = children.map(read).collect();
+            node.children = stream::iter(children).buffered(CHILDREN_AT_ONCE).try_collect().await?;
             Ok(node)
         })
     }

@@ -23,7 +23,12 @@ const OIDC: &str = "generic-oidc";
 
 /// The object to trigger.
 #[derive(Args, Debug)]
-#[command(disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  # Send the webhook of a generic Receiver
+  weir trigger receiver podinfo --token \"$TOKEN\" --url https://flux-webhook.example.com"
+)]
 pub(crate) struct Trigger {
     #[command(subcommand)]
     object: Object,

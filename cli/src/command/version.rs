@@ -17,8 +17,13 @@ const VERSION_LABEL: &str = "app.kubernetes.io/version";
 /// The versions to print, and their format.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  # This command, and the services of the cluster
   weir version
+
+  # This command only; no cluster is needed
   weir version --client
+
+  # For programs
   weir version --output json")]
 pub(crate) struct Version {
     /// Only the version of this command; no cluster is asked.

@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 12;
   # What is wrong with a Kustomization, and what mends it?
   weir why kustomization/apps
 
-  # The same in two words
+  # Kind and name as two words
   weir why helmrelease podinfo --namespace apps")]
 pub(crate) struct Why {
     /// Kind of the object, or its kind and name: kustomization/apps.

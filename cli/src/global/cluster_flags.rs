@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kube::Config;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{ExecInteractiveMode, KubeConfigOptions, Kubeconfig};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::{Error, chain};
@@ -70,6 +70,9 @@ pub(crate) struct ClusterFlags {
     /// Accepted for compatibility; nothing is cached.
     #[arg(long, global = true, hide = true)]
     cache_dir: Option<PathBuf>,
+    /// True when nobody is there to answer the questions of programs that the kubeconfig names for logins.
+    #[arg(skip)]
+    pub(crate) asks_nobody: bool,
 }
 
 impl ClusterFlags {
@@ -82,7 +85,14 @@ impl ClusterFlags {
             None => Kubeconfig::read(),
         };
         match read {
-            Ok(file) => Ok(Some(file)),
+            Ok(mut file) => {
+                if self.asks_nobody {
+                    let users =
+                        file.auth_infos.iter_mut().filter_map(|user| user.auth_info.as_mut()?.exec.as_mut());
+                    users.for_each(|program| program.interactive_mode = Some(ExecInteractiveMode::Never));
+                }
+                Ok(Some(file))
+            }
             Err(error) if wanted => Err(Error::KubeConfig(chain(&error))),
             Err(_) => Ok(None),
         }

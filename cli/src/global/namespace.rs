@@ -20,14 +20,21 @@ pub(super) struct Wishes {
     pub(super) of_environment: Option<String>,
 }
 
-/// Chooses the namespace: the flag goes before the context, that before the environment. A name that cannot be a
-/// namespace is refused; in the environment it is ignored with a warning.
-pub(super) fn choose(wishes: Wishes) -> Result<String, Error> {
-    let of_environment = wishes.of_environment.filter(|name| !name.is_empty());
-    if let Some(name) = of_environment.as_deref().filter(|name| !is_dns_label(name)) {
-        progress::warning(&format!("ignoring invalid FLUX_SYSTEM_NAMESPACE: \"{name}\""));
+impl Wishes {
+    /// Warns of a name in the environment that [`choose`] will ignore.
+    pub(super) fn warn(&self) {
+        let of_environment = self.of_environment.as_deref().filter(|name| !name.is_empty());
+        if let Some(name) = of_environment.filter(|name| !is_dns_label(name)) {
+            progress::warning(&format!("ignoring invalid FLUX_SYSTEM_NAMESPACE: \"{name}\""));
+        }
     }
-    let default = of_environment.filter(|name| is_dns_label(name)).unwrap_or_else(|| DEFAULT.to_owned());
+}
+
+/// Chooses the namespace: the flag goes before the context, that before the environment. A name that cannot be a
+/// namespace is refused; in the environment it is ignored.
+pub(super) fn choose(wishes: Wishes) -> Result<String, Error> {
+    let default =
+        wishes.of_environment.filter(|name| is_dns_label(name)).unwrap_or_else(|| DEFAULT.to_owned());
     let namespace = wishes.flag.or(wishes.of_context).unwrap_or(default);
     if is_dns_label(&namespace) { Ok(namespace) } else { Err(Error::Namespace(namespace)) }
 }

@@ -16,7 +16,7 @@ fn lines(text: &'static str) -> Vec<&'static str> {
 }
 
 /// The files that the command lines name.
-fn files() -> Folder {
+pub(crate) fn files() -> Folder {
     let folder = Folder::new("create").unwrap();
     let pair = Identity::for_names(&["client"]).unwrap();
     let other = Identity::for_names(&["other"]).unwrap();

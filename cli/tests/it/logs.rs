@@ -16,17 +16,21 @@ const KUSTOMIZE: &str = r#"{"level":"info","ts":"2023-08-16T09:36:45.286Z","msg"
 "#;
 
 /// An installation with two services, whose Pods are on a node that this test plays.
-struct Installation {
-    world: World,
+pub(crate) struct Installation {
+    pub(crate) world: World,
     kubelet: WebhookSink,
     _front: TlsFront,
 }
 
 impl Installation {
     async fn new(namespace: &str) -> Self {
-        let world = World::new(namespace).await;
+        Self::in_world(World::new(namespace).await).await
+    }
+
+    pub(crate) async fn in_world(world: World) -> Self {
+        let namespace = &world.namespace.clone();
         let kubelet = WebhookSink::start().await.unwrap();
-        let logs = namespace.to_owned();
+        let logs = namespace.clone();
         kubelet.answer_with(move |request| {
             let body = match request.path.as_str() {
                 path if path.contains("source-controller") => SOURCE,

@@ -12,6 +12,7 @@ mod debug;
 mod diff_kustomization;
 mod envsubst;
 mod events;
+mod examples;
 mod export;
 mod forms;
 mod get;

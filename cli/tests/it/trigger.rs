@@ -36,7 +36,7 @@ fn weir(sink: &WebhookSink) -> Weir {
 }
 
 /// A receiver that also gives tokens to jobs.
-async fn sink() -> WebhookSink {
+pub(crate) async fn sink() -> WebhookSink {
     let sink = WebhookSink::start().await.unwrap();
     sink.answer_with(|request| {
         let body = if request.path == "/token" { r#"{"value":"issued"}"# } else { "" };

@@ -29,7 +29,11 @@ impl World {
     /// A namespace of a control plane that has HelmReleases, too. Nothing works on them.
     pub(crate) async fn with_helm(namespace: &str) -> Self {
         static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
-        let plane = PLANE.get_or_try_init(ControlPlane::start).await.unwrap();
+        Self::on(PLANE.get_or_try_init(ControlPlane::start).await.unwrap(), namespace).await
+    }
+
+    /// The same on another control plane.
+    pub(crate) async fn on(plane: &'static ControlPlane, namespace: &str) -> Self {
         for folder in ["deploy/kustomize/crds", "cli/tests/it/helm"] {
             plane.apply_crds(&repo_path(folder)).await.unwrap();
         }

@@ -24,6 +24,7 @@ mod cluster;
 mod command;
 mod control_plane;
 mod controller;
+mod cost;
 mod echo_server;
 mod error;
 mod fault_proxy;
@@ -56,6 +57,7 @@ pub use control_plane::{
     AuditCounts, AuditKey, AuditedRequest, ControlPlane, ControlPlaneOptions, documents,
 };
 pub use controller::{Controller, storage_flags};
+pub use cost::Cost;
 pub use echo_server::EchoServer;
 pub use error::Error;
 pub use fault_proxy::{Fault, FaultProxy};

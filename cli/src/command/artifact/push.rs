@@ -28,7 +28,7 @@ pub(super) const REVISION: &str = "org.opencontainers.image.revision";
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   # Push manifests, named by the commit they come from
-  weir push artifact oci://ghcr.io/org/config/app:$(git rev-parse --short HEAD) --path ./deploy \\
+  weir push artifact \"oci://ghcr.io/org/config/app:$(git rev-parse --short HEAD)\" --path ./deploy \\
     --source \"$(git config --get remote.origin.url)\" --revision \"main@sha1:$(git rev-parse HEAD)\"
 
   # Push what another program builds

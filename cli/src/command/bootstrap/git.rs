@@ -24,7 +24,7 @@ const USER: &str = "git";
   weir bootstrap git --url=ssh://git@example.com/fleet.git --private-key-file=./id_ed25519 --path=clusters/prod
 
   # Over HTTPS, with a token from the environment
-  GIT_PASSWORD=<token> weir bootstrap git --url=https://example.com/fleet.git --token-auth --path=clusters/prod
+  GIT_PASSWORD=\"$TOKEN\" weir bootstrap git --url=https://example.com/fleet.git --token-auth --path=clusters/prod
 
   # With image automation, and commits that do not start a pipeline
   weir bootstrap git --url=ssh://git@example.com/fleet.git --private-key-file=./id_ed25519 --path=clusters/prod \\

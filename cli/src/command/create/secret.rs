@@ -11,6 +11,7 @@ use super::flag::{self, Flag, Flags};
 use super::{metadata, with_common};
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::examples;
 use crate::global::Global;
 use crate::output::{manifest, print, progress};
 
@@ -56,11 +57,13 @@ pub(super) fn command() -> clap::Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true);
-    kinds::ALL.iter().fold(command, |command, recipe| {
+    let command = kinds::ALL.iter().fold(command, |command, recipe| {
         let leaf = clap::Command::new(recipe.word).about(recipe.about);
-        let examples = format!("Examples:\n  weir create secret {} {}", recipe.word, recipe.example);
-        command.subcommand(flag::augment(with_common(leaf), recipe.flags).after_help(examples))
-    })
+        let purpose = recipe.about.replace("Create or update", "Print");
+        let example = format!("  # {purpose}\n  weir create secret {} {}", recipe.word, recipe.example);
+        command.subcommand(examples::with(flag::augment(with_common(leaf), recipe.flags), &example))
+    });
+    examples::with_those_of_subcommands(command)
 }
 
 impl Command {

@@ -10,6 +10,7 @@ use super::flag::{self, Flag, Flags, list, switch, text};
 use super::metadata;
 use crate::cluster::{Cluster, FIELD_MANAGER};
 use crate::error::Error;
+use crate::examples;
 use crate::global::Global;
 use crate::output::{manifest, print, progress};
 
@@ -32,8 +33,9 @@ struct Objects {
 
 pub(super) fn command() -> Command {
     flag::augment(
-        Command::new("tenant").about("Create or update namespaces and rights of a tenant").after_help(
-            "Examples:\n  weir create tenant dev-team --with-namespace apps --cluster-role edit --export",
+        examples::with(
+            Command::new("tenant").about("Create or update namespaces and rights of a tenant"),
+            "  # Print them, as they would be made\n  weir create tenant dev-team --with-namespace apps --cluster-role edit --export",
         ),
         &[FLAGS],
     )

@@ -11,7 +11,7 @@ use kube::{Api, ResourceExt};
 use serde_json::Value;
 use weir_api::Kustomization;
 use weir_ignore::Matcher;
-use weir_kustomize::Remote;
+use weir_kustomize::{Remote, Stop};
 use weir_kustomize_controller::build::directory;
 use weir_kustomize_controller::{ArtifactFiles, Metered, deletes};
 
@@ -79,7 +79,7 @@ impl Builder {
     async fn build(&self, kustomization: &Kustomization) -> Result<Vec<Value>, Error> {
         let (files, path) = (Arc::clone(&self.files), kustomization.spec.path.clone().unwrap_or_default());
         let place = move || {
-            let files = Metered::new(files, MAX_BUILD_BYTES);
+            let files = Metered::new(files, MAX_BUILD_BYTES, Stop::default());
             let missing = || {
                 let message = format!("kustomization path not found: stat {path}: no such file or directory");
                 Error::Build(message)

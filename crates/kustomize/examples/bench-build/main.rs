@@ -12,8 +12,9 @@ mod trees;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use weir_testkit::Cost;
 
-use self::measure::{Cost, measure};
+use self::measure::measure;
 use self::report::{Comparison, Report};
 use self::scratch::Scratch;
 

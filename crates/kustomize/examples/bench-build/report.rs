@@ -6,8 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-
-use crate::measure::Cost;
+use weir_testkit::Cost;
 
 /// One tree, built by both.
 pub(crate) struct Comparison {
@@ -37,8 +36,8 @@ impl Report {
     fn comparison_table(&self) -> String {
         let head = "| build | reference: ms | CPU-ms | MiB | Weir: ms | CPU-ms | MiB | faster | of the memory |\n|---|---|---|---|---|---|---|---|---|\n";
         self.comparisons.iter().fold(head.to_owned(), |mut text, Comparison { name, reference, weir }| {
-            let faster = millis(reference) / millis(weir);
-            let memory = 100.0 * mebibytes(weir) / mebibytes(reference);
+            let faster = reference.millis() / weir.millis();
+            let memory = 100.0 * weir.mebibytes() / reference.mebibytes();
             let (theirs, ours) = (cells(reference), cells(weir));
             let _infallible = writeln!(text, "| {name} | {theirs} | {ours} | {faster:.0}x | {memory:.0} % |");
             text
@@ -65,16 +64,7 @@ impl Report {
 }
 
 fn cells(cost: &Cost) -> String {
-    format!("{:.1} | {:.1} | {:.1}", millis(cost), cost.cpu_seconds * 1000.0, mebibytes(cost))
-}
-
-fn millis(cost: &Cost) -> f64 {
-    cost.wall.as_secs_f64() * 1000.0
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-fn mebibytes(cost: &Cost) -> f64 {
-    cost.peak_rss as f64 / f64::from(1 << 20)
+    format!("{:.1} | {:.1} | {:.1}", cost.millis(), cost.cpu_seconds * 1000.0, cost.mebibytes())
 }
 
 /// Appends a section.

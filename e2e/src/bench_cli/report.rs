@@ -1,0 +1,52 @@
+use std::fmt::Write;
+
+use anyhow::Result;
+use weir_testkit::Cost;
+
+use super::{Measured, Options};
+use crate::bench::{commit, machine};
+
+/// One section of docs/benchmarks.md.
+pub(super) fn section(all: &[Measured], options: &Options) -> Result<String> {
+    let mut text = String::new();
+    writeln!(text, "## The command, {}\n", jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC"))?;
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    writeln!(
+        text,
+        "{}, load {} at the end; commit {}; {} objects in the cluster, the median of {} runs.\n",
+        machine(),
+        load.split(' ').next().unwrap_or_default(),
+        commit(),
+        options.objects,
+        options.runs,
+    )?;
+    writeln!(
+        text,
+        "| invocation | Weir: ms | CPU-ms | MiB | Flux: ms | CPU-ms | MiB | Flux's time, CPU, memory by Weir's |"
+    )?;
+    writeln!(text, "|---|---|---|---|---|---|---|---|")?;
+    for Measured { line, weir, flux } in all {
+        // The folder of the manifests has another name in each run.
+        let line = line.split(" --path").next().unwrap_or_default();
+        let theirs = flux.as_ref().map_or_else(|| "– | – | –".to_owned(), cells);
+        let ratios = flux.as_ref().map_or_else(String::new, |flux| ratios(weir, flux));
+        writeln!(text, "| `{line}` | {} | {theirs} | {ratios} |", cells(weir))?;
+    }
+    Ok(text)
+}
+
+fn cells(cost: &Cost) -> String {
+    format!("{:.1} | {:.1} | {:.1}", cost.millis(), cost.cpu_seconds * 1000.0, cost.mebibytes())
+}
+
+fn ratios(weir: &Cost, flux: &Cost) -> String {
+    // Clock ticks are coarse: a mean below one is none.
+    let by =
+        |flux: f64, weir: f64| if weir > 0.0 { format!("{:.1}x", flux / weir) } else { "–".to_owned() };
+    let pairs = [
+        (flux.millis(), weir.millis()),
+        (flux.cpu_seconds, weir.cpu_seconds),
+        (flux.mebibytes(), weir.mebibytes()),
+    ];
+    pairs.map(|(flux, weir)| by(flux, weir)).join(", ")
+}
