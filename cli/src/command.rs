@@ -16,6 +16,7 @@ pub(crate) mod get;
 pub(crate) mod install;
 pub(crate) mod logs;
 pub(crate) mod migrate;
+pub(crate) mod plugin;
 pub(crate) mod reconcile;
 pub(crate) mod resume;
 pub(crate) mod run;

@@ -20,6 +20,7 @@ mod cli;
 mod cluster;
 mod command;
 mod discovery;
+mod environment;
 mod error;
 mod global;
 mod input;
@@ -27,6 +28,7 @@ mod installation;
 mod kind;
 mod manifests;
 mod output;
+mod plugin;
 mod readiness;
 mod verb;
 

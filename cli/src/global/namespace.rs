@@ -16,18 +16,21 @@ pub(super) struct Wishes {
     pub(super) flag: Option<String>,
     /// The kubeconfig's context, if it is to be followed.
     pub(super) of_context: Option<String>,
-    /// `FLUX_SYSTEM_NAMESPACE`.
-    pub(super) of_environment: Option<String>,
+    /// The variable of the environment that names one, and its value.
+    pub(super) of_environment: Option<(String, String)>,
 }
 
 /// Chooses the namespace: the flag goes before the context, that before the environment. A name that cannot be a
 /// namespace is refused; in the environment it is ignored with a warning.
 pub(super) fn choose(wishes: Wishes) -> Result<String, Error> {
-    let of_environment = wishes.of_environment.filter(|name| !name.is_empty());
-    if let Some(name) = of_environment.as_deref().filter(|name| !is_dns_label(name)) {
-        progress::warning(&format!("ignoring invalid FLUX_SYSTEM_NAMESPACE: \"{name}\""));
-    }
-    let default = of_environment.filter(|name| is_dns_label(name)).unwrap_or_else(|| DEFAULT.to_owned());
+    let of_environment = wishes.of_environment.filter(|(variable, name)| {
+        let is_label = is_dns_label(name);
+        if !is_label {
+            progress::warning(&format!("ignoring invalid {variable}: \"{name}\""));
+        }
+        is_label
+    });
+    let default = of_environment.map_or_else(|| DEFAULT.to_owned(), |(_, name)| name);
     let namespace = wishes.flag.or(wishes.of_context).unwrap_or(default);
     if is_dns_label(&namespace) { Ok(namespace) } else { Err(Error::Namespace(namespace)) }
 }
@@ -50,7 +53,6 @@ mod tests {
     #[case(None, None, None, "flux-system")]
     #[case(None, None, Some("gitops"), "gitops")]
     #[case(None, None, Some("Not A Label"), "flux-system")]
-    #[case(None, None, Some(""), "flux-system")]
     #[case(None, Some("dev"), Some("gitops"), "dev")]
     #[case(Some("apps"), Some("dev"), Some("gitops"), "apps")]
     fn the_nearest_wish_counts(
@@ -60,8 +62,8 @@ mod tests {
         #[case] expected: &str,
     ) {
         let owned = |wish: Option<&str>| wish.map(str::to_owned);
-        let wishes =
-            Wishes { flag: owned(flag), of_context: owned(context), of_environment: owned(environment) };
+        let of_environment = environment.map(|name| ("FLUX_SYSTEM_NAMESPACE".to_owned(), name.to_owned()));
+        let wishes = Wishes { flag: owned(flag), of_context: owned(context), of_environment };
         assert_eq!(choose(wishes).unwrap(), expected);
     }
 
