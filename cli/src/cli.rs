@@ -146,7 +146,7 @@ enum Command {
     List(artifact::List),
     /// Decrypt SOPS files.
     Sops(Sops),
-    /// Show the programs that are commands of this one.
+    /// Show, install and remove programs that are commands of this one.
     #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
     Plugin(Plugin),
     /// Print the script that completes commands in a shell.
@@ -210,7 +210,7 @@ enum Asked {
 
 /// Reads the command line. A plugin takes the place of this process.
 fn parse() -> Result<Asked, clap::Error> {
-    let plugins = Plugins::find(&Cli::command());
+    let plugins = Plugins::find(Cli::command);
     if plugins.is_empty() {
         return Cli::try_parse().map(Box::new).map(Asked::Command);
     }
@@ -232,7 +232,7 @@ fn run(cli: Cli) -> Result<(), Error> {
         Command::Sops(sops) => Box::pin(sops.run()),
         Command::Envsubst(envsubst) => return envsubst.run(),
         Command::Completion(completion) => return completion.run(Cli::command()),
-        Command::Plugin(plugin) => return plugin.run(&Plugins::find(&Cli::command())),
+        Command::Plugin(plugin) => Box::pin(plugin.run(Plugins::find(Cli::command))),
         Command::Check(check) => Box::pin(check.run(&global)),
         Command::Install(install) => Box::pin(install.run(&global)),
         Command::Bootstrap(bootstrap) => Box::pin(bootstrap.run(&global)),

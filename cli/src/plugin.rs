@@ -25,10 +25,15 @@ const EXECUTABLE: u32 = 0o111;
 pub(crate) struct Plugins(BTreeMap<String, PathBuf>);
 
 impl Plugins {
-    /// Finds the plugins; those that are named as one of the commands are left out.
-    pub(crate) fn find(commands: &Command) -> Self {
+    /// Finds the plugins; those that are named as one of the commands are left out. To put the commands together takes time, and
+    /// is left out where there is no program.
+    pub(crate) fn find(commands: fn() -> Command) -> Self {
         let entries = folder().and_then(|folder| std::fs::read_dir(folder).ok());
         let paths: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        if paths.is_empty() {
+            return Self::default();
+        }
+        let commands = commands();
         let own: BTreeSet<&str> = commands
             .get_subcommands()
             .flat_map(|command| command.get_all_aliases().chain([command.get_name()]))

@@ -191,8 +191,8 @@ mod tests {
     #[case(Some("gpg"), &[("git.asc", LOCKED), ("passphrase", b"wrong")],
         "could not decrypt private key of the signing key present in secret key: openpgp: invalid data: private key \
          checksum failure")]
-    #[case(Some("gpg"), &[("git.asc", b"")], "could not read signing key from secret 'key': empty GPG key ring")]
-    #[case(Some("ssh"), &[("identity", b"junk")],
+    #[case(Some("gpg"), &[("git.asc", b"".as_slice())], "could not read signing key from secret 'key': empty GPG key ring")]
+    #[case(Some("ssh"), &[("identity", b"junk".as_slice())],
         "could not parse SSH signing key from secret 'key': could not parse SSH signing key: ssh: no key found")]
     fn keys_that_do_not_sign(
         #[case] kind: Option<&str>,
