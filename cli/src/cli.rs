@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use futures::future::BoxFuture;
 
 use crate::command::artifact;
@@ -24,6 +24,7 @@ use crate::command::logs::Logs;
 use crate::command::man::Man;
 use crate::command::migrate::Migrate;
 use crate::command::plan::Plan;
+use crate::command::plugin::Plugin;
 use crate::command::reconcile::Reconcile;
 use crate::command::resume::Resume;
 use crate::command::run::{self, Run};
@@ -40,6 +41,7 @@ use crate::command::why::Why;
 use crate::error::Error;
 use crate::global::Global;
 use crate::output::progress;
+use crate::plugin::Plugins;
 use crate::verb::OnKinds;
 
 /// Shows and steers GitOps in a Kubernetes cluster.
@@ -135,7 +137,7 @@ enum Command {
     Diff(Diff),
     /// Show what another revision of a source would change.
     Plan(OnKinds<Plan>),
-    /// Write all objects in the version in which their kind is stored.
+    /// Write objects or manifests in the newest version of their kind.
     Migrate(Migrate),
     /// Push artifacts to OCI registries.
     #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
@@ -151,6 +153,9 @@ enum Command {
     List(artifact::List),
     /// Decrypt SOPS files.
     Sops(Sops),
+    /// Show, install and remove programs that are commands of this one.
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    Plugin(Plugin),
     /// Print the script that completes commands in a shell.
     Completion(Completion),
     /// Write a man page for each command.
@@ -189,8 +194,9 @@ pub(crate) fn main() -> ExitCode {
     }
     let result = match BuildAlone::requested() {
         Some(directory) => directory.run(),
-        None => match Cli::try_parse() {
-            Ok(cli) => run(cli),
+        None => match parse() {
+            Ok(Asked::Command(cli)) => run(*cli),
+            Ok(Asked::Plugin(error)) => Err(error),
             Err(refused) => return explain(&refused),
         },
     };
@@ -206,6 +212,27 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
+/// Parts of the program that a command line is for.
+enum Asked {
+    /// A command.
+    Command(Box<Cli>),
+    /// A plugin, which cannot be started.
+    Plugin(Error),
+}
+
+/// Reads the command line. A plugin takes the place of this process.
+fn parse() -> Result<Asked, clap::Error> {
+    let plugins = Plugins::find(Cli::command);
+    if plugins.is_empty() {
+        return Cli::try_parse().map(Box::new).map(Asked::Command);
+    }
+    if let Some(error) = plugins.run(Cli::command()) {
+        return Ok(Asked::Plugin(error));
+    }
+    let matches = plugins.listed(Cli::command()).try_get_matches()?;
+    Cli::from_arg_matches(&matches).map(Box::new).map(Asked::Command)
+}
+
 fn run(cli: Cli) -> Result<(), Error> {
     let Cli { global, command, .. } = cli;
     let with_cluster: BoxFuture<'_, _> = match command {
@@ -218,6 +245,7 @@ fn run(cli: Cli) -> Result<(), Error> {
         Command::Envsubst(envsubst) => return envsubst.run(),
         Command::Completion(completion) => return completion.run(),
         Command::Man(man) => return man.run(Cli::command()),
+        Command::Plugin(plugin) => Box::pin(plugin.run(Plugins::find(Cli::command))),
         Command::Check(check) => Box::pin(check.run(&global)),
         Command::Install(install) => Box::pin(install.run(&global)),
         Command::Bootstrap(bootstrap) => Box::pin(bootstrap.run(&global)),

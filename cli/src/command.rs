@@ -18,6 +18,7 @@ pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod plan;
+pub(crate) mod plugin;
 pub(crate) mod reconcile;
 pub(crate) mod resume;
 pub(crate) mod run;

@@ -186,6 +186,9 @@ pub(crate) enum Error {
     /// An artifact cannot be packed, pushed, pulled, or is not what it should be (CLI-ART).
     #[error("{0}")]
     Artifact(String),
+    /// A plugin cannot be found, installed or removed (CLI-PLG01).
+    #[error("{0}")]
+    Plugin(String),
     /// The installation has stopped (CLI-INS04).
     #[error("install failed{0}")]
     Install(String),

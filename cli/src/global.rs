@@ -2,8 +2,10 @@
 
 mod cluster_flags;
 mod namespace;
+mod throttle;
 
 use clap::Args;
+use kube::client::ClientBuilder;
 use tokio::time::Instant;
 use weir_api::Duration;
 
@@ -11,13 +13,14 @@ use self::cluster_flags::ClusterFlags;
 pub(crate) use self::cluster_flags::bearer_token;
 use self::namespace::Wishes;
 use crate::cluster::Cluster;
+use crate::environment;
 use crate::error::{Error, chain};
 
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Global flags")]
 pub(crate) struct Global {
-    /// Namespace of the request (default "flux-system", or $FLUX_SYSTEM_NAMESPACE).
+    /// Namespace of the request (default "flux-system", or $WEIR_SYSTEM_NAMESPACE, $FLUX_SYSTEM_NAMESPACE).
     #[arg(short, long, global = true)]
     namespace: Option<String>,
     /// Use the namespace of the kubeconfig's context when --namespace is not given.
@@ -38,7 +41,8 @@ impl Global {
         let kubeconfig = self.access.kubeconfig()?;
         let namespace = self.namespace_with(kubeconfig.as_ref())?;
         let config = self.access.config(kubeconfig).await?;
-        let client = kube::Client::try_from(config).map_err(|error| Error::KubeConfig(chain(&error)))?;
+        let builder = ClientBuilder::try_from(config).map_err(|error| Error::KubeConfig(chain(&error)))?;
+        let client = builder.with_layer(&self.access.throttle()).build();
         Ok(Cluster { client, namespace, deadline })
     }
 
@@ -49,8 +53,7 @@ impl Global {
     }
 
     fn follows_context(&self) -> bool {
-        self.ns_follows_kube_context
-            || std::env::var_os("FLUX_NS_FOLLOWS_KUBE_CONTEXT").is_some_and(|value| !value.is_empty())
+        self.ns_follows_kube_context || environment::variable("NS_FOLLOWS_KUBE_CONTEXT").is_some()
     }
 
     fn namespace_with(&self, kubeconfig: Option<&kube::config::Kubeconfig>) -> Result<String, Error> {
@@ -59,7 +62,7 @@ impl Global {
             of_context: kubeconfig
                 .filter(|_| self.follows_context())
                 .and_then(|file| self.access.namespace_of_context(file)),
-            of_environment: std::env::var("FLUX_SYSTEM_NAMESPACE").ok(),
+            of_environment: environment::text("SYSTEM_NAMESPACE"),
         };
         if !self.access.asks_nobody {
             wishes.warn();

@@ -23,6 +23,7 @@ mod cli;
 mod cluster;
 mod command;
 mod discovery;
+mod environment;
 mod error;
 mod examples;
 mod global;
@@ -31,6 +32,7 @@ mod installation;
 mod kind;
 mod manifests;
 mod output;
+mod plugin;
 mod readiness;
 mod verb;
 

@@ -1,7 +1,10 @@
 //! The manifests of an installation: `deploy/kustomize`, which is part of this program, built for a namespace and a choice
 //! of components (CLI-INS).
 
+mod local;
 mod tune;
+
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::Value;
@@ -70,6 +73,9 @@ pub(crate) struct Choice {
     /// Taints that the services tolerate.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     toleration_keys: Vec<String>,
+    /// Directory whose kustomization is installed as it is, instead of the manifests of this program.
+    #[arg(long, value_name = "DIR", hide = true)]
+    manifests: Option<PathBuf>,
 }
 
 impl Choice {
@@ -93,6 +99,9 @@ impl Choice {
     /// The objects of the installation, in the order in which they are applied.
     pub(crate) fn objects(&self, namespace: &str) -> Result<Vec<Value>, Error> {
         self.check()?;
+        if let Some(directory) = &self.manifests {
+            return local::objects(directory);
+        }
         let failed = |error: &dyn std::error::Error| Error::Build(error.to_string());
         let mut files = MemoryFs::from_files(FILES.iter().copied()).map_err(|error| failed(&error))?;
         files
@@ -268,6 +277,18 @@ mod tests {
         let events = "--events-addr=http://notification-controller.$(RUNTIME_NAMESPACE).svc.corp.local./";
         assert_eq!(first, [events, "--watch-all-namespaces=false", "--log-level=debug"]);
         assert!(arguments.contains(&"--no-cross-namespace-refs=true".into()));
+    }
+
+    #[test]
+    fn manifests_of_a_directory_are_taken_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("kustomization.yaml", "namePrefix: my-\nresources: [all.yaml]\n");
+        write("all.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: other}\n");
+        let flag = format!("--manifests={}", folder.path().display());
+        let expected = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "my-a", "namespace": "other" } });
+        assert_eq!(objects(&[&flag]).unwrap(), [expected]);
+        assert!(objects(&["--manifests=/nowhere"]).unwrap_err().to_string().starts_with("/nowhere: "));
     }
 
     #[rstest::rstest]

@@ -16,6 +16,7 @@ mod health;
 mod hosted;
 mod plan;
 mod secret;
+mod signing;
 mod sync;
 mod work_tree;
 

@@ -1,13 +1,16 @@
 //! `weir check`: what an installation needs, and is it well (CLI-CHK01). Every finding comes with what mends it.
 
+use std::time::Duration;
+
 use clap::Args;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use weir_api::{FluxObject, GitRepository, PART_OF_LABEL};
-use weir_kstatus::{Status, assess};
+use weir_kstatus::{Assessment, Status, assess};
 
+use crate::apply;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
@@ -15,6 +18,9 @@ use crate::output::{manifest, progress};
 
 /// Oldest Kubernetes: major and minor version.
 const OLDEST: (u32, u32) = (1, 33);
+
+/// Time for a look at a Deployment that did not get ready in time.
+const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// The checks to make.
 #[derive(Args, Debug)]
@@ -34,7 +40,7 @@ pub(crate) struct Check {
     /// More components that have to be there.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     components_extra: Vec<String>,
-    /// Taken for compatibility; nothing is polled.
+    /// Taken for compatibility; changes are watched, not polled.
     #[arg(long, hide = true)]
     poll_interval: Option<weir_api::Duration>,
 }
@@ -70,7 +76,8 @@ impl Check {
         }
         let mut is_well = true;
         for deployment in &deployments {
-            is_well &= controller(deployment, &cluster.namespace);
+            let settled = settled(cluster, &api, deployment).await?;
+            is_well &= controller(settled.as_ref().unwrap_or(deployment), &cluster.namespace);
         }
         let is_there = |name: &str| deployments.iter().any(|deployment| deployment.name_any() == name);
         for name in self.components.iter().chain(&self.components_extra).filter(|name| !is_there(name)) {
@@ -131,14 +138,36 @@ fn distribution(definitions: &[CustomResourceDefinition]) {
     progress::success(&format!("bootstrapped: {is_bootstrapped}"));
 }
 
+fn assessed(deployment: &Deployment) -> Result<Assessment, serde_json::Error> {
+    let mut object = serde_json::to_value(deployment)?;
+    manifest::set(&mut object, "/apiVersion", "apps/v1");
+    manifest::set(&mut object, "/kind", "Deployment");
+    Ok(assess(&object, jiff::Timestamp::now()))
+}
+
+/// Waits for a Deployment that is being rolled out; returns it as it is then.
+async fn settled(
+    cluster: &Cluster,
+    api: &Api<Deployment>,
+    deployment: &Deployment,
+) -> Result<Option<Deployment>, Error> {
+    match assessed(deployment) {
+        Ok(assessment) if assessment.status == Status::InProgress => {}
+        _ => return Ok(None),
+    }
+    let name = deployment.name_any();
+    progress::waiting(&format!("waiting for deployment {name}"));
+    match apply::deployed(cluster, &name).await {
+        Ok(()) | Err(Error::Deadline) => {}
+        Err(error) => return Err(error),
+    }
+    let last_look = tokio::time::timeout(LAST_LOOK, api.get_opt(&name)).await;
+    Ok(last_look.ok().and_then(Result::ok).flatten())
+}
+
 fn controller(deployment: &Deployment, namespace: &str) -> bool {
     let name = deployment.name_any();
-    let assessed = serde_json::to_value(deployment).map(|mut object| {
-        manifest::set(&mut object, "/apiVersion", "apps/v1");
-        manifest::set(&mut object, "/kind", "Deployment");
-        assess(&object, jiff::Timestamp::now())
-    });
-    let is_ready = match assessed {
+    let is_ready = match assessed(deployment) {
         Ok(assessment) if assessment.status == Status::Current => {
             progress::success(&format!("{name}: deployment ready"));
             true

@@ -206,7 +206,8 @@ async fn apply(cluster: &Cluster, kind: &'static Kind, name: &str, object: &Valu
     progress::generating(&format!("generating {noun}"));
     progress::action(&format!("applying {noun}"));
     let is_new = cluster.upsert(kind, name, object).await?;
-    progress::success(&format!("{noun} {}", if is_new { "created" } else { "updated" }));
+    let made = if matches!(kind.name, "HelmRepository" | "HelmChart") { "source" } else { &noun };
+    progress::success(&format!("{made} {}", if is_new { "created" } else { "updated" }));
     progress::waiting(&format!("waiting for {noun} reconciliation"));
     let ready = cluster.wait(kind, name, |object, now| is_ready(kind, object, now)).await?;
     progress::success(&match kind.words.group {

@@ -1,4 +1,8 @@
-//! `weir migrate`: writes all objects in the version in which their kind is stored (CLI-MIG01), so that older versions can go.
+//! `weir migrate`: writes all objects in the version in which their kind is stored (CLI-MIG01), so that older versions can go;
+//! with `-f`, writes the newest versions into manifests (CLI-MIG02).
+
+mod files;
+mod line;
 
 use clap::Args;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -19,8 +23,18 @@ const MAX_CONFLICTS: usize = 5;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   # Before an upgrade that no longer serves old versions
-  weir migrate")]
-pub(crate) struct Migrate {}
+  weir migrate
+
+  # The manifests of a Git repository, first only to see
+  weir migrate -f . --dry-run
+  weir migrate -f .
+
+  # Templates too, without a question
+  weir migrate -f . --extensions=.yaml,.yml,.tpl --yes")]
+pub(crate) struct Migrate {
+    #[command(flatten)]
+    files: files::Flags,
+}
 
 /// A kind and the version in which it is stored.
 struct Stored {
@@ -32,8 +46,11 @@ struct Stored {
 }
 
 impl Migrate {
-    /// Migrates the objects of all kinds of an installation.
+    /// Migrates manifests, or the objects of all kinds of an installation.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        if let Some(path) = self.files.path() {
+            return self.files.run(path);
+        }
         let cluster = &global.cluster().await?;
         progress::action("starting migration of custom resources");
         let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());

@@ -7,6 +7,7 @@ use kube::Config;
 use kube::config::{ExecInteractiveMode, KubeConfigOptions, Kubeconfig};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::throttle::{Pace, Throttle};
 use crate::error::{Error, chain};
 
 /// Largest file read for a flag, in bytes: token files have about one KiB.
@@ -46,6 +47,9 @@ pub(crate) struct ClusterFlags {
     /// UID to impersonate.
     #[arg(long, global = true, hide_short_help = true, value_name = "UID")]
     as_uid: Option<String>,
+    /// Extra field of the user to impersonate; may be given several times.
+    #[arg(long, global = true, hide_short_help = true, value_name = "KEY=VALUE", value_parser = pair)]
+    as_user_extra: Vec<(String, String)>,
     /// Certificate of the authority that signed the API server's certificate.
     #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
     certificate_authority: Option<PathBuf>,
@@ -61,12 +65,19 @@ pub(crate) struct ClusterFlags {
     /// Do not ask for compressed answers.
     #[arg(long, global = true, hide_short_help = true)]
     disable_compression: bool,
-    /// Accepted for compatibility; the API server's flow control decides.
-    #[arg(long, global = true, hide = true)]
-    kube_api_qps: Option<f32>,
-    /// Accepted for compatibility; the API server's flow control decides.
-    #[arg(long, global = true, hide = true)]
-    kube_api_burst: Option<u32>,
+    /// Requests a second to the API server at most; 0 is no limit.
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        default_value = "50",
+        value_name = "NUMBER",
+        allow_negative_numbers = true
+    )]
+    kube_api_qps: f32,
+    /// Requests that may be made at once before that limit counts.
+    #[arg(long, global = true, hide_short_help = true, default_value = "300", value_name = "NUMBER")]
+    kube_api_burst: u32,
     /// Accepted for compatibility; nothing is cached.
     #[arg(long, global = true, hide = true)]
     cache_dir: Option<PathBuf>,
@@ -121,6 +132,11 @@ impl ClusterFlags {
         self.override_connection(&mut config);
         self.override_identity(&mut config);
         Ok(config)
+    }
+
+    /// The pace of requests.
+    pub(super) fn throttle(&self) -> Throttle {
+        Throttle(Pace::of(self.kube_api_qps, self.kube_api_burst))
     }
 
     /// The token of `--token`; of a command that asks no cluster, the token that it is about.
@@ -194,7 +210,17 @@ impl ClusterFlags {
         if let Some(uid) = &self.as_uid {
             auth.impersonate_uid = Some(uid.clone());
         }
+        for (key, value) in &self.as_user_extra {
+            let extra = auth.impersonate_user_extra.get_or_insert_default();
+            extra.entry(key.clone()).or_default().push(value.clone());
+        }
     }
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    let (key, value) = pair.ok_or("it must be KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 /// The bearer token of a user of the cluster, to be shown to Weir's services as well.

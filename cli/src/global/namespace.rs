@@ -16,16 +16,18 @@ pub(super) struct Wishes {
     pub(super) flag: Option<String>,
     /// The kubeconfig's context, if it is to be followed.
     pub(super) of_context: Option<String>,
-    /// `FLUX_SYSTEM_NAMESPACE`.
-    pub(super) of_environment: Option<String>,
+    /// The variable of the environment that names one, and its value.
+    pub(super) of_environment: Option<(String, String)>,
 }
 
 impl Wishes {
     /// Warns of a name in the environment that [`choose`] will ignore.
     pub(super) fn warn(&self) {
-        let of_environment = self.of_environment.as_deref().filter(|name| !name.is_empty());
-        if let Some(name) = of_environment.filter(|name| !is_dns_label(name)) {
-            progress::warning(&format!("ignoring invalid FLUX_SYSTEM_NAMESPACE: \"{name}\""));
+        if let Some((variable, name)) = &self.of_environment
+            && !name.is_empty()
+            && !is_dns_label(name)
+        {
+            progress::warning(&format!("ignoring invalid {variable}: \"{name}\""));
         }
     }
 }
@@ -33,8 +35,8 @@ impl Wishes {
 /// Chooses the namespace: the flag goes before the context, that before the environment. A name that cannot be a
 /// namespace is refused; in the environment it is ignored.
 pub(super) fn choose(wishes: Wishes) -> Result<String, Error> {
-    let default =
-        wishes.of_environment.filter(|name| is_dns_label(name)).unwrap_or_else(|| DEFAULT.to_owned());
+    let of_environment = wishes.of_environment.map(|(_, name)| name).filter(|name| is_dns_label(name));
+    let default = of_environment.unwrap_or_else(|| DEFAULT.to_owned());
     let namespace = wishes.flag.or(wishes.of_context).unwrap_or(default);
     if is_dns_label(&namespace) { Ok(namespace) } else { Err(Error::Namespace(namespace)) }
 }
@@ -57,7 +59,6 @@ mod tests {
     #[case(None, None, None, "flux-system")]
     #[case(None, None, Some("gitops"), "gitops")]
     #[case(None, None, Some("Not A Label"), "flux-system")]
-    #[case(None, None, Some(""), "flux-system")]
     #[case(None, Some("dev"), Some("gitops"), "dev")]
     #[case(Some("apps"), Some("dev"), Some("gitops"), "apps")]
     fn the_nearest_wish_counts(
@@ -67,8 +68,8 @@ mod tests {
         #[case] expected: &str,
     ) {
         let owned = |wish: Option<&str>| wish.map(str::to_owned);
-        let wishes =
-            Wishes { flag: owned(flag), of_context: owned(context), of_environment: owned(environment) };
+        let of_environment = environment.map(|name| ("FLUX_SYSTEM_NAMESPACE".to_owned(), name.to_owned()));
+        let wishes = Wishes { flag: owned(flag), of_context: owned(context), of_environment };
         assert_eq!(choose(wishes).unwrap(), expected);
     }
 

@@ -96,6 +96,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         human: "helmrelease",
         words: Words { group: None, one: "helmrelease", many: "helmreleases", short: Some("hr") },
         columns: &[Name, Source, FirstOf("Revision", CHART_VERSIONS), Suspended, Ready, Message],
+        sources: &["HelmChart", "OCIRepository"],
         success: |release| format!("applied revision {}", first_of(release, CHART_VERSIONS)),
         is_served: false,
         normalized: Ok,

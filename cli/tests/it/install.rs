@@ -27,6 +27,13 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let commands = ["check", "check --components-extra image-automation-controller", "version"];
     transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
     with_nodes(&plane, weir.agrees_with_flux(&["check --pre --timeout 20s", "check --timeout 20s"])).await;
+    // A rollout whose Pods nobody runs ends with the time that is given for it.
+    plane
+        .kubectl(&["-n", "flux-system", "rollout", "restart", "deployment/source-controller"])
+        .await
+        .unwrap();
+    transcript.push_str(&weir.transcript(&["check --timeout 3s"]).await);
+    transcript.push_str(&with_nodes(&plane, weir.transcript(&["check --timeout 55s"])).await);
     let provider = "create alert-provider slack --type slack --channel general";
     let commands = [provider, "uninstall", "uninstall --dry-run", "uninstall --silent"];
     transcript.push_str(&weir.transcript(&commands).await);

@@ -148,3 +148,53 @@ async fn a_request_that_failed_ends_the_wait() {
     world.status("GitRepository", "podinfo", status).await;
     insta::assert_snapshot!(running.end().await);
 }
+
+/// CLI-REC03, CLI-REC04: the chart's repository, the chart, then the release.
+#[tokio::test]
+async fn a_helm_release_after_its_chart() {
+    let world = World::with_helm("release-sources").await;
+    let source = json!({ "kind": "HelmRepository", "name": "charts" });
+    world.object("HelmRepository", "charts").await;
+    let chart = json!({ "chart": "podinfo", "interval": "1m", "sourceRef": source });
+    world.object_with("HelmChart", "release-sources-podinfo", chart).await;
+    let chart = json!({ "spec": { "chart": "podinfo", "sourceRef": source } });
+    world.object_with("HelmRelease", "podinfo", json!({ "interval": "1m", "chart": chart })).await;
+    let running = world.weir().start("reconcile hr podinfo --with-source --force --reset");
+    for (kind, name, result) in [
+        ("HelmRepository", "charts", artifact("sha256:0123")),
+        ("HelmChart", "release-sources-podinfo", artifact("6.3.5")),
+        ("HelmRelease", "podinfo", json!({ "history": [{ "chartVersion": "6.3.5" }] })),
+    ] {
+        let token = world.requested(kind, name).await;
+        let object = world.api(kind).await.get(name).await.unwrap();
+        let annotations = object.metadata.annotations.unwrap();
+        let marks =
+            ["forceAt", "resetAt"].map(|mark| annotations.get(&format!("reconcile.fluxcd.io/{mark}")));
+        assert_eq!(marks, if kind == "HelmRelease" { [Some(&token); 2] } else { [None; 2] }, "{kind}");
+        let handled = json!({ "lastHandledReconcileAt": token });
+        world.status(kind, name, with(with(ready(1, "True", "Succeeded", "done"), result), handled)).await;
+    }
+    insta::assert_snapshot!(running.end().await);
+}
+
+#[tokio::test]
+async fn a_helm_release_after_the_source_that_it_names() {
+    let world = World::with_helm("release-chart-ref").await;
+    world.object("OCIRepository", "podinfo").await;
+    let reference = |kind: &str| json!({ "interval": "1m", "chartRef": { "kind": kind, "name": "podinfo" } });
+    world.object_with("HelmRelease", "podinfo", reference("OCIRepository")).await;
+    world.object_with("HelmRelease", "odd", reference("GitRepository")).await;
+    let running = world.weir().start("reconcile hr podinfo --with-source");
+    for (kind, result) in [
+        ("OCIRepository", artifact("v1@sha256:0123")),
+        ("HelmRelease", json!({ "history": [{ "chartVersion": "6.3.5" }] })),
+    ] {
+        let handled = json!({ "lastHandledReconcileAt": world.requested(kind, "podinfo").await });
+        world
+            .status(kind, "podinfo", with(with(ready(1, "True", "Succeeded", "done"), result), handled))
+            .await;
+    }
+    let transcript =
+        running.end().await + &world.weir().transcript(&["reconcile hr odd --with-source"]).await;
+    insta::assert_snapshot!(transcript);
+}

@@ -8,6 +8,7 @@
 //!  certSecretRef, proxySecretRef          ->  Profile                                   (profile)
 //!  an object and its ServiceAccount       ->  Caller of a cloud                         (caller)
 //!  decryption.secretRef                   ->  DecryptionKeys                            (decryption)
+//!  git.commit.signingKey                  ->  SigningKey                                (signing)
 //! ```
 //!
 //! Everything is read when it is needed and from the namespace of the object that names it (SRC-SEC-2, IU-24). Texts of
@@ -22,6 +23,7 @@ mod keyring;
 mod profile;
 mod reference;
 mod secrets;
+mod signing;
 
 pub use caller::caller;
 pub use decryption::{DecryptionKeys, DecryptionKeysError, ImportError};
@@ -30,3 +32,4 @@ pub use keyring::{KeyringError, PullSecrets};
 pub use profile::{ProfileError, TransportError};
 pub use reference::{DEFAULT_BRANCH, reference};
 pub use secrets::{ReadError, Secret, Secrets};
+pub use signing::SigningSecretError;

@@ -57,14 +57,14 @@ impl Checkout {
             false => repository.find_commit(library_id(request.parent)?)?.tree()?,
         };
         let tree = edited_tree(&repository, &baseline, &request.edits)?;
-        let buffer = buffer(tree.id(), &request);
-        let Some(sign) = request.sign else {
-            return id_of(repository.odb()?.write(ObjectType::Commit, &buffer)?);
+        let unsigned = buffer(tree.id(), &request, None);
+        let signature = request.sign.map(|sign| sign(&unsigned)).transpose();
+        let signature = signature.map_err(|reason| Error::Sign { reason })?;
+        let written = match signature {
+            Some(signature) => buffer(tree.id(), &request, Some(&signature)),
+            None => unsigned,
         };
-        let signature = sign(&buffer).map_err(|reason| Error::Sign { reason })?;
-        let content = std::str::from_utf8(&buffer)
-            .map_err(|_| Error::Sign { reason: "commit is not UTF-8".to_owned() })?;
-        id_of(repository.commit_signed(content, &signature, None)?)
+        id_of(repository.odb()?.write(ObjectType::Commit, &written)?)
     }
 }
 
@@ -97,10 +97,17 @@ fn edited_tree<'a>(
 
 /// The bytes of a commit. Written here because the library refuses authors without a name, which other Git programs,
 /// Flux's among them, take.
-fn buffer(tree: Oid, request: &CommitRequest<'_>) -> Vec<u8> {
+fn buffer(tree: Oid, request: &CommitRequest<'_>, signature: Option<&str>) -> Vec<u8> {
     let CommitRequest { parent, author, committer, message, .. } = request;
     let parent = if parent.is_null() { String::new() } else { format!("parent {parent}\n") };
-    format!("tree {tree}\n{parent}author {author}\ncommitter {committer}\n\n{message}").into_bytes()
+    let signature = signature.map(header).unwrap_or_default();
+    format!("tree {tree}\n{parent}author {author}\ncommitter {committer}\n{signature}\n{message}")
+        .into_bytes()
+}
+
+/// Returns the header with a signature: a space is before each line but the first.
+fn header(signature: &str) -> String {
+    format!("gpgsig {}\n", signature.trim_end().replace('\n', "\n "))
 }
 
 /// As in the header of a commit; what would break the header is left out.

@@ -61,6 +61,6 @@ pub use self::reference::{Reference, RemoteRef};
 pub use self::remote::{Allowance, Remote};
 pub use self::signed::{Signed, TagObject};
 pub use self::ssh_algorithms::{AlgorithmsError, SshAlgorithms};
-pub use self::ssh_key::{IdentityError, identity_is_encrypted};
+pub use self::ssh_key::{IdentityError, identity_is_encrypted, parse_identity};
 pub use self::store::{Store, Stores};
 pub use self::submodule::{Module, ModulesError, PlaceError, Submodule, parse_modules, parse_url};

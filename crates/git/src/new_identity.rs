@@ -4,7 +4,7 @@ use russh::keys::ssh_key::private::{KeypairData, RsaKeypair};
 use russh::keys::ssh_key::{Algorithm, EcdsaCurve, LineEnding, PrivateKey};
 use secrecy::SecretString;
 
-use crate::ssh_key::{IdentityError, parse};
+use crate::ssh_key::{IdentityError, parse_identity};
 
 /// Kind of a new key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Identity {
     /// # Errors
     /// When the text is no key, or does not open with the passphrase.
     pub fn read(text: &str, passphrase: Option<&str>) -> Result<Self, IdentityError> {
-        let key = parse(text, passphrase)?;
+        let key = parse_identity(text, passphrase)?;
         Ok(Self { private: SecretString::from(text), public: public_line(&key)? })
     }
 }

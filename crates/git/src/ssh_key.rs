@@ -1,11 +1,13 @@
 //! Private keys of SSH Secrets.
 
-use russh::keys::ssh_key::PrivateKey;
+use russh::keys::ssh_key::{Kdf, PrivateKey};
 use russh::keys::{Error as KeyError, decode_secret_key};
 use secrecy::ExposeSecret;
 
 /// Bytes of a private key. RSA keys of 16384 bits have 13 KiB.
 const MAX_IDENTITY_BYTES: usize = 64 * 1024;
+/// Rounds of the key derivation of encrypted keys: `ssh-keygen` makes 24, and more take seconds each.
+const MAX_ROUNDS: u32 = 1024;
 
 /// Errors that make a private key unusable. The texts are those of Go's libraries, which users search for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,18 +32,25 @@ pub enum IdentityError {
 /// Returns true when the key needs a passphrase. Text that is no key does not.
 #[must_use]
 pub fn identity_is_encrypted(identity: &str) -> bool {
-    matches!(parse(identity, None), Err(IdentityError::Encrypted))
+    matches!(parse_identity(identity, None), Err(IdentityError::Encrypted))
 }
 
 /// Decodes the key of an SSH credential.
 pub(crate) fn decode(auth: &crate::SshAuth) -> Result<PrivateKey, IdentityError> {
-    parse(auth.identity.expose_secret(), auth.passphrase.as_ref().map(ExposeSecret::expose_secret))
+    parse_identity(auth.identity.expose_secret(), auth.passphrase.as_ref().map(ExposeSecret::expose_secret))
 }
 
-/// Decodes a private key.
-pub(crate) fn parse(identity: &str, passphrase: Option<&str>) -> Result<PrivateKey, IdentityError> {
+/// Decodes a private key in OpenSSH, PEM or PKCS#8 format.
+///
+/// # Errors
+/// When the text is no key, or does not open with the passphrase.
+pub fn parse_identity(identity: &str, passphrase: Option<&str>) -> Result<PrivateKey, IdentityError> {
     if identity.len() > MAX_IDENTITY_BYTES || !identity.contains("-----BEGIN ") {
         return Err(IdentityError::NoKey);
+    }
+    if passphrase.is_some() && rounds(identity) > MAX_ROUNDS {
+        let reason = format!("more than {MAX_ROUNDS} rounds of key derivation");
+        return Err(IdentityError::Unusable { reason });
     }
     decode_secret_key(identity, passphrase).map_err(|error| match error {
         KeyError::KeyIsEncrypted => IdentityError::Encrypted,
@@ -59,6 +68,14 @@ pub(crate) fn parse(identity: &str, passphrase: Option<&str>) -> Result<PrivateK
         }
         other => IdentityError::Unusable { reason: other.to_string() },
     })
+}
+
+/// Returns the rounds of key derivation that a key in OpenSSH's format asks for.
+fn rounds(identity: &str) -> u32 {
+    match PrivateKey::from_openssh(identity).as_ref().map(PrivateKey::kdf) {
+        Ok(Kdf::Bcrypt { rounds, .. }) => *rounds,
+        _ => 0,
+    }
 }
 
 /// Returns true when the key is encrypted in the old way of PEM, which the library knows of RSA keys with one cipher

@@ -1,6 +1,7 @@
-//! Signatures of Git commits and tags (SRC-GIT-22…25).
+//! Signatures of Git commits and tags: verdicts about them (SRC-GIT-22…25), and the keys that make them (IU-21, IU-22).
 
 mod openpgp;
+mod signing_key;
 mod ssh;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 pub use self::openpgp::OpenPgpError;
+pub use self::signing_key::{Choice, SigningError, SigningKey, SigningKeyError};
 pub use self::ssh::SshError;
 
 /// How keys of a Secret end whose values are SSH public keys; the values of all others are OpenPGP key rings.

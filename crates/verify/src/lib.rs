@@ -2,7 +2,8 @@
 //!
 //! Bytes, keys and policies go in, a verdict comes out. Nothing here reaches the network or the disk, so a verdict
 //! depends on its input and the time only; where servers must be asked, it names them, and their answers are input
-//! too. The error messages are those that users of Flux know from conditions.
+//! too. The keys that sign commits are here as well, since the same rules hold for them. The error messages are those
+//! that users of Flux know from conditions.
 
 pub mod cosign;
 pub mod git;

@@ -8,6 +8,7 @@ mod report;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use weir_access::Secrets;
 use weir_api::{FluxObject, GitRepository, ImagePolicy, ImageUpdateAutomation};
@@ -56,7 +57,7 @@ impl Automation {
         &self,
         automation: Arc<ImageUpdateAutomation>,
     ) -> Result<Option<Preview>, Failure> {
-        let observed = self.observe(automation, &CancellationToken::new()).await;
+        let observed = self.observe(automation, Timestamp::now(), &CancellationToken::new()).await;
         let mut work = decide::decide(&observed)?;
         // An earlier revision does not matter here: the result must name everything that is to be done.
         work.known_revision = None;
@@ -90,7 +91,7 @@ impl Reconciler for AutomationReconciler {
     async fn reconcile(&self, run: Run<ImageUpdateAutomation>) -> Outcome<ImageUpdateAutomation> {
         let progress = Writer::of(&*run.object, run.now).progress();
         run.phase(progress.clone(), progress);
-        let observed = self.0.observe(run.object.clone(), &run.cancel).await;
+        let observed = self.0.observe(run.object.clone(), run.now, &run.cancel).await;
         let is_woken_only = run.causes == [Cause::Dependency];
         if let Some(next) = decide::superfluous(&observed, run.now).filter(|_| is_woken_only) {
             return Outcome::new((*run.object).clone(), next);

@@ -4,6 +4,7 @@ use clap::Args;
 use secrecy::SecretString;
 use weir_api::Duration;
 
+use super::signing::Signing;
 use crate::error::Error;
 use crate::manifests::{Choice, check_version};
 
@@ -50,6 +51,8 @@ pub(super) struct BootstrapFlags {
     pub(super) key: Key,
     #[command(flatten)]
     pub(super) commit: Commit,
+    #[command(flatten)]
+    pub(super) signing: Signing,
     /// Bootstrap over an installation that another tool manages.
     #[arg(long)]
     pub(super) force: bool,

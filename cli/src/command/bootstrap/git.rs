@@ -4,9 +4,11 @@ use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use weir_git::{Credentials, Git as Client, GitConfig, Profile, Remote, SshAlgorithms, SshAuth};
+use weir_verify::git::SigningKey;
 
 use super::flags::{BootstrapFlags, secret};
 use super::plan::{Access, Plan, SyncCredentials};
+use super::signing::Transport;
 use crate::command::create::{Entries, host_keys, ssh_host};
 use crate::error::Error;
 use crate::global::Global;
@@ -78,6 +80,7 @@ impl Git {
         self.flags.token_auth |= self.with_bearer_token;
         self.find_password()?;
         self.flags.check()?;
+        let signing_key = self.signing_key()?;
         let url = Url::parse(&self.url).map_err(|error| {
             let reason = match error {
                 url::ParseError::RelativeUrlWithoutBase => "scheme \"\" is not supported".to_owned(),
@@ -89,7 +92,12 @@ impl Git {
         let cluster = &global.cluster().await?;
         super::confirm(cluster, self.flags.force).await?;
         let plan = self.plan(cluster.namespace.clone(), global, url).await?;
-        super::run(cluster, &plan).await
+        super::run(cluster, &Plan { signing_key, ..plan }).await
+    }
+
+    fn signing_key(&self) -> Result<Option<SigningKey>, Error> {
+        let file = self.flags.key.private_key_file.as_deref();
+        self.flags.signing.key(Transport { file, passphrase: self.password.as_ref() })
     }
 
     /// Takes the password from the flag, the environment, or the person at the terminal.
@@ -134,6 +142,7 @@ impl Git {
             remote,
             sync_url: self.sync_url(&url),
             credentials: self.sync_credentials(ca),
+            signing_key: None,
             flags: self.flags,
         })
     }

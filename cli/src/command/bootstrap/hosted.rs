@@ -16,6 +16,7 @@ use self::api::Api;
 pub(super) use self::vendor::{Hosted, Vendor};
 use super::flags::BootstrapFlags;
 use super::plan::{Access, Plan, SyncCredentials};
+use super::signing::Transport;
 use crate::command::create::Entries;
 use crate::error::Error;
 use crate::global::Global;
@@ -80,6 +81,8 @@ impl Flags {
     pub(super) async fn run(self, vendor: Vendor, global: &Global) -> Result<(), Error> {
         let token = token(vendor)?;
         self.check(vendor)?;
+        let file = self.flags.key.private_key_file.as_deref();
+        let signing_key = self.flags.signing.key(Transport { file, passphrase: None })?;
         let cluster = &global.cluster().await?;
         super::confirm(cluster, self.flags.force).await?;
         let ca = self.flags.key.ca_file.as_ref().map(|file| {
@@ -91,7 +94,7 @@ impl Flags {
         let hosted = self.hosted(vendor, &http, &token)?;
         let url = self.repository(&hosted).await?;
         let plan = self.plan(cluster.namespace.clone(), global, hosted, (&url, &token), (http, ca)).await?;
-        super::run(cluster, &plan).await
+        super::run(cluster, &Plan { signing_key, ..plan }).await
     }
 
     fn check(&self, vendor: Vendor) -> Result<(), Error> {
@@ -104,6 +107,14 @@ impl Flags {
                 "{} is an invalid project name for gitlab.\nIt can contain only letters, digits, emojis, '_', '.', dash, \
                  space. It must start with letter, digit, emoji or '_'.",
                 self.repository
+            )));
+        }
+        let makes_keys = matches!(vendor, Vendor::GitHub | Vendor::Gitea);
+        if makes_keys && self.flags.signing.ssh_signing_reuse_private_key {
+            return Err(Error::Flags(format!(
+                "--ssh-signing-reuse-private-key is not supported by 'bootstrap {}'; the key for SSH is made for the \
+                 services, --ssh-signing-key-file names one that signs",
+                vendor.word()
             )));
         }
         if self.flags.token_auth && self.deploy_token_auth {
@@ -213,6 +224,7 @@ impl Flags {
             remote,
             sync_url,
             credentials,
+            signing_key: None,
             flags: self.flags,
         })
     }

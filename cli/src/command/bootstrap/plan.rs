@@ -2,6 +2,7 @@
 
 use secrecy::SecretString;
 use weir_git::{Git, Remote};
+use weir_verify::git::SigningKey;
 
 use super::flags::BootstrapFlags;
 use super::hosted::Hosted;
@@ -22,6 +23,8 @@ pub(super) struct Plan {
     /// The repository, as the services reach it.
     pub(super) sync_url: String,
     pub(super) credentials: SyncCredentials,
+    /// The key that signs the commits, if one does.
+    pub(super) signing_key: Option<SigningKey>,
 }
 
 /// Credentials of the services.

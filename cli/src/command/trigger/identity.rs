@@ -4,10 +4,12 @@ use clap::Args;
 use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::environment;
 use crate::error::Error;
 
-/// Variable with the token where neither flag gives one.
-const TOKEN: &str = "FLUX_TRIGGER_RECEIVER_OIDC_TOKEN";
+/// Variable with the token where neither flag gives one, and its name in messages.
+const TOKEN: &str = "TRIGGER_RECEIVER_OIDC_TOKEN";
+const SHOWN_TOKEN: &str = "FLUX_TRIGGER_RECEIVER_OIDC_TOKEN";
 
 /// Variables of a job with the address that gives tokens, and with the token for it.
 const REQUEST_URL: &str = "ACTIONS_ID_TOKEN_REQUEST_URL";
@@ -28,7 +30,8 @@ pub(super) struct Identity {
     /// CI system to get an identity token from: github or forgejo (generic-oidc only).
     #[arg(long)]
     oidc_provider: Option<String>,
-    /// Identity token (generic-oidc only; default $FLUX_TRIGGER_RECEIVER_OIDC_TOKEN).
+    /// Identity token (generic-oidc only; default $WEIR_TRIGGER_RECEIVER_OIDC_TOKEN or
+    /// $FLUX_TRIGGER_RECEIVER_OIDC_TOKEN).
     #[arg(long, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
     oidc_token: Option<SecretString>,
     /// Audience of the identity token to get (default "notification-controller").
@@ -72,10 +75,10 @@ impl Identity {
         if let Some(token) = self.own_token() {
             return Ok(token.clone());
         }
-        let token = std::env::var(TOKEN).unwrap_or_default();
+        let token = environment::text(TOKEN).map(|(_, token)| token).unwrap_or_default();
         let missing = || {
             Error::Flags(format!(
-                "no OIDC token provided: set --oidc-provider, --oidc-token or the {TOKEN} environment variable"
+                "no OIDC token provided: set --oidc-provider, --oidc-token or the {SHOWN_TOKEN} environment variable"
             ))
         };
         Some(SecretString::from(token)).filter(|token| !token.expose_secret().is_empty()).ok_or_else(missing)

@@ -28,10 +28,31 @@ impl SshKey {
     /// # Errors
     /// When `ssh-keygen` is missing or does not know the type.
     pub fn generate(kind: &str) -> Result<Self, Error> {
+        Self::generate_with(&["-t", kind, "-N", ""])
+    }
+
+    /// Makes a key with these arguments of `ssh-keygen`; a passphrase is among them.
+    ///
+    /// # Errors
+    /// When `ssh-keygen` is missing or refuses them.
+    pub fn generate_with(arguments: &[&str]) -> Result<Self, Error> {
         let folder = Folder::new("sshkey")?;
         let path = folder.join("key").display().to_string();
-        run("ssh-keygen", &["-q", "-t", kind, "-N", "", "-C", "dev@example.com", "-f", &path], b"")?;
-        Ok(Self { folder })
+        let mut all = vec!["-q", "-C", "dev@example.com", "-f", &path];
+        all.extend(arguments);
+        run("ssh-keygen", &all, b"")?;
+        let key = Self { folder };
+        key.folder.write("allowed", format!("* {}", key.public()?))?;
+        Ok(key)
+    }
+
+    /// The private key as `ssh-keygen` wrote it.
+    ///
+    /// # Errors
+    /// When the file is gone.
+    pub fn private(&self) -> Result<String, Error> {
+        let path = self.folder.join("key");
+        std::fs::read_to_string(&path).map_err(Error::file(&path))
     }
 
     /// The public key as a line of `authorized_keys`.
@@ -64,11 +85,28 @@ impl SshKey {
         run("ssh-keygen", &all, payload)
     }
 
-    /// Signs what `git` makes.
+    /// Lets `ssh-keygen` check a signature over bytes for a purpose.
+    ///
+    /// # Errors
+    /// When it is not one of this key.
+    pub fn verify(&self, namespace: &str, payload: &[u8], signature: &str) -> Result<(), Error> {
+        let signature = self.folder.write("signature", signature)?.display().to_string();
+        let allowed = self.folder.join("allowed").display().to_string();
+        let arguments =
+            ["-Y", "verify", "-f", &allowed, "-I", "dev@example.com", "-n", namespace, "-s", &signature];
+        run("ssh-keygen", &arguments, payload).map(drop)
+    }
+
+    /// Signs what `git` makes, and is the one signer that `git` trusts.
     #[must_use]
     pub fn signer(&self) -> GitSigner {
-        let key = self.folder.join("key").display().to_string();
-        GitSigner { settings: vec!["gpg.format=ssh".into(), format!("user.signingkey={key}")] }
+        let path = |name: &str| self.folder.join(name).display().to_string();
+        let settings = vec![
+            "gpg.format=ssh".into(),
+            format!("user.signingkey={}", path("key")),
+            format!("gpg.ssh.allowedSignersFile={}", path("allowed")),
+        ];
+        GitSigner { settings }
     }
 }
 
@@ -177,6 +215,16 @@ impl GitRepo {
         let id = self.git(&arguments)?.trim().to_owned();
         self.set_branch(branch, &id)?;
         Ok(id)
+    }
+
+    /// Lets `git` check the signature of a commit with the key of a signer.
+    ///
+    /// # Errors
+    /// [`Error::Command`] with its words when the commit is not signed, or by somebody else.
+    pub fn verify_commit(&self, revision: &str, signer: &GitSigner) -> Result<(), Error> {
+        let mut arguments = signer.arguments();
+        arguments.extend(["verify-commit", revision]);
+        self.git(&arguments).map(drop)
     }
 
     /// Makes or moves a signed tag and returns the id of the tag object.

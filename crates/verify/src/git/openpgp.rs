@@ -88,6 +88,11 @@ fn made(key: &SignedPublicKey, signature: &Signature, payload: &[u8], at: i64) -
     if !primary_made && subkey.is_none() {
         return false;
     }
+    may_sign_at(key, subkey, at)
+}
+
+/// Returns true when the primary key, or else one of its subkeys, may sign at this time.
+pub(super) fn may_sign_at(key: &SignedPublicKey, subkey: Option<&SignedPublicSubKey>, at: i64) -> bool {
     let Some(own) = own_signature(key) else { return false };
     let expires = own.key_expiration_time().map(|time| time.as_secs());
     let is_alive = !is_revoked(key) && !is_past(key.primary_key.created_at().as_secs(), expires, at);
@@ -171,6 +176,7 @@ fn is_weak(signature: &Signature) -> bool {
     signature.hash_alg().is_none_or(|algorithm| weak.contains(&algorithm))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Returns bytes as GnuPG prints ids.
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect()
 }

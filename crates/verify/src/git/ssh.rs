@@ -3,7 +3,7 @@
 use ssh_key::{Error, HashAlg, PublicKey, SshSig};
 
 /// Namespace that an SSH signature must have; one made for a file or an e-mail is none of Git's.
-const NAMESPACE: &str = "git";
+pub(super) const NAMESPACE: &str = "git";
 /// Keys that are tried. Each costs a comparison, the one that fits a signature check.
 const MAX_KEYS: usize = 10_000;
 

@@ -12,5 +12,7 @@ mod git;
 mod notation;
 #[path = "../../fuzz/fuzz_targets/ocsp.rs"]
 mod ocsp;
+#[path = "../../fuzz/fuzz_targets/ring.rs"]
+mod ring;
 #[path = "../../fuzz/fuzz_targets/timestamp.rs"]
 mod timestamp;

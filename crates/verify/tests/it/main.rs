@@ -6,6 +6,7 @@ extern crate weir_replay as libfuzzer_sys;
 mod cosign;
 mod fuzz;
 mod git_openpgp;
+mod git_signing;
 mod git_ssh;
 mod notation;
 

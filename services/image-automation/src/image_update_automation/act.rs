@@ -4,7 +4,7 @@ mod push;
 mod source;
 
 use jiff::Timestamp;
-use weir_git::{Checkout, CommitRequest, Error, Fetched, Lease, ObjectId, Signature};
+use weir_git::{Checkout, CommitRequest, Error, Fetched, Lease, ObjectId, Signature, Signer};
 use weir_runtime::Failure;
 use weir_template::{Message, MessageData};
 
@@ -179,17 +179,12 @@ async fn commit(
         time: now.as_second(),
         offset_minutes: 0,
     };
-    let (checkout, message) = (checkout.clone(), message.to_owned());
+    let (checkout, message, key) = (checkout.clone(), message.to_owned(), work.commit.signing_key.clone());
     let made = blocking(move || {
-        let committer = author.clone();
-        checkout.commit_edits(CommitRequest {
-            parent,
-            edits: edits.files,
-            message,
-            author,
-            committer,
-            sign: None,
-        })
+        let sign = key.map(|key| move |bytes: &[u8]| key.sign(bytes, now).map_err(|error| error.to_string()));
+        let (committer, edits) = (author.clone(), edits.files);
+        let sign = sign.as_ref().map(|sign| sign as &Signer<'_>);
+        checkout.commit_edits(CommitRequest { parent, edits, message, author, committer, sign })
     });
     made.await?.map_err(failure::update_source)
 }

@@ -9,6 +9,7 @@ use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
 use weir_auth::GitLoginError;
 use weir_runtime::{Failure, Next, ObjectKey, condition};
 use weir_setters::Setters;
+use weir_verify::git::SigningKey;
 
 use super::{
     Settings,
@@ -45,13 +46,15 @@ pub(super) struct Work {
     pub(super) settings: Settings,
 }
 
-/// The author and the message of a commit.
+/// The author, the message and the signature of a commit.
 #[derive(Debug)]
 pub(super) struct Commit {
     pub(super) name: String,
     pub(super) email: String,
     pub(super) template: String,
     pub(super) values: BTreeMap<String, String>,
+    /// The key that signs, if one does.
+    pub(super) signing_key: Option<SigningKey>,
 }
 
 /// Decides on the work of a run, or why there can be none.
@@ -66,9 +69,7 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     check_gate(observed, repository)?;
     let access = access.clone().map_err(access_failure)?;
     let plan = GitPlan::of(git, repository).map_err(failure::source_manager)?;
-    if git.commit.signing_key.is_some() {
-        return Err(failure::source_manager("signed commits are not supported yet"));
-    }
+    let signing_key = observed.signing_key.clone().transpose().map_err(failure::source_manager)?;
     check_strategy(automation)?;
     let key = ObjectKey::of(automation);
     let setters = policy::setters(&key.namespace, selected).map_err(failure::policies)?;
@@ -84,6 +85,7 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
             email: git.commit.author.email.clone(),
             template: git.commit.message_template.clone().unwrap_or_default(),
             values: git.commit.message_template_values.clone(),
+            signing_key,
         },
         owes_refspec: plan.refspec.is_some() && !is_ready(automation),
         settings: observed.settings,

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
-use weir_access::{GitAccess, GitAccessError, GitRules};
+use weir_access::{GitAccess, GitAccessError, GitRules, SigningSecretError};
 use weir_api::{GitRepository, ImageUpdateAutomation};
 use weir_runtime::ObjectKey;
+use weir_verify::git::SigningKey;
 
 use super::{Automation, Settings};
 use crate::{
@@ -20,6 +22,8 @@ pub(super) struct Observed {
     pub(super) automation: Arc<ImageUpdateAutomation>,
     /// The repository, and how it is reached or why not.
     pub(super) repository: Option<(Arc<GitRepository>, Result<GitAccess, GitAccessError>)>,
+    /// The key that commits are signed with, if they are, or why it cannot be used.
+    pub(super) signing_key: Option<Result<SigningKey, SigningSecretError>>,
     /// Policies that the selector selects, or the fault in the selector.
     pub(super) policies: Result<Selected, String>,
     pub(super) settings: Settings,
@@ -41,6 +45,7 @@ impl Automation {
     pub(super) async fn observe(
         &self,
         automation: Arc<ImageUpdateAutomation>,
+        now: Timestamp,
         cancel: &CancellationToken,
     ) -> Observed {
         let key = git_source::repository_key(&automation);
@@ -55,10 +60,21 @@ impl Automation {
             None => None,
         };
         Observed {
+            signing_key: self.signing_key(&automation, now).await,
             policies: policy::selected(&automation, &self.policies, &self.resolutions),
             settings: self.settings,
             repository,
             automation,
         }
+    }
+
+    async fn signing_key(
+        &self,
+        automation: &ImageUpdateAutomation,
+        now: Timestamp,
+    ) -> Option<Result<SigningKey, SigningSecretError>> {
+        let declared = automation.spec.git.as_ref()?.commit.signing_key.as_ref()?;
+        let namespace = ObjectKey::of(automation).namespace;
+        Some(self.secrets.signing_key(&namespace, declared, now).await)
     }
 }

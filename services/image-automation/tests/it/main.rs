@@ -14,5 +14,6 @@ mod durability;
 mod faults;
 mod grpc;
 mod resolutions;
+mod signing;
 mod stock;
 mod world;

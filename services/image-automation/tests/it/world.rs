@@ -6,7 +6,9 @@ use std::time::Duration;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, core::DynamicObject};
 use serde_json::{Value, json};
-use weir_testkit::{ControlPlane, Folder, GitServer, Process, eventually, free_port, repo_path, wait_for};
+use weir_testkit::{
+    ControlPlane, Folder, GitServer, Process, eventually, free_port, repo_path, touch_requested_at, wait_for,
+};
 
 pub const DEADLINE: Duration = Duration::from_secs(90);
 
@@ -123,6 +125,11 @@ impl World {
             })
         })
         .await;
+    }
+
+    /// Requests a run of an automation.
+    pub async fn touch(&self, name: &str) {
+        touch_requested_at(&self.api("ImageUpdateAutomation").await, name).await.unwrap();
     }
 
     pub async fn until_open(&self) {

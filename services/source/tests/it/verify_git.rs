@@ -2,7 +2,9 @@
 
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
+use weir_git::{CommitRequest, Git, GitConfig, Lease, PushRequest, Remote, Signature};
 use weir_testkit::{GitRepo, GitServer, GpgHome, SshKey, condition, touch_requested_at};
+use weir_verify::git::{Choice, SigningKey};
 
 use crate::world::World;
 
@@ -246,4 +248,41 @@ async fn other_keys_in_the_secret_are_noticed_without_a_new_commit() {
     touch_requested_at(&world.api(GIT).await, "app").await.unwrap();
     let after = world.ready(GIT, "app").await;
     assert_eq!(after["artifact"]["digest"], before["artifact"]["digest"]);
+}
+
+/// A commit as image-automation and `weir bootstrap` make it (IU-21).
+#[tokio::test]
+async fn a_commit_that_weir_signed_is_accepted() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let (repository, home) = (server.repo("app").unwrap(), GpgHome::create().unwrap());
+    repository.commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+    let fingerprint = home.generate(DEV, "ed25519", "0").unwrap();
+    let ring = home.gpg(&["--armor", "--export-secret-keys", DEV], b"").unwrap();
+    let now = jiff::Timestamp::now();
+    let key = SigningKey::openpgp(ring.as_bytes(), Choice::Only, None, now).unwrap();
+    let (git, remote) =
+        (Git::new(GitConfig::default()).unwrap(), Remote::new(server.url("app").parse().unwrap()));
+    let checkout = git.clone_branch(&remote, "main").await.unwrap();
+    let author =
+        Signature { name: "bot".into(), email: DEV.into(), time: now.as_second(), offset_minutes: 0 };
+    let sign = |bytes: &[u8]| key.sign(bytes, now).map_err(|error| error.to_string());
+    let commit = checkout
+        .commit_edits(CommitRequest {
+            parent: checkout.commit().id,
+            edits: vec![("a.yaml".into(), b"a: 2\n".to_vec())],
+            message: "by a machine".into(),
+            committer: author.clone(),
+            author,
+            sign: Some(&sign),
+        })
+        .unwrap();
+    let lease = Lease::Expect(checkout.commit().id);
+    let push = PushRequest { commit, refname: "refs/heads/main".into(), lease, options: Vec::new() };
+    git.push(&remote, &checkout, push).await.unwrap();
+    keys(&world, "a", json!({"a.asc": home.public(DEV).unwrap()})).await;
+    verified(&world, "app", &server.url("app"), "a", "HEAD", json!({"branch": "main"})).await;
+    world.ready(GIT, "app").await;
+    let id = &fingerprint[fingerprint.len() - 16..];
+    let message = format!("verified signature of\n\t- commit '{commit}' with key '{id}'");
+    assert_eq!(source_verified(&world, "app").await, Some(("True".into(), "Succeeded".into(), message)));
 }

@@ -43,6 +43,16 @@ impl Vendor {
         }
     }
 
+    /// Word of the command line.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::GitHub => "github",
+            Self::GitLab => "gitlab",
+            Self::Gitea => "gitea",
+            Self::BitbucketServer => "bitbucket-server",
+        }
+    }
+
     /// Variable with the token.
     pub(super) fn variable(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use weir_access::{GitAccess, GitAccessError, ReadError};
+use weir_access::{GitAccess, GitAccessError, ReadError, SigningSecretError};
 use weir_auth::{AppError, GitLogin, GitLoginError};
 use weir_git::Remote;
 use weir_http::SecretError;
@@ -47,6 +47,7 @@ fn observed(change: Value) -> Observed {
     Observed {
         automation: Arc::new(serde_json::from_value(automation).unwrap()),
         repository: Some((Arc::new(serde_json::from_value(repository).unwrap()), Ok(access))),
+        signing_key: None,
         policies: Ok(selected("1")),
         settings: SETTINGS,
     }
@@ -150,6 +151,15 @@ fn repositories_that_cannot_be_reached(
     observed.repository.as_mut().unwrap().1 = Err(error);
     let failure = decide(&observed).unwrap_err();
     assert_eq!((failure.reason, failure.message.as_str()), (reason, message));
+}
+
+#[test]
+fn a_key_that_cannot_sign_keeps_commits_from_being_made() {
+    let unread = SigningSecretError::Secret { name: "s".to_owned(), source: unread() };
+    let failure = decide(&Observed { signing_key: Some(Err(unread)), ..observed(json!({})) }).unwrap_err();
+    let message =
+        "failed configuring source manager: could not find signing key secret 's': secrets \"s\" not found";
+    assert_eq!((failure.reason, failure.message.as_str()), ("SourceManagerFailed", message));
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! `weir plugin`: the programs that are commands of this one, and the catalogue that they come from (CLI-PLG01).
+
+mod catalog;
+mod install;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use self::catalog::Catalog;
+use crate::error::Error;
+use crate::output::{Table, print, progress};
+use crate::plugin::{Plugins, folder};
+
+/// Version of a plugin that was put there by hand.
+const BY_HAND: &str = "manual";
+
+/// Commands about plugins.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Plugin {
+    /// List the plugins: programs flux-NAME and weir-NAME in $WEIR_PLUGINS, $FLUXCD_PLUGINS or ~/.fluxcd/plugins.
+    #[command(visible_alias = "ls")]
+    List,
+    /// Search the catalogue, or list all of it.
+    Search {
+        /// Part of a name or of a description.
+        query: Option<String>,
+    },
+    /// Install a plugin of the catalogue.
+    Install {
+        /// Name of the plugin; behind `@` a version, or `sha256:` and the digest of its download.
+        #[arg(value_name = "NAME[@VERSION]")]
+        name: String,
+    },
+    /// Update one plugin, or all that came from the catalogue.
+    Update {
+        /// Name of the plugin.
+        name: Option<String>,
+    },
+    /// Remove a plugin.
+    #[command(visible_aliases = ["delete", "rm"])]
+    Uninstall {
+        /// Name of the plugin.
+        name: String,
+    },
+}
+
+impl Plugin {
+    /// Runs the command.
+    pub(crate) async fn run(self, plugins: Plugins) -> Result<(), Error> {
+        match self {
+            Self::List => list(&plugins),
+            Self::Search { query } => search(&query.unwrap_or_default().to_lowercase()).await,
+            Self::Install { name } => add(&name).await,
+            Self::Update { name } => update(&plugins, name.as_deref()).await,
+            Self::Uninstall { name } => {
+                install::uninstall(&known_folder()?, &name)?;
+                progress::success(&format!("uninstalled {name}"));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn known_folder() -> Result<PathBuf, Error> {
+    folder()
+        .ok_or_else(|| Error::Plugin("there is no home folder; FLUXCD_PLUGINS names another one".to_owned()))
+}
+
+fn version(name: &str) -> Option<String> {
+    install::version(&folder()?, name)
+}
+
+fn list(plugins: &Plugins) -> Result<(), Error> {
+    if plugins.is_empty() {
+        progress::detail("No plugins found");
+        return Ok(());
+    }
+    let mut table = Table::new(["Name", "Version", "Path"]);
+    for (name, path) in plugins.iter() {
+        let version = version(name).unwrap_or_else(|| BY_HAND.to_owned());
+        table.push(vec![name.to_owned(), version, path.display().to_string()]);
+    }
+    print(&table.render(None))
+}
+
+async fn search(query: &str) -> Result<(), Error> {
+    let mut table = Table::new(["Name", "Description", "Installed"]);
+    let mut is_empty = true;
+    for entry in Catalog::new()?.list().await? {
+        if [&entry.name, &entry.description].iter().any(|text| text.to_lowercase().contains(query)) {
+            is_empty = false;
+            let version = version(&entry.name).unwrap_or_default();
+            table.push(vec![entry.name, entry.description, version]);
+        }
+    }
+    match (is_empty, query) {
+        (false, _) => print(&table.render(None))?,
+        (true, "") => progress::detail("No plugins found in catalog"),
+        (true, query) => progress::detail(&format!("No plugins matching \"{query}\" found in catalog")),
+    }
+    Ok(())
+}
+
+async fn add(reference: &str) -> Result<(), Error> {
+    let (name, wanted) = reference.split_once('@').unwrap_or((reference, ""));
+    let (catalog, folder) = (Catalog::new()?, known_folder()?);
+    let manifest = catalog.manifest(name).await?;
+    let found = manifest.find(wanted)?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|cause| Error::File { path: folder.display().to_string(), cause })?;
+    install::install(&catalog, &folder, &manifest, found).await?;
+    progress::success(&format!("installed {name} v{}", found.0));
+    Ok(())
+}
+
+/// Updates plugins; one that fails is told, and the others are updated all the same.
+async fn update(plugins: &Plugins, wanted: Option<&str>) -> Result<(), Error> {
+    let names =
+        plugins.iter().map(|(name, _)| name).filter(|name| wanted.is_none_or(|wanted| wanted == *name));
+    let names: Vec<&str> = names.collect();
+    match (names.as_slice(), wanted) {
+        ([], Some(name)) => return Err(Error::Plugin(format!("plugin \"{name}\" is not installed"))),
+        ([], None) => progress::detail("No plugins found"),
+        _ => {}
+    }
+    let (catalog, folder) = (Catalog::new()?, known_folder()?);
+    for name in names {
+        let Some(old) = version(name) else {
+            progress::warning(&format!("skipping {name} (manually installed)"));
+            continue;
+        };
+        let updated = async {
+            let manifest = catalog.manifest(name).await?;
+            if manifest.newest()? == old {
+                return Ok(None);
+            }
+            let found = manifest.find("")?;
+            install::install(&catalog, &folder, &manifest, found).await?;
+            Ok::<_, Error>(Some(found.0.to_owned()))
+        };
+        match updated.await {
+            Ok(None) => progress::success(&format!("{name} already up to date (v{old})")),
+            Ok(Some(new)) => progress::success(&format!("updated {name} v{old} → v{new}")),
+            Err(error) => progress::failure(&format!("error updating {name}: {error}")),
+        }
+    }
+    Ok(())
+}

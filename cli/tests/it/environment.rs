@@ -1,0 +1,43 @@
+//! Names of our own for Flux's variables (CLI-N01), and flags about the way to the API server (cli.md 1.1).
+
+use std::time::{Duration, Instant};
+
+use crate::weir::Weir;
+use crate::world::World;
+
+#[tokio::test]
+async fn variables_of_our_own_win() {
+    let line = "create source git podinfo --url https://h.io/r --branch main --export";
+    let flux = Weir::default().with_env("FLUX_SYSTEM_NAMESPACE", "of-flux");
+    let both = flux.clone().with_env("WEIR_SYSTEM_NAMESPACE", "of-weir");
+    let empty = flux.clone().with_env("WEIR_SYSTEM_NAMESPACE", "");
+    for (weir, namespace) in [(flux, "of-flux"), (both, "of-weir"), (empty, "of-flux")] {
+        let text = weir.stdout(line).await;
+        assert!(text.contains(&format!("  namespace: {namespace}\n")), "{text}");
+    }
+    let bad = Weir::default().with_env("WEIR_SYSTEM_NAMESPACE", "No Label");
+    let transcript = bad.transcript(&[line]).await;
+    assert!(
+        transcript.contains("2> ⚠️ ignoring invalid WEIR_SYSTEM_NAMESPACE: \"No Label\"\n"),
+        "{transcript}"
+    );
+}
+
+#[tokio::test]
+async fn requests_keep_the_pace_of_the_flags() {
+    let world = World::new("pace").await;
+    world.object("GitRepository", "podinfo").await;
+    let begin = Instant::now();
+    let slow = world.weir().stdout("get all --kube-api-qps 5 --kube-api-burst 1").await;
+    assert!(begin.elapsed() > Duration::from_secs(2), "a dozen kinds are listed, five a second");
+    assert_eq!(slow, world.weir().stdout("get all").await);
+}
+
+#[tokio::test]
+async fn another_user_is_played_with_extra_fields() {
+    let world = World::new("extra").await;
+    let flags = "--as jane --as-group dev --as-user-extra scopes=view --as-user-extra scopes=edit";
+    let commands = [format!("get source git {flags}"), "get source git --as-user-extra scopes".to_owned()];
+    let commands: Vec<_> = commands.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(world.weir().transcript(&commands).await);
+}
