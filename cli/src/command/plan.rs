@@ -68,6 +68,11 @@ enum Form {
 
 impl Verb for Plan {
     const WORD: &'static str = "plan";
+    const EXAMPLES: &'static str = "  # The changes that a branch would make, once it is merged
+  weir plan source git podinfo --branch feature
+
+  # The changes that local files would make
+  weir plan source git podinfo --path ./kustomize";
 
     fn applies_to(kind: &Kind) -> bool {
         [GIT, "OCIRepository", "Bucket", "ExternalArtifact"].contains(&kind.name)
@@ -88,13 +93,16 @@ impl Verb for Plan {
     }
 
     fn examples(target: Target, command: &str) -> String {
-        let codes = "Exit codes: 0 nothing would change, 1 something would, 2 it could not be found out.";
-        let folder = format!("  {command} podinfo --path .\n  {command} podinfo --path . --output json");
+        let folder = format!(
+            "  # The changes that local files would make\n  {command} podinfo --path ./kustomize\n\n  \
+               # The same for a program\n  {command} podinfo --path ./kustomize --output json"
+        );
         match target {
-            Target::Kind(kind) if kind.name == GIT => {
-                format!("  {command} podinfo --branch feature\n{folder}\n\n{codes}")
-            }
-            _ => format!("{folder}\n\n{codes}"),
+            Target::Kind(kind) if kind.name == GIT => format!(
+                "  # The changes that a branch would make, once it is merged\n  \
+                 {command} podinfo --branch feature\n\n{folder}"
+            ),
+            _ => folder,
         }
     }
 

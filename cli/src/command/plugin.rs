@@ -17,28 +17,56 @@ const BY_HAND: &str = "manual";
 
 /// Commands about plugins.
 #[derive(Subcommand, Debug)]
+#[command(after_help = "Examples:
+  # All plugins of the catalogue
+  weir plugin search
+
+  # Install one of them; it is a command then
+  weir plugin install operator")]
 pub(crate) enum Plugin {
     /// List the plugins: programs flux-NAME and weir-NAME in $WEIR_PLUGINS, $FLUXCD_PLUGINS or ~/.fluxcd/plugins.
-    #[command(visible_alias = "ls")]
+    #[command(
+        visible_alias = "ls",
+        after_help = "Examples:
+  # The plugins that are here, with their versions
+  weir plugin list"
+    )]
     List,
     /// Search the catalogue, or list all of it.
+    #[command(after_help = "Examples:
+  # Plugins about operators
+  weir plugin search operator")]
     Search {
         /// Part of a name or of a description.
         query: Option<String>,
     },
     /// Install a plugin of the catalogue.
+    #[command(after_help = "Examples:
+  # The newest version
+  weir plugin install operator
+
+  # A version of one's own choice
+  weir plugin install operator@0.30.0")]
     Install {
         /// Name of the plugin; behind `@` a version, or `sha256:` and the digest of its download.
         #[arg(value_name = "NAME[@VERSION]")]
         name: String,
     },
     /// Update one plugin, or all that came from the catalogue.
+    #[command(after_help = "Examples:
+  # All that came from the catalogue
+  weir plugin update
+
+  # One of them
+  weir plugin update operator")]
     Update {
         /// Name of the plugin.
         name: Option<String>,
     },
     /// Remove a plugin.
-    #[command(visible_aliases = ["delete", "rm"])]
+    #[command(visible_aliases = ["delete", "rm"], after_help = "Examples:
+  # Remove its program
+  weir plugin uninstall operator")]
     Uninstall {
         /// Name of the plugin.
         name: String,

@@ -126,10 +126,15 @@ impl<'a> TaskTool<'a> {
         self.wait_for_image("1.1.0").await
     }
 
-    /// C6: `bootstrap` again adds the image services, which find nothing to do yet.
+    /// C6: `bootstrap` again adds the image services.
+    pub(super) async fn add_image_services(&self) -> Result<()> {
+        let extra = "--components-extra=image-reflector-controller,image-automation-controller";
+        self.fleet.bootstrap(extra).await
+    }
+
+    /// C6: an automation that finds nothing to do yet.
     pub(super) async fn automate(&self) -> Result<()> {
         let (fleet, registry) = (self.fleet, self.fleet.world.cluster.registry_address());
-        fleet.bootstrap("--components-extra=image-reflector-controller,image-automation-controller").await?;
         let repository =
             format!("create image repository task-service --image={registry}/{IMAGE} --interval=1m --export");
         let overlay = fleet.repo.read("main", OVERLAY_PATH)?;

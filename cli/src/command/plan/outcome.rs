@@ -63,7 +63,7 @@ async fn outcome(comparer: &Comparer, planned: Planned, ticker: &Ticker) -> Outc
     let Planned { kustomization, fate, is_live } = planned;
     let state = match &fate {
         Fate::Pruned => State::Deleted,
-        Fate::Skipped(reason) => State::Skipped(*reason),
+        Fate::Skipped(reason) => State::Skipped(reason),
         Fate::Built(_) | Fate::Failed(_) if is_live => State::Kept,
         Fate::Built(_) | Fate::Failed(_) => State::Created,
     };
