@@ -41,7 +41,6 @@ pub(crate) struct Kustomization {
     /// Show on a terminal how far the comparison is; --progress-bar=false does not.
     #[arg(
         long,
-        value_name = "BOOL",
         num_args = 0..=1,
         require_equals = true,
         default_value_t = true,
