@@ -195,10 +195,91 @@ impl Fleet {
     }
 }
 
-const COMMANDS: [&str; 10] = [
-    "plan source git fleet --branch main",
-    "plan source git fleet --branch feature",
-    "plan source git fleet --branch feature -o json",
+/// The lines of the plan of the branch that name objects.
+const PLANNED: [&str; 21] = [
+    "📁 Kustomization/flux-system/fleet changed",
+    "► Kustomization/flux-system/apps drifted",
+    "► Kustomization/flux-system/extra created",
+    "► Kustomization/flux-system/old deleted",
+    "📁 Kustomization/flux-system/old deleted",
+    "► ConfigMap/flux-system/old deleted",
+    "⚠️ Kustomization/flux-system/paused skipped: it is suspended",
+    "📁 Kustomization/team/team changed",
+    "► ConfigMap/flux-system/team drifted",
+    "📁 Kustomization/flux-system/infra changed",
+    "► Namespace/shop created",
+    "► CustomResourceDefinition/widgets.example.com created",
+    "📁 Kustomization/flux-system/apps changed",
+    "► ConfigMap/flux-system/web drifted",
+    "► Secret/flux-system/token drifted",
+    "► ConfigMap/shop/shop created",
+    "► Widget/shop/first created",
+    "► ConfigMap/flux-system/goes deleted",
+    "📁 Kustomization/flux-system/extra created",
+    "► ConfigMap/flux-system/extra created",
+    "6 to create, 4 to change, 3 to prune",
+];
+
+/// Returns the plan of a branch as programs read it.
+async fn plan_of(fleet: &Fleet, branch: &str) -> Value {
+    let text = fleet.weir().stdout(&format!("plan source git fleet --branch {branch} -o json")).await;
+    serde_json::from_str(&text).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_is_what_a_merge_makes_of_the_cluster() {
+    let fleet = Fleet::start().await;
+    let before = fleet.state().await;
+    let none = json!({ "create": 0, "change": 0, "prune": 0 });
+    assert_eq!(plan_of(&fleet, "main").await["summary"], none);
+    let text = fleet.transcript(&["plan source git fleet --branch feature"]).await;
+    let is_named = |line: &&str| {
+        ["📁 ", "► ", "⚠️ "].iter().any(|sign| line.starts_with(sign)) || line.contains("to create")
+    };
+    assert_eq!(text.lines().filter(is_named).collect::<Vec<_>>(), PLANNED, "{text}");
+    assert!(
+        text.ends_with("[exit status: 1]\n\n") && text.contains("✔ fetched revision feature@sha1:[commit]"),
+        "{text}"
+    );
+    assert!(text.contains("*** (after)") && !text.contains("theirs"), "Secrets and fields of others: {text}");
+    let plan = plan_of(&fleet, "feature").await;
+    let changes =
+        plan["kustomizations"].as_array().unwrap().iter().flat_map(|it| it["changes"].as_array().unwrap());
+    let web = changes.clone().find(|change| change["name"] == "web").unwrap();
+    assert_eq!(
+        web["differences"],
+        json!([{ "path": ["data", "color"], "before": "blue", "after": "green" }])
+    );
+    assert_eq!(fleet.state().await, before, "a plan writes nothing");
+
+    let feature = fleet.repository.head("feature").unwrap();
+    fleet.repository.set_branch("main", &feature).unwrap();
+    let transcript = fleet.transcript(&["reconcile source git fleet"]).await;
+    assert!(!transcript.contains("exit status"), "{transcript}");
+    let is_applied = |object: Option<&DynamicObject>| {
+        let revision = object.and_then(|object| object.data.pointer("/status/lastAppliedRevision")?.as_str());
+        revision.is_some_and(|revision| revision.ends_with(&feature))
+    };
+    for (namespace, name) in [
+        (NAMESPACE, "fleet"),
+        (NAMESPACE, "infra"),
+        (NAMESPACE, "apps"),
+        (NAMESPACE, "extra"),
+        ("team", "team"),
+    ] {
+        let api = fleet.api(GROUP, "Kustomization", namespace).await;
+        wait_for(&api, name, "the branch is applied", DEADLINE, is_applied).await.unwrap();
+    }
+    let maps = fleet.api("v1", "ConfigMap", NAMESPACE).await;
+    for gone in ["old", "goes"] {
+        wait_gone(&maps, gone, DEADLINE).await.unwrap();
+    }
+    let web = maps.get("web").await.unwrap();
+    assert_eq!(web.data["data"], json!({ "color": "green", "owned": "ours" }));
+    assert_eq!(plan_of(&fleet, "main").await["summary"], none);
+}
+
+const COMMANDS: [&str; 7] = [
     "plan source git fleet --path checkout",
     "plan source git fleet --path broken",
     "plan source git fleet --branch nowhere",
@@ -209,40 +290,16 @@ const COMMANDS: [&str; 10] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_is_what_a_merge_makes_of_the_cluster() {
+async fn a_folder_stands_for_a_revision() {
     let fleet = Fleet::start().await;
     let folder = fleet.home.folder.path();
     write(&folder.join("checkout"), &MAIN);
     write(&folder.join("checkout"), &[("infra/all.yaml", config!("infra", "a: c"))]);
     write(&folder.join("broken"), &[("fleet/all.yaml", MAIN[0].1), ("infra/all.yaml", "kind: none\n")]);
-    let before = fleet.state().await;
     insta::assert_snapshot!(fleet.transcript(&COMMANDS).await);
-    assert_eq!(fleet.state().await, before, "a plan writes nothing");
-
-    let feature = fleet.repository.head("feature").unwrap();
-    fleet.repository.set_branch("main", &feature).unwrap();
-    let merged = [
-        "reconcile kustomization fleet --with-source",
-        "reconcile kustomization infra",
-        "reconcile kustomization apps",
-        "reconcile kustomization extra",
-        "reconcile kustomization team -n team",
-    ];
-    let transcript = fleet.transcript(&merged).await;
-    assert!(!transcript.contains("exit status"), "{transcript}");
-    let maps = fleet.api("v1", "ConfigMap", NAMESPACE).await;
-    for gone in ["old", "goes"] {
-        wait_gone(&maps, gone, DEADLINE).await.unwrap();
-    }
-    let web = maps.get("web").await.unwrap();
-    assert_eq!(web.data["data"], json!({ "color": "green", "owned": "ours" }));
-    let after: Value =
-        serde_json::from_str(&fleet.weir().stdout("plan source git fleet --branch main -o json").await)
-            .unwrap();
-    assert_eq!(after["summary"], json!({ "create": 0, "change": 0, "prune": 0 }), "{after:#}");
 }
 
-/// A parent that no longer applies its children, and one that prunes none.
+/// A parent that no longer applies its children; then one of them leaves its objects, and one may not be pruned.
 #[tokio::test(flavor = "multi_thread")]
 async fn kustomizations_that_go_take_their_objects_along() {
     let fleet = Fleet::start().await;
