@@ -18,7 +18,7 @@ impl FileSystem for Giving<'_> {
         if path.as_str() == self.up_at {
             self.stop.request();
         }
-        self.read.lock().push(path.to_string());
+        self.read.lock().push(path.as_str().to_owned());
         self.files.read(path, limit)
     }
 
@@ -38,7 +38,7 @@ fn given_up_at(up_at: &str, kustomization: &str) -> (String, String) {
         ("kustomization.yaml", kustomization),
         ("a.yaml", &*a),
         ("b.yaml", &*b),
-        ("patch.yaml", "[{op: test, path: /nowhere, value: 1}]"),
+        ("patch.yaml", r#"[{"op": "test", "path": "/nowhere", "value": 1}]"#),
     ];
     let stop = Stop::default();
     let files = MemoryFs::from_files(files).unwrap();

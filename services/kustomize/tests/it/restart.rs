@@ -9,7 +9,7 @@ use crate::process::inventory;
 use crate::world::{PATIENCE, World};
 
 /// Objects of a revision: enough for the API server to die in the middle of them.
-const OBJECTS: usize = 600;
+const OBJECTS: usize = 400;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_server_that_restarts_in_mid_apply_loses_nothing() {

@@ -61,8 +61,8 @@ async fn all_applied(world: &World, count: usize, revision: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_kustomizations_fit_into_a_small_pod() {
-    many_kustomizations(200).await;
+async fn a_hundred_kustomizations_fit_into_a_small_pod() {
+    many_kustomizations(100).await;
 }
 
 mod long {

@@ -24,7 +24,9 @@ async fn applied(megabytes: usize, budget: u64) {
     let (world, process) = World::process(&[&format!("--max-build-bytes={budget}")]).await;
     let mut meter = Meter::new(&world, &process);
     let (count, text) = manifest(megabytes);
-    let first = world.source("src", 1, &[("all.yaml", &text)]).await;
+    // Without this file all others would be read once more, to find out which of them are manifests.
+    let files = [("kustomization.yaml", "resources: [all.yaml]\n"), ("all.yaml", &*text)];
+    let first = world.source("src", 1, &files).await;
     world.kustomization("app", json!({"timeout": "30m"})).await;
     let applied = world.applied_within(PATIENCE, "app", &first).await;
     assert_eq!(inventory(&applied).len(), count);

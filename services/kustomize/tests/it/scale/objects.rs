@@ -49,8 +49,8 @@ async fn many_objects(count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_objects_cost_what_has_changed() {
-    many_objects(1000).await;
+async fn five_hundred_objects_cost_what_has_changed() {
+    many_objects(500).await;
 }
 
 mod long {
