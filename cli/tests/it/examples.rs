@@ -39,7 +39,7 @@ const OF_INSTALLATION: [&str; 5] =
     ["weir-install", "weir-check", "weir-version", "weir-migrate", "weir-uninstall"];
 
 /// Verbs that change objects which others need as they were, in the order in which they may be run.
-const CHANGING: [&str; 4] = ["weir-reconcile", "weir-suspend", "weir-resume", "weir-delete"];
+const CHANGING: [&str; 5] = ["weir-create", "weir-reconcile", "weir-suspend", "weir-resume", "weir-delete"];
 
 /// Examples at once.
 const AT_ONCE: usize = 4;

@@ -60,7 +60,7 @@ const FILES: [(&str, &str); 12] = [
     ("home/.config/fish/completions/weir.fish", ""),
 ];
 
-/// What the examples need.
+/// Everything that the examples need.
 pub(super) struct Stage {
     pub(super) plane: &'static ControlPlane,
     folder: Folder,
