@@ -34,7 +34,7 @@ const TAR: (usize, &[u8]) = (257, b"ustar");
 /// Bytes that tell an archive from a program.
 const HEAD: u64 = 262;
 
-/// Downloads a version of a plugin, checks it, and puts it into the folder. What is there is replaced at once, or not at all.
+/// Downloads a version of a plugin, checks it, and puts it into the folder. A program that is there is replaced at once, or not at all.
 pub(super) async fn install(
     catalog: &Catalog,
     folder: &Path,

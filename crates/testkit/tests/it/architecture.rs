@@ -239,10 +239,11 @@ fn versions_are_in_the_root_manifest_only() {
 }
 
 /// Waits between two tries of one request, or for something that no watch tells of.
-const SLEEPS: [&str; 17] = [
+const SLEEPS: [&str; 18] = [
     "cli/src/command/bootstrap/work_tree.rs",
     "cli/src/command/trigger.rs",
     "cli/src/command/watch/feed.rs",
+    "cli/src/global/throttle.rs",
     "crates/bucket/src/send.rs",
     "crates/oci/src/registry/send.rs",
     "crates/runtime/src/cache/watch.rs",

@@ -43,7 +43,6 @@ fn signed(home: &GpgHome, key: &SigningKey) -> String {
 #[case("nistp256")]
 #[case("nistp384")]
 #[case("nistp521")]
-#[case("dsa2048")]
 fn gpg_accepts_the_signature_of_its_key(#[case] algorithm: &str) {
     let home = GpgHome::create().unwrap();
     let fingerprint = home.generate(DEV, algorithm, "0").unwrap();
