@@ -32,8 +32,12 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
         .kubectl(&["-n", "flux-system", "rollout", "restart", "deployment/source-controller"])
         .await
         .unwrap();
-    transcript.push_str(&weir.transcript(&["check --timeout 3s"]).await);
-    transcript.push_str(&with_nodes(&plane, weir.transcript(&["check --timeout 55s"])).await);
+    let given_up = weir.transcript(&["check --timeout 3s"]).await;
+    let lines =
+        "2> ◎ waiting for deployment source-controller\n2> ✗ source-controller: deployment not ready: ";
+    assert!(given_up.contains(lines), "{given_up}");
+    let waited = with_nodes(&plane, weir.transcript(&["check --timeout 55s"])).await;
+    assert!(waited.ends_with("2> ✔ all checks passed\n\n"), "{waited}");
     let provider = "create alert-provider slack --type slack --channel general";
     let commands = [provider, "uninstall", "uninstall --dry-run", "uninstall --silent"];
     transcript.push_str(&weir.transcript(&commands).await);

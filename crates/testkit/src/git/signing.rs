@@ -123,6 +123,8 @@ impl GpgHome {
             let private = std::fs::Permissions::from_mode(0o700);
             std::fs::set_permissions(folder.path(), private).map_err(Error::file(folder.path()))?;
         }
+        // Few rounds: a passphrase takes many seconds to check where nothing is optimised.
+        folder.write("gpg-agent.conf", "s2k-count 65536\n")?;
         let program = format!(
             "#!/bin/sh\nexec gpg --homedir '{}' --batch --pinentry-mode loopback --passphrase '' \"$@\"\n",
             folder.path().display()
