@@ -164,6 +164,8 @@ async fn objects(world: &World) {
                     let source = json!({ "kind": "HelmRepository", "name": "podinfo" });
                     let chart = json!({ "spec": { "chart": "podinfo", "sourceRef": source } });
                     world.release(name, json!({ "interval": "10m", "chart": chart })).await;
+                    // The chart that the release's controller makes of that.
+                    world.object("HelmChart", &format!("{}-{name}", world.namespace)).await;
                 }
                 kind => world.object(kind, name).await,
             }
