@@ -51,7 +51,7 @@ const AUTOMATION: &str = "create image update task-tool --git-repo-ref=task-tool
                           --author-email=fluxcdbot@users.noreply.github.com \
                           --commit-template='{{range .Updated.Images}}{{println .}}{{end}}' --export";
 
-/// What the article deletes at its end.
+/// The objects that the article deletes at its end, and Weir itself.
 const CLEAN_UP: [&str; 6] = [
     "delete image update task-tool -s",
     "delete image repository task-service -s",
