@@ -25,8 +25,10 @@ const MAX_CONFLICTS: usize = 5;
   # Before an upgrade that no longer serves old versions
   weir migrate
 
-  # The manifests of a Git repository, first only to see
+  # See what would change in the manifests of a Git repository
   weir migrate -f . --dry-run
+
+  # Change them
   weir migrate -f .
 
   # Templates too, without a question

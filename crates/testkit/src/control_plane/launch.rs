@@ -56,8 +56,7 @@ pub(super) async fn launch(options: ControlPlaneOptions) -> Result<ControlPlane,
 
 async fn launch_once(options: &ControlPlaneOptions, program: Program) -> Result<ControlPlane, Error> {
     let folder = Folder::new("control-plane")?;
-    let [client_port, peer_port, api_port, manager_port] =
-        [free_port()?, free_port()?, free_port()?, free_port()?];
+    let [client_port, peer_port, api_port] = [free_port()?, free_port()?, free_port()?];
     let address = options.nodes_at.unwrap_or(Ipv4Addr::LOCALHOST);
     let ca_pem = write_keys(&folder, address)?;
     folder.write(
@@ -89,14 +88,14 @@ async fn launch_once(options: &ControlPlaneOptions, program: Program) -> Result<
     api_server_flags(&mut api_server, folder.path(), &etcd_url, api_port, options);
     let mut manager = program.controller_manager();
     let controllers = if options.nodes_at.is_some() { "*" } else { CONTROLLERS };
-    controller_manager_flags(&mut manager, folder.path(), manager_port, controllers);
+    controller_manager_flags(&mut manager, folder.path(), controllers);
 
     let mut etcd = Process::start("etcd", &mut etcd, &folder.join("etcd.log"))?;
     let api_server = ApiServer::start(api_server, folder.join("kube-apiserver.log"))?;
     wait_until_served(&endpoint, &api_server, || etcd.check_running()).await?;
     let log = folder.join("kube-controller-manager.log");
     let manager = Process::start("kube-controller-manager", &mut manager, &log)?;
-    let plane = ControlPlane {
+    let mut plane = ControlPlane {
         etcd,
         api_server,
         manager,
@@ -170,15 +169,15 @@ fn api_server_flags(
     }
 }
 
-fn controller_manager_flags(command: &mut Command, folder: &Path, port: u16, controllers: &str) {
+fn controller_manager_flags(command: &mut Command, folder: &Path, controllers: &str) {
     let file = |name: &str| folder.join(name).display().to_string();
     command.args([
         format!("--kubeconfig={}", file("controller-manager.kubeconfig")),
         format!("--service-account-private-key-file={}", file("service-account.key")),
         format!("--root-ca-file={}", file("ca.crt")),
         format!("--cert-dir={}", file("certificates")),
-        "--bind-address=127.0.0.1".into(),
-        format!("--secure-port={port}"),
+        // Nobody asks it anything: no port that another one may have taken by the time it starts.
+        "--secure-port=0".into(),
         "--leader-elect=false".into(),
         format!("--controllers={controllers}"),
         // Its default of 20 requests a second would be what tests and benchmarks measure.

@@ -133,11 +133,19 @@ impl ControlPlane {
         Ok(scoped(client, &resource, &capabilities, Some(namespace)))
     }
 
-    pub(super) async fn wait_for_default_account(&self, deadline: Duration) -> Result<(), Error> {
+    pub(super) async fn wait_for_default_account(&mut self, deadline: Duration) -> Result<(), Error> {
         let api: Api<ServiceAccount> = Api::namespaced(self.client()?, "default");
-        wait_for(&api, "default", "default ServiceAccount", deadline, |account| account.is_some())
-            .await
-            .map(drop)
+        let manager = &mut self.manager;
+        eventually("the controller-manager to make the default ServiceAccount", deadline, || {
+            let (running, api) = (manager.check_running(), api.clone());
+            async move {
+                match running {
+                    Err(error) => Some(Err(error)),
+                    Ok(()) => api.get("default").await.ok().map(|_| Ok(())),
+                }
+            }
+        })
+        .await?
     }
 }
 
