@@ -1,6 +1,6 @@
 //! Input from files that flags name, and from people.
 
-use std::io::{BufRead, IsTerminal, Read, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -11,18 +11,23 @@ use crate::error::Error;
 /// Largest file read for a flag, in bytes: keys, certificates, policies and values have some KiB.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
 
-/// Reads a file that a flag names.
+/// Reads a file of text that a flag names.
 pub(crate) fn text(path: impl AsRef<Path>) -> Result<String, Error> {
     let path = path.as_ref();
     let failed = |cause| Error::File { path: path.display().to_string(), cause };
-    let mut text = String::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text));
-    match read.map_err(failed)? {
-        length if length as u64 > MAX_FILE => {
-            Err(failed(std::io::Error::other(format!("larger than {MAX_FILE} bytes"))))
-        }
-        _ => Ok(text),
+    let read = bytes(path, MAX_FILE).map_err(failed)?;
+    let no_text = || io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+    String::from_utf8(read).map_err(|_| failed(no_text()))
+}
+
+/// Reads a file that a flag names, of `limit` bytes at most.
+pub(crate) fn bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut read = Vec::new();
+    let length = std::fs::File::open(path)?.take(limit + 1).read_to_end(&mut read)?;
+    if length as u64 > limit {
+        return Err(io::Error::other(format!("larger than {limit} bytes")));
     }
+    Ok(read)
 }
 
 /// Asks a question; only `y` is yes, and no answer is no (CLI-G15).

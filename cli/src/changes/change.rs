@@ -10,7 +10,7 @@ use crate::output::{Colour, Paint, plain};
 /// An object and what an apply would do to it.
 #[derive(Debug)]
 pub(crate) struct Change {
-    /// Which object.
+    /// The object.
     pub(crate) id: ObjectId,
     /// Change that the apply would make.
     pub(crate) action: Action,

@@ -106,6 +106,11 @@ impl Shelf {
         self.files.lock().insert(format!("/{path}"), content.as_ref().to_vec());
     }
 
+    fn rename(&self, from: &str, to: &str) {
+        let content = self.files.lock().remove(&format!("/{from}")).unwrap();
+        self.put(to, content);
+    }
+
     /// Offers versions of a plugin, the newest first; returns the digest of the newest download.
     fn offer(&self, name: &str, bin: &str, versions: &[(&str, &[u8])]) -> String {
         let arch = if cfg!(target_arch = "x86_64") { "amd64" } else { "arm64" };
@@ -154,6 +159,8 @@ async fn plugins_of_a_catalogue_come_and_go() {
     shelf.offer("torn", "flux-torn", &[("1.0.0", b"whole")]);
     shelf.put("torn-1.0.0", "torn");
     shelf.offer("empty", "flux-empty", &[("1.0.0", &archive("flux-other", b"x"))]);
+    shelf.offer("../led", "flux-led", &[("1.0.0", b"x")]);
+    shelf.rename("../led.yaml", "led.yaml");
     shelf.put("odd.yaml", "apiVersion: cli.fluxcd.io/v2\nkind: Plugin\n");
     let entries =
         "plugins:\n- {name: operator, description: Runs operators}\n- {name: raw, description: Nothing}\n";
@@ -174,6 +181,7 @@ async fn plugins_of_a_catalogue_come_and_go() {
         "plugin install torn",
         "plugin install empty",
         "plugin install odd",
+        "plugin install led",
         "plugin install ../raw",
         "plugin install raw@3.0.0",
         "plugin install raw@sha256:0",

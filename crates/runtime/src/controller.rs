@@ -191,10 +191,10 @@ impl<R: Reconciler> Controller<R> {
         let record = |phase| self.reporter.record(object.clone(), phase, &cancelled);
         let outcome = progress::follow(work, &phases, write, record).await;
         match outcome {
-            Ok(outcome) if outcome.superseded => {
-                tracing::debug!(%key, cancelled = cancelled.is_cancelled(), "run superseded");
+            Ok(outcome) if outcome.is_silent => {
+                tracing::debug!(%key, cancelled = cancelled.is_cancelled(), next = ?outcome.next, "run without a result");
                 self.reporter.tell(&outcome.object, outcome.events);
-                Some(Next::Superseded)
+                Some(outcome.next)
             }
             Ok(outcome) => {
                 Some(self.reporter.outcome::<R>(&object, outcome, started.elapsed(), &cancelled).await)

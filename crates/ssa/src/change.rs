@@ -35,7 +35,7 @@ impl fmt::Display for Action {
 /// One object and what happened to it; displayed as `<Subject> <action>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Which object.
+    /// The object.
     pub id: ObjectId,
     /// Version of its API without the group.
     pub version: String,

@@ -18,7 +18,7 @@ const MAX_FIELDS: usize = 200;
 /// One object and what an apply would do to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which object.
+    /// The object.
     pub id: ObjectId,
     /// Change that the apply would make.
     pub action: Action,
@@ -29,7 +29,7 @@ pub struct Difference {
 /// One object, and both of its states if an apply would change it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Which object.
+    /// The object.
     pub id: ObjectId,
     /// Change that the apply would make.
     pub action: Action,

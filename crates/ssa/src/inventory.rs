@@ -5,7 +5,7 @@ use crate::ObjectId;
 /// One object of an inventory (KS-SSA-95).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which object.
+    /// The object.
     pub id: ObjectId,
     /// Version of its API without the group, as it was applied.
     pub version: String,

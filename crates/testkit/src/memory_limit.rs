@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::Error;
 use crate::skip::{found_or_skipped, skipped};
 
-/// Where the first and the second version of control groups have their memory controller, and their file of the limit.
+/// Places of the memory controller in the first and the second version of control groups, and names of the file with the limit.
 const PLACES: [(&str, &str); 2] =
     [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
 

@@ -16,6 +16,7 @@ use weir_ignore::Matcher;
 use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, SecretPart, Stop, build_kustomization};
 use weir_ssa::{Manifest, MetadataField};
 
+pub(crate) use self::document::selector;
 pub use self::generate::Error as GenerateError;
 pub use self::substitute::{to_json, to_yaml};
 use crate::decryption::{self, Decryption, decrypt_files, decrypt_object};

@@ -5,9 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kube::ResourceExt;
 use kube::api::DynamicObject;
-use weir_api::kustomize::{IgnoreRule, Selector};
+use weir_api::kustomize::IgnoreRule;
 use weir_kustomize::{CompiledSelector, Gvk, SelectorError};
 use weir_ssa::IgnoreRules;
+
+use crate::build::selector;
 
 /// A rule whose target is compiled; without one it is for all objects.
 struct Rule {
@@ -56,18 +58,5 @@ impl Rule {
             |key| labels.get(key).map(String::as_str),
             |key| annotations.get(key).map(String::as_str),
         )
-    }
-}
-
-fn selector(target: &Selector) -> weir_kustomize::Selector {
-    let text = |part: &Option<String>| part.clone().unwrap_or_default();
-    weir_kustomize::Selector {
-        group: text(&target.group),
-        version: text(&target.version),
-        kind: text(&target.kind),
-        name: text(&target.name),
-        namespace: text(&target.namespace),
-        label_selector: text(&target.label_selector),
-        annotation_selector: text(&target.annotation_selector),
     }
 }

@@ -1,7 +1,5 @@
 //! The key that signs the commits of a bootstrap (cli.md 11.2).
 
-use std::io::Read;
-
 use clap::Args;
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
@@ -96,35 +94,29 @@ impl Signing {
         if reuses && transport.file.is_none() {
             return refused("--ssh-signing-reuse-private-key requires --private-key-file");
         }
-        let given =
-            |text: &Option<SecretString>| text.as_ref().is_some_and(|text| !text.expose_secret().is_empty());
-        let password = match (&self.ssh_signing_password, &self.ssh_signing_passphrase) {
-            (one, other) if given(one) && given(other) => {
-                if one.as_ref().map(ExposeSecret::expose_secret)
-                    != other.as_ref().map(ExposeSecret::expose_secret)
-                {
-                    return refused(
-                        "--ssh-signing-password and --ssh-signing-passphrase are aliases; do not pass both",
-                    );
-                }
-                one
-            }
-            (one, _) if given(one) => one,
-            (_, other) => other,
-        };
-        if given(password) && !has_file {
+        let (password, alias) = (filled(&self.ssh_signing_password), filled(&self.ssh_signing_passphrase));
+        if let (Some(one), Some(other)) = (password, alias)
+            && one.expose_secret() != other.expose_secret()
+        {
+            return refused(
+                "--ssh-signing-password and --ssh-signing-passphrase are aliases; do not pass both",
+            );
+        }
+        let password = password.or(alias);
+        if password.is_some() && !has_file {
             return refused("--ssh-signing-password requires --ssh-signing-key-file");
         }
-        if self.gpg_key_ring.is_none() && (self.gpg_key_id.is_some() || given(&self.gpg_passphrase)) {
+        if self.gpg_key_ring.is_none()
+            && (self.gpg_key_id.is_some() || filled(&self.gpg_passphrase).is_some())
+        {
             return refused("--gpg-key-id and --gpg-passphrase require --gpg-key-ring");
         }
-        Ok(password.as_ref().filter(|text| !text.expose_secret().is_empty()))
+        Ok(password)
     }
 
     fn openpgp(&self, path: &str) -> Result<SigningKey, Error> {
-        let mut ring = Vec::new();
-        let read = std::fs::File::open(path).and_then(|file| file.take(MAX_RING + 1).read_to_end(&mut ring));
-        read.map_err(|cause| invalid(format!("unable to open GPG key ring: {path}: {cause}")))?;
+        let ring = input::bytes(path.as_ref(), MAX_RING)
+            .map_err(|cause| invalid(format!("unable to open GPG key ring: {path}: {cause}")))?;
         let choice = match self.gpg_key_id.as_deref() {
             Some(id) if !id.is_empty() => Choice::Id(id),
             _ => Choice::First,
@@ -145,6 +137,11 @@ impl Signing {
             _ => invalid(error.to_string()),
         })
     }
+}
+
+/// Returns the text of a flag that is not empty.
+fn filled(text: &Option<SecretString>) -> Option<&SecretString> {
+    text.as_ref().filter(|text| !text.expose_secret().is_empty())
 }
 
 fn invalid(reason: String) -> Error {

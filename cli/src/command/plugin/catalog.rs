@@ -112,7 +112,10 @@ impl Catalog {
             |reason: String| Error::Plugin(format!("plugin \"{name}\" not found in catalog: {reason}"));
         let manifest: Manifest = self.read(&format!("{name}.yaml")).await.map_err(missing)?;
         check(&format!("plugin \"{name}\""), &manifest.api_version, &manifest.kind, "Plugin")?;
-        // It becomes a path in the folder of plugins.
+        // Both become paths in the folder of plugins.
+        if manifest.name != name {
+            return Err(Error::Plugin(format!("plugin \"{name}\" has the name \"{}\"", manifest.name)));
+        }
         if !is_plain(&manifest.bin) || !manifest.bin.starts_with("flux-") {
             return Err(Error::Plugin(format!(
                 "plugin \"{name}\" has invalid bin \"{}\" (must be a plain filename prefixed with \"flux-\")",

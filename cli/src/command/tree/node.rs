@@ -5,7 +5,7 @@ use weir_ssa::ObjectId;
 
 /// An object and what it applies.
 pub(super) struct Node {
-    /// Which object.
+    /// The object.
     pub(super) id: ObjectId,
     /// The objects that it applies, in the order of its status.
     pub(super) children: Vec<Self>,

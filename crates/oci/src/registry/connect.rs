@@ -8,9 +8,10 @@ use reqwest::{Method, StatusCode};
 use url::Url;
 use weir_auth::RegistryCredentials;
 
-use super::Registry;
+use super::{Registry, RegistryOptions};
 use crate::access::{Challenge, Pass};
 use crate::error::Error;
+use crate::repository::Repository;
 
 /// Registries whose way in is remembered.
 const MAX_ENDPOINTS: u64 = 1024;
@@ -42,7 +43,7 @@ impl Registry {
         if let Some(way) = &self.way {
             return Ok(way.clone());
         }
-        let may_be_plain = self.may_be_plain();
+        let may_be_plain = may_be_plain(&self.repository, &self.options);
         let key = (self.repository.host().to_owned(), may_be_plain);
         let endpoint = match self.endpoints.cache.get(&key) {
             Some(endpoint) => endpoint,
@@ -67,14 +68,8 @@ impl Registry {
     /// Forgets the way in, so that the next request looks for it anew.
     pub(super) fn lose_way(&mut self) {
         self.way = None;
-        let may_be_plain = self.may_be_plain();
+        let may_be_plain = may_be_plain(&self.repository, &self.options);
         self.endpoints.cache.invalidate(&(self.repository.host().to_owned(), may_be_plain));
-    }
-
-    /// Returns true where plain HTTP is tried after HTTPS. No password leaves this machine that way, unless the object allows it.
-    fn may_be_plain(&self) -> bool {
-        let is_anonymous = matches!(self.options.credentials, RegistryCredentials::Anonymous);
-        self.options.insecure || self.repository.is_loopback() || is_anonymous && self.repository.is_private()
     }
 
     async fn ping(&self, may_be_plain: bool) -> Result<Endpoint, Error> {
@@ -107,5 +102,41 @@ impl Registry {
             StatusCode::NOT_FOUND => Ok(Endpoint { base, challenge: Challenge::Open }),
             _ => Err(self.in_time(Error::refused(&Method::GET, &base, response, &self.told())).await?),
         }
+    }
+}
+
+/// Returns true where plain HTTP is tried after HTTPS. No password leaves this machine that way, unless the object allows it.
+fn may_be_plain(repository: &Repository, options: &RegistryOptions) -> bool {
+    let is_anonymous = matches!(options.credentials, RegistryCredentials::Anonymous);
+    options.insecure || repository.is_loopback() || is_anonymous && repository.is_private()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// IR-7, SRC-OCI-20.
+    #[rstest]
+    #[case::public("ghcr.io/org/app", false, false, false)]
+    #[case::allowed("ghcr.io/org/app", true, true, true)]
+    #[case::this_machine("127.0.0.1:5000/app", false, true, true)]
+    #[case::private("registry.svc.cluster.local:5000/app", false, false, true)]
+    #[case::private_with_a_password("registry.svc.cluster.local:5000/app", false, true, false)]
+    #[case::private_and_allowed("10.0.0.1:5000/app", true, true, true)]
+    fn passwords_stay_off_plain_http(
+        #[case] name: &str,
+        #[case] insecure: bool,
+        #[case] has_password: bool,
+        #[case] expected: bool,
+    ) {
+        let credentials = match has_password {
+            true => RegistryCredentials::Basic { username: "user".into(), password: "pass".into() },
+            false => RegistryCredentials::Anonymous,
+        };
+        let options = RegistryOptions { insecure, credentials, ..RegistryOptions::default() };
+        assert_eq!(may_be_plain(&Repository::parse(name).unwrap(), &options), expected);
     }
 }

@@ -78,18 +78,24 @@ pub struct Outcome<K> {
     pub events: Vec<EventDraft>,
     /// The one log line of the run; `None` logs at debug level only.
     pub log: Option<(tracing::Level, String)>,
-    pub(super) superseded: bool,
+    /// True when the object keeps the status that it has: only the events are reported.
+    pub(super) is_silent: bool,
 }
 
 impl<K> Outcome<K> {
     /// A result to report.
     pub fn new(object: K, next: Next) -> Self {
-        Self { object, next, events: Vec::new(), log: None, superseded: false }
+        Self { object, next, events: Vec::new(), log: None, is_silent: false }
     }
 
     /// Returns no result: a newer cause made the run obsolete and follows at once. Only its events are reported.
     pub fn superseded(object: K) -> Self {
-        Self { superseded: true, ..Self::new(object, Next::Superseded) }
+        Self { is_silent: true, ..Self::new(object, Next::Superseded) }
+    }
+
+    /// Returns no result: it is too early for one. The run is made again after `pause`.
+    pub fn postponed(object: K, pause: Duration) -> Self {
+        Self { is_silent: true, ..Self::new(object, Next::After(pause)) }
     }
 
     /// Adds an event.

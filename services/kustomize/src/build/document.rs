@@ -130,7 +130,8 @@ fn inline(patch: String, target: Option<&spec::Selector>) -> Patch {
     Patch { patch, target: target.map(selector), ..Patch::default() }
 }
 
-fn selector(selector: &spec::Selector) -> Selector {
+/// Returns a selector of a spec as the engine knows it.
+pub(crate) fn selector(selector: &spec::Selector) -> Selector {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     Selector {
         group: text(&selector.group),

@@ -100,10 +100,7 @@ impl Reach {
             State::Down(at, message) if at.elapsed() < DOWN => {
                 Some(Err(TargetError::Failed(message.clone())))
             }
-            State::Asking => {
-                let message = "waiting for an answer of the remote API server".to_owned();
-                Some(Err(TargetError::Busy(message, ASKING)))
-            }
+            State::Asking => Some(Err(TargetError::Asking(ASKING))),
             _ => {
                 *state = State::Asking;
                 None

@@ -21,12 +21,14 @@ const MAX_REMOTES: usize = 256;
 const KEYS: [&str; 2] = ["value", "value.yaml"];
 
 /// Errors of finding the cluster; the texts are Flux's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TargetError {
     /// It cannot be found or reached.
+    #[error("{0}")]
     Failed(String),
-    /// Another run is finding out; to be tried again after this long.
-    Busy(String, Duration),
+    /// Another run is finding out. This says nothing about the cluster: to be tried again after this long.
+    #[error("waiting for an answer of the remote API server")]
+    Asking(Duration),
 }
 
 impl Clusters {

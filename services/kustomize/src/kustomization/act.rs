@@ -37,6 +37,7 @@ impl KustomizationReconciler {
         match plan {
             Plan::Refuse(failure) => Done::Refused(failure),
             Plan::Leave => Done::Left,
+            Plan::Postpone(pause) => Done::Postponed(pause),
             Plan::Cancel { waiting, trigger } => Done::Canceled(waiting.attempt.clone(), trigger),
             Plan::CheckHealth(waiting) => match observed.session() {
                 Ok(session) => self.check(&session, Waiting::clone(&waiting)).await,
@@ -227,7 +228,9 @@ impl KustomizationReconciler {
                 Some(Arc::new(Waiting { attempt, ..Waiting::clone(waiting) }))
             }
             // Objects applied but not yet written to the status must be known to the next run.
-            Done::Superseded | Done::Refused(_) | Done::Left => observed.unit.waiting.clone(),
+            Done::Superseded | Done::Refused(_) | Done::Left | Done::Postponed(_) => {
+                observed.unit.waiting.clone()
+            }
             _ => None,
         };
         if let (None, Ok(cluster)) = (&waiting, &observed.target) {

@@ -54,6 +54,8 @@ pub(crate) enum Done {
     Refused(Failure),
     /// There was nothing to do.
     Left,
+    /// It is too early; to be tried again after this long.
+    Postponed(Duration),
     /// Something newer is about to run.
     Superseded,
     /// It went wrong.
@@ -74,7 +76,7 @@ impl Done {
                 attempt.recorded.as_ref()
             }
             Self::Waiting { waiting, .. } => waiting.attempt.recorded.as_ref(),
-            Self::Refused(_) | Self::Left | Self::Superseded => None,
+            Self::Refused(_) | Self::Left | Self::Postponed(_) | Self::Superseded => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The plan of a run, as a pure function of what was observed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use weir_api::{Artifact, Kustomization, condition_type};
 use weir_runtime::{Cause, condition};
@@ -11,6 +12,7 @@ use super::failure::Failure;
 use super::memory::{Inputs, Waiting};
 use super::observe::{Dependency, Observed};
 use super::{Overtaken, Settings};
+use crate::cluster::TargetError;
 use crate::source::{Source, SourceId, is_revision};
 
 /// The plan of a run.
@@ -19,6 +21,8 @@ pub(crate) enum Plan {
     Refuse(Failure),
     /// Nothing: what woke the run has already gone.
     Leave,
+    /// Nothing yet: another run asks the remote cluster. It is no news of this Kustomization, so nothing is reported.
+    Postpone(Duration),
     /// Say that the health check ends here, because something newer came; the next run is about that.
     Cancel { waiting: Arc<Waiting>, trigger: String },
     /// Look whether what was applied has become healthy.
@@ -35,6 +39,9 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
         Ok(artifact) => artifact,
         Err(failure) => return Plan::Refuse(failure),
     };
+    if let Err(TargetError::Asking(pause)) = observed.target {
+        return Plan::Postpone(pause);
+    }
     let unit = &observed.unit;
     let same = |inputs: &Inputs| observed.inputs.as_ref() == Some(inputs);
     let is_quiet = |allowed: &[Cause]| observed.causes.iter().all(|cause| allowed.contains(cause));

@@ -28,7 +28,7 @@ impl KustomizationReconciler {
         // A cluster that cannot be reached keeps its Kustomization (KS-GC-27).
         let cluster = match self.clusters.target(kustomization, &self.keys.secrets).await {
             Ok(cluster) => cluster,
-            Err(TargetError::Busy(_, pause)) => return Finalized::Wait { give_up: pause },
+            Err(TargetError::Asking(pause)) => return Finalized::Wait { give_up: pause },
             Err(TargetError::Failed(error)) => {
                 let message = format!("pruning for deleted resource failed: {error}");
                 let events = vec![event(kustomization, EventDraft::error, &message)];

@@ -66,16 +66,10 @@ impl Observed {
 
     /// Returns a session in the cluster to apply to, as whom the Kustomization acts there (KS-REC-52).
     pub(super) fn session(&self) -> Result<Session, Failure> {
-        let failed = |message: &String| format!("failed to build kube client: {message}");
-        match &self.target {
-            Ok(cluster) => Ok(cluster.session(&self.kustomization)),
-            Err(TargetError::Failed(message)) => {
-                Err(Failure::retry(reason::RECONCILIATION_FAILED, failed(message)))
-            }
-            Err(TargetError::Busy(message, pause)) => {
-                Err(Failure::again(reason::RECONCILIATION_FAILED, failed(message), *pause))
-            }
-        }
+        let failed = |error: &TargetError| {
+            Failure::retry(reason::RECONCILIATION_FAILED, format!("failed to build kube client: {error}"))
+        };
+        self.target.as_ref().map(|cluster| cluster.session(&self.kustomization)).map_err(failed)
     }
 
     /// Returns the values that nobody is to see who may only see the Kustomization.

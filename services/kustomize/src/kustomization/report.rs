@@ -34,6 +34,7 @@ pub(crate) fn report(
     let mut draft = Draft::new(object, status, now);
     match done {
         Done::Superseded => Outcome::superseded(Kustomization::clone(object)),
+        Done::Postponed(pause) => Outcome::postponed(Kustomization::clone(object), pause),
         Done::Left => Outcome::new(Kustomization::clone(object), interval(object)),
         Done::Refused(failure) => refused(draft, settings, &failure),
         Done::Failed(attempt, failure) => failed(draft, settings, &attempt, &failure),

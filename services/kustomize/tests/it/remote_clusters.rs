@@ -38,6 +38,17 @@ async fn value(api: &Api<DynamicObject>, name: &str) -> Option<String> {
     found.data["data"]["k"].as_str().map(str::to_owned)
 }
 
+/// Writes what is not in Git, and waits until it is put back, which takes a watch.
+async fn is_corrected(there: &Api<DynamicObject>) {
+    let foreign = json!({"data": {"k": "foreign"}});
+    there.patch("a", &PatchParams::default(), &Patch::Merge(foreign)).await.unwrap();
+    weir_testkit::eventually("the correction", PATIENCE, async || {
+        value(there, "a").await.filter(|value| value == "1")
+    })
+    .await
+    .unwrap();
+}
+
 /// Applied, corrected, pruned and deleted there; nothing of it is here.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_live_in_the_cluster_of_the_kubeconfig() {
@@ -51,13 +62,7 @@ async fn objects_live_in_the_cluster_of_the_kubeconfig() {
     assert_eq!(value(&there, "a").await.as_deref(), Some("1"));
     assert!(world.config_map("a").await.is_none(), "nothing is applied to the own cluster");
     // A watch there sees a foreign write.
-    let foreign = json!({"data": {"k": "foreign"}});
-    there.patch("a", &PatchParams::default(), &Patch::Merge(foreign)).await.unwrap();
-    weir_testkit::eventually("the correction", PATIENCE, async || {
-        value(&there, "a").await.filter(|value| value == "1")
-    })
-    .await
-    .unwrap();
+    is_corrected(&there).await;
     let revision = world.source("src", 2, &[("a.yaml", &cm("a", "2"))]).await;
     world.applied("app", &revision).await;
     assert_eq!((value(&there, "a").await.as_deref(), value(&there, "b").await), (Some("2"), None));
@@ -90,13 +95,7 @@ async fn the_certificate_of_the_server_stands_for_an_authority() {
     let there = remote_config_maps(plane, &world).await;
     assert_eq!(value(&there, "a").await.as_deref(), Some("1"));
     // A watch lives on such a connection too.
-    let foreign = json!({"data": {"k": "foreign"}});
-    there.patch("a", &PatchParams::default(), &Patch::Merge(foreign)).await.unwrap();
-    weir_testkit::eventually("the correction", PATIENCE, async || {
-        value(&there, "a").await.filter(|value| value == "1")
-    })
-    .await
-    .unwrap();
+    is_corrected(&there).await;
 }
 
 /// KS-IMP-4: the account is one of the other cluster.
