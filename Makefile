@@ -35,9 +35,8 @@ demo: tools control-plane ## Show the whole loop on a throw-away control plane; 
 	cargo build --bins
 	cargo run -q --bin demo
 
-bench: control-plane ## Measure install, upgrade, resync and deletion; rewrites the tables of docs/benchmarks.md.
-	cargo build --release -p weir-cli --bin weir
-	cargo run -q --release -p weir-e2e --bin bench -- --n 100 --n 1000
+bench: control-plane release ## Measure Kustomizations, beside Flux's where FLUX_SOURCE_CONTROLLER and FLUX_KUSTOMIZE_CONTROLLER name it; appends to docs/benchmarks.md.
+	cargo run -q --release -p weir-e2e --bin bench -- --weir $(target)/release
 
 bench-build: ## Measure builds beside the reference implementation (needs Go); appends to docs/benchmarks.md.
 	cargo build --release -p weir-cli --bin weir

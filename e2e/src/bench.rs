@@ -1,74 +1,115 @@
-//! The benchmark: N OCIRepositories and N Kustomizations of a ServiceAccount, a Service, a Deployment without Pods and
-//! an Ingress, with `wait`, an impersonated ServiceAccount and a substitution, as Flux's published one has them.
+//! The benchmark: a source and a kustomize service of Weir, and of Flux in the same run where its programs are named, with
+//! N OCIRepositories and N Kustomizations as Flux's published benchmark has them, and with other shapes that users have.
 
 mod bare;
+mod chart;
 mod fleet;
 mod measure;
 mod report;
+mod shapes;
+mod stage;
+mod steps;
 
 use anyhow::Result;
 
 use self::bare::Bare;
-use self::fleet::{Fleet, SHARD, shard};
-pub(crate) use self::fleet::{create, is_ready, patch, wait_for_all};
+use self::fleet::Fleet;
 use self::measure::Meter;
 pub use self::measure::Phase;
 pub(crate) use self::report::{append, commit, machine};
-use crate::{WeirOptions, WeirProcess, World, WorldOptions};
+use self::shapes::Shapes;
+pub use self::stage::Programs;
+use self::stage::Stage;
+pub(crate) use self::stage::command;
+use self::steps::idle;
+pub(crate) use self::steps::{create, is_ready, request, wait_for_all};
 
 /// The measurement to make.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Programs to measure, one after the other.
+    pub programs: Vec<Programs>,
     /// How many OCIRepositories and Kustomizations, one run each.
     pub sizes: Vec<usize>,
-    /// How many objects of a kind Weir works on at once; each shard.
+    /// True when the other shapes are measured too.
+    pub shapes: bool,
+    /// Objects of the Kustomizations that have many, one run each.
+    pub objects: Vec<usize>,
+    /// Kustomizations in a row, each of which depends on the one before.
+    pub chain: usize,
+    /// Kustomizations of one Git repository.
+    pub siblings: usize,
+    /// How many objects of a kind a service works on at once; each shard.
     pub concurrent: usize,
-    /// How many processes share the objects by their labels.
+    /// How many pairs of services share the objects by their labels.
     pub shards: usize,
     /// True when every kind of request is printed.
     pub detail: bool,
-    /// True when docs/benchmarks.md gets the tables.
+    /// True when docs/benchmarks.md gets the tables, and the charts are drawn anew.
     pub write: bool,
 }
 
-/// Runs the benchmark and writes the tables.
+/// Phases of one table, with the programs of one project.
+struct Series {
+    /// The title of the table.
+    title: String,
+    /// Equal units, if that is what the table is about.
+    size: Option<usize>,
+    /// The name of the project.
+    maker: &'static str,
+    phases: Vec<Phase>,
+}
+
+impl Series {
+    fn phase(&self, name: &str) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+}
+
+/// Runs the benchmark; writes the tables and draws the charts.
 ///
 /// # Errors
 /// When a phase does not end in time.
 pub async fn run(options: &Options) -> Result<()> {
-    let mut runs = Vec::new();
-    for &size in &options.sizes {
-        println!("N = {size}");
-        let phases = run_size(size, options).await?;
-        runs.push((size, phases));
+    let mut all = Vec::new();
+    for programs in &options.programs {
+        for &size in &options.sizes {
+            let title = format!("N = {size}");
+            println!("{}, {title}", programs.maker);
+            let phases = equal_units(programs, size, options).await?;
+            all.push(Series { title, size: Some(size), maker: programs.maker, phases });
+        }
+        if options.shapes {
+            println!("{}, other shapes", programs.maker);
+            let phases = other_shapes(programs, options).await?;
+            all.push(Series { title: "Other shapes".to_owned(), size: None, maker: programs.maker, phases });
+        }
     }
-    let text = report::section(&runs, options.concurrent, options.shards)?;
+    let text = report::section(&all, options)?;
     println!("\n{text}");
-    if options.write { report::append(&text) } else { Ok(()) }
+    if options.write {
+        append(&text)?;
+        chart::draw(&all)?;
+    }
+    Ok(())
 }
 
-async fn run_size(size: usize, options: &Options) -> Result<Vec<Phase>> {
-    let of_shard = |number: usize| {
-        let mut arguments = vec![format!("--concurrent={}", options.concurrent), "--log-level=error".into()];
-        if options.shards > 1 {
-            arguments.push(format!("--watch-label-selector={SHARD}={}", shard(number)));
-        }
-        WeirOptions { arguments, ..WeirOptions::default() }
-    };
-    let world = WorldOptions { audit: true, weir: of_shard(0), ..WorldOptions::default() };
-    let world = World::start_with(world).await?;
-    let mut others = Vec::new();
-    for number in 1..options.shards {
-        others.push(WeirProcess::start(world.plane.weir_kubeconfig_path(), of_shard(number)).await?);
-    }
-    let bare = Bare::prepare(&world, size, options.concurrent).await?.play().await?;
-    let fleet = Fleet::prepare(&world, size, options.shards).await?;
-    let pids = [&world.weir].into_iter().chain(&others).map(WeirProcess::pid).collect();
-    let mut meter = Meter::new(&world, pids, bare, size, options.detail);
-    meter.measure("sources", fleet.create_sources()).await?;
-    meter.measure("install", fleet.install()).await?;
-    meter.measure("upgrade", fleet.upgrade()).await?;
-    meter.measure("resync", fleet.resync()).await?;
-    meter.measure("deletion", fleet.delete()).await?;
+async fn equal_units(programs: &Programs, size: usize, options: &Options) -> Result<Vec<Phase>> {
+    let stage = Stage::start(programs, options.shards, options.concurrent).await?;
+    let bare = Bare::prepare(&stage, size, options.concurrent).await?.play().await?;
+    let fleet = Fleet::prepare(&stage, size, options.shards).await?;
+    let mut meter = Meter::new(&stage, bare, options.detail);
+    meter.measure("sources", size, fleet.create_sources()).await?;
+    meter.measure("install", size, fleet.install()).await?;
+    meter.measure("a minute of nothing", size, idle()).await?;
+    meter.measure("upgrade", size, fleet.upgrade()).await?;
+    meter.measure("resync", size, fleet.resync()).await?;
+    meter.measure("deletion", size, fleet.delete()).await?;
     Ok(meter.into_phases())
+}
+
+async fn other_shapes(programs: &Programs, options: &Options) -> Result<Vec<Phase>> {
+    let stage = Stage::start(programs, 1, options.concurrent).await?;
+    let shapes = Shapes { stage: &stage, meter: Meter::new(&stage, Default::default(), options.detail) };
+    shapes.play(options).await
 }

@@ -9,6 +9,7 @@ mod deployment;
 mod fleet;
 mod flux;
 mod leader;
+mod lockdown;
 mod main_loop;
 mod memory;
 mod podinfo;
@@ -93,22 +94,27 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
 
     let variants = Variants::new(world, &images, &main_loop);
     let with_tls = step("TLS between the services, and a standby: the loop goes on", variants.tls()).await?;
+    let locked_down = lockdown::play(world, &images, &main_loop);
+    let locked_down =
+        step("Multi-tenancy, a volume for artifacts, NetworkPolicies: the loop goes on", locked_down).await?;
     step("One Deployment in place of five: the loop goes on", variants.single()).await?;
     let sharded =
         step("Five again, and shards beside them: the loop goes on in a shard", variants.sharded()).await?;
 
-    step("Uninstall: nothing is left", sharded.uninstall(world, &[deployment, with_tls])).await?;
+    let all = [deployment, with_tls, locked_down];
+    step("Uninstall: nothing is left", sharded.uninstall(world, &all)).await?;
+    lockdown::clean_up(world).await?;
     first_ten_minutes(world).await?;
     let Some(mut flux) = Flux::named()? else {
         println!("Left out: a cluster of Flux (FLUX_MANIFESTS and FLUX_*_CONTROLLER name no parts of it)");
         return Ok(());
     };
-    step("Flux's own manifests", flux.install(world, &main_loop, "1.0.4")).await?;
-    main_loop.release("1.0.5").await?;
+    step("Flux's own manifests", flux.install(world, &main_loop, "1.0.5")).await?;
+    main_loop.release("1.0.6").await?;
     step("Weir in Flux's place: no object is changed", flux.to_weir(world, &images)).await?;
-    step("The loop goes on", main_loop.release("1.0.6")).await?;
+    step("The loop goes on", main_loop.release("1.0.7")).await?;
     step("Flux again: no object is changed", flux.back(world)).await?;
-    step("The loop goes on", main_loop.release("1.0.7")).await
+    step("The loop goes on", main_loop.release("1.0.8")).await
 }
 
 /// Scenarios C and D, from an empty cluster.

@@ -18,6 +18,7 @@ use crate::{COMPONENT_LABEL, KUSTOMIZE_SUBSTITUTE_KEY, PART_OF_LABEL};
 mod clean;
 mod edit;
 mod image;
+mod json_schema;
 mod kustomize;
 mod notification;
 mod source;
@@ -25,6 +26,7 @@ mod source;
 mod tests;
 
 use self::edit::Edit;
+pub use self::json_schema::{JsonSchema, json_schemas};
 
 /// Errors of making the definitions; any of these is a mistake in this crate, which its tests find.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,7 @@
 //! Private keys of SSH Secrets.
 
+mod short_scalar;
+
 use russh::keys::ssh_key::{Kdf, PrivateKey};
 use russh::keys::{Error as KeyError, decode_secret_key};
 use secrecy::ExposeSecret;
@@ -52,7 +54,8 @@ pub fn parse_identity(identity: &str, passphrase: Option<&str>) -> Result<Privat
         let reason = format!("more than {MAX_ROUNDS} rounds of key derivation");
         return Err(IdentityError::Unusable { reason });
     }
-    decode_secret_key(identity, passphrase).map_err(|error| match error {
+    let read = decode_secret_key(identity, passphrase);
+    read.or_else(|error| short_scalar::decode(identity, passphrase).ok_or(error)).map_err(|error| match error {
         KeyError::KeyIsEncrypted => IdentityError::Encrypted,
         _ if passphrase.is_some() && has_other_lock(identity) => {
             let reason = "this kind of encryption is not known; `ssh-keygen -p` writes it as one that is";

@@ -9,16 +9,17 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use weir_testkit::documents;
 
-use super::fleet::{TENANT, UNIT, kustomization, names};
-use crate::World;
+use super::fleet::{KUSTOMIZE_API, TENANT, UNIT, kustomization};
+use super::stage::Stage;
+use super::steps::names;
 
 /// Namespace of its units.
 const NAMESPACE: &str = "bench-bare";
 
 const MANAGER: &str = "bare";
 
-/// An applier without logic: it sends the requests that nobody could leave out, as many units in flight as Weir works on. Seconds of
-/// its phases are those of the API server on this machine, with which Weir's are compared.
+/// An applier without logic: it sends the requests that nobody could leave out, as many units in flight as a service works on. Seconds
+/// of its phases are those of the API server on this machine, with which those of the services are compared.
 pub(super) struct Bare {
     size: usize,
     in_flight: usize,
@@ -28,13 +29,13 @@ pub(super) struct Bare {
 }
 
 impl Bare {
-    pub(super) async fn prepare(world: &World, size: usize, in_flight: usize) -> Result<Self> {
-        world.plane.namespace(NAMESPACE).await?;
-        super::fleet::tenant(world, NAMESPACE).await?;
-        let mut config = world.plane.config()?;
+    pub(super) async fn prepare(stage: &Stage, size: usize, in_flight: usize) -> Result<Self> {
+        stage.plane.namespace(NAMESPACE).await?;
+        super::fleet::tenant(&stage.plane, NAMESPACE).await?;
+        let mut config = stage.plane.config()?;
         config.auth_info.impersonate = Some(format!("system:serviceaccount:{NAMESPACE}:{TENANT}"));
         let tenant = Client::try_from(config)?;
-        let kustomizations = world.api("Kustomization", NAMESPACE).await?;
+        let kustomizations = stage.plane.api(KUSTOMIZE_API, "Kustomization", NAMESPACE).await?;
         Ok(Self { size, in_flight, kustomizations, tenant })
     }
 
@@ -65,7 +66,7 @@ impl Bare {
 
     /// The user's object, a dry run and an apply of each object, a status.
     async fn install(&self, name: &str) -> Result<()> {
-        // Suspended: Weir runs beside and leaves it alone.
+        // Suspended: the service that is measured leaves it alone.
         let mut object = kustomization(NAMESPACE, name);
         if let Some(spec) = object.pointer_mut("/spec").and_then(Value::as_object_mut) {
             spec.insert("suspend".into(), json!(true));

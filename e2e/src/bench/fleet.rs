@@ -1,15 +1,12 @@
-use std::collections::BTreeSet;
-
-use anyhow::{Context, Result, bail};
-use futures::{StreamExt, TryStreamExt, stream};
+use anyhow::Result;
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::runtime::watcher::{self, Event};
-use kube::{Api, ResourceExt};
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, ListParams};
 use serde_json::{Value, json};
-use weir_testkit::condition;
+use weir_testkit::ControlPlane;
 
-use crate::World;
+use super::stage::Stage;
+use super::steps::{create, is_ready, patch, request, wait_for_all, wait_for_none};
 
 /// Where everything lives.
 const NAMESPACE: &str = "bench";
@@ -20,8 +17,8 @@ pub(super) const TENANT: &str = "tenant";
 /// The label that spreads objects over shards (SHA-01).
 pub(super) const SHARD: &str = "sharding.fluxcd.io/key";
 
-/// Requests of the user in flight; the API server's limit for mutating requests is 200.
-const IN_FLIGHT: usize = 20;
+pub(super) const SOURCE_API: &str = "source.toolkit.fluxcd.io/v1";
+pub(super) const KUSTOMIZE_API: &str = "kustomize.toolkit.fluxcd.io/v1";
 
 pub(super) const UNIT: &str = include_str!("unit.yaml");
 
@@ -36,23 +33,23 @@ pub(super) struct Fleet {
 
 impl Fleet {
     /// Pushes the artifact and makes namespace and tenant.
-    pub(super) async fn prepare(world: &World, size: usize, shards: usize) -> Result<Self> {
-        world.registry.push_artifact("unit", "v1", &[("unit.yaml", UNIT)]).await?;
-        world.plane.namespace(NAMESPACE).await?;
-        tenant(world, NAMESPACE).await?;
+    pub(super) async fn prepare(stage: &Stage, size: usize, shards: usize) -> Result<Self> {
+        stage.registry.push_artifact("unit", "v1", &[("unit.yaml", UNIT)]).await?;
+        stage.plane.namespace(NAMESPACE).await?;
+        tenant(&stage.plane, NAMESPACE).await?;
         Ok(Self {
             size,
             shards,
-            source_url: world.registry.url("unit"),
-            sources: world.api("OCIRepository", NAMESPACE).await?,
-            kustomizations: world.api("Kustomization", NAMESPACE).await?,
+            source_url: stage.registry.url("unit"),
+            sources: stage.plane.api(SOURCE_API, "OCIRepository", NAMESPACE).await?,
+            kustomizations: stage.plane.api(KUSTOMIZE_API, "Kustomization", NAMESPACE).await?,
         })
     }
 
     pub(super) async fn create_sources(&self) -> Result<()> {
         let spec = json!({"interval": "1h", "url": self.source_url, "insecure": true, "ref": {"tag": "v1"}});
         let source = |name: &str| {
-            let source = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
+            let source = json!({"apiVersion": SOURCE_API, "kind": "OCIRepository",
                 "metadata": {"name": name}, "spec": spec});
             self.in_shard(name, source)
         };
@@ -78,16 +75,9 @@ impl Fleet {
         wait_for_all(&self.kustomizations, self.size, upgraded).await
     }
 
-    /// Asks all for a reconcile although nothing has changed.
+    /// Asks all for a reconciliation although nothing has changed.
     pub(super) async fn resync(&self) -> Result<()> {
-        let token = "resync";
-        let annotations = json!({"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": token}}});
-        patch(&self.kustomizations, self.size, annotations).await?;
-        let handled = |object: &DynamicObject| {
-            let at = object.data.pointer("/status/lastHandledReconcileAt").and_then(Value::as_str);
-            at == Some(token) && is_ready(object)
-        };
-        wait_for_all(&self.kustomizations, self.size, handled).await
+        request(&self.kustomizations, self.size).await
     }
 
     pub(super) async fn delete(&self) -> Result<()> {
@@ -116,7 +106,7 @@ pub(super) fn shard(number: usize) -> String {
 
 /// Returns the Kustomization of a unit, which is installed into its own namespace.
 pub(super) fn kustomization(namespace: &str, name: &str) -> Value {
-    json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+    json!({"apiVersion": KUSTOMIZE_API, "kind": "Kustomization",
         "metadata": {"name": name},
         "spec": {"interval": "1h", "path": "./", "prune": true, "wait": true, "timeout": "10m",
             "targetNamespace": namespace, "serviceAccountName": TENANT,
@@ -125,7 +115,7 @@ pub(super) fn kustomization(namespace: &str, name: &str) -> Value {
 }
 
 /// Makes the account that Kustomizations impersonate; it may do everything.
-pub(super) async fn tenant(world: &World, namespace: &str) -> Result<()> {
+pub(super) async fn tenant(plane: &ControlPlane, namespace: &str) -> Result<()> {
     let everything = || Some(vec!["*".to_owned()]);
     let rule = PolicyRule {
         api_groups: everything(),
@@ -133,87 +123,6 @@ pub(super) async fn tenant(world: &World, namespace: &str) -> Result<()> {
         verbs: vec!["*".into()],
         ..PolicyRule::default()
     };
-    world.plane.service_account(namespace, TENANT, &[rule]).await?;
+    plane.service_account(namespace, TENANT, &[rule]).await?;
     Ok(())
-}
-
-pub(super) fn names(size: usize) -> impl Iterator<Item = String> {
-    (0..size).map(|number| format!("unit-{number}"))
-}
-
-/// Makes objects `unit-0` and so on.
-pub(crate) async fn create(
-    api: &Api<DynamicObject>,
-    size: usize,
-    object: impl Fn(&str) -> Value,
-) -> Result<()> {
-    let params = PostParams::default();
-    stream::iter(names(size))
-        .map(|name| {
-            let object = serde_json::from_value::<DynamicObject>(object(&name));
-            let params = &params;
-            async move { anyhow::Ok(api.create(params, &object?).await?) }
-        })
-        .buffer_unordered(IN_FLIGHT)
-        .try_for_each(|_| async { Ok(()) })
-        .await
-}
-
-/// Patches them all.
-pub(crate) async fn patch(api: &Api<DynamicObject>, size: usize, patch: Value) -> Result<()> {
-    let (patch, params) = (Patch::Merge(patch), PatchParams::default());
-    let (patch, params) = (&patch, &params);
-    stream::iter(names(size))
-        .map(|name| async move { api.patch(&name, params, patch).await })
-        .buffer_unordered(IN_FLIGHT)
-        .try_for_each(|_| async { Ok(()) })
-        .await?;
-    Ok(())
-}
-
-/// Returns true when the object is Ready about its newest generation.
-pub(crate) fn is_ready(object: &DynamicObject) -> bool {
-    condition(object, "Ready").is_some_and(|ready| {
-        ready.status == "True" && Some(ready.observed_generation) == object.metadata.generation
-    })
-}
-
-/// Watches until as many objects as there are fit.
-pub(crate) async fn wait_for_all(
-    api: &Api<DynamicObject>,
-    size: usize,
-    fits: impl Fn(&DynamicObject) -> bool,
-) -> Result<()> {
-    let mut fitting = BTreeSet::new();
-    let mut events = std::pin::pin!(watcher::watcher(api.clone(), watcher::Config::default()));
-    while let Some(event) = events.try_next().await? {
-        if let Event::InitApply(object) | Event::Apply(object) = event {
-            if fits(&object) {
-                fitting.insert(object.name_any());
-            } else {
-                fitting.remove(&object.name_any());
-            }
-            if fitting.len() == size {
-                return Ok(());
-            }
-        }
-    }
-    bail!("the watch ended with {} of {size}", fitting.len())
-}
-
-async fn wait_for_none(api: &Api<DynamicObject>) -> Result<()> {
-    let mut left = BTreeSet::new();
-    let mut events = std::pin::pin!(watcher::watcher(api.clone(), watcher::Config::default()));
-    while let Some(event) = events.try_next().await? {
-        let may_be_over = matches!(event, Event::InitDone | Event::Delete(_));
-        match event {
-            Event::InitApply(object) | Event::Apply(object) => drop(left.insert(object.name_any())),
-            Event::Delete(object) => drop(left.remove(&object.name_any())),
-            Event::Init | Event::InitDone => {}
-        }
-        if may_be_over && left.is_empty() {
-            return Ok(());
-        }
-    }
-    Err(anyhow::anyhow!("{} left", left.len())).context("the watch ended")
 }

@@ -5,30 +5,35 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use weir_testkit::AuditCounts;
 
-use crate::{Usage, World};
+use super::stage::Stage;
+use crate::Usage;
 
 /// Ten times what Flux needs for its slowest phase at N = 1000.
 const DEADLINE: Duration = Duration::from_secs(30 * 60);
 
-/// No request for this long means that the outboxes of events are empty: Weir sends several a second while it has any.
+/// No request for this long means that the outboxes of events are empty: a service sends several a second while it has any.
 const DRAINED: Duration = Duration::from_secs(1);
 
-/// The user of [`weir_testkit::ControlPlane::weir_kubeconfig_path`].
+/// The user of [`weir_testkit::ControlPlane::weir_kubeconfig_path`], as whom the services act.
 const USER: &str = "weir";
 
 /// The cost of one phase.
 #[derive(Debug, Clone)]
 pub struct Phase {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
+    /// Units that it worked on.
+    pub units: usize,
     /// From the first request of the user until the last object is as wanted.
     pub seconds: f64,
-    /// Requests of Weir by verb, events that it sent a moment later among them.
+    /// Requests by verb, events that were sent a moment later among them.
     pub requests: BTreeMap<String, u64>,
-    /// CPU time of Weir in seconds.
+    /// CPU time of the services in seconds.
     pub cpu_seconds: f64,
-    /// The most resident memory of Weir during the phase, in bytes; of all shards together.
-    pub peak_rss_bytes: u64,
+    /// The most resident memory of the source services during the phase, in bytes; of all shards together.
+    pub source_rss_bytes: u64,
+    /// The same of the kustomize services.
+    pub kustomize_rss_bytes: u64,
     /// CPU time of the API server in seconds.
     pub server_cpu_seconds: f64,
     /// Seconds that the requests nobody could leave out take alone, if that was measured ([`super::bare::Bare`]).
@@ -36,85 +41,86 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Requests of all verbs.
+    /// Requests of all verbs for each unit.
     #[must_use]
-    pub fn total_requests(&self) -> u64 {
-        self.requests.values().sum()
+    #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
+    pub fn requests_a_unit(&self) -> f64 {
+        self.requests.values().sum::<u64>() as f64 / self.units as f64
+    }
+
+    /// Peak resident memory of the kustomize services in MiB.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
+    pub fn kustomize_mebibytes(&self) -> f64 {
+        self.kustomize_rss_bytes as f64 / f64::from(1 << 20)
     }
 }
 
-/// Measures phases of a world with an audit log.
+/// Measures phases of a stage.
 pub(super) struct Meter<'a> {
-    world: &'a World,
-    size: usize,
+    stage: &'a Stage,
     detail: bool,
-    /// The processes of Weir.
-    pids: Vec<u32>,
     bare: BTreeMap<&'static str, f64>,
     phases: Vec<Phase>,
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(
-        world: &'a World,
-        pids: Vec<u32>,
-        bare: BTreeMap<&'static str, f64>,
-        size: usize,
-        detail: bool,
-    ) -> Self {
-        Self { world, size, detail, pids, bare, phases: Vec::new() }
+    pub(super) fn new(stage: &'a Stage, bare: BTreeMap<&'static str, f64>, detail: bool) -> Self {
+        Self { stage, detail, bare, phases: Vec::new() }
     }
 
     pub(super) async fn measure(
         &mut self,
-        name: &'static str,
+        name: impl Into<String>,
+        units: usize,
         phase: impl Future<Output = Result<()>>,
     ) -> Result<()> {
-        let counts = self.world.plane.audit_counts()?;
+        let name = name.into();
+        let counts = self.drained().await?;
         let (before, server) = (self.usage()?, self.server()?);
-        self.pids.iter().try_for_each(|pid| Usage::reset_peak(*pid))?;
+        self.pids().try_for_each(Usage::reset_peak)?;
         let start = Instant::now();
         tokio::time::timeout(DEADLINE, phase).await.with_context(|| format!("{name} took too long"))??;
         let seconds = start.elapsed().as_secs_f64();
         let counts = self.drained().await?.since(&counts);
         let after = self.usage()?;
         let phase = Phase {
-            name,
+            units,
             seconds,
             requests: by_verb(&counts),
             cpu_seconds: after.cpu_seconds - before.cpu_seconds,
-            peak_rss_bytes: after.peak_rss_bytes,
+            source_rss_bytes: usage(self.stage.source())?.peak_rss_bytes,
+            kustomize_rss_bytes: usage(self.stage.kustomize())?.peak_rss_bytes,
             server_cpu_seconds: self.server()?.cpu_seconds - server.cpu_seconds,
-            bare_seconds: self.bare.get(name).copied(),
+            bare_seconds: self.bare.get(name.as_str()).copied(),
+            name,
         };
         self.show(&phase, &counts);
         self.phases.push(phase);
         Ok(())
     }
 
-    /// The usage of all processes of Weir together.
+    fn pids(&self) -> impl Iterator<Item = u32> {
+        self.stage.source().chain(self.stage.kustomize())
+    }
+
+    /// The usage of all services together.
     fn usage(&self) -> Result<Usage> {
-        let mut all = Usage { cpu_seconds: 0.0, peak_rss_bytes: 0 };
-        for pid in &self.pids {
-            let usage = Usage::of(*pid)?;
-            all.cpu_seconds += usage.cpu_seconds;
-            all.peak_rss_bytes += usage.peak_rss_bytes;
-        }
-        Ok(all)
+        usage(self.pids())
     }
 
     /// The usage of the API server, the second of the control plane's processes.
     fn server(&self) -> Result<Usage> {
-        Usage::of(*self.world.plane.pids().get(1).context("no API server")?)
+        Usage::of(*self.stage.plane.pids().get(1).context("no API server")?)
     }
 
-    /// The counts when Weir has sent what the phase left to be sent, so that it does not count in the next one.
+    /// The counts when the services have sent what the phase left to be sent, so that it does not count in the next one.
     async fn drained(&self) -> Result<AuditCounts> {
-        let mut counts = self.world.plane.audit_counts()?;
+        let mut counts = self.stage.plane.audit_counts()?;
         loop {
             #[expect(clippy::disallowed_methods, reason = "a benchmark is no run")]
             tokio::time::sleep(DRAINED).await;
-            let newer = self.world.plane.audit_counts()?;
+            let newer = self.stage.plane.audit_counts()?;
             if by_verb(&newer) == by_verb(&counts) {
                 return Ok(newer);
             }
@@ -127,15 +133,13 @@ impl<'a> Meter<'a> {
     }
 
     fn show(&self, phase: &Phase, counts: &AuditCounts) {
-        #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-        let each = phase.total_requests() as f64 / self.size as f64;
         println!(
-            "  {:<9} {:>7.1} s  {:>6} requests ({each:.1} a unit)  {:>6.1} CPU-s  {:>4} MiB  API server {:>6.1} CPU-s{}",
+            "  {:<34} {:>7.1} s  {:>8.2} requests a unit  {:>6.1} CPU-s  {:>4.0} MiB  API server {:>6.1} CPU-s{}",
             phase.name,
             phase.seconds,
-            phase.total_requests(),
+            phase.requests_a_unit(),
             phase.cpu_seconds,
-            phase.peak_rss_bytes >> 20,
+            phase.kustomize_mebibytes(),
             phase.server_cpu_seconds,
             phase
                 .bare_seconds
@@ -148,6 +152,17 @@ impl<'a> Meter<'a> {
             }
         }
     }
+}
+
+/// The usage of processes together.
+fn usage(pids: impl Iterator<Item = u32>) -> Result<Usage> {
+    let mut all = Usage { cpu_seconds: 0.0, peak_rss_bytes: 0 };
+    for pid in pids {
+        let usage = Usage::of(pid)?;
+        all.cpu_seconds += usage.cpu_seconds;
+        all.peak_rss_bytes += usage.peak_rss_bytes;
+    }
+    Ok(all)
 }
 
 fn by_verb(counts: &AuditCounts) -> BTreeMap<String, u64> {

@@ -5,51 +5,71 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use weir_testkit::repo_path;
 
-use super::Phase;
+use super::{Options, Phase, Programs, Series};
 
-/// One section of docs/benchmarks.md: machine, date, commit, and a table for each size.
-pub(super) fn section(runs: &[(usize, Vec<Phase>)], concurrent: usize, shards: usize) -> Result<String> {
+/// One section of docs/benchmarks.md: machine, date, commit, and a table for each title.
+pub(super) fn section(all: &[Series], options: &Options) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "## {}\n", jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC"))?;
+    let shards = match options.shards {
+        1 => String::new(),
+        shards => format!(" in {shards} shards"),
+    };
     writeln!(
         text,
-        "{}; commit {}; `--concurrent={concurrent}`, {} (all five services).\n",
+        "{}; commit {}; a source and a kustomize service{shards}, `--concurrent={}`.\n",
         machine(),
         commit(),
-        if shards > 1 { format!("{shards} shards of `weir run`") } else { "`weir run`".to_owned() }
+        options.concurrent,
     )?;
-    for (size, phases) in runs {
-        table(&mut text, *size, phases)?;
+    for weir in all.iter().filter(|series| series.maker == Programs::WEIR) {
+        let other = all.iter().find(|other| other.maker != weir.maker && other.title == weir.title);
+        table(&mut text, weir, other)?;
     }
     Ok(text)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-fn table(text: &mut String, size: usize, phases: &[Phase]) -> Result<()> {
-    writeln!(text, "N = {size}\n")?;
+fn table(text: &mut String, weir: &Series, other: Option<&Series>) -> Result<()> {
+    writeln!(text, "{}\n", weir.title)?;
     writeln!(
         text,
-        "| phase | seconds | x bare | requests a unit | requests by verb | CPU-seconds | API server CPU-s | peak MiB |"
+        "| phase | program | seconds | x bare | requests a unit | CPU-seconds | API server CPU-s | peak MiB: kustomize | source | Flux's time, \
+         CPU, memory by Weir's |"
     )?;
-    writeln!(text, "|---|---|---|---|---|---|---|---|")?;
-    for phase in phases {
-        let verbs: Vec<String> =
-            phase.requests.iter().map(|(verb, count)| format!("{verb} {count}")).collect();
-        writeln!(
-            text,
-            "| {} | {:.1} | {} | {:.2} | {} | {:.1} | {:.1} | {:.0} |",
-            phase.name,
-            phase.seconds,
-            phase.bare_seconds.map_or_else(|| "–".to_owned(), |bare| format!("{:.2}", phase.seconds / bare)),
-            phase.total_requests() as f64 / size as f64,
-            verbs.join(", "),
-            phase.cpu_seconds,
-            phase.server_cpu_seconds,
-            phase.peak_rss_bytes as f64 / f64::from(1 << 20),
-        )?;
+    writeln!(text, "|---|---|---|---|---|---|---|---|---|---|")?;
+    for phase in &weir.phases {
+        let other = other.and_then(|other| other.phase(&phase.name));
+        row(text, phase, weir.maker, &other.map(|other| ratios(phase, other)).unwrap_or_default())?;
+        if let Some(other) = other {
+            row(text, other, Programs::FLUX, "")?;
+        }
     }
     writeln!(text)?;
     Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers for people")]
+fn row(text: &mut String, phase: &Phase, maker: &str, ratios: &str) -> Result<()> {
+    let bare =
+        phase.bare_seconds.map_or_else(|| "–".to_owned(), |bare| format!("{:.2}", phase.seconds / bare));
+    writeln!(
+        text,
+        "| {} | {maker} | {:.1} | {bare} | {:.2} | {:.1} | {:.1} | {:.0} | {:.0} | {ratios} |",
+        phase.name,
+        phase.seconds,
+        phase.requests_a_unit(),
+        phase.cpu_seconds,
+        phase.server_cpu_seconds,
+        phase.kustomize_mebibytes(),
+        phase.source_rss_bytes as f64 / f64::from(1 << 20),
+    )?;
+    Ok(())
+}
+
+fn ratios(weir: &Phase, flux: &Phase) -> String {
+    let by = |flux: f64, weir: f64| format!("{:.1}x", flux / weir.max(0.01));
+    let memory = by(flux.kustomize_mebibytes(), weir.kustomize_mebibytes());
+    [by(flux.seconds, weir.seconds), by(flux.cpu_seconds, weir.cpu_seconds), memory].join(", ")
 }
 
 /// Appends a section to docs/benchmarks.md.

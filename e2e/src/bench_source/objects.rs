@@ -6,7 +6,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use weir_testkit::ControlPlane;
 
-use crate::bench::{create, is_ready, patch, wait_for_all};
+use crate::bench::{create, is_ready, request, wait_for_all};
 
 /// Where everything lives.
 pub(super) const NAMESPACE: &str = "bench";
@@ -44,15 +44,7 @@ impl Objects {
 
     /// Asks all for a look, and waits until all have looked.
     pub(super) async fn request(&self, kind: &str, size: usize) -> Result<()> {
-        let api = self.api(kind)?;
-        let token = jiff::Timestamp::now().to_string();
-        let annotations = json!({"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": token}}});
-        patch(api, size, annotations).await?;
-        let handled = |object: &DynamicObject| {
-            let at = object.data.pointer("/status/lastHandledReconcileAt").and_then(Value::as_str);
-            at == Some(&token) && is_ready(object)
-        };
-        wait_for_all(api, size, handled).await
+        request(self.api(kind)?, size).await
     }
 
     /// Waits until the one object has the artifact of a commit.

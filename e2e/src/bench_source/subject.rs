@@ -1,10 +1,11 @@
 //! A source controller as a process, started with the flags that Flux's has too.
 
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use weir_testkit::{ControlPlane, Controller, MemoryLimit, storage_flags};
+
+use crate::bench::command;
 
 /// As many objects of a kind at once as in Flux's published benchmark.
 const FLAGS: [&str; 3] = ["--concurrent=20", "--log-level=error", "--helm-cache-max-size=10"];
@@ -18,13 +19,8 @@ pub(super) struct Subject {
 
 impl Subject {
     pub(super) async fn start(program: &Path, plane: &ControlPlane, memory: Option<usize>) -> Result<Self> {
-        // The program runs in another folder.
-        let found = program.canonicalize();
-        let program = found.with_context(|| format!("{} (--weir, --flux)", program.display()))?;
         let limit = memory.map(MemoryLimit::new).transpose()?;
-        let mut command =
-            limit.as_ref().map_or_else(|| Command::new(&program), |limit| limit.command(&program));
-        command.env("MALLOC_TRIM_THRESHOLD_", "131072"); // as the Deployment (docs/adr/0004)
+        let command = command(program, limit.as_ref())?;
         let mut flags = storage_flags()?;
         flags.extend(FLAGS.map(str::to_owned));
         let controller = Controller::start(command, plane, "flux-system", &flags).await?;

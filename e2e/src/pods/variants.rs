@@ -72,7 +72,7 @@ impl<'a> Variants<'a> {
         .await?;
         let pods = self.world.pods(NAMESPACE, "weir").await?;
         ensure!(pods.len() == 1, "{} Pods of weir", pods.len());
-        self.main_loop.release("1.0.3").await
+        self.main_loop.release("1.0.4").await
     }
 
     /// Five Deployments again, and two shards of the source and kustomize services beside them; the application's objects move to one.
@@ -90,7 +90,7 @@ impl<'a> Variants<'a> {
             let key = "sharding.fluxcd.io/key=shard2";
             self.world.plane().kubectl(&["label", "-n", NAMESPACE, kind, "app", key]).await?;
         }
-        self.main_loop.release("1.0.4").await?;
+        self.main_loop.release("1.0.5").await?;
         let source = self.world.api("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE).await?;
         let source = source.get("app").await?;
         let url = text(&source.data, "/status/artifact/url")?;

@@ -112,7 +112,6 @@ fn may_be_plain(repository: &Repository, options: &RegistryOptions) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use rstest::rstest;
 
