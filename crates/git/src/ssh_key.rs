@@ -55,7 +55,8 @@ pub fn parse_identity(identity: &str, passphrase: Option<&str>) -> Result<Privat
         return Err(IdentityError::Unusable { reason });
     }
     let read = decode_secret_key(identity, passphrase);
-    read.or_else(|error| short_scalar::decode(identity, passphrase).ok_or(error)).map_err(|error| match error {
+    read.or_else(|error| short_scalar::decode(identity, passphrase).ok_or(error)).map_err(|error| match error
+    {
         KeyError::KeyIsEncrypted => IdentityError::Encrypted,
         _ if passphrase.is_some() && has_other_lock(identity) => {
             let reason = "this kind of encryption is not known; `ssh-keygen -p` writes it as one that is";

@@ -70,20 +70,20 @@ impl Shapes<'_> {
     async fn siblings(&mut self, count: usize) -> Result<()> {
         let space = Space::new(self.stage, "siblings", &folders(count, "1")).await?;
         self.meter.measure(format!("{count} of one repository"), count, space.install(count, single)).await?;
-        let all = space.push(count, &folders(count, "2"));
+        let all = space.push(count, folders(count, "2"));
         self.meter.measure(format!("a push that changes {count}"), count, all).await?;
-        let one = space.push(count, &folders(1, "3"));
+        let one = space.push(count, folders(1, "3"));
         self.meter.measure(format!("a push that changes 1 of {count}"), count, one).await
     }
 
     /// One Kustomization of many objects.
     async fn large(&mut self, objects: usize) -> Result<()> {
-        let file = |changed: &str| [("unit-0/objects.yaml".to_owned(), config_maps(objects, changed))];
+        let file = |changed: &str| vec![("unit-0/objects.yaml".to_owned(), config_maps(objects, changed))];
         let space = Space::new(self.stage, &format!("objects-{objects}"), &file("1")).await?;
         self.meter.measure(format!("one of {objects} objects"), objects, space.install(1, single)).await?;
         let unchanged = request(&space.kustomizations, 1);
         self.meter.measure(format!("{objects} objects, unchanged"), objects, unchanged).await?;
-        let changed = space.push(1, &file("2"));
+        let changed = space.push(1, file("2"));
         self.meter.measure(format!("{objects} objects, one changed"), objects, changed).await?;
         self.meter.measure(format!("{objects} objects deleted"), objects, space.delete()).await
     }
@@ -119,8 +119,8 @@ impl Space {
     }
 
     /// Commits, has the source look at once, as a webhook does, and waits until all Kustomizations have applied the commit.
-    async fn push(&self, count: usize, files: &[(String, String)]) -> Result<()> {
-        let commit = self.commit(files)?;
+    async fn push(&self, count: usize, files: Vec<(String, String)>) -> Result<()> {
+        let commit = self.commit(&files)?;
         let look = json!({"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": commit}}});
         self.sources.patch(SOURCE, &PatchParams::default(), &Patch::Merge(look)).await?;
         let has = |object: &DynamicObject| {

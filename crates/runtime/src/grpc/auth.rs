@@ -36,8 +36,17 @@ pub struct Identity {
     pub uid: Option<String>,
     /// Fields that the authenticator adds, such as the Pod of a ServiceAccount; authorizers of the cluster may decide by them.
     pub extra: BTreeMap<String, Vec<String>>,
+    caller: Caller,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Caller {
     /// One of our own services in this process.
-    own: bool,
+    Own,
+    /// A service, by a token for services.
+    Service,
+    /// Anyone else.
+    Other,
 }
 
 /// The access that a caller asks for.
@@ -65,6 +74,15 @@ impl Access {
             namespace: key.namespace.clone(),
             name: key.name.clone(),
         }
+    }
+
+    /// Returns the same in all namespaces, the same for all names of the namespace, and this access itself.
+    fn widest_first(&self) -> Vec<Self> {
+        let of_namespace = Self { name: String::new(), ..self.clone() };
+        let of_all = Self { namespace: String::new(), ..of_namespace.clone() };
+        let mut all = vec![of_all, of_namespace, self.clone()];
+        all.dedup();
+        all
     }
 }
 
@@ -143,24 +161,34 @@ impl Authorizer {
         })?;
         if self.inner.peers.is_process_secret(token) {
             let (groups, extra) = (Vec::new(), BTreeMap::new());
-            return Ok(Identity { user: "weir".to_owned(), groups, uid: None, extra, own: true });
+            return Ok(Identity { user: "weir".to_owned(), groups, uid: None, extra, caller: Caller::Own });
         }
         let key: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         let review = self.review(token);
         self.inner.identities.try_get_with(key, review).await.map_err(|status| (*status).clone())
     }
 
-    /// Returns true when RBAC lets the caller do that.
+    /// Returns true when RBAC lets the caller do that. Services read many objects of a kind and may read all of them as a rule, so that
+    /// one question is enough for all.
     ///
     /// # Errors
     /// `Unavailable` when the API server does not answer.
     pub async fn may(&self, identity: &Identity, access: Access) -> Result<bool, Status> {
-        if identity.own {
+        if identity.caller == Caller::Own {
             return Ok(true);
         }
-        let asked = self.ask(identity.clone(), access.clone());
-        let decided = self.inner.decisions.try_get_with((identity.clone(), access), asked).await;
-        decided.map_err(|status| (*status).clone())
+        let questions = match identity.caller {
+            Caller::Service => access.widest_first(),
+            Caller::Own | Caller::Other => vec![access],
+        };
+        for access in questions {
+            let asked = self.ask(identity.clone(), access.clone());
+            let decided = self.inner.decisions.try_get_with((identity.clone(), access), asked).await;
+            if decided.map_err(|status| (*status).clone())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Asks the API server whose token it is. One that says to be for services is reviewed as such; any other must be for
@@ -184,7 +212,7 @@ impl Authorizer {
                 groups: user.groups.unwrap_or_default(),
                 uid: user.uid,
                 extra: user.extra.unwrap_or_default(),
-                own: false,
+                caller: if is_for_services { Caller::Service } else { Caller::Other },
             }),
             _ => Err(Status::unauthenticated("the token is not valid for this cluster")),
         }

@@ -30,6 +30,11 @@ fn access() -> Access {
 
 /// An authorizer whose API server answers reviews of tokens with `status`, and allows everything.
 fn authorizer(status: Value) -> (Authorizer, Asked) {
+    authorizer_with(status, |_| true)
+}
+
+/// An authorizer whose API server allows what `allows` says of the attributes.
+fn authorizer_with(status: Value, allows: fn(&Value) -> bool) -> (Authorizer, Asked) {
     let asked = Asked::default();
     let log = Arc::clone(&asked);
     let server = tower::service_fn(move |request: HttpRequest<Body>| {
@@ -40,7 +45,8 @@ fn authorizer(status: Value) -> (Authorizer, Asked) {
             let mut review: Value = serde_json::from_slice(&body).unwrap();
             let is_token = path.ends_with("/tokenreviews");
             log.lock().push((path, review["spec"].clone()));
-            review["status"] = if is_token { status } else { json!({"allowed": true}) };
+            let allowed = allows(&review["spec"]["resourceAttributes"]);
+            review["status"] = if is_token { status } else { json!({"allowed": allowed}) };
             Ok::<_, Infallible>(Response::new(Body::from(serde_json::to_vec(&review).unwrap())))
         }
     });
@@ -55,9 +61,9 @@ fn user() -> Value {
 /// An authorizer of the cluster may decide by any of it.
 #[tokio::test]
 async fn the_whole_identity_is_reviewed() {
-    let status = json!({"authenticated": true, "audiences": ["weir"], "user": user()});
+    let status = json!({"authenticated": true, "user": user()});
     let (authorizer, asked) = authorizer(status);
-    let header = token("weir");
+    let header = token("kubernetes");
     authorizer.allow_bearer(Some(&header), access()).await.unwrap();
     let shown = header.trim_start_matches("Bearer ");
     let attributes = json!({"verb": "get", "group": "source.toolkit.fluxcd.io", "resource": "gitrepositories",
@@ -65,10 +71,7 @@ async fn the_whole_identity_is_reviewed() {
     assert_eq!(
         *asked.lock(),
         [
-            (
-                "/apis/authentication.k8s.io/v1/tokenreviews".to_owned(),
-                json!({"token": shown, "audiences": ["weir"]})
-            ),
+            ("/apis/authentication.k8s.io/v1/tokenreviews".to_owned(), json!({"token": shown})),
             (
                 "/apis/authorization.k8s.io/v1/subjectaccessreviews".to_owned(),
                 json!({"user": "system:serviceaccount:apps:web", "uid": "u-1", "groups": ["g"],
@@ -77,6 +80,27 @@ async fn the_whole_identity_is_reviewed() {
             ),
         ]
     );
+}
+
+#[rstest]
+#[case::everywhere(|asked: &Value| asked["namespace"].is_null(), 1)]
+#[case::in_the_namespace(|asked: &Value| asked["namespace"] == "apps" && asked["name"].is_null(), 2)]
+#[case::the_one_object(|asked: &Value| asked["name"] == "web", 3)]
+#[tokio::test]
+async fn services_are_reviewed_for_all_objects_first(
+    #[case] allows: fn(&Value) -> bool,
+    #[case] reviews: usize,
+) {
+    let status = json!({"authenticated": true, "audiences": ["weir"], "user": user()});
+    let (authorizer, log) = authorizer_with(status, allows);
+    let header = token("weir");
+    for _ in 0..2 {
+        authorizer.allow_bearer(Some(&header), access()).await.unwrap();
+    }
+    assert_eq!(log.lock().len(), 1 + reviews, "a review of the token, then these; all are remembered");
+    let other = Access { namespace: "other".to_owned(), name: "x".to_owned(), ..access() };
+    let is_allowed = authorizer.allow_bearer(Some(&header), other).await.is_ok();
+    assert_eq!(is_allowed, reviews == 1);
 }
 
 #[rstest]
