@@ -18,7 +18,7 @@ use super::steps::{create, is_ready, request, wait_for_all, wait_for_none};
 /// Name of the Git repository and of its object.
 const SOURCE: &str = "unit-0";
 
-/// What measures shapes in a cluster.
+/// Measurement of shapes in a cluster.
 pub(super) struct Shapes<'a> {
     pub(super) stage: &'a Stage,
     pub(super) meter: Meter<'a>,

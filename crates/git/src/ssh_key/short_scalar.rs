@@ -7,7 +7,7 @@ use russh::keys::ssh_key::encoding::{Decode, Mpint};
 use russh::keys::ssh_key::private::{EcdsaKeypair, KeypairData, PrivateKey};
 use russh::keys::ssh_key::sec1;
 
-/// What a file in OpenSSH's format begins with, decoded.
+/// First bytes of a file in OpenSSH's format, decoded.
 const MAGIC: &[u8] = b"openssh-key-v1\0";
 const BEGIN: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
 const END: &str = "-----END OPENSSH PRIVATE KEY-----";
