@@ -38,8 +38,8 @@ impl Service {
 
     /// A service that is not started yet, and that meets the API server through a proxy.
     pub(crate) async fn behind_proxy() -> (Self, FaultProxy) {
-        let plane = World::without_service().await.plane();
-        let proxy = FaultProxy::api_server(plane).await.unwrap();
+        let world = World::without_service().await;
+        let proxy = FaultProxy::api_server(world.plane()).await.unwrap();
         let address = proxy.address();
         (Self::leading_to(|_| format!("http://{address}")).await, proxy)
     }

@@ -2,6 +2,7 @@
 //! Tests that start the service as a process share another control plane, which no service of this one looks at.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +15,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, oneshot};
 use weir_kustomize_controller::args::Args;
 use weir_testkit::{ControlPlane, Folder, Process, SinkAnswer, WebhookSink};
 
@@ -26,17 +27,19 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_kustomize-controller");
 type Files = Arc<Mutex<HashMap<String, Vec<u8>>>>;
 
 struct Shared {
+    /// The service ends with it.
+    _running: Option<oneshot::Sender<Infallible>>,
     plane: ControlPlane,
     sink: WebhookSink,
     files: Files,
     grpc: u16,
 }
 
-static SHARED: OnceCell<Shared> = OnceCell::const_new();
-static SERVICELESS: OnceCell<Shared> = OnceCell::const_new();
+static SHARED: OnceCell<Arc<Shared>> = OnceCell::const_new();
+static SERVICELESS: OnceCell<Arc<Shared>> = OnceCell::const_new();
 
 pub(crate) struct World {
-    shared: &'static Shared,
+    shared: Arc<Shared>,
     pub(crate) ns: String,
 }
 
@@ -54,8 +57,9 @@ async fn surroundings() -> (ControlPlane, WebhookSink, Files) {
 }
 
 /// Starts everything, and with flags the service too.
-async fn start(flags: Option<&'static [&'static str]>) -> Shared {
-    let (tell, started) = tokio::sync::oneshot::channel();
+async fn start(flags: Option<&'static [&'static str]>) -> Arc<Shared> {
+    let (tell, started) = oneshot::channel();
+    let (running, ended) = oneshot::channel();
     // The service outlives the runtime of the test that happens to be first.
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -78,10 +82,16 @@ async fn start(flags: Option<&'static [&'static str]>) -> Shared {
                 .await
                 .unwrap();
             let env = weir_runtime::Environment::new(config, "flux-system".into()).unwrap();
-            let _ = tell.send(Shared { plane, sink, files, grpc });
-            match args {
-                Some(args) => weir_kustomize_controller::run(args, env).await.unwrap(),
-                None => std::future::pending().await,
+            let _ = tell.send(Arc::new(Shared { _running: Some(running), plane, sink, files, grpc }));
+            let service = async {
+                match args {
+                    Some(args) => weir_kustomize_controller::run(args, env).await.unwrap(),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = service => {}
+                _ = ended => {}
             }
         });
     });
@@ -90,29 +100,29 @@ async fn start(flags: Option<&'static [&'static str]>) -> Shared {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::over(SHARED.get_or_init(|| start(Some(&[]))).await).await
+        Self::over(Arc::clone(SHARED.get_or_init(|| start(Some(&[]))).await)).await
     }
 
-    /// A world that no other test has a part in, to count requests.
+    /// A world that no other test has a part in, to count requests. It ends with its test, as do the other worlds of one test.
     pub(crate) async fn alone() -> Self {
         Self::with_flags(&[]).await
     }
 
     /// A world without a service.
     pub(crate) async fn without_service() -> Self {
-        Self::over(SERVICELESS.get_or_init(|| start(None)).await).await
+        Self::over(Arc::clone(SERVICELESS.get_or_init(|| start(None)).await)).await
     }
 
     /// A world whose service has more flags.
     pub(crate) async fn with_flags(flags: &'static [&'static str]) -> Self {
-        Self::over(Box::leak(Box::new(start(Some(flags)).await))).await
+        Self::over(start(Some(flags)).await).await
     }
 
     /// A world that no other test has a part in, whose service is started by [`World::launch`].
     pub(crate) async fn idle() -> Self {
         let (plane, sink, files) = surroundings().await;
         let grpc = weir_testkit::free_port().unwrap();
-        Self::over(Box::leak(Box::new(Shared { plane, sink, files, grpc }))).await
+        Self::over(Arc::new(Shared { _running: None, plane, sink, files, grpc })).await
     }
 
     /// A world whose service is a process of its own.
@@ -142,12 +152,12 @@ impl World {
         Process::start("kustomize-controller", &mut command, &folder.path().join("log")).unwrap()
     }
 
-    async fn over(shared: &'static Shared) -> Self {
+    async fn over(shared: Arc<Shared>) -> Self {
         let ns = shared.plane.unique_namespace("ks").await.unwrap();
         Self { shared, ns }
     }
 
-    pub(crate) fn plane(&self) -> &'static ControlPlane {
+    pub(crate) fn plane(&self) -> &ControlPlane {
         &self.shared.plane
     }
 
