@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use futures::future::BoxFuture;
+use futures::future::LocalBoxFuture;
 
 use crate::command::artifact;
 use crate::command::bootstrap::Bootstrap;
@@ -14,6 +14,7 @@ use crate::command::completion::{self, Completion};
 use crate::command::create::Create;
 use crate::command::debug::Debug;
 use crate::command::delete::Delete;
+use crate::command::demo::Demo;
 use crate::command::diff::Diff;
 use crate::command::envsubst::Envsubst;
 use crate::command::events::Events;
@@ -87,6 +88,8 @@ pub(crate) struct Cli {
 enum Command {
     /// Check what an installation needs, and if it is well.
     Check(Check),
+    /// Show the whole loop on a throw-away control plane.
+    Demo(Demo),
     /// Install the services, or print their manifests.
     Install(Box<Install>),
     /// Put the services under the care of a Git repository.
@@ -235,7 +238,7 @@ fn parse() -> Result<Asked, clap::Error> {
 
 fn run(cli: Cli) -> Result<(), Error> {
     let Cli { global, command, .. } = cli;
-    let with_cluster: BoxFuture<'_, _> = match command {
+    let with_cluster: LocalBoxFuture<'_, _> = match command {
         Command::Build(build) => match build.start() {
             Start::Directory(directory) => return directory.run(),
             Start::Artifact(artifact) => return artifact.run(),
@@ -252,6 +255,7 @@ fn run(cli: Cli) -> Result<(), Error> {
         Command::Uninstall(uninstall) => Box::pin(uninstall.run(&global)),
         Command::Create(create) => Box::pin(create.run(&global)),
         Command::Debug(debug) => Box::pin(debug.run(&global)),
+        Command::Demo(demo) => Box::pin(demo.run(&global)),
         Command::Diff(diff) => Box::pin(diff.run(&global)),
         Command::Migrate(migrate) => Box::pin(migrate.run(&global)),
         Command::Plan(OnKinds(plan)) => Box::pin(plan.run(&global)),

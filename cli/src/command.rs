@@ -8,6 +8,7 @@ pub(crate) mod completion;
 pub(crate) mod create;
 pub(crate) mod debug;
 pub(crate) mod delete;
+pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod envsubst;
 pub(crate) mod events;

@@ -200,6 +200,9 @@ pub(crate) enum Error {
     /// A step of a bootstrap has failed (CLI-BST).
     #[error("{0}")]
     Bootstrap(String),
+    /// A step of the demo has failed, or a program of it does not run.
+    #[error("{0}")]
+    Demo(String),
     /// A check has found something (CLI-CHK01).
     #[error("check failed")]
     Check,

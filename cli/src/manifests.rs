@@ -1,6 +1,7 @@
 //! The manifests of an installation: `deploy/kustomize`, which is part of this program, built for a namespace and a choice
 //! of components (CLI-INS).
 
+mod built;
 mod local;
 mod tune;
 
@@ -8,16 +9,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::Value;
-use weir_kustomize::{LoadRestriction, MemoryFs, Options, RelPath};
 
+pub(crate) use self::built::crds;
 use crate::error::Error;
 use crate::output::manifest;
 
 /// Path and content of each file of `deploy/kustomize`.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/manifests.rs"));
-
-/// Folder of the kustomization that is made here.
-const OVERLAY: &str = "overlays/chosen";
 
 /// Version of the services that the manifests start.
 pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -102,20 +100,7 @@ impl Choice {
         if let Some(directory) = &self.manifests {
             return local::objects(directory);
         }
-        let failed = |error: &dyn std::error::Error| Error::Build(error.to_string());
-        let mut files = MemoryFs::from_files(FILES.iter().copied()).map_err(|error| failed(&error))?;
-        files
-            .insert(&format!("{OVERLAY}/kustomization.yaml"), self.kustomization(namespace))
-            .map_err(|error| failed(&error))?;
-        let directory = RelPath::new(OVERLAY).map_err(|error| failed(&error))?;
-        let options = Options { load_restriction: LoadRestriction::None, ..Options::cli() };
-        let built = weir_kustomize::build(&files, &directory, &options).map_err(|error| failed(&error))?;
-        let objects: Vec<_> = built
-            .resources
-            .iter()
-            .map(weir_kustomize::Resource::to_json)
-            .collect::<Result<_, _>>()
-            .map_err(|error| failed(&error))?;
+        let objects = built::overlay(self.kustomization(namespace))?;
         Ok(tune::tune(objects, self, namespace))
     }
 

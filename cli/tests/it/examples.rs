@@ -19,7 +19,7 @@ use self::stage::{Stage, folder, shell};
 use crate::nodes::with_nodes;
 
 /// Examples that are not run, by a part of their text, and the reason. That all parse is tested beside the tree of commands.
-const PARSED_ONLY: [(&str, &str); 6] = [
+const PARSED_ONLY: [(&str, &str); 7] = [
     (
         "weir bootstrap",
         "goes to a host on the Internet; bootstrap.rs and bootstrap_hosted.rs run it against stand-ins",
@@ -29,6 +29,7 @@ const PARSED_ONLY: [(&str, &str); 6] = [
         "asks a host on the Internet for its keys; create.rs runs it against a server of its own",
     ),
     ("--branch feature", "fetches from a host on the Internet; plan.rs does it from a server of its own"),
+    ("weir demo", "needs the programs of a control plane, and --keep does not end; demo.rs runs it"),
     ("weir plugin", "asks the catalogue on the Internet; plugin.rs has a stand-in"),
     ("weir watch", "does not end, and needs the ports of services; watch.rs runs it against one"),
     ("weir run", "does not end, and works on a whole cluster; run.rs and e2e run it"),

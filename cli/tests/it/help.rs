@@ -17,6 +17,7 @@ async fn every_command_explains_itself() {
         "reconcile image policy -h",
         "reconcile helmrelease -h",
         "check -h",
+        "demo -h",
         "install -h",
         "uninstall -h",
         "bootstrap -h",

@@ -10,6 +10,7 @@ mod build_kustomization;
 mod completion;
 mod create;
 mod debug;
+mod demo;
 mod diff_kustomization;
 mod environment;
 mod envsubst;

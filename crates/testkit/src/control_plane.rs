@@ -111,6 +111,14 @@ impl ControlPlane {
         SHARED.get_or_try_init(Self::start).await
     }
 
+    /// Returns the path of the program that control planes are started from, or of the folder with envtest's programs.
+    ///
+    /// # Errors
+    /// When it cannot be built or found.
+    pub async fn programs() -> Result<PathBuf, Error> {
+        Ok(Program::find().await?.path().to_owned())
+    }
+
     /// The kubeconfig file of the administrator.
     #[must_use]
     pub fn kubeconfig_path(&self) -> &Path {

@@ -24,6 +24,13 @@ impl Program {
         program::made_by("e2e/control-plane/build", &[]).await.map(Self::Applets)
     }
 
+    /// Returns the program, or the folder of the programs.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Applets(path) | Self::Assets(path) => path,
+        }
+    }
+
     pub(crate) fn etcd(&self, data: &Path, client_url: &str, peer_url: &str) -> Command {
         match self {
             Self::Applets(program) => {

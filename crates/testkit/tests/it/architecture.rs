@@ -239,8 +239,9 @@ fn versions_are_in_the_root_manifest_only() {
 }
 
 /// Waits between two tries of one request, or for something that no watch tells of.
-const SLEEPS: [&str; 18] = [
+const SLEEPS: [&str; 19] = [
     "cli/src/command/bootstrap/work_tree.rs",
+    "cli/src/command/demo/process.rs",
     "cli/src/command/trigger.rs",
     "cli/src/command/watch/feed.rs",
     "cli/src/global/throttle.rs",
