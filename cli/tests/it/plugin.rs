@@ -1,6 +1,7 @@
 //! Plugins (CLI-PLG01): programs of a folder are commands, and come from a catalogue.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use flate2::write::GzEncoder;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use weir_testkit::{Folder, Server};
+use zip::write::SimpleFileOptions;
 
 use crate::weir::Weir;
 
@@ -148,6 +150,17 @@ fn archive(bin: &str, program: &[u8]) -> Vec<u8> {
     archive.into_inner().unwrap().finish().unwrap()
 }
 
+/// The same as a zip archive, behind a file of its name that leads out of the archive.
+fn zip_archive(bin: &str, program: &[u8]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    archive.add_directory(format!("{bin}/"), SimpleFileOptions::default()).unwrap();
+    for (path, content) in [(format!("../{bin}"), b"led out".as_slice()), (format!("bin/{bin}"), program)] {
+        archive.start_file(path, SimpleFileOptions::default()).unwrap();
+        archive.write_all(content).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
 #[tokio::test]
 async fn plugins_of_a_catalogue_come_and_go() {
     let (shelf, home) = (Shelf::start().await, Folder::new("home").unwrap());
@@ -155,7 +168,9 @@ async fn plugins_of_a_catalogue_come_and_go() {
     shelf.offer("operator", "flux-operator", &[("0.44.0", &old)]);
     let raw = shelf.offer("raw", "flux-raw", &[("2.0.0", &script("raw 2")), ("1.0.0", &script("raw 1"))]);
     shelf.offer("bad", "../flux-bad", &[("1.0.0", b"x")]);
-    shelf.offer("zip", "flux-zip", &[("1.0.0", b"PK\x03\x04")]);
+    shelf.offer("zipped", "flux-zipped", &[("1.0.0", &zip_archive("flux-zipped", &script("zipped")))]);
+    shelf.offer("zip-empty", "flux-zip-empty", &[("1.0.0", &zip_archive("flux-other", b"x"))]);
+    shelf.offer("zip-torn", "flux-zip-torn", &[("1.0.0", b"PK\x03\x04")]);
     shelf.offer("torn", "flux-torn", &[("1.0.0", b"whole")]);
     shelf.put("torn-1.0.0", "torn");
     shelf.offer("empty", "flux-empty", &[("1.0.0", &archive("flux-other", b"x"))]);
@@ -177,7 +192,11 @@ async fn plugins_of_a_catalogue_come_and_go() {
         "raw",
         "plugin list",
         "plugin install bad",
-        "plugin install zip",
+        "plugin install zipped",
+        "zipped c",
+        "plugin uninstall zipped",
+        "plugin install zip-empty",
+        "plugin install zip-torn",
         "plugin install torn",
         "plugin install empty",
         "plugin install odd",

@@ -1,5 +1,6 @@
 //! Programs of the catalogue in the folder of plugins, each with a record of where it comes from.
 
+use std::fmt::Display;
 use std::fs::{File, Permissions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -12,6 +13,9 @@ use tar::Archive;
 use tempfile::NamedTempFile;
 use weir_kustomize_controller::build::to_json;
 use weir_yaml::{Limits, Source, parse_first_document};
+use zip::ZipReadOptions;
+use zip::read::Config;
+use zip::unstable::read::ZipIterable;
 
 use super::catalog::{Catalog, Manifest, Platform};
 use crate::error::Error;
@@ -31,6 +35,8 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZIP: &[u8] = b"PK";
 /// Place and text that a tar archive has.
 const TAR: (usize, &[u8]) = (257, b"ustar");
+/// Error of an archive in which the program is not found.
+const WITHOUT_PROGRAM: &str = "the archive of the plugin does not hold its program";
 /// Bytes that tell an archive from a program.
 const HEAD: u64 = 262;
 
@@ -85,16 +91,12 @@ fn extract(
         return unpack(download, program, wanted);
     }
     if head.starts_with(ZIP) {
-        return Err(Error::Plugin(
-            "the plugin is a zip archive, which is not unpacked; tar and gzip are".to_owned(),
-        ));
+        return unzip(download, program, wanted);
     }
     copy(download, program)
 }
 
 fn unpack(archive: impl Read, program: &mut impl Write, wanted: impl Fn(&Path) -> bool) -> Result<(), Error> {
-    let unread =
-        |cause: std::io::Error| Error::Plugin(format!("failed to read the archive of the plugin: {cause}"));
     let mut archive = Archive::new(archive.take(MAX_PROGRAM));
     for entry in archive.entries().map_err(unread)?.take(MAX_ENTRIES) {
         let entry = entry.map_err(unread)?;
@@ -103,7 +105,31 @@ fn unpack(archive: impl Read, program: &mut impl Write, wanted: impl Fn(&Path) -
             return copy(entry, program);
         }
     }
-    Err(Error::Plugin("the archive of the plugin does not hold its program".to_owned()))
+    Err(Error::Plugin(WITHOUT_PROGRAM.to_owned()))
+}
+
+/// As [`unpack`], of a zip archive, whose list of files is read one by one.
+fn unzip(
+    archive: impl Read + Seek,
+    program: &mut impl Write,
+    wanted: impl Fn(&Path) -> bool,
+) -> Result<(), Error> {
+    let mut archive = ZipIterable::try_new(archive, Config::default()).map_err(unread)?;
+    let files = archive.files().map_err(unread)?;
+    for _ in 0..MAX_ENTRIES {
+        let Some(entry) = files.next() else { break };
+        let entry = entry.map_err(unread)?;
+        // Names that lead out of the archive are nobody's.
+        if entry.is_file() && entry.enclosed_name().is_some_and(|path| wanted(&path)) {
+            let file = entry.with_reader(files.reader_mut(), ZipReadOptions::default()).map_err(unread)?;
+            return copy(file, program);
+        }
+    }
+    Err(Error::Plugin(WITHOUT_PROGRAM.to_owned()))
+}
+
+fn unread(cause: impl Display) -> Error {
+    Error::Plugin(format!("failed to read the archive of the plugin: {cause}"))
 }
 
 fn copy(from: impl Read, program: &mut impl Write) -> Result<(), Error> {
