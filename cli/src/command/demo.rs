@@ -165,7 +165,7 @@ async fn run_weir(stage: &mut Stage, cluster: &Cluster, kubeconfig: &Path) -> Re
     let temporary = stage.path("tmp");
     std::fs::create_dir(&temporary)?;
     let mut command = Command::new(std::env::current_exe()?);
-    // Whatever the environment says about services is not about these.
+    // Variables of this environment that are about services are not about these.
     command.env_clear().env("KUBECONFIG", kubeconfig).env("RUNTIME_NAMESPACE", NAMESPACE);
     command.env("TMPDIR", temporary).arg("run");
     command.arg("--storage-path").arg(stage.path("artifacts")).arg("--state-dir").arg(stage.path("state"));
