@@ -7,7 +7,9 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use weir_testkit::{ControlPlane, Controller, Folder, GitRepo, GitServer, SshGitServer, storage_flags};
+use weir_testkit::{
+    ControlPlane, Controller, Folder, GitRepo, GitServer, SshAgent, SshGitServer, storage_flags,
+};
 
 use crate::nodes::with_nodes;
 use crate::weir::Weir;
@@ -154,6 +156,33 @@ async fn a_cluster_is_bootstrapped_over_ssh_with_patches_of_users() {
     assert_eq!(labels["team"], "fleet");
     let secret = home.secret().await.data.unwrap();
     assert_eq!(secret.keys().collect::<Vec<_>>(), ["identity", "identity.pub", "known_hosts"]);
+}
+
+/// SCN-17: this command pushes with a key of an agent, and the services read with one of their own, which is let in while it asks.
+#[tokio::test]
+async fn a_cluster_is_bootstrapped_with_the_keys_of_an_agent() {
+    let (home, server) = (Home::start().await, SshGitServer::start().await.unwrap());
+    let (repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    repository.commit("main", "begin", &[("README.md", "")]).unwrap();
+    let agent = SshAgent::start().await.unwrap();
+    agent.add(server.identity(), &[]).unwrap();
+    let weir = home.weir().with_env("SSH_AUTH_SOCK", agent.socket().to_str().unwrap());
+    let mut running =
+        weir.start(&format!("bootstrap git --url {url} --silent --path clusters/test --timeout 4m"));
+    let mut lines = BufReader::new(running.child.stderr.take().unwrap()).lines();
+    let mut seen = Vec::new();
+    let run = async {
+        while let Some(line) = lines.next_line().await.unwrap() {
+            if let Some(key) = line.strip_prefix("✔ public key: ") {
+                server.let_in(key).unwrap();
+            }
+            seen.push(line);
+        }
+    };
+    with_nodes(&home.plane, run).await;
+    assert!(running.child.wait().await.unwrap().success(), "{seen:#?}");
+    assert_eq!(subjects(&repository).len(), 3);
+    assert!(!seen.is_empty() && home.secret().await.data.unwrap().contains_key("identity"));
 }
 
 /// C1: wherever a run is killed, the next one goes on, and nothing is pushed twice.

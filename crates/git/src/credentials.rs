@@ -1,6 +1,7 @@
 //! Our identity at a Git server, from the Secrets that Flux documents (SRC-GIT-27, SRC-GIT-29).
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use secrecy::SecretString;
 use url::Url;
@@ -22,6 +23,8 @@ pub enum Credentials {
     Bearer(SecretString),
     /// A key over SSH.
     Ssh(SshAuth),
+    /// The keys of an agent over SSH.
+    SshAgent(SshAgent),
 }
 
 /// A key and the host keys that are believed.
@@ -31,6 +34,15 @@ pub struct SshAuth {
     pub identity: SecretString,
     /// Passphrase of the key.
     pub passphrase: Option<SecretString>,
+    /// `known_hosts` text; no host is trusted that is not in it.
+    pub known_hosts: String,
+}
+
+/// An agent that signs with the keys it holds, and the host keys that are believed.
+#[derive(Debug, Clone)]
+pub struct SshAgent {
+    /// Socket of the agent.
+    pub socket: PathBuf,
     /// `known_hosts` text; no host is trusted that is not in it.
     pub known_hosts: String,
 }

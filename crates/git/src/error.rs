@@ -265,6 +265,14 @@ pub enum SshError {
         "handshake failed: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain"
     )]
     NotAuthenticated,
+    /// The agent does not answer, or holds no key.
+    #[error("SSH agent at {socket}: {reason}")]
+    Agent {
+        /// Its socket.
+        socket: String,
+        /// Cause.
+        reason: String,
+    },
     /// The handshake failed otherwise, or the connection broke later.
     #[error("{reason}")]
     Protocol {

@@ -48,7 +48,7 @@ pub use self::checkout::{Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind
 pub use self::client::{Git, GitConfig, STEPS};
 pub use self::commit::{CommitRequest, Signature, Signer};
 pub use self::conversation::{Advertisement, Answer, ConversationError};
-pub use self::credentials::{AuthOptionError, Credentials, SshAuth};
+pub use self::credentials::{AuthOptionError, Credentials, SshAgent, SshAuth};
 pub use self::error::{Error, SshError, without_password};
 pub use self::fetch::Fetched;
 pub use self::host_keys::scan_host_keys;

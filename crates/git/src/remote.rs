@@ -82,7 +82,7 @@ impl Remote {
     /// process.
     pub(crate) fn told(&self) -> Vec<SecretString> {
         let mut told = match &self.credentials {
-            Credentials::None | Credentials::Ssh(_) => Vec::new(),
+            Credentials::None | Credentials::Ssh(_) | Credentials::SshAgent(_) => Vec::new(),
             Credentials::Basic { username, password } => weir_http::told_by_basic(username, password),
             Credentials::Bearer(token) => vec![token.clone()],
         };

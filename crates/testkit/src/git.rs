@@ -5,6 +5,7 @@ mod dulwich;
 mod http_server;
 mod repo;
 mod signing;
+mod ssh_agent;
 mod ssh_server;
 
 pub use change::Change;
@@ -12,4 +13,5 @@ pub use dulwich::DulwichServer;
 pub use http_server::{GitRequest, GitServer};
 pub use repo::{CommitInfo, GitRepo};
 pub use signing::{GitSigner, GpgHome, SshKey};
+pub use ssh_agent::SshAgent;
 pub use ssh_server::{SshCertificate, SshGitServer};

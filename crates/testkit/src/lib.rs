@@ -64,8 +64,8 @@ pub use fault_proxy::{Fault, FaultProxy};
 pub use flux::{FluxCli, flux_program};
 pub use folder::{Folder, repo_path};
 pub use git::{
-    Change, CommitInfo, DulwichServer, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshCertificate,
-    SshGitServer, SshKey,
+    Change, CommitInfo, DulwichServer, GitRepo, GitRequest, GitServer, GitSigner, GpgHome, SshAgent,
+    SshCertificate, SshGitServer, SshKey,
 };
 pub use grpc::authorized;
 pub use keeper::watched_processes;

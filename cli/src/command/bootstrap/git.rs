@@ -3,7 +3,7 @@
 use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
-use weir_git::{Credentials, Git as Client, GitConfig, Profile, Remote, SshAlgorithms, SshAuth};
+use weir_git::{Credentials, Git as Client, GitConfig, Profile, Remote, SshAgent, SshAlgorithms, SshAuth};
 use weir_verify::git::SigningKey;
 
 use super::flags::{BootstrapFlags, secret};
@@ -16,6 +16,8 @@ use crate::input;
 
 /// Variable with the password.
 const PASSWORD: &str = "GIT_PASSWORD";
+/// Variable with the socket of the SSH agent.
+const AGENT: &str = "SSH_AUTH_SOCK";
 /// User of Git servers that tell users apart by their keys.
 const USER: &str = "git";
 
@@ -24,6 +26,9 @@ const USER: &str = "git";
 #[command(after_help = "Examples:
   # Over SSH, with a key that may push
   weir bootstrap git --url=ssh://git@example.com/fleet.git --private-key-file=./id_ed25519 --path=clusters/prod
+
+  # Over SSH, with the keys of an SSH agent; the services get a key of their own
+  weir bootstrap git --url=ssh://git@example.com/fleet.git --path=clusters/prod
 
   # Over HTTPS, with a token from the environment
   GIT_PASSWORD=\"$TOKEN\" weir bootstrap git --url=https://example.com/fleet.git --token-auth --path=clusters/prod
@@ -151,21 +156,32 @@ impl Git {
     async fn credentials(&self, url: &Url) -> Result<Credentials, Error> {
         let password = self.password.clone();
         if url.scheme() == "ssh" {
-            let Some(file) = &self.flags.key.private_key_file else {
-                return Err(Error::Flags(
-                    "--private-key-file is required for an SSH URL: keys of an SSH agent are not used"
-                        .to_owned(),
-                ));
-            };
-            let identity = SecretString::from(input::text(file)?);
-            let known_hosts = host_keys(&ssh_host(url.as_str())?).await?;
-            return Ok(Credentials::Ssh(SshAuth { identity, passphrase: password, known_hosts }));
+            return self.ssh_credentials(url).await;
         }
         Ok(match password {
             Some(token) if self.with_bearer_token => Credentials::Bearer(token),
             Some(password) => Credentials::Basic { username: self.username.clone(), password },
             None => Credentials::None,
         })
+    }
+
+    /// Takes the key of the file, or else those of the person's SSH agent.
+    async fn ssh_credentials(&self, url: &Url) -> Result<Credentials, Error> {
+        let known_hosts = async || host_keys(&ssh_host(url.as_str())?).await;
+        if let Some(file) = &self.flags.key.private_key_file {
+            let identity = SecretString::from(input::text(file)?);
+            let (passphrase, known_hosts) = (self.password.clone(), known_hosts().await?);
+            return Ok(Credentials::Ssh(SshAuth { identity, passphrase, known_hosts }));
+        }
+        match std::env::var_os(AGENT).filter(|socket| !socket.is_empty()) {
+            Some(socket) => Ok(Credentials::SshAgent(SshAgent {
+                socket: socket.into(),
+                known_hosts: known_hosts().await?,
+            })),
+            None => Err(Error::Flags(format!(
+                "an SSH URL requires --private-key-file, or an SSH agent, which {AGENT} names"
+            ))),
+        }
     }
 
     /// The credentials of the services.

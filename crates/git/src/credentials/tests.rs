@@ -13,7 +13,7 @@ fn shown(credentials: &Credentials) -> String {
         Credentials::None => "none".into(),
         Credentials::Basic { username, password } => format!("basic {username}:{}", password.expose_secret()),
         Credentials::Bearer(token) => format!("bearer {}", token.expose_secret()),
-        Credentials::Ssh(_) => "ssh".into(),
+        Credentials::Ssh(_) | Credentials::SshAgent(_) => "ssh".into(),
     }
 }
 

@@ -165,7 +165,9 @@ fn authorise(request: RequestBuilder, credentials: &Credentials) -> Result<Reque
             Ok(request.basic_auth(username, Some(password.expose_secret())))
         }
         Credentials::Bearer(token) => Ok(request.bearer_auth(token.expose_secret())),
-        Credentials::Ssh(_) => Err(Error::Credentials { scheme: "http".to_owned() }),
+        Credentials::Ssh(_) | Credentials::SshAgent(_) => {
+            Err(Error::Credentials { scheme: "http".to_owned() })
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Git over SSH: one session, one command, its output and input as the stream.
 
+mod agent;
 mod connect;
 mod proxy;
 

@@ -14,6 +14,7 @@ mod pushing;
 mod refusals;
 mod signed;
 mod ssh;
+mod ssh_agent;
 mod ssh_keys;
 mod store;
 mod submodules;

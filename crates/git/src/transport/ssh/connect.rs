@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use russh::client::{self, Handle, Handler};
 use russh::keys::ssh_key::EcdsaCurve;
-use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
+use russh::keys::{Algorithm, HashAlg, PrivateKey, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
 
-use super::proxy;
-use crate::credentials::{Credentials, SshAuth};
+use super::{agent, proxy};
+use crate::credentials::{Credentials, SshAgent};
 use crate::error::{Error, SshError};
 use crate::known_hosts::{HostVerdict, KnownHosts};
 use crate::remote::Remote;
@@ -74,11 +74,14 @@ impl Handler for Client {
 
 /// A session with an authenticated connection to a verified host.
 pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Result<Handle<Client>, Error> {
-    let Credentials::Ssh(auth) = &remote.credentials else {
-        return Err(Error::Credentials { scheme: remote.url.scheme().to_owned() });
+    let (proof, known_hosts) = match &remote.credentials {
+        Credentials::Ssh(auth) => (Proof::Key(ssh_key::decode(auth)?), &auth.known_hosts),
+        Credentials::SshAgent(agent) => (Proof::Agent(agent), &agent.known_hosts),
+        Credentials::None | Credentials::Basic { .. } | Credentials::Bearer(_) => {
+            return Err(Error::Credentials { scheme: remote.url.scheme().to_owned() });
+        }
     };
-    let key = ssh_key::decode(auth)?;
-    let client = judge(remote, auth)?;
+    let client = judge(remote, known_hosts)?;
     let config = Arc::new(configuration(&client, algorithms));
     let (host, port) = (client.host.clone(), client.port);
     let connected = match remote.http.proxy.clone().or_else(|| proxy::of_environment(&host)) {
@@ -94,19 +97,28 @@ pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Resu
         user => user,
     };
     let hash = session.best_supported_rsa_hash().await.map_err(protocol)?.flatten();
-    let key = PrivateKeyWithHashAlg::new(Arc::new(key), hash);
-    match session.authenticate_publickey(user, key).await.map_err(protocol)? {
-        result if result.success() => Ok(session),
-        _ => Err(SshError::NotAuthenticated.into()),
-    }
+    let is_let_in = match proof {
+        Proof::Key(key) => {
+            let key = PrivateKeyWithHashAlg::new(Arc::new(key), hash);
+            session.authenticate_publickey(user, key).await.map_err(protocol)?.success()
+        }
+        Proof::Agent(agent) => agent::authenticate(&mut session, user, hash, &agent.socket).await?,
+    };
+    if is_let_in { Ok(session) } else { Err(SshError::NotAuthenticated.into()) }
 }
 
-fn judge(remote: &Remote, auth: &SshAuth) -> Result<Client, Error> {
+/// The proof of who we are.
+enum Proof<'a> {
+    Key(PrivateKey),
+    Agent(&'a SshAgent),
+}
+
+fn judge(remote: &Remote, known_hosts: &str) -> Result<Client, Error> {
     Ok(Client {
         // Those of IPv6 addresses belong to the URL; `known_hosts` has its own.
         host: remote.url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
         port: remote.url.port().unwrap_or(DEFAULT_PORT),
-        known_hosts: KnownHosts::parse(&auth.known_hosts)?,
+        known_hosts: KnownHosts::parse(known_hosts)?,
     })
 }
 
@@ -156,8 +168,7 @@ mod tests {
     #[case("ssh://git@Example.com/app", "example.com")]
     fn names_of_hosts(#[case] url: &str, #[case] name: &str) {
         let known_hosts = format!("{name} {KEY}");
-        let auth = SshAuth { identity: "".into(), passphrase: None, known_hosts };
-        let client = judge(&Remote::new(url.parse().unwrap()), &auth).unwrap();
+        let client = judge(&Remote::new(url.parse().unwrap()), &known_hosts).unwrap();
         let key = russh::keys::PublicKey::from_openssh(KEY).unwrap();
         let verdict = client.known_hosts.check(&client.host, client.port, &key);
         assert_eq!(verdict, HostVerdict::Known, "{}", client.host);
