@@ -17,6 +17,8 @@ use crate::kind::{Group, KINDS, Kind};
 
 /// Longest wait for names. A shell that hangs for longer is worse than one that completes nothing.
 const LONGEST: Duration = Duration::from_millis(800);
+/// Variable with another one, for clusters that are far away.
+const WAIT: &str = "WEIR_COMPLETION_WAIT";
 
 /// Names offered at most, the first of the alphabet: nobody reads more, and one answer of the API server holds them.
 const MAX_NAMES: u32 = 1000;
@@ -176,7 +178,8 @@ fn ask_cluster(
 fn in_time<T: Send + 'static>(ask: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
     let (sender, receiver) = sync_channel(1);
     std::thread::spawn(move || drop(sender.send(ask())));
-    receiver.recv_timeout(LONGEST).ok().flatten()
+    let given = std::env::var(WAIT).ok().and_then(|text| text.parse::<weir_api::Duration>().ok());
+    receiver.recv_timeout(given.map_or(LONGEST, weir_api::Duration::to_std)).ok().flatten()
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ impl Handler for Client {
 /// A session with an authenticated connection to a verified host.
 pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Result<Handle<Client>, Error> {
     let (proof, known_hosts) = match &remote.credentials {
-        Credentials::Ssh(auth) => (Proof::Key(ssh_key::decode(auth)?), &auth.known_hosts),
+        Credentials::Ssh(auth) => (Proof::Key(Arc::new(ssh_key::decode(auth)?)), &auth.known_hosts),
         Credentials::SshAgent(agent) => (Proof::Agent(agent), &agent.known_hosts),
         Credentials::None | Credentials::Basic { .. } | Credentials::Bearer(_) => {
             return Err(Error::Credentials { scheme: remote.url.scheme().to_owned() });
@@ -99,7 +99,7 @@ pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Resu
     let hash = session.best_supported_rsa_hash().await.map_err(protocol)?.flatten();
     let is_let_in = match proof {
         Proof::Key(key) => {
-            let key = PrivateKeyWithHashAlg::new(Arc::new(key), hash);
+            let key = PrivateKeyWithHashAlg::new(key, hash);
             session.authenticate_publickey(user, key).await.map_err(protocol)?.success()
         }
         Proof::Agent(agent) => agent::authenticate(&mut session, user, hash, &agent.socket).await?,
@@ -109,7 +109,7 @@ pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Resu
 
 /// The proof of who we are.
 enum Proof<'a> {
-    Key(PrivateKey),
+    Key(Arc<PrivateKey>),
     Agent(&'a SshAgent),
 }
 
