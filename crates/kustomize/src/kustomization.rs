@@ -226,16 +226,34 @@ impl Kustomization {
         Ok(None)
     }
 
+    /// Finds the only kustomization file of `directory` (KZ-201).
+    ///
+    /// # Errors
+    /// There are several.
+    pub(crate) fn find_only(
+        directory: &RelPath,
+        is_file: impl Fn(&RelPath) -> bool,
+    ) -> Result<Option<RelPath>, crate::Error> {
+        let mut found = None;
+        for name in FILE_NAMES {
+            let path = directory.join(name)?;
+            if is_file(&path) && found.replace(path).is_some() {
+                return Err(crate::Error::SeveralKustomizations(directory.clone()));
+            }
+        }
+        Ok(found)
+    }
+
     /// Finds and reads the kustomization file of `directory`.
     ///
     /// # Errors
-    /// The file cannot be read or decoded.
+    /// There are several, or the file cannot be read or decoded.
     pub fn load(
         fs: &dyn FileSystem,
         directory: &RelPath,
         unknown: UnknownFields,
     ) -> Result<Option<(RelPath, Self)>, crate::Error> {
-        let Some(path) = Self::find(fs, directory)? else { return Ok(None) };
+        let Some(path) = Self::find_only(directory, |path| fs.is_file(path))? else { return Ok(None) };
         let limit = weir_yaml::Limits::default().bytes as u64;
         let content = fs.read(&path, limit)?;
         let kustomization = Self::parse_file(&path.to_string(), content, unknown)?;

@@ -77,15 +77,6 @@ impl Target {
 
 /// The only kustomization file of a directory (KZ-201).
 fn find(build: &Build<'_>, directory: &RelPath) -> Result<RelPath, Error> {
-    let mut found = None;
-    for name in FILE_NAMES {
-        let path = directory.join(name)?;
-        if build.files.is_file(&path) {
-            if found.is_some() {
-                return Err(Error::SeveralKustomizations(directory.clone()));
-            }
-            found = Some(path);
-        }
-    }
+    let found = Kustomization::find_only(directory, |path| build.files.is_file(path))?;
     found.ok_or_else(|| Error::MissingKustomization(directory.clone()))
 }

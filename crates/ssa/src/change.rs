@@ -67,9 +67,9 @@ impl ChangeSet {
         self.lines_of(|action| !matches!(action, Action::Unchanged | Action::Skipped))
     }
 
-    /// One line for each object (KS-GC-6).
+    /// One line for each object that something was done about (KS-GC-6); a failure has a message of its own.
     pub fn lines(&self) -> String {
-        self.lines_of(|_| true)
+        self.lines_of(|action| action != Action::Unknown)
     }
 
     /// Returns true when the apply has written anything.

@@ -10,6 +10,7 @@ mod substitute;
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
@@ -120,6 +121,9 @@ pub enum Error {
         /// The missing part.
         field: &'static str,
     },
+    /// An object has no version of its API. Left out, it would be deleted from the cluster.
+    #[error("failed to decode Kubernetes apiVersion, kind and name from: {0}")]
+    WithoutVersion(Value),
     /// A file that is encrypted could not be decrypted (KS-DEC-23).
     #[error("error decrypting sources: {0}")]
     DecryptFiles(#[source] decryption::Error),
@@ -165,6 +169,9 @@ fn build_from<F: FileSystem>(files: &dyn FileSystem, input: &Input<F>) -> Result
     for (index, resource) in output.resources.iter().enumerate() {
         stop.check().map_err(failed)?;
         let mut object = resource.to_json().map_err(|error| Error::Emit(error.to_string()))?;
+        if resource.api_version().is_empty() {
+            return Err(Error::WithoutVersion(without_content(&object)));
+        }
         let name = resource_name(resource.api_version(), resource.kind(), resource.name());
         let is_decrypted = match decryption {
             Some(decryption) => decrypt_object(&mut object, decryption)
@@ -219,6 +226,13 @@ pub fn directory(files: &dyn FileSystem, path: &str) -> Option<RelPath> {
     }
     let directory = RelPath::new(&inside.join("/")).ok()?;
     files.is_dir(&directory).then_some(directory)
+}
+
+/// Returns what an object is known by; its content may be secret.
+fn without_content(object: &Value) -> Value {
+    let metadata = object.get("metadata");
+    let field = |name: &str| metadata.and_then(|metadata| metadata.get(name));
+    json!({"kind": object.get("kind"), "metadata": {"name": field("name"), "namespace": field("namespace")}})
 }
 
 /// An object as errors of the build name it: `Kind.version.group/name`.

@@ -22,6 +22,9 @@ pub enum Error {
     /// The file is there but cannot be read.
     #[error("{0}")]
     Parse(Box<weir_kustomize::Error>),
+    /// There are several in one directory.
+    #[error("kustomize build failed: {0}")]
+    Several(Box<weir_kustomize::Error>),
     /// None is there and none can be made.
     #[error(transparent)]
     Generate(#[from] generate::Error),
@@ -44,8 +47,11 @@ pub(super) fn merged(
         let is_directory = directory.join(path).is_ok_and(|path| files.is_dir(&path));
         !ignored.excludes(path, is_directory)
     };
-    let found = Kustomization::load(files, directory, UnknownFields::Drop)
-        .map_err(|error| Error::Parse(Box::new(error)))?;
+    let found = Kustomization::load(files, directory, UnknownFields::Drop);
+    let found = found.map_err(|error| match error {
+        weir_kustomize::Error::SeveralKustomizations(_) => Error::Several(Box::new(error)),
+        _ => Error::Parse(Box::new(error)),
+    })?;
     let mut document = match found {
         Some((_, mut document)) => {
             for list in [&mut document.resources, &mut document.components, &mut document.crds] {
