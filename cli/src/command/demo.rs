@@ -35,7 +35,7 @@ const WEIR: &str = "weir";
 /// Listeners of `weir run`, each of which gets a free port.
 const LISTENERS: [&str; 6] = ["storage", "health", "grpc", "events", "receiver", "metrics"];
 
-/// Where the demo runs, and what stays.
+/// Flags of a demo.
 #[derive(Args, Debug)]
 #[command(
     after_help = "The steps: manifests are committed and become objects, an upgrade is rolled out, a change by hand is \
