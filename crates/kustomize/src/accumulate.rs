@@ -171,14 +171,11 @@ impl Target {
         mut accumulated: Accumulator,
         references: &[String],
     ) -> Result<Accumulator, Error> {
+        let failed = |step| move |cause| Error::Component { step, cause: Box::new(cause) };
         for reference in references {
-            let loader = self
-                .loader
-                .enter(build, reference)
-                .map_err(|error| error.context(format!("loader.New '{reference}'")))?;
-            accumulated = self
-                .add_directory(build, accumulated, loader, Role::Component)
-                .context(|| format!("accumulateDirectory '{reference}'"))?;
+            let loader = self.loader.enter(build, reference).map_err(failed("loader.New"))?;
+            let added = self.add_directory(build, accumulated, loader, Role::Component);
+            accumulated = added.map_err(failed("accumulateDirectory:"))?;
         }
         Ok(accumulated)
     }

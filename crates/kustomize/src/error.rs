@@ -28,6 +28,14 @@ pub enum Error {
         /// Cause.
         cause: Box<Self>,
     },
+    /// A step of adding a component, with its cause in quotes.
+    #[error("{step} {:?}", .cause.to_string())]
+    Component {
+        /// Step that failed.
+        step: &'static str,
+        /// Cause.
+        cause: Box<Self>,
+    },
     /// A file could not be reached.
     #[error(transparent)]
     File(#[from] FsError),
@@ -77,6 +85,9 @@ pub enum Error {
     /// More resources than the cap.
     #[error("more than {0} resources in one build")]
     TooManyResources(usize),
+    /// A file that is not there, where files of any directory may be read (KZ-302).
+    #[error("open {0}: no such file or directory")]
+    MissingFile(RelPath),
     /// A directory without kustomization file (KZ-201).
     #[error(
         "unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{0}'"
@@ -271,7 +282,7 @@ impl Error {
     /// Returns the fault in a remote reference, if that is the root of the failure.
     pub fn remote(&self) -> Option<&RemoteError> {
         match self {
-            Self::Step { cause, .. } => cause.remote(),
+            Self::Step { cause, .. } | Self::Component { cause, .. } => cause.remote(),
             Self::Remote(error) => Some(error),
             Self::Patch(error) => match error.as_ref() {
                 PatchError::Unreadable { cause, .. } => cause.remote(),

@@ -212,36 +212,29 @@ pub enum UnknownFields {
 }
 
 impl Kustomization {
-    /// The first kustomization file in `directory`, if there is one.
+    /// Returns the kustomization files of `directory`, one of each name at most; a build takes one only (KZ-201).
     ///
     /// # Errors
-    /// The directory cannot be looked at.
-    pub fn find(fs: &dyn FileSystem, directory: &RelPath) -> Result<Option<RelPath>, FsError> {
-        for name in FILE_NAMES {
-            let path = directory.join(name)?;
-            if fs.is_file(&path) {
-                return Ok(Some(path));
-            }
-        }
-        Ok(None)
+    /// The directory's path is too long.
+    pub fn files_of(
+        directory: &RelPath,
+        is_file: impl Fn(&RelPath) -> bool,
+    ) -> Result<Vec<RelPath>, FsError> {
+        let paths = FILE_NAMES.into_iter().map(|name| directory.join(name));
+        paths.filter(|path| path.as_ref().map_or(true, &is_file)).collect()
     }
 
-    /// Finds the only kustomization file of `directory` (KZ-201).
+    /// Returns the only kustomization file of `directory`, if there is one.
     ///
     /// # Errors
     /// There are several.
-    pub(crate) fn find_only(
+    pub(crate) fn file_of(
         directory: &RelPath,
         is_file: impl Fn(&RelPath) -> bool,
     ) -> Result<Option<RelPath>, crate::Error> {
-        let mut found = None;
-        for name in FILE_NAMES {
-            let path = directory.join(name)?;
-            if is_file(&path) && found.replace(path).is_some() {
-                return Err(crate::Error::SeveralKustomizations(directory.clone()));
-            }
-        }
-        Ok(found)
+        let mut found = Self::files_of(directory, is_file)?;
+        let only = found.pop();
+        if found.is_empty() { Ok(only) } else { Err(crate::Error::SeveralKustomizations(directory.clone())) }
     }
 
     /// Finds and reads the kustomization file of `directory`.
@@ -253,7 +246,7 @@ impl Kustomization {
         directory: &RelPath,
         unknown: UnknownFields,
     ) -> Result<Option<(RelPath, Self)>, crate::Error> {
-        let Some(path) = Self::find_only(directory, |path| fs.is_file(path))? else { return Ok(None) };
+        let Some(path) = Self::file_of(directory, |path| fs.is_file(path))? else { return Ok(None) };
         let limit = weir_yaml::Limits::default().bytes as u64;
         let content = fs.read(&path, limit)?;
         let kustomization = Self::parse_file(&path.to_string(), content, unknown)?;

@@ -151,12 +151,15 @@ impl Loader {
         if self.check_reach(&path).is_err() {
             return Err(outside(path));
         }
-        let (real, kind) = files.resolve(&path)?;
+        // In repositories whatever the option is (KZ-314).
+        let is_restricted = restriction == LoadRestriction::RootOnly || self.repository.is_some();
+        let (real, kind) = files.resolve(&path).map_err(|error| match error {
+            FsError::NotFound { path } if !is_restricted => Error::MissingFile(path),
+            error => error.into(),
+        })?;
         if kind == FileKind::Directory {
             return Err(FsError::IsDirectory { path }.into());
         }
-        // In repositories whatever the option is (KZ-314).
-        let is_restricted = restriction == LoadRestriction::RootOnly || self.repository.is_some();
         if is_restricted && !real.is_in_or_below(&self.root) {
             return Err(outside(real));
         }

@@ -77,6 +77,6 @@ impl Target {
 
 /// The only kustomization file of a directory (KZ-201).
 fn find(build: &Build<'_>, directory: &RelPath) -> Result<RelPath, Error> {
-    let found = Kustomization::find_only(directory, |path| build.files.is_file(path))?;
+    let found = Kustomization::file_of(directory, |path| build.files.is_file(path))?;
     found.ok_or_else(|| Error::MissingKustomization(directory.clone()))
 }

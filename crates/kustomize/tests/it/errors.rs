@@ -55,7 +55,11 @@ const FILES: &[(&str, &str)] = &[
 )]
 #[case::a_base_as_a_component(
     "components: [base]\n",
-    "expected kind 'Component' for path '/base' but got 'Kustomization'"
+    "accumulating components: accumulateDirectory: \"expected kind 'Component' for path '/base' but got 'Kustomization'\""
+)]
+#[case::a_component_that_is_not_there(
+    "components: [nothing]\n",
+    "accumulating components: loader.New \"must build at directory: not a valid directory: evalsymlink failure on '/nothing' : lstat /nothing: no such file or directory\""
 )]
 #[case::another_kind("kind: Kustomisation\nnamePrefix: a\n", "kind should be Kustomization or Component")]
 #[case::another_version(
@@ -196,4 +200,20 @@ fn a_failure_has_the_text_of_the_reference(#[case] kustomization: &str, #[case] 
     let result = build(&fs, &RelPath::root(), &Options::cli()).and_then(|output| output.to_yaml());
     let error = result.unwrap_err().to_string();
     assert!(error.contains(wanted), "{error}");
+}
+
+/// The reference opens files without asking first where symlinks lead if files outside of the root may be read, as in Flux.
+#[rstest::rstest]
+#[case::a_resource(
+    "resources: [nothing.yaml]\n",
+    "accumulating resources: accumulation err='accumulating resources from 'nothing.yaml': open /nothing.yaml: no such file or directory': must build at directory: not a valid directory: evalsymlink failure on '/nothing.yaml' : lstat /nothing.yaml: no such file or directory"
+)]
+#[case::a_source_of_a_generator(
+    "configMapGenerator: [{name: a, files: [gone.txt]}]\n",
+    "loading KV pairs: file sources: [gone.txt]: open /gone.txt: no such file or directory"
+)]
+fn a_missing_file_is_named_as_by_flux(#[case] kustomization: &str, #[case] wanted: &str) {
+    let fs = MemoryFs::from_files([("kustomization.yaml", kustomization)]).unwrap();
+    let error = build(&fs, &RelPath::root(), &Options::gitops()).err().unwrap().to_string();
+    assert_eq!(error, wanted);
 }

@@ -54,11 +54,13 @@ impl Pushing {
     /// Returns the tag in the repository, whose history must be whole: one commit for each tag.
     fn written(&self) -> u64 {
         self.repo.git(&["fsck", "--strict", "--no-dangling"]).unwrap();
-        let text = self.repo.read("main", "web.yaml").unwrap();
+        // A push may arrive between two looks at the branch.
+        let head = self.repo.head("main").unwrap();
+        let text = self.repo.read(&head, "web.yaml").unwrap();
         let tag = (0..=self.tag)
             .find(|tag| text == self.world.manifest(&format!("r/web:{tag}"), "web"))
             .unwrap_or_else(|| panic!("neither old nor new: {text}"));
-        assert_eq!(self.repo.log("main").unwrap().len() as u64, tag + 1);
+        assert_eq!(self.repo.log(&head).unwrap().len() as u64, tag + 1);
         tag
     }
 

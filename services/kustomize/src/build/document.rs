@@ -78,23 +78,23 @@ pub(super) fn merged(
     Ok(document)
 }
 
-/// A number that stays when the document would be the same: of the file's bytes, or of what a generated file names, and
-/// of the components that are there.
+/// Returns a number that stays when the document would be the same: of the bytes of the kustomization files, or of what a
+/// generated one names, and of the components that are there.
 pub(super) fn fingerprint(
     files: &dyn FileSystem,
     directory: &RelPath,
     spec: &KustomizationSpec,
 ) -> Result<u64, Error> {
     let mut hasher = DefaultHasher::new();
-    match Kustomization::find(files, directory).map_err(generate::Error::from)? {
-        Some(path) => {
-            path.as_str().hash(&mut hasher);
-            files.read(&path, MAX_FILE).map_err(generate::Error::from)?.hash(&mut hasher);
-        }
-        None => {
-            for member in generate::members(files, directory)? {
-                member.path().as_str().hash(&mut hasher);
-            }
+    let found = Kustomization::files_of(directory, |path| files.is_file(path));
+    let found = found.map_err(generate::Error::from)?;
+    for path in &found {
+        path.as_str().hash(&mut hasher);
+        files.read(path, MAX_FILE).map_err(generate::Error::from)?.hash(&mut hasher);
+    }
+    if found.is_empty() {
+        for member in generate::members(files, directory)? {
+            member.path().as_str().hash(&mut hasher);
         }
     }
     for path in &spec.components {

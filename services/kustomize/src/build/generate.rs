@@ -88,11 +88,11 @@ pub(super) fn members(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec
             return Err(Error::TooMany { path: directory.clone() });
         }
         if entry.kind == FileKind::Directory {
-            if Kustomization::find(files, &path)?.is_some() {
-                members.push(Member::Folder(path));
-            } else {
+            if Kustomization::files_of(&path, |path| files.is_file(path))?.is_empty() {
                 // The folder's content stands where the folder stood.
                 entries(files, &path)?.into_iter().rev().for_each(|inner| left.push_front(inner));
+            } else {
+                members.push(Member::Folder(path));
             }
         } else if has_yaml_extension(&entry.name) {
             members.push(Member::File(path));

@@ -113,7 +113,7 @@ pub(crate) async fn take_over(world: &World, program: &Path) -> Controller {
         format!("--storage-addr={address}"),
         format!("--storage-adv-addr={address}"),
     ];
-    Controller::start(Command::new(program), world.plane, &world.namespace, &flags).await.unwrap()
+    Controller::start(Command::new(program), &world.plane, &world.namespace, &flags).await.unwrap()
 }
 
 /// C6: from Flux to Weir and back over the same disk, nothing is fetched or advertised anew. `FLUX_SOURCE_CONTROLLER` names

@@ -3,7 +3,7 @@
 use serde_json::json;
 use weir_testkit::{AuditCounts, ControlPlane, Registry, eventually, touch_requested_at};
 
-use crate::world::{DEADLINE, Setup, World};
+use crate::world::{DEADLINE, Plane, Setup, World};
 
 const OCI: &str = "OCIRepository";
 const UNITS: u64 = 10;
@@ -25,11 +25,10 @@ fn writes_and_reads(before: &AuditCounts, after: &AuditCounts) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn three_requests_to_ready_and_two_when_nothing_changed() {
-    // The world wants a plane that outlives it; this one ends with the process.
-    let plane: &'static ControlPlane =
-        Box::leak(Box::new(ControlPlane::options().audit().start().await.unwrap()));
+    let plane = Plane::Own(ControlPlane::options().audit().start().await.unwrap());
     let (world, registry) =
         (World::start_on(plane, Setup::default()).await, Registry::start().await.unwrap());
+    let plane = &world.plane;
     registry.push_artifact("app", "latest", &[("a.yaml", "a")]).await.unwrap();
     // The watches of the kinds are started once for all.
     world.oci("first", &registry.url("app"), json!({})).await;

@@ -6,7 +6,7 @@ use weir_testkit::object::kustomization;
 use weir_testkit::{ControlPlane, FluxCli, Folder, Registry, eventually, flux_program};
 
 use crate::every_kind::Remotes;
-use crate::world::{DEADLINE, Setup, World, paths};
+use crate::world::{DEADLINE, Plane, Setup, World, paths};
 
 struct Flux {
     cli: FluxCli,
@@ -17,9 +17,9 @@ impl Flux {
     /// A world of its own, since some commands go over the whole cluster; `None` without the program.
     async fn start() -> Option<Self> {
         flux_program("FLUX_CLI").unwrap()?;
-        let plane = Box::leak(Box::new(ControlPlane::start().await.unwrap()));
+        let plane = Plane::Own(ControlPlane::start().await.unwrap());
         let world = World::start_on(plane, Setup::default()).await;
-        Some(Self { cli: FluxCli::find(plane, &world.namespace).unwrap()?, world })
+        Some(Self { cli: FluxCli::find(&world.plane, &world.namespace).unwrap()?, world })
     }
 
     async fn try_run(&self, line: &str) -> (bool, String) {

@@ -23,11 +23,11 @@ const CHART_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 async fn world_with(variable: &str) -> Option<(World, Controller)> {
     let program = flux_program(variable).unwrap()?;
     let world = World::start().await;
-    release_kind(world.plane).await;
+    release_kind(&world.plane).await;
     let flags = ["--watch-all-namespaces=false", "--requeue-dependency=1s", "--http-retry=1"];
     let flags = flags.map(str::to_owned);
     let consumer =
-        Controller::start(Command::new(&program), world.plane, &world.namespace, &flags).await.unwrap();
+        Controller::start(Command::new(&program), &world.plane, &world.namespace, &flags).await.unwrap();
     Some((world, consumer))
 }
 

@@ -6,7 +6,7 @@ use weir_testkit::{ControlPlane, GitServer, condition, eventually, free_port, re
 
 use crate::every_kind::Remotes;
 use crate::transcript::{all_events, conditions, event_line};
-use crate::world::{DEADLINE, SOURCE, Setup, World};
+use crate::world::{DEADLINE, Plane, SOURCE, Setup, World};
 
 const CHART: &str = "HelmChart";
 
@@ -51,9 +51,9 @@ async fn any_source_kind(plane: &ControlPlane) {
 /// SRC-CHT-2: nothing but another spec can help, so that nobody tries again.
 #[tokio::test]
 async fn a_chart_of_an_unknown_kind_of_source_is_stalled() {
-    let plane = Box::leak(Box::new(ControlPlane::start().await.unwrap()));
+    let plane = Plane::Own(ControlPlane::start().await.unwrap());
     let world = World::start_on(plane, Setup::default()).await;
-    any_source_kind(plane).await;
+    any_source_kind(&world.plane).await;
     for kind in ["GitLab", "OCIRepository", "HelmChart"] {
         let name = kind.to_lowercase();
         let spec = json!({"chart": "app", "interval": "1h", "sourceRef": {"kind": kind, "name": "app"}});
@@ -61,7 +61,7 @@ async fn a_chart_of_an_unknown_kind_of_source_is_stalled() {
             json!({"apiVersion": SOURCE, "kind": CHART, "metadata": {"name": name}, "spec": spec});
         // The API server takes a moment to notice.
         eventually("the kind to be taken", DEADLINE, async || {
-            plane.apply(&world.namespace, object.clone()).await.ok()
+            world.plane.apply(&world.namespace, object.clone()).await.ok()
         })
         .await
         .unwrap();
@@ -90,7 +90,7 @@ async fn a_chart_of_an_unknown_kind_of_source_is_stalled() {
 /// SRC-OPS-8: the rights that the manifests give are enough, and no more than those of the account are used.
 #[tokio::test]
 async fn the_rights_of_the_deployment_are_enough() {
-    let plane = Box::leak(Box::new(ControlPlane::start().await.unwrap()));
+    let plane = ControlPlane::start().await.unwrap();
     plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
     plane.namespace("flux-system").await.unwrap();
     let account =
@@ -103,7 +103,9 @@ async fn the_rights_of_the_deployment_are_enough() {
     let token = plane.service_account_token("flux-system", "source-controller").await.unwrap();
     let kubeconfig = Some(plane.kubeconfig_for(&token).unwrap());
     let arguments = vec!["--enable-leader-election".to_owned()];
-    let world = World::start_on(plane, Setup { kubeconfig, arguments, ..Setup::default() }).await;
+    let setup = Setup { kubeconfig, arguments, ..Setup::default() };
+    let world = World::start_on(Plane::Own(plane), setup).await;
+    let plane = &world.plane;
     // The right to write Leases holds in the namespace of the service only.
     let lease = repo_path("deploy/kustomize/base/rbac/leader-election.yaml").display().to_string();
     plane.kubectl(&["apply", "--server-side", "-n", &world.namespace, "-f", &lease]).await.unwrap();

@@ -1,5 +1,6 @@
 //! One controller process over a namespace of its own.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -17,7 +18,6 @@ pub const DEADLINE: Duration = Duration::from_secs(90);
 pub const SOURCE: &str = "source.toolkit.fluxcd.io/v1";
 
 pub struct World {
-    pub plane: &'static ControlPlane,
     pub namespace: String,
     pub grpc: u16,
     pub http: u16,
@@ -25,6 +25,27 @@ pub struct World {
     pub controller: Process,
     pub folder: Folder,
     setup: Setup,
+    // Fields drop in order: the controller goes before what it talks to.
+    pub plane: Plane,
+}
+
+/// The control plane of a world.
+pub enum Plane {
+    /// That of all tests.
+    Shared(&'static ControlPlane),
+    /// One that ends with the world.
+    Own(ControlPlane),
+}
+
+impl Deref for Plane {
+    type Target = ControlPlane;
+
+    fn deref(&self) -> &ControlPlane {
+        match self {
+            Self::Shared(plane) => plane,
+            Self::Own(plane) => plane,
+        }
+    }
 }
 
 /// How a controller is started, where it is not as always.
@@ -47,11 +68,11 @@ impl World {
 
     /// Starts with flags and surroundings of its own.
     pub async fn start_as(setup: Setup) -> Self {
-        Self::start_on(ControlPlane::shared().await.unwrap(), setup).await
+        Self::start_on(Plane::Shared(ControlPlane::shared().await.unwrap()), setup).await
     }
 
     /// Starts on a given control plane.
-    pub async fn start_on(plane: &'static ControlPlane, setup: Setup) -> Self {
+    pub async fn start_on(plane: Plane, setup: Setup) -> Self {
         plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
         let namespace = plane.unique_namespace("source").await.unwrap();
         let folder = Folder::new("source").unwrap();
@@ -61,8 +82,8 @@ impl World {
             prepare(&data);
         }
         let (grpc, http, metrics) = (free_port().unwrap(), free_port().unwrap(), free_port().unwrap());
-        let controller = launch(plane, folder.path(), &namespace, [grpc, http, metrics], &setup);
-        Self { plane, namespace, grpc, http, metrics, controller, folder, setup }
+        let controller = launch(&plane, folder.path(), &namespace, [grpc, http, metrics], &setup);
+        Self { namespace, grpc, http, metrics, controller, folder, setup, plane }
     }
 
     /// Starts the controller again, after it was killed, with these variables in its environment.
@@ -71,14 +92,14 @@ impl World {
         self.setup.environment =
             environment.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         let ports = [self.grpc, self.http, self.metrics];
-        self.controller = launch(self.plane, self.folder.path(), &self.namespace, ports, &self.setup);
+        self.controller = launch(&self.plane, self.folder.path(), &self.namespace, ports, &self.setup);
     }
 
     /// Starts the controller again in another way.
     pub fn start_as_again(&mut self, setup: Setup) {
         self.setup = setup;
         let ports = [self.grpc, self.http, self.metrics];
-        self.controller = launch(self.plane, self.folder.path(), &self.namespace, ports, &self.setup);
+        self.controller = launch(&self.plane, self.folder.path(), &self.namespace, ports, &self.setup);
     }
 
     /// Starts a further replica, with flags and a disk of its own; gives it and the port of its artifacts.
@@ -86,7 +107,7 @@ impl World {
         let folder = self.folder.path().join("replica");
         std::fs::create_dir_all(folder.join("data")).unwrap();
         let ports = [free_port().unwrap(), free_port().unwrap(), free_port().unwrap()];
-        (launch(self.plane, &folder, &self.namespace, ports, setup), ports[1])
+        (launch(&self.plane, &folder, &self.namespace, ports, setup), ports[1])
     }
 
     /// Asks for a reconcile and waits until it is handled; returns the status.

@@ -118,7 +118,7 @@ fn account(secret: &str) -> &'static str {
 
 /// Makes the objects of the other namespace, which would give access to everything.
 async fn other_namespace(tenants: &Tenants, servers: &Servers) {
-    let plane = tenants.world.plane;
+    let plane = &tenants.world.plane;
     let data = json!({
         "username": "user", "password": "pass", "address": "http://127.0.0.1:1",
         ".dockerconfigjson": servers.registry.docker_config(), "accesskey": "a", "secretkey": "b",
