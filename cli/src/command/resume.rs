@@ -77,14 +77,22 @@ impl Resume {
             let not_found = |name: &str| {
                 format!("{} object '{name}' not found in {} namespace", kind.name, cluster.namespace)
             };
-            let mut names = self.objects.find(cluster, kind, not_found).await?;
-            for name in &names {
+            let mut names = vec![];
+            let resume = async |name: &str| {
                 progress::action(&format!(
                     "resuming {} {name} in {} namespace",
                     kind.human, cluster.namespace
                 ));
                 cluster.patch(kind, name, json!({ "spec": { "suspend": null } })).await?;
                 progress::success(&format!("{} resumed", kind.human));
+                names.push(name.to_owned());
+                Ok(())
+            };
+            if !self.objects.each(cluster, kind, not_found, resume).await? {
+                progress::failure(&format!(
+                    "no {} objects found in {} namespace",
+                    kind.name, cluster.namespace
+                ));
             }
             if waits && !names.is_empty() {
                 names.sort();

@@ -1,5 +1,7 @@
 //! `weir suspend` (CLI-SUS01), and the choice of objects that it shares with `weir resume`.
 
+use std::collections::HashSet;
+
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use kube::ResourceExt;
 use serde_json::json;
@@ -75,13 +77,17 @@ impl Suspend {
             let cluster = &global.cluster().await?;
             let not_found =
                 |name: &str| format!("{} {name} not found in {} namespace", kind.name, cluster.namespace);
-            for name in self.objects.find(cluster, kind, not_found).await? {
+            let suspend = async |name: &str| {
                 progress::action(&format!(
                     "suspending {} {name} in {} namespace",
                     kind.human, cluster.namespace
                 ));
-                cluster.patch(kind, &name, json!({ "spec": { "suspend": true } })).await?;
+                cluster.patch(kind, name, json!({ "spec": { "suspend": true } })).await?;
                 progress::success(&format!("{} suspended", kind.human));
+                Ok(())
+            };
+            if !self.objects.each(cluster, kind, not_found, suspend).await? {
+                return Err(Error::NoObjects);
             }
         }
         Ok(())
@@ -94,31 +100,31 @@ impl Objects {
         if self.names.is_empty() && !self.all { Err(Error::NameRequired(kind.human)) } else { Ok(()) }
     }
 
-    /// Returns the names of the objects that exist, each once and in the order given. Missing ones are printed and
-    /// left out.
-    pub(super) async fn find(
+    /// Does something with each object that exists, once and in the order given. A missing one is printed and passed over.
+    /// Returns false when no name is given and the namespace has none.
+    pub(super) async fn each(
         &self,
         cluster: &Cluster,
         kind: &'static Kind,
         not_found: impl Fn(&str) -> String,
-    ) -> Result<Vec<String>, Error> {
+        mut act: impl AsyncFnMut(&str) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
         if self.names.is_empty() {
             let objects = cluster.list(kind, &Selection::default()).await?;
-            let names: Vec<_> = objects.iter().map(ResourceExt::name_any).collect();
-            return if names.is_empty() { Err(Error::NoObjects) } else { Ok(names) };
-        }
-        let mut found: Vec<String> = Vec::new();
-        for name in &self.names {
-            if found.contains(name) {
-                continue;
+            for object in &objects {
+                act(&object.name_any()).await?;
             }
+            return Ok(!objects.is_empty());
+        }
+        let mut seen = HashSet::new();
+        for name in self.names.iter().filter(|name| seen.insert(*name)) {
             let selection = Selection { name: Some(name.clone()), ..Selection::default() };
             if cluster.list(kind, &selection).await?.is_empty() {
                 progress::failure(&not_found(name));
             } else {
-                found.push(name.clone());
+                act(name).await?;
             }
         }
-        Ok(found)
+        Ok(true)
     }
 }

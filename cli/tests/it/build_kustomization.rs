@@ -131,6 +131,28 @@ async fn a_dry_run_needs_files_only() {
 }
 
 #[tokio::test]
+async fn flux_builds_the_same() {
+    let folder = fleet();
+    let weir = Weir::default().in_folder(folder.path());
+    let commands = [
+        "build kustomization apps --path ./apps --kustomization-file fleet.yaml --dry-run",
+        "build ks other --path clusters/..//apps/inner --kustomization-file fleet.yaml --dry-run --in-memory-build",
+        "build kustomization apps --path clusters --kustomization-file parent.yaml --dry-run --ignore-paths broken.yaml,more/",
+        "build kustomization apps --path clusters --kustomization-file parent.yaml --dry-run",
+        "build kustomization",
+        "build kustomization apps",
+        "build kustomization apps --path nowhere",
+        "build kustomization apps --path fleet.yaml",
+        "build kustomization apps --path apps --dry-run",
+        "build kustomization apps --path apps --dry-run --kustomization-file nowhere.yaml",
+        "build kustomization nope --path apps --dry-run --kustomization-file fleet.yaml",
+        "build kustomization apps -n apps --path apps --dry-run --kustomization-file fleet.yaml",
+        "build kustomization apps --path apps --dry-run --kustomization-file fleet.yaml --strict-substitute",
+    ];
+    weir.agrees_with_flux(&commands).await;
+}
+
+#[tokio::test]
 async fn kustomizations_that_come_out_of_a_build_are_built() {
     let folder = fleet();
     let weir = Weir::default().in_folder(folder.path());

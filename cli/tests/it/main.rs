@@ -36,6 +36,7 @@ mod suspend;
 mod trace;
 mod tree;
 mod trigger;
+mod twins;
 mod vendor;
 mod version;
 mod watch;
