@@ -1,5 +1,5 @@
 //! Commands that change objects: `weir` works in one namespace and Flux's own command line, which `FLUX_CLI` names, in another
-//! that is the same. What they print is equal, and so are the exit codes.
+//! that is the same. Both print the same and end with the same exit codes.
 
 use serde_json::json;
 
