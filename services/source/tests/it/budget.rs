@@ -25,7 +25,7 @@ fn writes_and_reads(before: &AuditCounts, after: &AuditCounts) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn three_requests_to_ready_and_two_when_nothing_changed() {
-    let plane = Plane::Own(ControlPlane::options().audit().start().await.unwrap());
+    let plane = Plane::Own(Box::new(ControlPlane::options().audit().start().await.unwrap()));
     let (world, registry) =
         (World::start_on(plane, Setup::default()).await, Registry::start().await.unwrap());
     let plane = &world.plane;

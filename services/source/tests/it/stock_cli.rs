@@ -17,7 +17,7 @@ impl Flux {
     /// A world of its own, since some commands go over the whole cluster; `None` without the program.
     async fn start() -> Option<Self> {
         flux_program("FLUX_CLI").unwrap()?;
-        let plane = Plane::Own(ControlPlane::start().await.unwrap());
+        let plane = Plane::Own(Box::new(ControlPlane::start().await.unwrap()));
         let world = World::start_on(plane, Setup::default()).await;
         Some(Self { cli: FluxCli::find(&world.plane, &world.namespace).unwrap()?, world })
     }

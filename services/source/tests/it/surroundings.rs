@@ -51,7 +51,7 @@ async fn any_source_kind(plane: &ControlPlane) {
 /// SRC-CHT-2: nothing but another spec can help, so that nobody tries again.
 #[tokio::test]
 async fn a_chart_of_an_unknown_kind_of_source_is_stalled() {
-    let plane = Plane::Own(ControlPlane::start().await.unwrap());
+    let plane = Plane::Own(Box::new(ControlPlane::start().await.unwrap()));
     let world = World::start_on(plane, Setup::default()).await;
     any_source_kind(&world.plane).await;
     for kind in ["GitLab", "OCIRepository", "HelmChart"] {
@@ -104,7 +104,7 @@ async fn the_rights_of_the_deployment_are_enough() {
     let kubeconfig = Some(plane.kubeconfig_for(&token).unwrap());
     let arguments = vec!["--enable-leader-election".to_owned()];
     let setup = Setup { kubeconfig, arguments, ..Setup::default() };
-    let world = World::start_on(Plane::Own(plane), setup).await;
+    let world = World::start_on(Plane::Own(Box::new(plane)), setup).await;
     let plane = &world.plane;
     // The right to write Leases holds in the namespace of the service only.
     let lease = repo_path("deploy/kustomize/base/rbac/leader-election.yaml").display().to_string();

@@ -34,7 +34,7 @@ pub enum Plane {
     /// That of all tests.
     Shared(&'static ControlPlane),
     /// One that ends with the world.
-    Own(ControlPlane),
+    Own(Box<ControlPlane>),
 }
 
 impl Deref for Plane {
