@@ -127,7 +127,8 @@ async fn kubectl_applies_the_default_overlay_and_its_pods_are_made() -> Result<(
     // Applied again, nothing changes; deleted, nothing is left.
     let again = plane.kubectl(&["diff", "--server-side", "-k", &path]).await?;
     assert_eq!(again, "");
-    plane.kubectl(&["delete", "-k", &path, "--wait=false"]).await?;
+    // The namespace goes first, and takes along what kubectl is about to delete.
+    plane.kubectl(&["delete", "-k", &path, "--wait=false", "--ignore-not-found"]).await?;
     let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(plane.client()?);
     wait_for(&namespaces, NAMESPACE, "the namespace to be gone", DEADLINE, |found| found.is_none()).await?;
     let left =
