@@ -117,16 +117,30 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
+/// Builds of files alone.
+const DRY_RUNS: [&str; 2] = [
+    "build kustomization apps --path ./apps --kustomization-file fleet.yaml --dry-run",
+    "build ks other --path clusters/..//apps/inner --kustomization-file fleet.yaml --dry-run --in-memory-build",
+];
+/// Command lines that are refused.
+const REFUSED: [&str; 9] = [
+    "build kustomization",
+    "build kustomization apps",
+    "build kustomization apps --path nowhere",
+    "build kustomization apps --path fleet.yaml",
+    "build kustomization apps --path apps --dry-run",
+    "build kustomization apps --path apps --dry-run --kustomization-file nowhere.yaml",
+    "build kustomization nope --path apps --dry-run --kustomization-file fleet.yaml",
+    "build kustomization apps -n apps --path apps --dry-run --kustomization-file fleet.yaml",
+    "build kustomization apps --path apps --dry-run --kustomization-file fleet.yaml --strict-substitute",
+];
+
 #[tokio::test]
 async fn a_dry_run_needs_files_only() {
     let folder = fleet();
     let weir = Weir::default().in_folder(folder.path());
     let before = files(folder.path());
-    let commands = [
-        "build kustomization apps --path ./apps --kustomization-file fleet.yaml --dry-run",
-        "build ks other --path clusters/..//apps/inner --kustomization-file fleet.yaml --dry-run --in-memory-build",
-    ];
-    insta::assert_snapshot!(weir.transcript(&commands).await);
+    insta::assert_snapshot!(weir.transcript(&DRY_RUNS).await);
     assert_eq!(files(folder.path()), before, "nothing is written into the directory");
 }
 
@@ -134,22 +148,11 @@ async fn a_dry_run_needs_files_only() {
 async fn flux_builds_the_same() {
     let folder = fleet();
     let weir = Weir::default().in_folder(folder.path());
-    let commands = [
-        "build kustomization apps --path ./apps --kustomization-file fleet.yaml --dry-run",
-        "build ks other --path clusters/..//apps/inner --kustomization-file fleet.yaml --dry-run --in-memory-build",
+    let parents = [
         "build kustomization apps --path clusters --kustomization-file parent.yaml --dry-run --ignore-paths broken.yaml,more/",
         "build kustomization apps --path clusters --kustomization-file parent.yaml --dry-run",
-        "build kustomization",
-        "build kustomization apps",
-        "build kustomization apps --path nowhere",
-        "build kustomization apps --path fleet.yaml",
-        "build kustomization apps --path apps --dry-run",
-        "build kustomization apps --path apps --dry-run --kustomization-file nowhere.yaml",
-        "build kustomization nope --path apps --dry-run --kustomization-file fleet.yaml",
-        "build kustomization apps -n apps --path apps --dry-run --kustomization-file fleet.yaml",
-        "build kustomization apps --path apps --dry-run --kustomization-file fleet.yaml --strict-substitute",
     ];
-    weir.agrees_with_flux(&commands).await;
+    weir.agrees_with_flux(&[&DRY_RUNS[..], &parents, &REFUSED].concat()).await;
 }
 
 #[tokio::test]
@@ -223,19 +226,8 @@ async fn a_ring_of_kustomizations_ends() {
 async fn what_lacks_a_path_a_file_or_an_object_is_refused() {
     let folder = fleet();
     let weir = Weir::default().in_folder(folder.path());
-    let commands = [
-        "build kustomization",
-        "build kustomization apps",
-        "build kustomization apps --path nowhere",
-        "build kustomization apps --path fleet.yaml",
-        "build kustomization apps --path apps --dry-run",
-        "build kustomization apps --path apps --dry-run --kustomization-file nowhere.yaml",
-        "build kustomization nope --path apps --dry-run --kustomization-file fleet.yaml",
-        "build kustomization apps -n apps --path apps --dry-run --kustomization-file fleet.yaml",
-        "build kustomization apps --path apps --dry-run --kustomization-file fleet.yaml --strict-substitute",
-        "build kustomization apps --path apps --local-sources fleet=.",
-    ];
-    insta::assert_snapshot!(weir.transcript(&commands).await);
+    let ours = ["build kustomization apps --path apps --local-sources fleet=."];
+    insta::assert_snapshot!(weir.transcript(&[&REFUSED[..], &ours].concat()).await);
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ pub struct World {
 
 /// The control plane of a world.
 pub enum Plane {
-    /// That of all tests.
+    /// One that all tests share.
     Shared(&'static ControlPlane),
     /// One that ends with the world.
     Own(Box<ControlPlane>),
