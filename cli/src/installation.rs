@@ -1,9 +1,9 @@
 //! The installation that a cluster has already: its version, and who made it.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::Api;
 use weir_api::{FluxObject, GitRepository};
 
+use crate::builtin;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::input;
@@ -27,7 +27,7 @@ pub(crate) struct Installation {
 impl Installation {
     /// Finds the installation of a cluster.
     pub(crate) async fn find(cluster: &Cluster) -> Result<Option<Self>, Error> {
-        let api: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+        let api = builtin::all::<CustomResourceDefinition>(&cluster.client);
         let name = format!("{}.{}", GitRepository::PLURAL, GitRepository::GROUP);
         let Some(definition) = cluster.in_time(api.get_opt(&name)).await?? else { return Ok(None) };
         let labels = definition.metadata.labels.unwrap_or_default();

@@ -8,6 +8,7 @@
 //!                                 │               installation: the one that is there
 //!                                 ├── kind      one row a kind: words, columns, texts
 //!                                 ├── changes   an apply tried on the server, and the report of it: diff, plan
+//!                                 ├── builtin   Kubernetes' own kinds, as JSON
 //!                                 ├── discovery the cluster's other kinds, by the words that people use
 //!                                 ├── examples  of each command, for help texts, man pages and tests
 //!                                 └── output    tables on stdout, progress on stderr
@@ -18,6 +19,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod apply;
+mod builtin;
 mod changes;
 mod cli;
 mod cluster;

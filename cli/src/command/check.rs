@@ -6,11 +6,13 @@ use clap::Args;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt;
-use kube::api::{Api, ListParams};
+use kube::api::{Api, DynamicObject, ListParams};
+use serde_json::Value;
 use weir_api::{FluxObject, GitRepository, PART_OF_LABEL};
 use weir_kstatus::{Assessment, Status, assess};
 
 use crate::apply;
+use crate::builtin;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
@@ -63,7 +65,7 @@ impl Check {
 
     async fn controllers(&self, cluster: &Cluster) -> Result<bool, Error> {
         progress::action("checking controllers");
-        let api: Api<Deployment> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+        let api = builtin::namespaced::<Deployment>(&cluster.client, &cluster.namespace);
         let selector = format!("{PART_OF_LABEL}=flux");
         let deployments = cluster.in_time(api.list(&ListParams::default().labels(&selector))).await??.items;
         if deployments.is_empty() {
@@ -118,13 +120,13 @@ async fn kubernetes(cluster: &Cluster) -> Result<bool, Error> {
     Ok(true)
 }
 
-async fn definitions(cluster: &Cluster) -> Result<Vec<CustomResourceDefinition>, Error> {
-    let api: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+async fn definitions(cluster: &Cluster) -> Result<Vec<DynamicObject>, Error> {
+    let api = builtin::all::<CustomResourceDefinition>(&cluster.client);
     let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
     Ok(cluster.in_time(api.list(&params)).await??.items)
 }
 
-fn distribution(definitions: &[CustomResourceDefinition]) {
+fn distribution(definitions: &[DynamicObject]) {
     progress::action("checking version in cluster");
     let name = format!("{}.{}", GitRepository::PLURAL, GitRepository::GROUP);
     let Some(definition) = definitions.iter().find(|definition| definition.name_any() == name) else {
@@ -138,7 +140,7 @@ fn distribution(definitions: &[CustomResourceDefinition]) {
     progress::success(&format!("bootstrapped: {is_bootstrapped}"));
 }
 
-fn assessed(deployment: &Deployment) -> Result<Assessment, serde_json::Error> {
+fn assessed(deployment: &DynamicObject) -> Result<Assessment, serde_json::Error> {
     let mut object = serde_json::to_value(deployment)?;
     manifest::set(&mut object, "/apiVersion", "apps/v1");
     manifest::set(&mut object, "/kind", "Deployment");
@@ -148,9 +150,9 @@ fn assessed(deployment: &Deployment) -> Result<Assessment, serde_json::Error> {
 /// Waits for a Deployment that is being rolled out; returns it as it is then.
 async fn settled(
     cluster: &Cluster,
-    api: &Api<Deployment>,
-    deployment: &Deployment,
-) -> Result<Option<Deployment>, Error> {
+    api: &Api<DynamicObject>,
+    deployment: &DynamicObject,
+) -> Result<Option<DynamicObject>, Error> {
     match assessed(deployment) {
         Ok(assessment) if assessment.status == Status::InProgress => {}
         _ => return Ok(None),
@@ -165,7 +167,7 @@ async fn settled(
     Ok(last_look.ok().and_then(Result::ok).flatten())
 }
 
-fn controller(deployment: &Deployment, namespace: &str) -> bool {
+fn controller(deployment: &DynamicObject, namespace: &str) -> bool {
     let name = deployment.name_any();
     let is_ready = match assessed(deployment) {
         Ok(assessment) if assessment.status == Status::Current => {
@@ -182,14 +184,11 @@ fn controller(deployment: &Deployment, namespace: &str) -> bool {
             false
         }
     };
-    let pod = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
-    for image in pod.into_iter().flat_map(|pod| &pod.containers).filter_map(|it| it.image.as_deref()) {
-        progress::action(image);
-    }
+    builtin::images(deployment).for_each(progress::action);
     is_ready
 }
 
-fn stored_versions(definitions: &[CustomResourceDefinition]) -> bool {
+fn stored_versions(definitions: &[DynamicObject]) -> bool {
     progress::action("checking crds");
     if definitions.is_empty() {
         progress::failure(&format!("no crds found with the label selector '{PART_OF_LABEL}=flux'"));
@@ -198,8 +197,7 @@ fn stored_versions(definitions: &[CustomResourceDefinition]) -> bool {
     }
     let mut is_well = true;
     for definition in definitions {
-        let versions = definition.status.as_ref().and_then(|status| status.stored_versions.as_ref());
-        match versions.and_then(|versions| versions.last()) {
+        match builtin::array(definition, "/status/storedVersions").last().and_then(Value::as_str) {
             Some(version) => progress::success(&format!("{}/{version}", definition.name_any())),
             None => {
                 progress::failure(&format!("no stored versions for {}", definition.name_any()));

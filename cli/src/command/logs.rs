@@ -9,9 +9,10 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
-use kube::api::{Api, LogParams};
+use kube::api::{Api, DynamicObject, LogParams};
 
 use self::entry::{Entry, Filter};
+use crate::builtin;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
@@ -147,12 +148,12 @@ impl Logs {
         &self,
         cluster: &Cluster,
         api: &Api<Pod>,
-        pod: &Pod,
+        pod: &DynamicObject,
         params: &LogParams,
         filter: &Filter<'_>,
     ) -> Result<(), Error> {
         let mut params = params.clone();
-        if pod.spec.as_ref().is_some_and(|spec| spec.containers.len() > 1) {
+        if builtin::array(pod, "/spec/containers").len() > 1 {
             params.container = Some(CONTAINER.to_owned());
         }
         let stream = cluster.in_time(api.log_stream(&pod.name_any(), &params)).await??;

@@ -11,9 +11,11 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams}
 use serde_json::{Value, json};
 use weir_api::PART_OF_LABEL;
 
+use crate::builtin;
 use crate::cluster::{Cluster, FIELD_MANAGER};
 use crate::error::Error;
 use crate::global::Global;
+use crate::kind::text;
 use crate::output::progress;
 
 /// Times that an object is written again because somebody else has written it meanwhile.
@@ -55,7 +57,7 @@ impl Migrate {
         }
         let cluster = &global.cluster().await?;
         progress::action("starting migration of custom resources");
-        let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+        let definitions = builtin::all::<CustomResourceDefinition>(&cluster.client);
         let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
         let listed = cluster.pages(&definitions, params).await?;
         for definition in listed.map_err(|error| Error::from(error).prefixed("failed to list CRDs"))? {
@@ -72,19 +74,25 @@ impl Migrate {
 }
 
 impl Stored {
-    fn of(definition: &CustomResourceDefinition) -> Option<Self> {
-        let spec = &definition.spec;
-        let version = spec.versions.iter().find(|version| version.storage)?.name.clone();
+    fn of(definition: &DynamicObject) -> Option<Self> {
+        let is_stored = |version: &&Value| version.get("storage") == Some(&Value::Bool(true));
+        let version =
+            builtin::array(definition, "/spec/versions").iter().find(is_stored)?.get("name")?.as_str()?;
+        let group = text(definition, "/spec/group");
         let resource = ApiResource {
-            group: spec.group.clone(),
-            api_version: format!("{}/{version}", spec.group),
-            version,
-            kind: spec.names.kind.clone(),
-            plural: spec.names.plural.clone(),
+            api_version: format!("{group}/{version}"),
+            group,
+            version: version.to_owned(),
+            kind: text(definition, "/spec/names/kind"),
+            plural: text(definition, "/spec/names/plural"),
         };
-        let recorded = definition.status.as_ref().and_then(|status| status.stored_versions.clone());
-        let (name, is_namespaced) = (definition.name_any(), spec.scope == "Namespaced");
-        Some(Self { name, resource, is_namespaced, recorded: recorded.unwrap_or_default() })
+        let recorded = builtin::array(definition, "/status/storedVersions").iter();
+        Some(Self {
+            name: definition.name_any(),
+            resource,
+            is_namespaced: text(definition, "/spec/scope") == "Namespaced",
+            recorded: recorded.filter_map(|version| version.as_str().map(str::to_owned)).collect(),
+        })
     }
 
     async fn migrate(&self, cluster: &Cluster) -> Result<(), Error> {
@@ -134,11 +142,7 @@ impl Stored {
     }
 
     /// Records that no object is stored in another version any more.
-    async fn record(
-        &self,
-        cluster: &Cluster,
-        definitions: &Api<CustomResourceDefinition>,
-    ) -> Result<(), Error> {
+    async fn record(&self, cluster: &Cluster, definitions: &Api<DynamicObject>) -> Result<(), Error> {
         let version = &self.resource.version;
         if self.recorded == [version.clone()] {
             return Ok(());

@@ -3,9 +3,10 @@
 use clap::{Args, ValueEnum};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, ListParams};
+use kube::api::ListParams;
 use weir_api::{COMPONENT_LABEL, FluxObject, GitRepository, PART_OF_LABEL};
 
+use crate::builtin;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
@@ -70,7 +71,7 @@ impl Version {
 
 /// Returns the installed version, from the labels of the CRDs.
 async fn distribution(cluster: &Cluster) -> Result<Option<String>, Error> {
-    let api: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+    let api = builtin::all::<CustomResourceDefinition>(&cluster.client);
     let name = format!("{}.{}", GitRepository::PLURAL, GitRepository::GROUP);
     let Some(definition) = cluster.in_time(api.get_opt(&name)).await?? else { return Ok(None) };
     let labels = definition.metadata.labels.unwrap_or_default();
@@ -80,15 +81,14 @@ async fn distribution(cluster: &Cluster) -> Result<Option<String>, Error> {
 
 /// The images of the Deployments of the namespace, by the last part of their names.
 async fn services(cluster: &Cluster) -> Result<Versions, Error> {
-    let api: Api<Deployment> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let api = builtin::namespaced::<Deployment>(&cluster.client, &cluster.namespace);
     let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux,{COMPONENT_LABEL}"));
     let deployments = cluster.in_time(api.list(&params)).await??.items;
     if deployments.is_empty() {
         return Err(Error::NoDeployments(cluster.namespace.clone()));
     }
-    let pods = deployments.into_iter().filter_map(|deployment| deployment.spec?.template.spec);
-    let images = pods.flat_map(|pod| pod.containers).filter_map(|container| container.image);
-    let mut versions = images.map(|image| split(&image)).collect::<Result<Versions, Error>>()?;
+    let images = deployments.iter().flat_map(builtin::images);
+    let mut versions = images.map(split).collect::<Result<Versions, Error>>()?;
     versions.sort();
     versions.dedup();
     Ok(versions)

@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, OnceCell};
 
 use self::api_server::ApiServer;
 pub use self::audit::{AuditCounts, AuditKey, AuditedRequest};
+use self::identity::Clients;
 pub(crate) use self::launch::NODE_TOKEN;
 pub use self::objects::documents;
 pub(crate) use self::program::Program;
@@ -30,6 +31,7 @@ pub struct ControlPlane {
     api_server: ApiServer,
     manager: Process,
     endpoint: Endpoint,
+    clients: Clients,
     kubeconfig: PathBuf,
     weir_kubeconfig: PathBuf,
     audit_log: Option<PathBuf>,

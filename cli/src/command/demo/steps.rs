@@ -1,16 +1,15 @@
 //! The steps of a demo: each changes something and waits until the cluster has followed.
 
-use std::fmt::Debug;
-
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, Patch, PatchParams};
+use kube::Resource;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::runtime::wait::await_condition;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::git::Repository;
 use crate::apply;
+use crate::builtin;
 use crate::cluster::Cluster;
 use crate::error::{Error, chain};
 
@@ -67,38 +66,31 @@ impl Steps<'_> {
     /// Removes a manifest.
     pub(super) async fn prune(&self) -> Result<String, Error> {
         let commit = self.repository.commit("Remove the settings", &[("settings.yaml", None)]).await?;
-        self.wait(CONFIG, |config: Option<&ConfigMap>| config.is_none()).await?;
+        self.wait::<ConfigMap>(CONFIG, |config| config.is_none()).await?;
         let [_, image] = IMAGES;
         self.wait_for_image(image).await?;
         Ok(format!("commit {commit} is applied: ConfigMap settings is gone, Deployment podinfo stays"))
     }
 
     async fn wait_for_image(&self, wanted: &str) -> Result<(), Error> {
-        self.wait("podinfo", |app: Option<&Deployment>| image(app) == Some(wanted)).await
+        self.wait::<Deployment>("podinfo", |app| image(app) == Some(wanted)).await
     }
 
     async fn wait_for_greeting(&self, wanted: &str) -> Result<(), Error> {
-        self.wait(CONFIG, |config: Option<&ConfigMap>| greeting(config) == Some(wanted)).await
+        self.wait::<ConfigMap>(CONFIG, |config| greeting(config) == Some(wanted)).await
     }
 
-    async fn wait<K>(&self, name: &str, wanted: impl Fn(Option<&K>) -> bool) -> Result<(), Error>
-    where
-        K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
-            + Clone
-            + Debug
-            + DeserializeOwned
-            + Send
-            + 'static,
-    {
+    async fn wait<K: Resource<DynamicType = ()>>(
+        &self,
+        name: &str,
+        wanted: impl Fn(Option<&DynamicObject>) -> bool,
+    ) -> Result<(), Error> {
         let waited = self.cluster.in_time(await_condition(self.api::<K>(), name, wanted)).await?;
         waited.map(drop).map_err(|error| Error::Api(chain(&error)))
     }
 
-    fn api<K>(&self) -> Api<K>
-    where
-        K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
-    {
-        Api::namespaced(self.cluster.client.clone(), NAMESPACE)
+    fn api<K: Resource<DynamicType = ()>>(&self) -> Api<DynamicObject> {
+        builtin::namespaced::<K>(&self.cluster.client, NAMESPACE)
     }
 }
 
@@ -106,12 +98,12 @@ fn app(image: &str) -> String {
     APP.replace("<image>", image)
 }
 
-fn image(app: Option<&Deployment>) -> Option<&str> {
-    app?.spec.as_ref()?.template.spec.as_ref()?.containers.first()?.image.as_deref()
+fn image(app: Option<&DynamicObject>) -> Option<&str> {
+    builtin::images(app?).next()
 }
 
-fn greeting(config: Option<&ConfigMap>) -> Option<&str> {
-    config?.data.as_ref()?.get(KEY).map(String::as_str)
+fn greeting(config: Option<&DynamicObject>) -> Option<&str> {
+    config?.data.pointer("/data")?.get(KEY)?.as_str()
 }
 
 /// The objects that a user makes once: the source and what is applied of it.

@@ -15,6 +15,7 @@ use weir_kustomize_controller::build::to_json;
 use weir_ssa::{Manifest, Mapper, ObjectId};
 use weir_yaml::{Limits, Source, parse_documents};
 
+use crate::builtin;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::kind::{Kind, first_of, text};
@@ -107,7 +108,7 @@ impl<'a> Releases<'a> {
         let (name, namespace) = (release.name_any(), release.namespace().unwrap_or_default());
         let labels =
             format!("helm.toolkit.fluxcd.io/name={name},helm.toolkit.fluxcd.io/namespace={namespace}");
-        let api: Api<CustomResourceDefinition> = Api::all(self.cluster.client.clone());
+        let api = builtin::all::<CustomResourceDefinition>(&self.cluster.client);
         let listed = self.cluster.in_time(api.list(&ListParams::default().labels(&labels))).await?;
         for definition in listed.into_iter().flat_map(|list| list.items) {
             let name = definition.name_any();

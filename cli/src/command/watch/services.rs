@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::io;
 
 use hyper_util::rt::TokioIo;
-use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
+use k8s_openapi::api::core::v1::{Pod, Service};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use kube::api::{Api, ListParams};
+use kube::api::{Api, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::io::DuplexStream;
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
+use crate::builtin;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
@@ -70,7 +73,7 @@ impl Way {
 impl Forward {
     /// Connects to a Pod that is ready; after a restart of the service that is another one.
     async fn open(&self) -> io::Result<DuplexStream> {
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.namespace);
+        let pods = builtin::namespaced::<Pod>(&self.client, &self.namespace);
         let found =
             pods.list(&ListParams::default().labels(&self.selector)).await.map_err(io::Error::other)?;
         let pod =
@@ -79,6 +82,7 @@ impl Forward {
             })?;
         let port = port_of(pod, &self.port)
             .ok_or_else(|| io::Error::other(format!("Pod {} has no port {PORT}", pod.name_any())))?;
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.namespace);
         let mut forwarder = pods.portforward(&pod.name_any(), &[port]).await.map_err(io::Error::other)?;
         forwarder.take_stream(port).ok_or_else(|| io::Error::other(format!("port {port} is not forwarded")))
     }
@@ -89,7 +93,7 @@ impl Forward {
 /// # Errors
 /// When the Services cannot be listed.
 pub(super) async fn find(cluster: &Cluster) -> Result<Vec<Way>, Error> {
-    let services: Api<Service> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let services = builtin::namespaced::<Service>(&cluster.client, &cluster.namespace);
     let listed = cluster.in_time(services.list(&ListParams::default().labels(PART_OF))).await??;
     let in_pod = std::env::var_os(IN_POD).is_some();
     // Several Services may lead to the same Pods, as those of `weir run` do.
@@ -98,14 +102,14 @@ pub(super) async fn find(cluster: &Cluster) -> Result<Vec<Way>, Error> {
         if let Some((selector, port)) = selector_and_port(&service) {
             let name = service.name_any();
             let way = if in_pod {
-                Way::Address(format!("{name}.{}.svc:{}", cluster.namespace, port.port))
+                Way::Address(format!("{name}.{}.svc:{}", cluster.namespace, port.number))
             } else {
                 Way::Forward(Forward {
                     client: cluster.client.clone(),
                     namespace: cluster.namespace.clone(),
                     service: name,
                     selector: selector.clone(),
-                    port: port.target_port.unwrap_or(IntOrString::Int(port.port)),
+                    port: port.target,
                 })
             };
             ways.entry(selector).or_insert(way);
@@ -114,29 +118,39 @@ pub(super) async fn find(cluster: &Cluster) -> Result<Vec<Way>, Error> {
     Ok(ways.into_values().collect())
 }
 
-/// The Pods of a Service of Weir, as a label selector, and its port.
-fn selector_and_port(service: &Service) -> Option<(String, ServicePort)> {
-    let spec = service.spec.as_ref()?;
-    let port = spec.ports.iter().flatten().find(|port| port.name.as_deref() == Some(PORT))?;
-    let labels: Vec<_> =
-        spec.selector.iter().flatten().map(|(key, value)| format!("{key}={value}")).collect();
-    (!labels.is_empty()).then(|| (labels.join(","), port.clone()))
+/// A port of a Service.
+struct Port {
+    number: i32,
+    /// The Pods' port, by its number or name.
+    target: IntOrString,
 }
 
-fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-    pod.metadata.deletion_timestamp.is_none()
-        && conditions.into_iter().flatten().any(|it| it.type_ == "Ready" && it.status == "True")
+/// The Pods of a Service of Weir, as a label selector, and its port.
+fn selector_and_port(service: &DynamicObject) -> Option<(String, Port)> {
+    let port = builtin::array(service, "/spec/ports").iter().find(|port| is_named(port, PORT))?;
+    let number = i32::try_from(port.get("port")?.as_i64()?).ok()?;
+    let target = port.get("targetPort").and_then(|target| IntOrString::deserialize(target).ok());
+    let labels = builtin::selector(service, "/spec/selector");
+    (!labels.is_empty())
+        .then(|| (labels, Port { number, target: target.unwrap_or(IntOrString::Int(number)) }))
+}
+
+fn is_named(port: &Value, name: &str) -> bool {
+    port.get("name").and_then(Value::as_str) == Some(name)
+}
+
+fn is_ready(pod: &DynamicObject) -> bool {
+    pod.metadata.deletion_timestamp.is_none() && builtin::is_ready(pod)
 }
 
 /// The number of a Pod's port, which Services may call by its name.
-fn port_of(pod: &Pod, port: &IntOrString) -> Option<u16> {
+fn port_of(pod: &DynamicObject, port: &IntOrString) -> Option<u16> {
     let number = match port {
-        IntOrString::Int(number) => *number,
+        IntOrString::Int(number) => i64::from(*number),
         IntOrString::String(name) => {
-            let containers = pod.spec.as_ref().into_iter().flat_map(|spec| &spec.containers);
-            let mut ports = containers.flat_map(|container| container.ports.iter().flatten());
-            ports.find(|port| port.name.as_ref() == Some(name))?.container_port
+            let containers = builtin::array(pod, "/spec/containers").iter();
+            let mut ports = containers.filter_map(|it| it.get("ports")?.as_array()).flatten();
+            ports.find(|port| is_named(port, name))?.get("containerPort")?.as_i64()?
         }
     };
     u16::try_from(number).ok()
@@ -148,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    fn service(port: &str, selector: serde_json::Value) -> Service {
+    fn service(port: &str, selector: Value) -> DynamicObject {
         let ports = json!([{"name": "http", "port": 80}, {"name": port, "port": 9393, "targetPort": "grpc"}]);
         serde_json::from_value(
             json!({"metadata": {"name": "x"}, "spec": {"ports": ports, "selector": selector}}),
@@ -160,7 +174,7 @@ mod tests {
     fn services_of_weir_have_a_port_for_grpc() {
         let labels = json!({"app": "weir", "role": "leader"});
         let (selector, port) = selector_and_port(&service("grpc", labels.clone())).unwrap();
-        assert_eq!((selector.as_str(), port.port), ("app=weir,role=leader", 9393));
+        assert_eq!((selector.as_str(), port.number), ("app=weir,role=leader", 9393));
         assert!(selector_and_port(&service("other", labels)).is_none(), "Flux's");
         assert!(selector_and_port(&service("grpc", json!({}))).is_none(), "leads nowhere");
     }
@@ -168,7 +182,7 @@ mod tests {
     #[test]
     fn a_port_is_found_by_its_name() {
         let ports = json!([{"name": "http", "containerPort": 8080}, {"name": "grpc", "containerPort": 9394}]);
-        let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "x"},
+        let pod: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "x"},
             "spec": {"containers": [{"name": "manager", "ports": ports}]},
             "status": {"conditions": [{"type": "Ready", "status": "True"}]}}))
         .unwrap();

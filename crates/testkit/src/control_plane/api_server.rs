@@ -50,6 +50,7 @@ impl ControlPlane {
     /// Ends the API server by SIGKILL, as a crash does. Its objects stay in etcd.
     pub fn kill_api_server(&self) {
         self.api_server.0.lock().process.kill();
+        self.clients.clear();
     }
 
     /// Starts the API server that was killed again, at the same address and over the same etcd, and waits until it serves.

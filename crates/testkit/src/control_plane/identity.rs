@@ -9,10 +9,12 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
+use parking_lot::Mutex;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
+use tokio::runtime::{Handle, Id};
 
 use super::{ControlPlane, Endpoint};
 use crate::Error;
@@ -48,13 +50,48 @@ pub(super) fn client(endpoint: &Endpoint, token: &str) -> Result<Client, Error> 
     Client::try_from(config(endpoint, token)?).map_err(Error::kube("make a client"))
 }
 
+/// Runtimes whose client is kept: more tests than run at once.
+const MAX_CLIENTS: usize = 16;
+
+/// The administrator's client in each runtime: a test makes dozens of requests, and a client for each of them would cost more
+/// than the requests.
+#[derive(Default)]
+pub(super) struct Clients(Mutex<Vec<(Id, Client)>>);
+
+impl Clients {
+    fn of_this_runtime(&self, make: impl FnOnce() -> Result<Client, Error>) -> Result<Client, Error> {
+        let Ok(runtime) = Handle::try_current().map(|handle| handle.id()) else { return make() };
+        let mut clients = self.0.lock();
+        if let Some((_, client)) = clients.iter().find(|(id, _)| *id == runtime) {
+            return Ok(client.clone());
+        }
+        let client = make()?;
+        if clients.len() == MAX_CLIENTS {
+            clients.remove(0);
+        }
+        clients.push((runtime, client.clone()));
+        Ok(client)
+    }
+
+    /// Forgets all clients, whose connections are of no use after the server has ended.
+    pub(super) fn clear(&self) {
+        self.0.lock().clear();
+    }
+}
+
+impl std::fmt::Debug for Clients {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Clients").field(&self.0.lock().len()).finish()
+    }
+}
+
 impl ControlPlane {
-    /// A client of the administrator. It lives in the runtime that makes it: make one in each test.
+    /// A client of the administrator. It lives in the runtime in which it was asked for first: ask in each test.
     ///
     /// # Errors
     /// When the client cannot be made.
     pub fn client(&self) -> Result<Client, Error> {
-        client(&self.endpoint, &self.endpoint.admin_token)
+        self.clients.of_this_runtime(|| client(&self.endpoint, &self.endpoint.admin_token))
     }
 
     /// A client that shows another bearer token.

@@ -100,6 +100,7 @@ async fn launch_once(options: &ControlPlaneOptions, program: Program) -> Result<
         api_server,
         manager,
         endpoint,
+        clients: Default::default(),
         kubeconfig,
         weir_kubeconfig,
         audit_log: options.audit.then(|| folder.join("audit.log")),
