@@ -1,5 +1,5 @@
 //! Kubernetes' own kinds, read as JSON. This command needs a handful of their fields; their types are hundreds of structures,
-//! each with a parser of its own, and made the program larger and its build longer.
+//! and for each of them a parser would have to be compiled.
 
 use kube::api::{Api, ApiResource, DynamicObject};
 use kube::{Client, Resource};

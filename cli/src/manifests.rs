@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::Value;
+use weir_runtime::args::Switch;
 
 pub(crate) use self::built::crds;
 use crate::error::Error;
@@ -57,10 +58,10 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "USER:PASSWORD", value_parser = |text: &str| Ok::<_, String>(secrecy::SecretString::from(text)))]
     pub(crate) registry_creds: Option<secrecy::SecretString>,
     /// Work on the objects of all namespaces.
-    #[arg(long, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "true", default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, default_value_t = true, switch())]
     watch_all_namespaces: bool,
     /// Install network policies.
-    #[arg(long, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "true", default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, default_value_t = true, switch())]
     network_policy: bool,
     /// Least level of the services' log lines.
     #[arg(long, value_parser = ["debug", "info", "error"], default_value = "info")]

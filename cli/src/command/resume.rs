@@ -1,8 +1,9 @@
 //! `weir resume` (CLI-SUS02).
 
-use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use futures::future::join_all;
 use serde_json::json;
+use weir_runtime::args::Switch;
 
 use super::suspend::Objects;
 use crate::cluster::Cluster;
@@ -24,7 +25,7 @@ pub(crate) struct Resume {
 #[derive(Args, Debug)]
 struct Flags {
     /// Wait until the objects are ready; without the flag, one object is waited for and several are not.
-    #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
+    #[arg(long, switch())]
     wait: Option<bool>,
 }
 

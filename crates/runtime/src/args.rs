@@ -1,12 +1,15 @@
 //! Flags that all services share, with Flux's names and defaults (cli.md §14, FLG-01).
 
+mod switch;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{ArgAction, Args};
+use clap::Args;
 use weir_api::Duration;
 
+pub use self::switch::Switch;
 use crate::log::{Encoding, Level};
 
 /// Errors in the value of a flag; printed before the process exits with 1.
@@ -94,10 +97,10 @@ pub struct RuntimeArgs {
     #[arg(long, value_enum, default_value_t = Encoding::Json)]
     pub log_encoding: Encoding,
     /// Run reconcilers only while holding the service's Lease.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub enable_leader_election: bool,
     /// Give the Lease back on a clean stop.
-    #[arg(long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = true, switch())]
     pub leader_election_release_on_cancel: bool,
     /// Time that a Lease stays valid without renewal.
     #[arg(long, default_value = "35s")]
@@ -109,7 +112,7 @@ pub struct RuntimeArgs {
     #[arg(long, default_value = "5s")]
     pub leader_election_retry_period: Duration,
     /// Watch all namespaces, not only the service's own.
-    #[arg(long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = true, switch())]
     pub watch_all_namespaces: bool,
     /// Reconcile only objects with these labels (sharding).
     #[arg(long, default_value = "")]
@@ -118,7 +121,7 @@ pub struct RuntimeArgs {
     #[arg(long, default_value = "reconcile.fluxcd.io/watch=Enabled")]
     pub watch_configs_label_selector: String,
     /// Refuse references to objects of other namespaces.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub no_cross_namespace_refs: bool,
     /// ServiceAccount used where an object names none.
     #[arg(long, default_value = "")]

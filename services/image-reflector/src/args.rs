@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser, value_parser};
-use weir_runtime::args::{EventsArgs, RuntimeArgs};
+use clap::{Parser, value_parser};
+use weir_runtime::args::{EventsArgs, RuntimeArgs, Switch};
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 
 /// Lists the tags of image repositories and selects the latest.
@@ -30,13 +30,13 @@ pub struct Args {
     pub storage_value_log_file_size: i64,
     /// Log in to Amazon's registries for an ImageRepository without provider and Secret. Deprecated: set
     /// `spec.provider: aws` instead.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub aws_autologin_for_ecr: bool,
     /// Accepted for compatibility, without effect: the repository's provider names the cloud to log in to.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub azure_autologin_for_acr: bool,
     /// Accepted for compatibility, without effect: the repository's provider names the cloud to log in to.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub gcp_autologin_for_gcr: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Flags of the service, with Flux's names and defaults (KS 15).
 
-use clap::{ArgAction, Parser};
-use weir_runtime::args::{EventsArgs, RuntimeArgs};
+use clap::Parser;
+use weir_runtime::args::{EventsArgs, RuntimeArgs, Switch};
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 
 /// Keeps clusters equal to what Kustomizations ask for.
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, default_value_t = 64 << 20)]
     pub max_build_bytes: u64,
     /// Refuse remote bases in kustomization files.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub no_remote_bases: bool,
     /// Field managers whose fields are taken over, in addition to kubectl's; may be given several times.
     #[arg(long)]
@@ -46,10 +46,10 @@ pub struct Args {
     #[arg(long, default_value = "")]
     pub sops_vault_configmap: String,
     /// Allow kubeconfigs of remote clusters to run programs.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub insecure_kubeconfig_exec: bool,
     /// Allow kubeconfigs of remote clusters to skip the check of certificates.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub insecure_kubeconfig_tls: bool,
     /// Largest number of objects of a Kustomization to prune at once: a number, a part of an inventory of 10 or more
     /// objects (`50%`), or both (`20,50%`). With a limit, Namespaces, CustomResourceDefinitions and

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser};
+use clap::Parser;
 use weir_api::Duration;
-use weir_runtime::args::RuntimeArgs;
+use weir_runtime::args::{RuntimeArgs, Switch};
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 
 /// Feature gates with their defaults (NTF-114).
@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long, default_value = "5m")]
     pub rate_limit_interval: Duration,
     /// Use the real path as a label of HTTP metrics; everyone who can read the metrics then sees the webhook paths.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub export_http_path_metrics: bool,
     /// Folder for events that are accepted and not delivered yet; a folder in TMPDIR when not set. Put it on a volume
     /// that outlives the Pod to lose nothing when the Pod is moved.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser};
+use clap::Parser;
 use weir_api::Duration;
 use weir_runtime::ServiceError;
-use weir_runtime::args::{EventsArgs, RuntimeArgs};
+use weir_runtime::args::{EventsArgs, RuntimeArgs, Switch};
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 
 /// Reconciles at once when `--concurrent` is not given.
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, default_value = "", env = "STORAGE_ADV_ADDR")]
     pub storage_adv_addr: String,
     /// Serve artifacts only to callers with a Kubernetes token (`Authorization: Bearer`) whose RBAC lets them get the object.
-    #[arg(long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[arg(long, default_value_t = false, switch())]
     pub storage_authentication: bool,
     /// PEM certificate chain of the artifact server; read again when it changes.
     #[arg(long, requires = "storage_tls_key")]

@@ -3,6 +3,7 @@
 use clap::Args;
 use secrecy::SecretString;
 use weir_api::Duration;
+use weir_runtime::args::Switch;
 
 use super::signing::Signing;
 use crate::error::Error;
@@ -29,17 +30,7 @@ pub(super) struct BootstrapFlags {
     #[arg(long, default_value = "flux-system", value_name = "NAME")]
     pub(super) secret_name: String,
     /// Give the services the token, instead of a key for SSH.
-    #[arg(
-        long,
-        action = clap::ArgAction::Set,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value = "false",
-        default_missing_value = "true",
-        hide_default_value = true,
-        hide_possible_values = true,
-        value_name = "BOOL",
-    )]
+    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
     pub(super) token_auth: bool,
     /// Apply what is in Git submodules too.
     #[arg(long)]

@@ -4,6 +4,7 @@ use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use weir_git::{Credentials, Git as Client, GitConfig, Profile, Remote, SshAgent, SshAlgorithms, SshAuth};
+use weir_runtime::args::Switch;
 use weir_verify::git::SigningKey;
 
 use super::flags::{BootstrapFlags, secret};
@@ -50,30 +51,10 @@ pub(crate) struct Git {
     #[arg(short, long)]
     silent: bool,
     /// Allow HTTP without TLS.
-    #[arg(
-        long,
-        action = clap::ArgAction::Set,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value = "false",
-        default_missing_value = "true",
-        hide_default_value = true,
-        hide_possible_values = true,
-        value_name = "BOOL",
-    )]
+    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
     allow_insecure_http: bool,
     /// Use the password as bearer token.
-    #[arg(
-        long,
-        action = clap::ArgAction::Set,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value = "false",
-        default_missing_value = "true",
-        hide_default_value = true,
-        hide_possible_values = true,
-        value_name = "BOOL",
-    )]
+    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
     with_bearer_token: bool,
     #[command(flatten)]
     flags: BootstrapFlags,

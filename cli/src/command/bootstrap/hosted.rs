@@ -11,6 +11,7 @@ mod vendor;
 use clap::Args;
 use secrecy::SecretString;
 use weir_git::{Credentials, Git, GitConfig, Profile, Remote};
+use weir_runtime::args::Switch;
 
 use self::api::Api;
 pub(super) use self::vendor::{Hosted, Vendor};
@@ -36,20 +37,10 @@ pub(crate) struct Flags {
     #[arg(long, default_value = "", hide_default_value = true)]
     repository: String,
     /// The owner is a user.
-    #[arg(
-        long,
-        action = clap::ArgAction::Set,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value = "false",
-        default_missing_value = "true",
-        hide_default_value = true,
-        hide_possible_values = true,
-        value_name = "BOOL",
-    )]
+    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
     personal: bool,
     /// Make the repository private, if it has to be made.
-    #[arg(long, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "true", default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, default_value_t = true, switch())]
     private: bool,
     /// Host of the vendor, if it is not the vendor's own.
     #[arg(long, value_name = "HOST")]

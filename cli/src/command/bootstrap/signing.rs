@@ -4,6 +4,7 @@ use clap::Args;
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use weir_git::{IdentityError, parse_identity};
+use weir_runtime::args::Switch;
 use weir_verify::git::{Choice, SigningKey, SigningKeyError};
 
 use super::flags::secret;
@@ -35,17 +36,7 @@ pub(super) struct Signing {
     #[arg(long, value_name = "TEXT", value_parser = secret, hide = true)]
     ssh_signing_passphrase: Option<SecretString>,
     /// Sign the commits with the key of --private-key-file.
-    #[arg(
-        long,
-        action = clap::ArgAction::Set,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value = "false",
-        default_missing_value = "true",
-        hide_default_value = true,
-        hide_possible_values = true,
-        value_name = "BOOL",
-    )]
+    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
     pub(super) ssh_signing_reuse_private_key: bool,
 }
 

@@ -5,6 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use weir_api::Duration;
+use weir_runtime::args::Switch;
 
 use crate::output::manifest::put;
 
@@ -91,12 +92,7 @@ impl Flag {
             Form::Secret => {
                 arg.value_name("TEXT").value_parser(|text: &str| Ok::<_, String>(SecretString::from(text)))
             }
-            Form::Switch => arg
-                .num_args(0..=1)
-                .require_equals(true)
-                .default_missing_value("true")
-                .value_name("BOOL")
-                .value_parser(clap::value_parser!(bool)),
+            Form::Switch => arg.switch().value_parser(clap::value_parser!(bool)),
             Form::Duration => arg.value_name("DURATION").value_parser(clap::value_parser!(Duration)),
             Form::List | Form::Lines => arg.value_name("LIST").value_delimiter(',').action(ArgAction::Append),
             Form::OneOf(values) => {

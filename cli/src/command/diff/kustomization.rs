@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use weir_runtime::args::Switch;
 use weir_ssa::{Action, Entry, ObjectId, by_apply_order, stale};
 
 use crate::changes::{Change, Coming, Comparer, MAX_DEPTH, inventory, settings, verdict};
@@ -39,14 +40,7 @@ pub(crate) struct Kustomization {
     #[arg(long)]
     ignore_not_found: bool,
     /// Show on a terminal how far the comparison is; --progress-bar=false does not.
-    #[arg(
-        long,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value_t = true,
-        default_missing_value = "true",
-        action = clap::ArgAction::Set
-    )]
+    #[arg(long, default_value_t = true, switch())]
     progress_bar: bool,
 }
 
