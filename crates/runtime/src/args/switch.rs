@@ -1,7 +1,7 @@
 use clap::{Arg, ArgAction};
 
 /// Flags that are on or off, written as in Go: `--flag` and `--flag=true` switch one on, `--flag=false` switches it off.
-/// Where this trait is in scope, `#[arg(long, default_value_t = false, switch())]` makes a field one.
+/// A field is made one by `#[arg(long, default_value_t = false, switch())]`, with this trait in scope.
 pub trait Switch {
     /// Returns the flag as one that is on or off.
     #[must_use]

@@ -53,8 +53,7 @@ pub(super) fn client(endpoint: &Endpoint, token: &str) -> Result<Client, Error> 
 /// Runtimes whose client is kept: more tests than run at once.
 const MAX_CLIENTS: usize = 16;
 
-/// The administrator's client in each runtime: a test makes dozens of requests, and a client for each of them would cost more
-/// than the requests.
+/// The administrator's client in each runtime: the requests of a test share its connections.
 #[derive(Default)]
 pub(super) struct Clients(Mutex<Vec<(Id, Client)>>);
 
