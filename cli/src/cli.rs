@@ -43,6 +43,7 @@ use crate::error::Error;
 use crate::global::Global;
 use crate::output::progress;
 use crate::plugin::Plugins;
+use crate::switches;
 use crate::verb::OnKinds;
 
 /// Shows and steers GitOps in a Kubernetes cluster.
@@ -226,13 +227,15 @@ enum Asked {
 /// Reads the command line. A plugin takes the place of this process.
 fn parse() -> Result<Asked, clap::Error> {
     let plugins = Plugins::find(Cli::command);
+    let words = std::env::args_os().collect();
     if plugins.is_empty() {
-        return Cli::try_parse().map(Box::new).map(Asked::Command);
+        let cli = switches::read(words, |words| Cli::try_parse_from(words));
+        return cli.map(Box::new).map(Asked::Command);
     }
     if let Some(error) = plugins.run(Cli::command()) {
         return Ok(Asked::Plugin(error));
     }
-    let matches = plugins.listed(Cli::command()).try_get_matches()?;
+    let matches = switches::read(words, |words| plugins.listed(Cli::command()).try_get_matches_from(words))?;
     Cli::from_arg_matches(&matches).map(Box::new).map(Asked::Command)
 }
 

@@ -36,6 +36,7 @@ mod manifests;
 mod output;
 mod plugin;
 mod readiness;
+mod switches;
 mod verb;
 
 fn main() -> std::process::ExitCode {

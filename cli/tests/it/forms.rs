@@ -2,7 +2,7 @@
 
 use crate::world::{World, ready};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "get kustomizations podinfo-of-forms -o yaml",
     "get kustomizations -o json",
     "get ks -o name",
@@ -17,6 +17,8 @@ const COMMANDS: [&str; 14] = [
     "tree ks podnifo-of-forms",
     "export ks podinfo-of-forms -n default",
     "get ks x",
+    "get ks podinfo-of-forms --no-header=true --all-namespaces=false",
+    "get ks --no-header=perhaps",
 ];
 
 /// Hides the fields that the API server chooses.
