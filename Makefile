@@ -3,6 +3,8 @@
 .DEFAULT_GOAL := help
 services := source kustomize image-reflector image-automation notification
 target := $(or $(CARGO_TARGET_DIR),target)
+# The C library inside: one file that runs on any Linux (docs/adr/0021). Only the link needs the flags, not the libraries.
+static := -C target-feature=+crt-static -C relocation-model=static
 .PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-cli bench-source compare images cluster e2e e2e-long lint
 
 help: ## List the targets.
@@ -15,7 +17,7 @@ build: ## Build everything, unoptimised.
 	cargo build --bins
 
 release: ## Put the optimised programs into target/release/: weir, and links to it with the services' names (docs/adr/0021).
-	cargo build --release -p weir-cli
+	cargo rustc --release -p weir-cli --bin weir -- $(static)
 	@for service in $(services); do ln -sf weir $(target)/release/$$service-controller; done
 
 dist: images ## Write what a release publishes into target/dist (docs/release.md).
@@ -38,12 +40,10 @@ demo: tools control-plane ## Show the whole loop on a throw-away control plane; 
 bench: control-plane release ## Measure Kustomizations, beside Flux's where FLUX_SOURCE_CONTROLLER and FLUX_KUSTOMIZE_CONTROLLER name it; appends to docs/benchmarks.md.
 	cargo run -q --release -p weir-e2e --bin bench -- --weir $(target)/release
 
-bench-build: ## Measure builds beside the reference implementation (needs Go); appends to docs/benchmarks.md.
-	cargo build --release -p weir-cli --bin weir
-	cargo run -q --release -p weir-kustomize --example bench-build -- target/release/weir docs/benchmarks.md
+bench-build: release ## Measure builds beside the reference implementation (needs Go); appends to docs/benchmarks.md.
+	cargo run -q --release -p weir-kustomize --example bench-build -- $(target)/release/weir docs/benchmarks.md
 
-bench-cli: control-plane ## Measure the command beside the stock one, which FLUX_CLI names or the PATH has; appends to docs/benchmarks.md.
-	cargo build --release -p weir-cli --bin weir
+bench-cli: control-plane release ## Measure the command beside the stock one, which FLUX_CLI names or the PATH has; appends to docs/benchmarks.md.
 	cargo run -q --release -p weir-e2e --bin bench-cli -- --weir $(target)/release/weir
 
 bench-source: control-plane release ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks.md.

@@ -51,12 +51,6 @@ fn link() {
         return;
     }
     println!("cargo::rustc-link-arg-bin=weir=-no-pie");
-    // The profile's `strip` does not reach a package that has an entry of its own in the profile, and symbols are a quarter
-    // of the file. `cli/build-order` needs them.
-    println!("cargo::rerun-if-env-changed=WEIR_SYMBOLS");
-    if var("PROFILE").is_ok_and(|profile| profile == "release") && var("WEIR_SYMBOLS").is_err() {
-        println!("cargo::rustc-link-arg-bin=weir=-Wl,--strip-all");
-    }
     // A debug build is not measured, and is linked in a tenth of the time without; elsewhere rustc brings no linker along.
     if var("PROFILE").is_ok_and(|profile| profile == "release") && target("ARCH") == "x86_64" {
         let folder = var("CARGO_MANIFEST_DIR").unwrap_or_default();

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
-use kube::runtime::watcher;
+use kube::runtime::{WatchStreamExt, watcher};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -206,13 +206,7 @@ impl Cluster {
         kind: &'static Kind,
         selection: &Selection,
     ) -> BoxStream<'static, Result<DynamicObject, Error>> {
-        let config = watcher::Config {
-            field_selector: selection.fields(),
-            label_selector: selection.labels.clone(),
-            ..watcher::Config::default()
-        };
-        let selection = selection.clone();
-        watcher(self.api(kind, selection.all_namespaces), config)
+        self.events(kind, selection)
             .try_filter_map(|event| {
                 let changed = match event {
                     watcher::Event::Apply(object)
@@ -222,6 +216,23 @@ impl Cluster {
                 };
                 std::future::ready(Ok(changed))
             })
+            .boxed()
+    }
+
+    /// The selected objects as they are, then every change of them. Behind an error they are watched again, after a pause.
+    pub(crate) fn events(
+        &self,
+        kind: &'static Kind,
+        selection: &Selection,
+    ) -> BoxStream<'static, Result<watcher::Event<DynamicObject>, Error>> {
+        let config = watcher::Config {
+            field_selector: selection.fields(),
+            label_selector: selection.labels.clone(),
+            ..watcher::Config::default()
+        };
+        let selection = selection.clone();
+        watcher(self.api(kind, selection.all_namespaces), config)
+            .default_backoff()
             .map_err(move |error| watch_error(kind, &selection, error))
             .boxed()
     }

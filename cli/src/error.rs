@@ -233,9 +233,13 @@ impl Error {
         }
     }
 
-    /// Returns true when a service has answered that the kind is another service's.
-    pub(crate) fn is_kind_of_others(&self) -> bool {
-        matches!(self, Self::Grpc { status, .. } if status.code() == tonic::Code::NotFound)
+    /// Returns true when nothing is there of a kind: it is another service's, or has no definition in the cluster.
+    pub(crate) fn is_about_unknown_kind(&self) -> bool {
+        match self {
+            Self::Grpc { status, .. } => status.code() == tonic::Code::NotFound,
+            Self::NoSuchKind(_) => true,
+            _ => false,
+        }
     }
 
     /// The error of a `diff` or `plan` that could not compare.

@@ -43,8 +43,6 @@ pub(crate) struct Kind {
     pub(crate) sources: &'static [&'static str],
     /// Message after a successful reconciliation (CLI-REC02).
     pub(crate) success: fn(&DynamicObject) -> String,
-    /// True when Weir's services work on the kind.
-    pub(crate) is_served: bool,
     /// Reads an object and writes it as the API's types do, so that `1m` becomes `1m0s`.
     pub(crate) normalized: fn(Value) -> serde_json::Result<Value>,
 }

@@ -3,6 +3,7 @@
 //! The script of a shell calls this program again for each completion, with the words of the command line behind `--` and
 //! [`VARIABLE`] set. Commands and flags come from the tree of commands, names from the cluster and the kubeconfig.
 
+mod bash;
 mod line;
 mod names;
 
@@ -11,8 +12,9 @@ use std::sync::Arc;
 
 use clap::{Args, Command, ValueEnum};
 use clap_complete::CompleteEnv;
-use clap_complete::env::{Bash, EnvCompleter, Fish, Powershell, Zsh};
+use clap_complete::env::{EnvCompleter, Fish, Powershell, Shells, Zsh};
 
+use self::bash::Bash;
 use self::line::Line;
 use crate::error::Error;
 use crate::output::print;
@@ -48,7 +50,7 @@ impl Completion {
     /// Prints the script that completes `weir`, wherever the program is found by that name.
     pub(crate) fn run(self) -> Result<(), Error> {
         let shell: &dyn EnvCompleter = match self.shell {
-            Shell::Bash => &Bash,
+            Shell::Bash => &clap_complete::env::Bash,
             Shell::Fish => &Fish,
             Shell::Powershell => &Powershell,
             Shell::Zsh => &Zsh,
@@ -70,8 +72,10 @@ pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
         if line.current().is_empty() { without_flags(tree) } else { tree }
     };
     let here = std::env::current_dir().ok();
-    let shell = CompleteEnv::with_factory(with_names).var(VARIABLE);
-    match shell.try_complete(std::env::args_os(), here.as_deref()) {
+    let bash = Bash(&line);
+    let shells: [&dyn EnvCompleter; 4] = [&bash, &Fish, &Powershell, &Zsh];
+    let completion = CompleteEnv::with_factory(with_names).var(VARIABLE).shells(Shells(&shells));
+    match completion.try_complete(std::env::args_os(), here.as_deref()) {
         Ok(true) => Some(ExitCode::SUCCESS),
         Ok(false) => None,
         Err(_) => Some(ExitCode::FAILURE),

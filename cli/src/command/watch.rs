@@ -1,5 +1,6 @@
-//! `weir watch`: the status of objects live, from the services' gRPC API.
+//! `weir watch`: the status of objects live, from the services' gRPC API, or from the API server for those who cannot use that.
 
+mod direct;
 mod feed;
 mod mirror;
 mod services;
@@ -9,17 +10,18 @@ use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
 use futures::StreamExt;
+use futures::stream::{BoxStream, select_all};
+use secrecy::SecretString;
+use weir_proto::status::v1::WatchResponse;
 
 use self::feed::Feed;
 use self::services::Way;
 use self::view::View;
+use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{KINDS, Kind};
 use crate::output::progress;
-
-/// Address of `weir run`, unless a flag gives it another.
-const HERE: &str = "127.0.0.1:9393";
 
 /// The objects to follow.
 #[derive(Args, Debug)]
@@ -41,8 +43,8 @@ pub(crate) struct Watch {
     /// Follow the objects of all namespaces.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// Address of one service's gRPC API, as host:port or https://host:port (default: all services of the cluster, or
-    /// 127.0.0.1:9393 where it has none).
+    /// Address of one service's gRPC API, as host:port or https://host:port (default: all services of the cluster, or its API
+    /// server where there are none, and for users without a bearer token).
     #[arg(long, value_name = "ADDRESS")]
     grpc_addr: Option<String>,
     /// Namespace of the services.
@@ -67,35 +69,25 @@ enum Form {
     Json,
 }
 
+/// The changes that one server tells of.
+type Changes = BoxStream<'static, Result<WatchResponse, Error>>;
+
 impl Watch {
     /// Follows until interrupted; `--timeout` is for the first answer only.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         let kind = self.kind.as_deref().map(find).transpose()?;
-        let config = global.access.config(global.access.kubeconfig()?).await?;
-        let token = crate::global::bearer_token(&config)?;
-        let namespace = if self.all_namespaces { String::new() } else { global.namespace()? };
-        let selection = feed::Selection {
-            kind: kind.map(|kind| kind.name.to_owned()).unwrap_or_default(),
-            namespace,
-            name: self.name.clone().unwrap_or_default(),
-        };
-        let ways = self.ways(global).await?;
+        let feeds = self.feeds(kind, global).await?;
         let terminal = std::io::stdout().is_terminal();
         let form = self.output.unwrap_or(if terminal { Form::Table } else { Form::Line });
-        let mut view = View::new(form, terminal, self.all_namespaces, ways.len());
-        let mut serving = ways.len();
-        let mut feeds = Vec::new();
-        for way in &ways {
-            let feed = Feed::connect(way, self.grpc_ca.as_deref(), token.clone(), selection.clone())?;
-            feeds.push(feed.changes(global.timeout.to_std()).boxed());
-        }
-        let mut batches = futures::stream::select_all(feeds).ready_chunks(feed::BURST);
+        let mut view = View::new(form, terminal, self.all_namespaces, feeds.len());
+        let mut serving = feeds.len();
+        let mut batches = select_all(feeds).ready_chunks(feed::BURST);
         while let Some(batch) = batches.next().await {
             for change in batch {
                 match change {
                     Ok(change) => view.apply(change)?,
-                    // Each service has kinds of its own.
-                    Err(error) if serving > 1 && error.is_kind_of_others() => {
+                    // Each service has kinds of its own, and not all kinds are in each cluster.
+                    Err(error) if serving > 1 && error.is_about_unknown_kind() => {
                         serving -= 1;
                         view.has_synced();
                     }
@@ -107,28 +99,57 @@ impl Watch {
         Ok(())
     }
 
-    /// Returns the given address, or else the services of the cluster, or else the usual address on this machine.
-    async fn ways(&self, global: &Global) -> Result<Vec<Way>, Error> {
+    /// Returns who tells of changes: the given address, or else the services of the cluster, or else its API server.
+    async fn feeds(&self, kind: Option<&'static Kind>, global: &Global) -> Result<Vec<Changes>, Error> {
+        let config = global.access.config(global.access.kubeconfig()?).await?;
+        let token = crate::global::bearer_token(&config);
         if let Some(address) = &self.grpc_addr {
-            return Ok(vec![Way::Address(address.clone())]);
+            return self.of_services(&[Way::Address(address.clone())], token?, kind, global);
         }
-        let cluster = global.cluster().await?.in_namespace(&self.flux_namespace);
-        let found = services::find(&cluster).await?;
-        if !found.is_empty() {
-            return Ok(found);
+        let cluster = global.cluster().await?;
+        let Ok(token) = token else {
+            progress::warning("following through the API server: the services want a bearer token (--token)");
+            return Ok(self.of_api_server(&cluster, kind));
+        };
+        let found = services::find(&cluster.in_namespace(&self.flux_namespace)).await?;
+        if found.is_empty() {
+            let namespace = &self.flux_namespace;
+            let warning =
+                format!("following through the API server: no services of Weir in namespace {namespace}");
+            progress::warning(&warning);
+            return Ok(self.of_api_server(&cluster, kind));
         }
-        progress::warning(&format!(
-            "no services of Weir in namespace {}: asking {HERE}",
-            self.flux_namespace
-        ));
-        Ok(vec![Way::Address(HERE.to_owned())])
+        self.of_services(&found, token, kind, global)
+    }
+
+    fn of_services(
+        &self,
+        ways: &[Way],
+        token: SecretString,
+        kind: Option<&Kind>,
+        global: &Global,
+    ) -> Result<Vec<Changes>, Error> {
+        let namespace = if self.all_namespaces { String::new() } else { global.namespace()? };
+        let selection = feed::Selection {
+            kind: kind.map(|kind| kind.name.to_owned()).unwrap_or_default(),
+            namespace,
+            name: self.name.clone().unwrap_or_default(),
+        };
+        let feed = |way| Feed::connect(way, self.grpc_ca.as_deref(), token.clone(), selection.clone());
+        let feeds = ways.iter().map(|way| Ok(feed(way)?.changes(global.timeout.to_std()).boxed()));
+        feeds.collect()
+    }
+
+    fn of_api_server(&self, cluster: &Cluster, kind: Option<&'static Kind>) -> Vec<Changes> {
+        let kinds: Vec<_> = kind.map_or_else(|| KINDS.iter().collect(), |kind| vec![kind]);
+        let name = self.name.clone();
+        let selection = Selection { all_namespaces: self.all_namespaces, name, labels: None };
+        let changes = |kind| direct::changes(cluster.clone(), kind, &selection).boxed();
+        kinds.into_iter().map(changes).collect()
     }
 }
 
 fn find(word: &str) -> Result<&'static Kind, Error> {
-    let served = || KINDS.iter().filter(|kind| kind.is_served);
-    let known = || served().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
-    Kind::find(word)
-        .filter(|kind| kind.is_served)
-        .ok_or_else(|| Error::UnknownKind { word: word.to_owned(), known: known() })
+    let known = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    Kind::find(word).ok_or_else(|| Error::UnknownKind { word: word.to_owned(), known: known() })
 }

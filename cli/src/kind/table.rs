@@ -98,7 +98,6 @@ pub(crate) static KINDS: [Kind; 15] = [
         columns: &[Name, Source, FirstOf("Revision", CHART_VERSIONS), Suspended, Ready, Message],
         sources: &["HelmChart", "OCIRepository"],
         success: |release| format!("applied revision {}", first_of(release, CHART_VERSIONS)),
-        is_served: false,
         normalized: Ok,
         ..HELM_RELEASE
     },
@@ -174,7 +173,6 @@ const fn of<K: FluxObject>() -> Kind {
         verbs: Verbs::All,
         sources: &[],
         success: |_| String::new(),
-        is_served: true,
         normalized: |object| serde_json::to_value(serde_json::from_value::<K>(object)?),
     }
 }

@@ -83,7 +83,7 @@ async fn world(namespace: &str) -> World {
     world
 }
 
-const LINES: [&str; 16] = [
+const LINES: [&str; 18] = [
     "weir get ku▏",
     "weir get kustomizations ▏",
     "weir get ks re▏",
@@ -93,6 +93,8 @@ const LINES: [&str; 16] = [
     "weir export source git --all ▏",
     "weir get ks --context ▏",
     "weir get ks --namespace completion-of-ba▏",
+    "weir get ks --namespace = completion-of-ba▏",
+    "weir get ks --namespace = completion-of-bash ▏",
     "weir why ks/▏",
     "weir why kust▏",
     "weir watch kustomization p▏",

@@ -1,7 +1,9 @@
 //! `weir watch` against the gRPC server that the services have.
 
+use std::path::{Path, PathBuf};
+
 use clap::Parser;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
@@ -129,7 +131,6 @@ async fn who_may_not_watch_is_told() {
             &format!("watch ks {flags} --token wrong"),
             "watch ks --grpc-addr 127.0.0.1:1 --token any",
             "watch ks --grpc-addr 'no address' --token any",
-            "watch helmreleases --token any",
         ])
         .await;
     let anonymous = Weir::default().with_kubeconfig(&without_token);
@@ -137,4 +138,66 @@ async fn who_may_not_watch_is_told() {
     let transcript = transcript.replace(&shown.address, "[address]").replace(&nobody, "[token]");
     insta::assert_snapshot!(transcript);
     shown.stop().await;
+}
+
+/// A kubeconfig with a program for logins, which prints a token: the command itself has none.
+fn with_program(world: &World, token: &str, folder: &Path) -> PathBuf {
+    let credential = json!({ "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+        "status": { "token": token } });
+    let program = json!({ "apiVersion": "client.authentication.k8s.io/v1", "command": "echo",
+        "args": [credential.to_string()], "interactiveMode": "Never" });
+    let file = std::fs::read_to_string(world.plane.kubeconfig_for(token).unwrap()).unwrap();
+    let mut config: Value = serde_json::from_str(&file).unwrap();
+    config["users"][0]["user"] = json!({ "exec": program });
+    let path = folder.join("config");
+    std::fs::write(&path, config.to_string()).unwrap();
+    path
+}
+
+/// The API server tells the same to people without a token, and of Flux's services, which have no gRPC API.
+#[tokio::test]
+async fn without_services_or_a_token_the_api_server_is_asked() {
+    let world = World::new("watch-direct").await;
+    for name in ["backend", "frontend"] {
+        world.object("Kustomization", name).await;
+    }
+    world.object("GitRepository", "apps").await;
+    let (everything, verbs) = (("*", &["*"][..]), &["list", "watch"][..]);
+    let token = world.plane.token_for(&world.namespace, "reader", everything, verbs).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let by_program = Weir::default().with_kubeconfig(&with_program(&world, &token, folder.path()));
+    let by_token = Weir::default().with_kubeconfig(&world.plane.kubeconfig_for(&token).unwrap());
+    let ways = [
+        (by_program, "following through the API server: the services want a bearer token (--token)"),
+        (by_token, "following through the API server: no services of Weir in namespace watch-direct"),
+    ];
+    for (weir, way) in ways {
+        let mut table = weir.start("watch --output table -n watch-direct --flux-namespace watch-direct");
+        let mut rows = lines(&mut table);
+        let mut shown = Vec::new();
+        for _ in 0..4 {
+            shown.push(next(&mut rows).await.split_whitespace().next().unwrap().to_owned());
+        }
+        assert_eq!(shown, ["NAME", "gitrepository/apps", "kustomization/backend", "kustomization/frontend"]);
+        let mut warning = String::new();
+        BufReader::new(table.child.stderr.take().unwrap()).read_line(&mut warning).await.unwrap();
+        assert!(warning.contains(way), "{warning}");
+    }
+
+    let mut watch = world.weir().start("watch ks backend");
+    let mut lines = lines(&mut watch);
+    let mut transcript = vec![next(&mut lines).await];
+    let applied = json!({ "lastAppliedRevision": "main@sha1:0123" });
+    let status =
+        with(ready(1, "True", "ReconciliationSucceeded", "Applied revision: main@sha1:0123"), applied);
+    world.status("Kustomization", "backend", status).await;
+    transcript.push(next(&mut lines).await);
+    world.api("Kustomization").await.delete("backend", &Default::default()).await.unwrap();
+    transcript.push(next(&mut lines).await);
+    let transcript: Vec<_> = transcript.iter().map(|line| line.split_once(' ').unwrap().1).collect();
+    insta::assert_snapshot!(transcript.join("\n"), @r"
+    Kustomization/watch-direct/backend Ready=-
+    Kustomization/watch-direct/backend Ready=True ReconciliationSucceeded Applied revision: main@sha1:0123
+    Kustomization/watch-direct/backend deleted
+    ");
 }

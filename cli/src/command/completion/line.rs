@@ -19,7 +19,28 @@ impl Line {
     pub(super) fn of_process() -> Self {
         let words: Vec<_> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
         let index = std::env::var(INDEX).ok().and_then(|index| index.parse().ok());
-        Self { index: index.unwrap_or(words.len().saturating_sub(1)), words }
+        Self { index: index.unwrap_or(words.len().saturating_sub(1)), words }.without_signs()
+    }
+
+    /// Takes away the `=` of `--namespace=apps`: bash makes three words of it, and completes the last one only.
+    fn without_signs(mut self) -> Self {
+        let mut kept: Vec<OsString> = Vec::with_capacity(self.words.len());
+        let current = self.index;
+        for (place, word) in self.words.drain(..).enumerate() {
+            let follows_flag = kept.last().is_some_and(|last| last.as_encoded_bytes().starts_with(b"--"));
+            if word == "=" && follows_flag && place < current {
+                self.index -= 1;
+            } else {
+                kept.push(word);
+            }
+        }
+        self.words = kept;
+        self
+    }
+
+    /// The words, and the number of the one to complete.
+    pub(super) fn words(&self) -> (Vec<OsString>, usize) {
+        (self.words.clone(), self.index)
     }
 
     /// The beginning of the word to complete.
@@ -53,6 +74,8 @@ mod tests {
     #[case(&["weir", "get", "ks", "po", "-n", "apps", "-A"], 3, "apps", "po")]
     #[case(&["weir", "--namespace=apps", "get", "ks", "--wrong", ""], 5, "apps", "")]
     #[case(&["weir", "get", "ks", "-n", "apps", "--context", "x"], 6, "apps", "x")]
+    #[case(&["weir", "get", "ks", "--namespace", "=", "apps", "po"], 6, "apps", "po")]
+    #[case(&["weir", "get", "ks", "--namespace", "=", "ap"], 5, "flux-system", "ap")]
     #[case(&["weir", "why", "ks/po"], 2, "flux-system", "ks/po")]
     #[case(&["weir"], 1, "flux-system", "")]
     fn flags_are_those_of_the_other_words(
@@ -61,7 +84,7 @@ mod tests {
         #[case] namespace: &str,
         #[case] current: &str,
     ) {
-        let line = Line { words: words.iter().map(OsString::from).collect(), index };
+        let line = Line { words: words.iter().map(OsString::from).collect(), index }.without_signs();
         let (global, _) = line.flags(Cli::command()).unwrap();
         assert_eq!(global.namespace().unwrap(), namespace);
         assert_eq!(line.current(), current);

@@ -94,14 +94,7 @@ impl Feed {
             ready: VecDeque::new(),
             patience: Some(patience),
         };
-        stream::unfold(Some(state), |state| async move {
-            let mut state = state?;
-            match state.next().await {
-                Ok(change) => Some((Ok(change), Some(state))),
-                // An error is the last item.
-                Err(error) => Some((Err(error), None)),
-            }
-        })
+        stream::try_unfold(state, |mut state| async { Ok(Some((state.next().await?, state))) })
     }
 
     async fn open(&self, resource_version: String) -> Result<Streaming<WatchResponse>, Status> {
