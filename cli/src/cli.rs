@@ -283,6 +283,7 @@ fn run(cli: Cli) -> Result<(), Error> {
         Command::Why(why) => Box::pin(why.run(&global)),
         Command::Watch(watch) => Box::pin(watch.run(&global)),
     };
+    weir_runtime::service::forbid_core_dumps();
     weir_runtime::service::install_crypto();
     let result = weir_runtime::service::tokio_runtime()?.block_on(with_cluster);
     result.map_err(|error| error.at(global.access.place()))

@@ -1,13 +1,16 @@
 //! The requests that the verbs make, each of them within `--timeout`, and the waits, which are watches.
 
-use std::fmt::Debug;
+mod listed;
+
 use std::future::Future;
 use std::time::Duration;
 
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{
+    Api, DeleteParams, DynamicObject, ListParams, ObjectList, Patch, PatchParams, PostParams, Request,
+};
 use kube::runtime::wait::await_condition;
 use kube::runtime::{WatchStreamExt, watcher};
 use serde::de::DeserializeOwned;
@@ -15,6 +18,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use weir_runtime::request_reconcile;
 
+use self::listed::Listed;
 use crate::error::Error;
 use crate::kind::{Kind, ready};
 use crate::readiness::Wait;
@@ -77,7 +81,7 @@ impl Cluster {
         Self { namespace: namespace.to_owned(), ..self.clone() }
     }
 
-    /// All objects that are selected.
+    /// All objects that are selected, without the lists of their field managers.
     pub(crate) async fn list(
         &self,
         kind: &'static Kind,
@@ -89,19 +93,25 @@ impl Cluster {
             label_selector: selection.labels.clone(),
             ..ListParams::default()
         };
-        self.pages(&api, params).await?.map_err(|error| selector_error(kind, selection, error))
+        let listed = self.pages(api.resource_url(), params).await?;
+        let listed: Vec<Listed> = listed.map_err(|error| selector_error(kind, selection, error))?;
+        Ok(listed.into_iter().map(|Listed(object)| object).collect())
     }
 
-    /// All objects that a list request is about, page by page.
-    pub(crate) async fn pages<K: Clone + Debug + DeserializeOwned>(
+    /// All objects that a list request is about, page by page; `url` is the path of their API.
+    pub(crate) async fn pages<T: Clone + DeserializeOwned>(
         &self,
-        api: &Api<K>,
+        url: &str,
         params: ListParams,
-    ) -> Result<Result<Vec<K>, kube::Error>, Error> {
+    ) -> Result<Result<Vec<T>, kube::Error>, Error> {
         let mut params = params.limit(PAGE);
         let mut objects = Vec::new();
         while objects.len() < MAX_OBJECTS {
-            let page = match self.in_time(api.list(&params)).await? {
+            let request = match Request::new(url).list(&params) {
+                Ok(request) => request,
+                Err(error) => return Ok(Err(kube::Error::BuildRequest(error))),
+            };
+            let page = match self.in_time(self.client.request::<ObjectList<T>>(request)).await? {
                 Ok(page) => page,
                 Err(error) => return Ok(Err(error)),
             };

@@ -22,7 +22,7 @@ pub use self::stage::Programs;
 use self::stage::Stage;
 pub(crate) use self::stage::command;
 use self::steps::idle;
-pub(crate) use self::steps::{create, is_ready, request, wait_for_all};
+pub(crate) use self::steps::{create, is_ready, names, request, wait_for_all};
 
 /// The measurement to make.
 #[derive(Debug, Clone)]

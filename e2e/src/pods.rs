@@ -69,6 +69,7 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
         step("Apply the default overlay with their digests", world.deploy(&images, "default", &[])).await?;
     step("Five Pods are ready", deployment.wait_until_ready(world)).await?;
 
+    step("image-automation follows image-reflector", world.wait_until_followed()).await?;
     let main_loop = MainLoop::new(world)?;
     step("Commit manifests: a Pod of the application runs, people are told", main_loop.commit()).await?;
     step("Push a new image: one bot commit, then a rollout", main_loop.release("1.0.1")).await?;

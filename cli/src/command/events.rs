@@ -140,7 +140,7 @@ impl Query {
 
     async fn list(&self, cluster: &Cluster) -> Result<Vec<Event>, Error> {
         let params = ListParams { field_selector: self.fields.clone(), ..ListParams::default() };
-        let listed = cluster.pages(&self.api(cluster), params).await?;
+        let listed = cluster.pages(self.api(cluster).resource_url(), params).await?;
         listed.map_err(|error| Error::from(error).prefixed("error getting events"))
     }
 

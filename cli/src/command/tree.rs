@@ -1,5 +1,6 @@
 //! `weir tree`: the objects that an object applies, and those that they apply (CLI-TRE01, CLI-TRE02).
 
+mod labelled;
 mod node;
 mod release;
 
@@ -169,21 +170,41 @@ impl Walk<'_> {
             };
             // The objects of another cluster are not to be found in this one.
             let is_remote = object.data.pointer("/spec/kubeConfig").is_some_and(|it| !it.is_null());
-            let above: Vec<_> = above.into_iter().chain([id.clone()]).collect();
-            let read = async |child| {
-                if is_remote { Ok(Node::leaf(child)) } else { self.child(child, &above).await }
-            };
             let children = inventory(&object)?.into_iter().filter(|child| *child != id && self.shows(child));
-            let children: Vec<_> = children.map(read).collect();
+            if is_remote {
+                node.children = children.map(Node::leaf).collect();
+                return Ok(node);
+            }
+            let children: Vec<_> = children.collect();
+            let mut listed = labelled::below(self.cluster, self.kind, &id, &children).await;
+            let above: Vec<_> = above.into_iter().chain([id]).collect();
+            let read = async |(child, object)| self.child(child, object, &above).await;
+            let children: Vec<_> = children
+                .into_iter()
+                .map(|child| {
+                    let object = listed.remove(&child);
+                    read((child, object))
+                })
+                .collect();
             node.children = stream::iter(children).buffered(CHILDREN_AT_ONCE).try_collect().await?;
             Ok(node)
         })
     }
 
-    async fn child(&self, id: ObjectId, above: &[ObjectId]) -> Result<Node, Error> {
+    async fn child(
+        &self,
+        id: ObjectId,
+        listed: Option<DynamicObject>,
+        above: &[ObjectId],
+    ) -> Result<Node, Error> {
         if id.group == self.kind.group && id.kind == self.kind.name {
-            let object = self.cluster.in_namespace(&id.namespace).get(self.kind, &id.name).await;
-            let object = object.map_err(|error| error.prefixed("failed to find object"))?;
+            let object = match listed {
+                Some(object) => object,
+                None => {
+                    let got = self.cluster.in_namespace(&id.namespace).get(self.kind, &id.name).await;
+                    got.map_err(|error| error.prefixed("failed to find object"))?
+                }
+            };
             return self.node(id, Some(object), above.to_vec()).await;
         }
         let mut node = Node::leaf(id);

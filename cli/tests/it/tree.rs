@@ -1,5 +1,6 @@
 //! `weir tree` (CLI-TRE01, CLI-TRE02).
 
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::world::{World, ready, with};
@@ -83,4 +84,52 @@ async fn flux_shows_the_same_trees() {
 #[tokio::test]
 async fn a_ring_of_kustomizations_has_an_end() {
     insta::assert_snapshot!(world("ring").await.weir().transcript(&["tree ks ring"]).await);
+}
+
+/// Many Kustomizations below one are found by the labels that they have from it; one without them is asked for by its name, and so are
+/// all for users who may not list.
+#[tokio::test]
+async fn many_kustomizations_are_listed_at_once() {
+    let world = World::with_helm("tree-many").await;
+    let id = |name: &str| format!("tree-many_{name}_kustomize.toolkit.fluxcd.io_Kustomization");
+    let children: Vec<_> = (0..6).map(|number| format!("child-{number}")).collect();
+    for name in children.iter().map(String::as_str).chain(["root"]) {
+        world.object("Kustomization", name).await;
+    }
+    let kustomizations = world.api("Kustomization").await;
+    let labels = json!({ "metadata": { "labels": {
+        "kustomize.toolkit.fluxcd.io/name": "root", "kustomize.toolkit.fluxcd.io/namespace": "tree-many",
+    } } });
+    for name in &children[..5] {
+        kustomizations.patch(name, &PatchParams::default(), &Patch::Merge(&labels)).await.unwrap();
+    }
+    let entries: Vec<_> = children.iter().map(|name| json!({ "id": id(name), "v": "v1" })).collect();
+    world.status("Kustomization", "root", json!({ "inventory": { "entries": entries } })).await;
+
+    let everything = ("kustomize.toolkit.fluxcd.io", &["kustomizations"][..]);
+    let mut trees = Vec::new();
+    for (user, verbs) in [("lister", &["get", "list"][..]), ("getter", &["get"])] {
+        let token = world.plane.token_for("tree-many", user, everything, verbs).await.unwrap();
+        let weir = world.weir().with_kubeconfig(&world.plane.kubeconfig_for(&token).unwrap());
+        trees.push(weir.transcript(&["tree ks root"]).await);
+        let asked: Vec<_> = world
+            .plane
+            .audited_requests()
+            .unwrap()
+            .into_iter()
+            .filter(|it| {
+                it.user.ends_with(&format!("tree-many:{user}"))
+                    && it.verb == "get"
+                    && it.resource == "kustomizations"
+            })
+            .map(|it| it.name)
+            .collect();
+        let expected: Vec<_> = match user {
+            "lister" => vec!["child-5".to_owned(), "root".to_owned()],
+            _ => children.iter().cloned().chain(["root".to_owned()]).collect(),
+        };
+        assert_eq!(asked, expected);
+    }
+    assert_eq!(trees[0], trees[1]);
+    assert_eq!(trees[0].matches("Kustomization/tree-many/child-").count(), 6, "{}", trees[0]);
 }

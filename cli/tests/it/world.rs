@@ -26,10 +26,11 @@ impl World {
         Self { plane, namespace: namespace.to_owned() }
     }
 
-    /// A namespace of a control plane that has HelmReleases, too. Nothing works on them.
+    /// A namespace of a control plane that has HelmReleases, too, and counts requests. Nothing works on the objects.
     pub(crate) async fn with_helm(namespace: &str) -> Self {
         static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
-        Self::on(PLANE.get_or_try_init(ControlPlane::start).await.unwrap(), namespace).await
+        let start = || ControlPlane::options().audit().start();
+        Self::on(PLANE.get_or_try_init(start).await.unwrap(), namespace).await
     }
 
     /// The same on another control plane.

@@ -19,7 +19,9 @@ use tokio_util::task::TaskTracker;
 
 pub use self::error::ServiceError;
 use self::listen::{listen, serve_grpc};
-pub use self::main::{Program, cancel_at_signal, install_crypto, service_main, tokio_runtime};
+pub use self::main::{
+    Program, cancel_at_signal, forbid_core_dumps, install_crypto, service_main, tokio_runtime,
+};
 pub use self::shared::{Entry, SharedServers, run_together};
 use crate::args::{EventsArgs, RuntimeArgs};
 use crate::cache::{Cache, Cached, Scope};

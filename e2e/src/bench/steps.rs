@@ -17,7 +17,8 @@ const IN_FLIGHT: usize = 20;
 /// Time in which nobody asks for anything.
 const IDLE: Duration = Duration::from_secs(60);
 
-pub(super) fn names(size: usize) -> impl Iterator<Item = String> {
+/// Returns the names of objects.
+pub(crate) fn names(size: usize) -> impl Iterator<Item = String> {
     (0..size).map(|number| format!("unit-{number}"))
 }
 

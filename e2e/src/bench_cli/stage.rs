@@ -5,16 +5,19 @@ use futures::{StreamExt, TryStreamExt, stream};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
+use weir_api::{KUSTOMIZE_NAME_LABEL, KUSTOMIZE_NAMESPACE_LABEL};
 use weir_testkit::{ControlPlane, Folder};
 
-use crate::bench::create;
+use crate::bench::{create, names};
 use crate::weir_process::crds;
 
 /// Default namespace of both commands.
 const NAMESPACE: &str = "flux-system";
 /// Requests in flight while the objects are made; the API server's limit for mutating requests is 200.
 const IN_FLIGHT: usize = 20;
-/// Kustomizations that the root of the tree applies, at most.
+/// The Kustomization at the root of the tree.
+const ROOT: &str = "unit-0";
+/// Kustomizations that the root of the tree applies, itself counted, at most.
 const CHILDREN: usize = 200;
 /// Objects that each of them applies.
 const APPLIED: usize = 5;
@@ -54,7 +57,9 @@ impl Stage {
         let kustomizations = plane.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE).await?;
         let half = (objects / 2).max(1);
         create(&sources, half, source).await?;
-        create(&kustomizations, half, kustomization).await?;
+        let children: Vec<_> = names(half.min(CHILDREN)).skip(1).collect();
+        create(&kustomizations, half, |name| kustomization(name, children.contains(&name.to_owned())))
+            .await?;
         report(&sources, half, |_| Value::Null).await?;
         report(&kustomizations, half, |number| inventory(number, half)).await?;
         let folder = Folder::new("bench-cli")?;
@@ -68,8 +73,8 @@ impl Stage {
         vec![
             "version --client".to_owned(),
             "get all -A".to_owned(),
-            format!("build kustomization unit-0 --path {path}"),
-            "tree kustomization unit-0".to_owned(),
+            format!("build kustomization {ROOT} --path {path}"),
+            format!("tree kustomization {ROOT}"),
         ]
     }
 
@@ -90,11 +95,14 @@ fn source(name: &str) -> Value {
     })
 }
 
-fn kustomization(name: &str) -> Value {
+/// A Kustomization; a child has the labels that it gets from the root.
+fn kustomization(name: &str, is_child: bool) -> Value {
+    let labels =
+        is_child.then(|| json!({ KUSTOMIZE_NAME_LABEL: ROOT, KUSTOMIZE_NAMESPACE_LABEL: NAMESPACE }));
     json!({
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
         "kind": "Kustomization",
-        "metadata": { "name": name },
+        "metadata": { "name": name, "labels": labels },
         "spec": { "interval": "10m", "prune": true, "sourceRef": { "kind": "GitRepository", "name": name } },
     })
 }

@@ -1,9 +1,9 @@
 use anyhow::{Context, Result};
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, ResourceExt};
-use weir_testkit::{Cluster, ControlPlane, FaultProxy, GitServer, Registry, WebhookSink};
+use weir_testkit::{Cluster, ControlPlane, FaultProxy, GitServer, Registry, WebhookSink, eventually};
 
-use super::text;
+use super::{DEADLINE, text};
 use crate::demo::manifests::{CHAT_PATH, Places};
 use crate::{NAMESPACE, Payload, Routes, SERVICES};
 
@@ -71,11 +71,24 @@ impl World {
 
     /// Ways on which artifacts, resolutions or events have come to a service, or gone from it, since its Pod was started.
     pub(super) async fn routes(&self, service: &str, payload: Payload) -> Result<Routes> {
+        Routes::parse(&self.metrics(service).await?, payload)
+    }
+
+    /// Waits until image-automation has the stream of resolutions: the Pods of both start at the same time.
+    pub(super) async fn wait_until_followed(&self) -> Result<()> {
+        let is_open = async || {
+            let metrics = self.metrics("image-automation-controller").await.ok()?;
+            metrics.contains("weir_stream_open{payload=\"resolution\"} 1").then_some(())
+        };
+        Ok(eventually("resolutions to be followed", DEADLINE, is_open).await?)
+    }
+
+    async fn metrics(&self, service: &str) -> Result<String> {
         let url = format!("http://{}:8080/metrics", self.pod_address(service).await?);
         let client = reqwest::Client::builder().no_proxy().build()?;
         #[expect(clippy::disallowed_methods, reason = "the answer is our own process's")]
         let metrics = client.get(url).send().await?.text().await?;
-        Routes::parse(&metrics, payload)
+        Ok(metrics)
     }
 
     pub(super) async fn api(

@@ -28,7 +28,8 @@ fn overlay<'a>(base: &'a str, components: &'a [&'a str]) -> Overlay<'a> {
 }
 
 /// Components that the overlay `single` takes too.
-const OF_SINGLE: [&str; 4] = ["persistent-storage", "monitoring", "tolerations", "pull-secret"];
+const OF_SINGLE: [&str; 6] =
+    ["multi-tenancy", "workload-identity", "persistent-storage", "monitoring", "tolerations", "pull-secret"];
 
 /// Each overlay alone, the default with each component and with all that go together, and the single one with its own.
 fn combinations() -> Result<Vec<(&'static str, Vec<String>)>> {
@@ -181,9 +182,35 @@ fn the_single_deployment_has_the_rights_of_the_five() -> Result<()> {
     for kind in ["CustomResourceDefinition", "ClusterRole", "Role"] {
         assert!(single.objects_of(kind).eq(five.objects_of(kind)), "{kind}s differ");
     }
-    let arguments = single.arguments("weir")?;
-    let parsed = Command::new(built_program("weir")?).args(&arguments).arg("--help").output()?;
+    assert_parsed(&single.arguments("weir")?)
+}
+
+fn assert_parsed(arguments: &[String]) -> Result<()> {
+    let parsed = Command::new(built_program("weir")?).args(arguments).arg("--help").output()?;
     assert!(parsed.status.success(), "{}", String::from_utf8_lossy(&parsed.stderr));
+    Ok(())
+}
+
+/// Tenants are locked in where one Deployment does all, too.
+#[test]
+fn the_single_deployment_has_the_flags_of_components() -> Result<()> {
+    let flags = |components: &[&str], deployments: &[&str]| -> Result<BTreeSet<String>> {
+        let base = if deployments == ["weir"] { "single" } else { "default" };
+        let (with, without) =
+            (Installation::of(overlay(base, components))?, Installation::of(overlay(base, &[]))?);
+        let mut flags = BTreeSet::new();
+        for name in deployments {
+            let (with, without) = (with.arguments(name)?, without.arguments(name)?);
+            flags.extend(with.into_iter().filter(|flag| !without.contains(flag)));
+        }
+        Ok(flags)
+    };
+    for component in ["multi-tenancy", "workload-identity"] {
+        let of_single = flags(&[component], &["weir"])?;
+        assert!(!of_single.is_empty(), "{component}");
+        assert_eq!(of_single, flags(&[component], &SERVICES)?, "{component}");
+        assert_parsed(&Installation::of(overlay("single", &[component]))?.arguments("weir")?)?;
+    }
     Ok(())
 }
 

@@ -14,8 +14,9 @@ use weir_runtime::grpc::PeerChannel;
 use weir_runtime::metrics::{Route, RouteMetrics};
 use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, ServiceError};
 
-/// Pause before a lost stream is opened again; the watch of the API goes on meanwhile.
-const PAUSE: Duration = Duration::from_secs(5);
+/// The first pause before a stream is opened again, doubled with each up to the second: all services start together, and then the peer
+/// is there in a moment. The watch of the API goes on meanwhile.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 
 /// Most resolutions kept; a cluster has as many as policies, and the API still knows those beyond.
 const MAX_RESOLUTIONS: usize = 100_000;
@@ -64,17 +65,23 @@ impl Resolutions {
         let mut client = ReflectorClient::new(env.peers.connect(addr)?);
         let resolutions = self.clone();
         Ok(async move {
+            let mut pause = PAUSE.0;
             loop {
                 if let Err(status) = resolutions.follow_once(&mut client, &wake).await {
                     tracing::debug!(%status, "stream of resolutions lost");
                 }
+                resolutions.routes.streams(false);
                 // Resolutions from the stream are dropped; the API may be newer meanwhile.
                 let forgotten = std::mem::take(&mut *resolutions.streamed.write());
+                if forgotten.is_open {
+                    pause = PAUSE.0;
+                }
                 let forgotten = forgotten.selections.into_keys();
                 let namespaces: BTreeSet<String> = forgotten.map(|key| key.namespace).collect();
                 namespaces.iter().for_each(|namespace| wake(namespace));
                 #[expect(clippy::disallowed_methods, reason = "the stream's reader is no run")]
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(PAUSE.1);
             }
         })
     }
@@ -86,6 +93,7 @@ impl Resolutions {
     ) -> Result<(), Status> {
         let mut stream = client.watch_resolutions(WatchResolutionsRequest::default()).await?.into_inner();
         self.streamed.write().is_open = true;
+        self.routes.streams(true);
         while let Some(response) = stream.message().await? {
             if let Some(resolution) = response.resolution
                 && self.take(&resolution)

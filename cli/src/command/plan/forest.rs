@@ -112,7 +112,8 @@ impl<'a> Forest<'a> {
         ticker: &'a Ticker,
     ) -> Result<Self, Error> {
         let all: Api<Kustomization> = Api::all(cluster.client.clone());
-        let live = cluster.pages(&all, kube::api::ListParams::default()).await??;
+        let live: Vec<Kustomization> =
+            cluster.pages(all.resource_url(), kube::api::ListParams::default()).await??;
         let live = live.into_iter().map(|kustomization| (key(&kustomization), kustomization)).collect();
         let (seen, pending, planned) = (BTreeMap::new(), VecDeque::new(), Vec::new());
         Ok(Self { builder, source, ticker, live, seen, pending, planned })

@@ -1,8 +1,10 @@
 //! `weir_route_total`: how services reached each other. Where one way replaces another, this shows which one was taken.
+//! `weir_stream_open`: the streams over which that is told without a question.
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 /// Something that travels from one service to another.
@@ -73,27 +75,37 @@ struct Labels {
     route: Route,
 }
 
-/// The counters of all payloads.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StreamLabels {
+    payload: Payload,
+}
+
+/// The metrics of all payloads.
 #[derive(Clone, Default)]
-pub(super) struct RouteFamily(Family<Labels, Counter>);
+pub(super) struct RouteFamily {
+    taken: Family<Labels, Counter>,
+    open: Family<StreamLabels, Gauge>,
+}
 
 impl RouteFamily {
     pub(super) fn register(&self, registry: &mut Registry) {
         let help =
             "Artifacts and resolutions that arrived, and events that were delivered, by the way they took";
-        registry.register("weir_route", help, self.0.clone());
+        registry.register("weir_route", help, self.taken.clone());
+        let help = "Streams from another service: 1 while it is open";
+        registry.register("weir_stream_open", help, self.open.clone());
     }
 
     pub(super) fn of(&self, payload: Payload) -> RouteMetrics {
         for route in payload.routes() {
             // There from the start, so that the first is an increase and not the first point of a series.
-            self.0.get_or_create(&Labels { payload, route }).inc_by(0);
+            self.taken.get_or_create(&Labels { payload, route }).inc_by(0);
         }
         RouteMetrics { family: self.clone(), payload }
     }
 }
 
-/// Counters of the ways that one payload takes. Clones share them.
+/// Metrics of the ways that one payload takes. Clones share them.
 #[derive(Clone)]
 pub struct RouteMetrics {
     family: RouteFamily,
@@ -103,6 +115,11 @@ pub struct RouteMetrics {
 impl RouteMetrics {
     /// Counts one that came the whole way.
     pub fn took(&self, route: Route) {
-        self.family.0.get_or_create(&Labels { payload: self.payload, route }).inc();
+        self.family.taken.get_or_create(&Labels { payload: self.payload, route }).inc();
+    }
+
+    /// Shows if the stream is there that this comes over.
+    pub fn streams(&self, is_open: bool) {
+        self.family.open.get_or_create(&StreamLabels { payload: self.payload }).set(is_open.into());
     }
 }

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::process::ExitCode;
 
 use clap::Parser;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -53,6 +54,7 @@ impl Program {
     /// Sets up logs and TLS, runs the service alone and stops it at SIGTERM or SIGINT.
     fn run(self) -> ExitCode {
         crate::log::init(self.args.log_level, self.args.log_encoding);
+        forbid_core_dumps();
         install_crypto();
         let tokio = match tokio_runtime() {
             Ok(tokio) => tokio,
@@ -86,6 +88,19 @@ pub fn service_main(parse: fn(Vec<OsString>) -> Result<Program, clap::Error>) ->
     match parse(std::env::args_os().collect()) {
         Ok(program) => program.run(),
         Err(refused) => refused.exit(),
+    }
+}
+
+/// Largest core file, in bytes: none is that small. For programs that core dumps are piped to the kernel takes no notice of the limit,
+/// but for this one number, with which they get none.
+const CORE_BYTES: u64 = 1;
+
+/// Keeps the memory of this process, in which there are keys and decrypted files, out of core dumps (KS-DEC-29).
+pub fn forbid_core_dumps() {
+    let limit = Rlimit { current: Some(CORE_BYTES), maximum: Some(CORE_BYTES) };
+    if let Err(error) = setrlimit(Resource::Core, limit) {
+        // A limit of 0 that cannot be raised forbids files already.
+        tracing::debug!(%error, "core dumps are as the system allows them");
     }
 }
 

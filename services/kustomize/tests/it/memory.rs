@@ -60,3 +60,13 @@ async fn archives_of_zeros_do_not_keep_others_from_their_memory() {
     }
     assert!(world.config_map("never").await.is_none());
 }
+
+/// KS-DEC-29
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_is_kept_out_of_core_dumps() {
+    let (_world, process) = World::process(&[]).await;
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", process.pid())).unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
+    let words: Vec<_> = line.split_whitespace().collect();
+    assert_eq!(words, ["1", "1", "bytes"], "{line}");
+}
