@@ -31,6 +31,8 @@ pub struct Options {
     pub programs: Vec<Programs>,
     /// How many OCIRepositories and Kustomizations, one run each.
     pub sizes: Vec<usize>,
+    /// The largest of these numbers for which Flux is measured too: at 5,000 it needs most of an hour.
+    pub flux_up_to: usize,
     /// True when the other shapes are measured too.
     pub shapes: bool,
     /// Objects of the Kustomizations that have many, one run each.
@@ -73,7 +75,8 @@ impl Series {
 pub async fn run(options: &Options) -> Result<()> {
     let mut all = Vec::new();
     for programs in &options.programs {
-        for &size in &options.sizes {
+        let is_wanted = |size: &&usize| programs.maker != Programs::FLUX || **size <= options.flux_up_to;
+        for &size in options.sizes.iter().filter(is_wanted) {
             let title = format!("N = {size}");
             println!("{}, {title}", programs.maker);
             let phases = equal_units(programs, size, options).await?;

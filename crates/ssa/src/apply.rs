@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt, stream};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
@@ -157,9 +156,7 @@ impl<'a> Applier<'a> {
         may_cancel: bool,
         record: &impl Record,
     ) -> Result<Vec<Change>, Error> {
-        let evaluations = members.into_iter().map(|manifest| self.evaluate(manifest));
-        let evaluating = stream::iter(evaluations).buffered(self.settings.concurrency.max(1)).try_collect();
-        let evaluated: Result<Result<Vec<Evaluated>, Error>, _> = timeout_at(self.deadline, evaluating).await;
+        let evaluated = timeout_at(self.deadline, self.evaluate_all(members)).await;
         let evaluated = evaluated.map_err(|_| self.timed_out())??;
         if may_cancel && self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -192,14 +189,16 @@ impl<'a> Applier<'a> {
         Error::TimedOut { limit: self.settings.time }
     }
 
-    /// Does what is to be done about an object. One that has changed since it was evaluated, so that it must not be
-    /// replaced on that evidence, is evaluated anew.
+    /// Does what is to be done about an object. It is evaluated anew when it has changed since then, so that it must not be replaced on
+    /// that evidence, and when it was not tried and the server refuses it.
     async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<Status>), Error> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            match self.carry_out(&object).await {
-                Err(Error::Outdated { .. }) if attempts < MAX_EVALUATIONS => {
+            let carried_out = self.carry_out(&object).await;
+            let is_untried = matches!(object.step, Step::WriteUntried { .. });
+            match carried_out {
+                Err(error) if is_to_evaluate(&error, is_untried) && attempts < MAX_EVALUATIONS => {
                     let desired = object.desired;
                     object = Evaluated { desired, ..self.evaluate(object.manifest).await? };
                 }
@@ -231,7 +230,9 @@ impl<'a> Applier<'a> {
         let action = match step {
             Step::Write { action, .. } => *action,
             Step::Replace(_) => Action::Created,
-            Step::WriteOver { version } if applied.metadata.resource_version.as_ref() == Some(version) => {
+            Step::WriteOver { version } | Step::WriteUntried { version }
+                if applied.metadata.resource_version.as_ref() == Some(version) =>
+            {
                 Action::Unchanged
             }
             _ => Action::Configured,
@@ -316,6 +317,10 @@ impl<'a> Applier<'a> {
     pub(crate) fn defines(&self, id: &ObjectId) -> bool {
         self.defined.contains(&(id.group.clone(), id.kind.clone()))
     }
+}
+
+fn is_to_evaluate(error: &Error, is_untried: bool) -> bool {
+    matches!(error, Error::Outdated { .. }) || is_untried && matches!(error, Error::Apply { .. })
 }
 
 fn defined_kind(manifest: &Manifest) -> Option<(String, String)> {

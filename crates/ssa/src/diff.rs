@@ -113,7 +113,7 @@ impl Applier<'_> {
         let id = evaluated.manifest.id().clone();
         let action = match &evaluated.step {
             Step::Leave(action) | Step::Write { action, .. } => *action,
-            Step::WriteOver { .. } => Action::Configured,
+            Step::WriteOver { .. } | Step::WriteUntried { .. } => Action::Configured,
             Step::Replace(_) => Action::Created,
         };
         let (Action::Configured, Some(mapping)) = (action, &evaluated.mapping) else {

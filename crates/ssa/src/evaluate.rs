@@ -1,12 +1,16 @@
 //! The step that one object needs (KS-SSA-20..33), found without writing anything but the versions of field managers.
+//!
+//! An object is tried by a dry run, so that nothing of a broken revision is applied in its stage. The only object that a stage writes
+//! needs none where nobody has touched it: the apply itself is refused or done.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::DynamicObject;
 use serde_json::Value;
 
-use crate::apply::{Applier, Looks};
+use crate::apply::{Applier, Looks, Settings};
 use crate::drift::has_drifted;
 use crate::error::{is_not_found, status, whole_text};
 use crate::ledger::Trust;
@@ -43,9 +47,28 @@ impl Evaluated {
     }
 }
 
+/// An object of which only the ledger was asked.
+struct Known {
+    manifest: Manifest,
+    mapping: Option<Arc<Mapping>>,
+    desired: u64,
+    /// Nothing for an object whose manifest asks to be skipped.
+    trust: Option<Trust>,
+}
+
+impl Known {
+    /// True if the server has to be asked about it.
+    fn is_open(&self) -> bool {
+        !matches!(self.trust, None | Some(Trust::Settled))
+    }
+}
+
 pub(crate) enum Step {
     /// Nothing, and what to call that.
     Leave(Action),
+    /// Apply without a dry run, and call it unchanged if the resource version stays this one. When the server refuses, the object is
+    /// evaluated with a dry run.
+    WriteUntried { version: String },
     /// Apply; the cleanup of foreign field managers comes first, if there is one.
     Write { action: Action, cleanup: Option<Value>, rivals: Rivals },
     /// Apply, and call it unchanged if the resource version stays this one.
@@ -55,32 +78,67 @@ pub(crate) enum Step {
 }
 
 impl Applier<'_> {
-    pub(crate) async fn evaluate(&self, mut manifest: Manifest) -> Result<Evaluated, Error> {
-        let desired = hash(manifest.value(), self.settings.ignored.fingerprint());
-        if skips_desired(&self.settings.owner.group, &manifest) {
-            let mapping =
-                self.session.mapper.mapping(&manifest.api_version(), &manifest.id().kind).await.ok();
-            if mapping.as_ref().is_some_and(|mapping| !mapping.is_namespaced) {
-                manifest.drop_namespace();
-            }
-            let step = Step::Leave(Action::Skipped);
-            return Ok(Evaluated { manifest, mapping, desired, step });
-        }
-        let mapping = self.mapping(&manifest).await?;
-        if !mapping.is_namespaced {
-            manifest.drop_namespace();
-        }
-        let step = self.step(&mut manifest, &mapping, desired).await?;
-        Ok(Evaluated { manifest, mapping: Some(mapping), desired, step })
+    /// Finds the steps of all objects of a stage.
+    pub(crate) async fn evaluate_all(&self, manifests: Vec<Manifest>) -> Result<Vec<Evaluated>, Error> {
+        let at_once = self.settings.concurrency.max(1);
+        let looks = manifests.into_iter().map(|manifest| self.look_up(manifest));
+        let known: Vec<Known> = stream::iter(looks).buffered(at_once).try_collect().await?;
+        let is_alone = known.iter().filter(|known| known.is_open()).count() == 1;
+        let evaluations = known.into_iter().map(|known| self.decide(known, is_alone));
+        stream::iter(evaluations).buffered(at_once).try_collect().await
     }
 
-    async fn step(&self, manifest: &mut Manifest, mapping: &Mapping, desired: u64) -> Result<Step, Error> {
+    /// Finds the step of one object beside others.
+    pub(crate) async fn evaluate(&self, manifest: Manifest) -> Result<Evaluated, Error> {
+        self.decide(self.look_up(manifest).await?, false).await
+    }
+
+    async fn look_up(&self, mut manifest: Manifest) -> Result<Known, Error> {
+        let owner = &self.settings.owner;
+        let desired = hash(manifest.value(), self.settings.ignored.fingerprint());
+        let is_skipped = skips_desired(&owner.group, &manifest);
+        let mapping = if is_skipped {
+            self.session.mapper.mapping(&manifest.api_version(), &manifest.id().kind).await.ok()
+        } else {
+            Some(self.mapping(&manifest).await?)
+        };
+        if mapping.as_ref().is_some_and(|mapping| !mapping.is_namespaced) {
+            manifest.drop_namespace();
+        }
+        let ledger = self.session.ledger();
+        let trust = || ledger.map_or(Trust::None, |ledger| ledger.trust(owner, manifest.id(), desired));
+        let trust = (!is_skipped).then(trust);
+        Ok(Known { manifest, mapping, desired, trust })
+    }
+
+    async fn decide(&self, known: Known, is_alone: bool) -> Result<Evaluated, Error> {
+        let Known { mut manifest, mapping, desired, trust } = known;
+        let step = match (trust, &mapping) {
+            (Some(Trust::Settled), _) => Step::Leave(Action::Unchanged),
+            (Some(Trust::Untouched { version }), _) if is_alone && self.needs_no_trial(&manifest) => {
+                Step::WriteUntried { version }
+            }
+            (Some(trust), Some(mapping)) => self.step(&mut manifest, mapping, desired, trust).await?,
+            _ => Step::Leave(Action::Skipped),
+        };
+        Ok(Evaluated { manifest, mapping, desired, step })
+    }
+
+    /// True for an object that the answer to a dry run could not decide anything about but that it is refused.
+    fn needs_no_trial(&self, manifest: &Manifest) -> bool {
+        let Settings { owner, ignored, migrates_versions, .. } = self.settings;
+        !migrates_versions && ignored.is_empty() && !Mark::SsaIfNotPresent.on_desired(&owner.group, manifest)
+    }
+
+    async fn step(
+        &self,
+        manifest: &mut Manifest,
+        mapping: &Mapping,
+        desired: u64,
+        trust: Trust,
+    ) -> Result<Step, Error> {
         let owner = &self.settings.owner;
         let id = manifest.id().clone();
-        let trust = self.session.ledger().map_or(Trust::None, |ledger| ledger.trust(owner, &id, desired));
-        if trust == Trust::Settled {
-            return Ok(Step::Leave(Action::Unchanged));
-        }
         let target = Target { client: &self.session.client, mapping, id: &id };
         let is_migrated = self.settings.migrates_versions && self.migrate(&target, manifest).await?;
         let tried = self.dry_run(&target, manifest).await;

@@ -31,6 +31,11 @@ impl IgnoreRules {
         Self { find: Some(Arc::new(find)), fingerprint }
     }
 
+    /// True when no field is left to others.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.find.is_none()
+    }
+
     pub(crate) fn fingerprint(&self) -> u64 {
         self.fingerprint
     }

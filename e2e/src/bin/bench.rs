@@ -20,8 +20,11 @@ struct Args {
     #[arg(long, env = "FLUX_KUSTOMIZE_CONTROLLER")]
     flux_kustomize: Option<PathBuf>,
     /// How many of each; may be given several times.
-    #[arg(long, default_values_t = [100, 1000])]
+    #[arg(long, default_values_t = [100, 1000, 5000])]
     n: Vec<usize>,
+    /// The largest number for which Flux is measured too.
+    #[arg(long, default_value_t = 1000)]
+    flux_up_to: usize,
     /// Leave the other shapes out.
     #[arg(long)]
     only_units: bool,
@@ -66,6 +69,7 @@ async fn main() -> ExitCode {
     let options = Options {
         programs: args.programs(),
         sizes: args.n,
+        flux_up_to: args.flux_up_to,
         shapes: !args.only_units,
         objects: args.objects,
         chain: args.chain,

@@ -1,5 +1,5 @@
 use serde_json::json;
-use weir_ssa::Notice;
+use weir_ssa::{Notice, Settings};
 
 use crate::world::{PATIENCE, Recorded, World, lines};
 
@@ -20,14 +20,48 @@ async fn first_apply_costs_two_requests_an_object_and_an_unchanged_one_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn change_costs_a_dry_run_and_an_apply_of_the_changed_object() {
+async fn change_of_one_object_costs_an_apply_and_of_more_a_dry_run_each_too() {
     let world = World::new().await;
-    let changes = world.apply(&[world.cm("a", "1"), world.cm("b", "1")]).await.unwrap();
+    let changes = world.apply(&[world.cm("a", "1"), world.cm("b", "1"), world.cm("c", "1")]).await.unwrap();
+    let ns = &world.ns;
+    for (values, changed, requests) in [
+        (["2", "1", "1"], format!("ConfigMap/{ns}/a configured"), 1),
+        (["3", "2", "1"], format!("ConfigMap/{ns}/a configured\nConfigMap/{ns}/b configured"), 4),
+    ] {
+        world.proved(&changes).await;
+        world.requests();
+        let manifests: Vec<_> =
+            ["a", "b", "c"].into_iter().zip(values).map(|(name, value)| world.cm(name, value)).collect();
+        assert_eq!(world.apply(&manifests).await.unwrap().changed_lines(), changed);
+        assert_eq!(world.requests(), requests);
+    }
+}
+
+/// The words are those of the dry run that follows.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_only_change_of_a_stage_is_refused_as_by_a_dry_run() {
+    let world = World::new().await;
+    let manifests = [world.cm("a", "1"), world.deployment("web", "web")];
+    let changes = world.apply(&manifests).await.unwrap();
     world.proved(&changes).await;
-    world.requests();
-    let changes = world.apply(&[world.cm("a", "2"), world.cm("b", "1")]).await.unwrap();
-    assert_eq!(changes.changed_lines(), format!("ConfigMap/{}/a configured", world.ns));
-    assert_eq!(world.requests(), 2);
+    let (mut broken, mut other) = (manifests.clone(), manifests.clone());
+    broken[1]["spec"]["template"]["spec"]["containers"][0]["image"] = json!(null);
+    other[1]["spec"]["selector"]["matchLabels"] = json!({"app": "other"});
+    other[1]["spec"]["template"]["metadata"]["labels"] = json!({"app": "other"});
+    for manifests in [&broken, &other] {
+        world.requests();
+        let failure = world.apply(manifests).await.unwrap_err().to_string();
+        let expected = format!(
+            "Deployment/{}/web dry-run failed (Invalid): Deployment.apps \"web\" is invalid: spec.",
+            world.ns
+        );
+        assert!(failure.starts_with(&expected), "{failure}");
+        // The apply, the dry run, and a look at the object, which might ask to be left alone.
+        assert_eq!(world.requests(), 3);
+    }
+    // What may be replaced, is.
+    let changes = world.apply_with(&other, &Settings { force: true, ..world.settings() }).await.unwrap();
+    assert_eq!(changes.changed_lines(), format!("Deployment/{}/web created", world.ns));
 }
 
 #[tokio::test(flavor = "multi_thread")]
