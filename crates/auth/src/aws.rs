@@ -7,6 +7,7 @@ mod role;
 mod sign;
 mod transport;
 
+use std::pin::Pin;
 use std::time::SystemTime;
 
 use aws_config::{BehaviorVersion, ConfigLoader, Region};
@@ -98,17 +99,21 @@ async fn keys(
     Ok((region, keys))
 }
 
+/// A configuration in the making, boxed as [`crate::LoggingIn`] is.
+pub type Configuring = Pin<Box<dyn Future<Output = aws_config::SdkConfig> + Send>>;
+
 /// A configuration for the SDK of a service: its requests go through `client` and are signed with the keys of a login.
-pub async fn sdk_config(client: &Client, region: &str, login: &Credentials) -> aws_config::SdkConfig {
+pub fn sdk_config(client: &Client, region: &str, login: &Credentials) -> Configuring {
     let loader = loader(client, region);
-    match login {
+    let loader = match login {
         Credentials::Aws { access_key_id, secret_access_key, session_token } => {
             let token = session_token.as_ref().map(|token| token.expose_secret().to_owned());
             let keys = Keys::new(access_key_id, secret_access_key.expose_secret(), token, None, "weir");
-            loader.credentials_provider(keys).load().await
+            loader.credentials_provider(keys)
         }
-        _ => loader.no_credentials().load().await,
-    }
+        _ => loader.no_credentials(),
+    };
+    Box::pin(loader.load())
 }
 
 /// Without `default-https-client` of the SDK: our own client has the object's proxy and authorities.

@@ -28,7 +28,7 @@ mod provider;
 mod purpose;
 pub mod rest;
 
-pub use aws::{is_ecr, sdk_config};
+pub use aws::{Configuring, is_ecr, sdk_config};
 pub use azure::ClientCertificate;
 pub use bucket::{BucketLogin, BucketLoginError};
 pub use certificate_error::CertificateError;
@@ -42,5 +42,5 @@ pub use github::{App, AppError};
 pub use identity::Caller;
 pub use key_login::{KeyLogin, KeyLoginError};
 pub use keyring::Keyring;
-pub use logins::{LockdownError, LoginOptions, Logins};
+pub use logins::{LockdownError, LoggingIn, LoginOptions, Logins};
 pub use provider::Provider;

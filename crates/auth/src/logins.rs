@@ -1,5 +1,6 @@
 //! Logins of a process: requested by objects, issued by providers, kept for a while.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,10 @@ use crate::purpose::Purpose;
 use crate::{aws, azure, gcp};
 
 const USER_AGENT: &str = "weir";
+
+/// A login, kept or in the making. Boxed by functions that are not `async`: whatever such a function awaits, SDKs of clouds here, is
+/// compiled once more in each crate that calls it (docs/adr/0021).
+pub type LoggingIn<'a> = Pin<Box<dyn Future<Output = Result<Arc<Login>, LoginError>> + Send + 'a>>;
 
 /// How a process logs in.
 #[derive(Debug, Clone)]
@@ -158,10 +163,13 @@ impl Logins {
     ///
     /// # Errors
     /// When GitHub refuses.
-    pub(crate) async fn github(&self, caller: &Caller<'_>, app: &App) -> Result<Arc<Login>, LoginError> {
-        let client = self.client(caller.http)?;
-        let key = format!("github/{}/{}", app.key(), hex::encode(caller.http.key()));
-        self.kept(caller, key, Box::pin(async move { app.login(&client).await.map_err(Into::into) })).await
+    pub(crate) fn github<'a>(&'a self, caller: &'a Caller<'_>, app: &'a App) -> LoggingIn<'a> {
+        Box::pin(async move {
+            let client = self.client(caller.http)?;
+            let key = format!("github/{}/{}", app.key(), hex::encode(caller.http.key()));
+            let making = Box::pin(async move { app.login(&client).await.map_err(Into::into) });
+            self.kept(caller, key, making).await
+        })
     }
 
     /// Keys of AWS for buckets. Without a region it is the pod's.
@@ -232,17 +240,20 @@ impl Logins {
     ///
     /// # Errors
     /// When AWS refuses.
-    pub async fn aws_role(
-        &self,
-        caller: &Caller<'_>,
-        keys: &Credentials,
-        region: &str,
-        role: &str,
-    ) -> Result<Arc<Login>, LoginError> {
-        let client = self.client(caller.http)?;
-        let key = format!("aws/role/{}/{}", keys.key([region, role]), hex::encode(caller.http.key()));
-        let making = async move { aws::assume(&client, keys, region, role).await.map_err(Into::into) };
-        self.kept(caller, key, Box::pin(making)).await
+    pub fn aws_role<'a>(
+        &'a self,
+        caller: &'a Caller<'_>,
+        keys: &'a Credentials,
+        region: &'a str,
+        role: &'a str,
+    ) -> LoggingIn<'a> {
+        Box::pin(async move {
+            let client = self.client(caller.http)?;
+            let key = format!("aws/role/{}/{}", keys.key([region, role]), hex::encode(caller.http.key()));
+            let making =
+                Box::pin(async move { aws::assume(&client, keys, region, role).await.map_err(Into::into) });
+            self.kept(caller, key, making).await
+        })
     }
 
     pub(crate) fn client(&self, http: &Profile) -> Result<Client, LoginError> {
@@ -251,12 +262,14 @@ impl Logins {
     }
 
     /// A login of the object's identity, from the cache or the provider. The key names all that it depends on.
-    async fn login(&self, caller: &Caller<'_>, purpose: Purpose<'_>) -> Result<Arc<Login>, LoginError> {
-        let identity = self.identities.of(caller).await?;
-        let client = self.client(caller.http)?;
-        let key = format!("{}/{}/{}", purpose.key(), hex::encode(caller.http.key()), identity.key());
-        let making = Box::pin(async move { purpose.issue(&client, &identity).await.map_err(Into::into) });
-        self.kept(caller, key, making).await
+    fn login<'a>(&'a self, caller: &'a Caller<'_>, purpose: Purpose<'a>) -> LoggingIn<'a> {
+        Box::pin(async move {
+            let identity = self.identities.of(caller).await?;
+            let client = self.client(caller.http)?;
+            let key = format!("{}/{}/{}", purpose.key(), hex::encode(caller.http.key()), identity.key());
+            let making = Box::pin(async move { purpose.issue(&client, &identity).await.map_err(Into::into) });
+            self.kept(caller, key, making).await
+        })
     }
 
     /// Returns the value kept under `key`, else makes it, in the caller's time.

@@ -1,6 +1,7 @@
 //! Watch caches: one watch per kind, shared by all who need the kind, trimmed of what nobody reads.
 
 mod pool;
+mod text;
 mod watch;
 
 use std::collections::HashMap;

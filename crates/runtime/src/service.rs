@@ -261,11 +261,15 @@ impl Service {
     }
 
     /// Serves, waits for the Lease if asked to, runs the controllers, and at the stop ends runs first, then deliveries and
-    /// servers.
+    /// servers. Boxed, so that it is compiled here, and not once more with each service (docs/adr/0021).
     ///
     /// # Errors
     /// When a server or the Lease fails.
-    pub async fn run_until_shutdown(self) -> Result<(), ServiceError> {
+    pub fn run_until_shutdown(self) -> BoxFuture<'static, Result<(), ServiceError>> {
+        Box::pin(self.run())
+    }
+
+    async fn run(self) -> Result<(), ServiceError> {
         let tell_stop = CancellationToken::new();
         self.tasks.spawn(self.outbox.run(tell_stop.clone()));
         match &self.env.shared {

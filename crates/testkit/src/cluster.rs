@@ -1,7 +1,7 @@
 //! A real Kubernetes of one node, which runs Pods (CP-05 to CP-07, CP-11).
 //!
 //! ```text
-//!   host:        etcd, kube-apiserver, kube-controller-manager, registry
+//!   host:        etcd, kube-apiserver, kube-controller-manager, registry, NetworkPolicies
 //!                     │ veth, a network of its own: 10.213.N.1 here, 10.213.N.2 there
 //!   namespaces:  containerd, kubelet, kube-proxy, kube-scheduler, CoreDNS, and the Pods in 10.214.N.0/24
 //! ```
@@ -12,6 +12,7 @@
 mod files;
 mod namespaces;
 mod network;
+mod policies;
 mod requirements;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use weir_image::{Contents, Image, ImageSettings, Layer};
 
 use self::namespaces::Namespaces;
 use self::network::Network;
+use self::policies::Policies;
 use crate::control_plane::{NODE_TOKEN, Program};
 use crate::skip::{found_or_skipped, skipped};
 use crate::{ControlPlane, Error, FaultProxy, Folder, Process, Registry, built_program, wait_condition};
@@ -37,6 +39,7 @@ const STAND_IN: &str = "stand-in";
 pub struct Cluster {
     // Fields drop in order: who asks ends before who answers.
     _programs: Vec<Process>,
+    _policies: Policies,
     plane: ControlPlane,
     _namespaces: Namespaces,
     registry: Registry,
@@ -60,10 +63,13 @@ impl Cluster {
         let registry_front = FaultProxy::tcp_at(network.host(), registry.address()).await?;
         let plane = ControlPlane::options().for_nodes_at(network.host()).start().await?;
         push_pause(&registry).await?;
+        let policies = Policies::start(&plane.client()?, network, &namespaces).await?;
+        files::container_network(&folder, network, policies.address())?;
         let programs =
             start_programs(&applets, &folder, network, &namespaces, &plane, &registry_front.address())?;
         let cluster = Self {
             _programs: programs,
+            _policies: policies,
             plane,
             _namespaces: namespaces,
             registry,
@@ -164,7 +170,6 @@ fn start_programs(
     let kubelet = file(files::kubelet(folder, network, namespaces.cgroup())?);
     let proxy = file(files::kube_proxy(folder, network, kubeconfig)?);
     let coredns = file(files::coredns(folder, network, kubeconfig)?);
-    files::container_network(folder, network)?;
     let node = files::NODE;
     Ok(vec![
         start("containerd", Path::new("containerd"), &["--config".into(), containerd])?,

@@ -1,10 +1,10 @@
-//! The parts that a careful operator adds: tenants who act as their own accounts, artifacts that outlive the Pod, and NetworkPolicies,
-//! which this node takes and does not enforce.
+//! The parts that a careful operator adds: tenants who act as their own accounts, artifacts that outlive the Pod, and NetworkPolicies.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
+use kube::ResourceExt;
 use serde_json::json;
 use weir_testkit::{Folder, wait_condition};
 
@@ -19,6 +19,21 @@ const COMPONENTS: [&str; 3] = ["multi-tenancy", "persistent-storage", "network-p
 const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io/v1";
 /// Name of the volume, and of the account's binding.
 const NAME: &str = "lockdown";
+
+/// A Pod beside the services.
+const NEIGHBOUR: &str = "neighbour";
+
+/// Ports of the services, and true for those that Pods of other namespaces reach.
+const PORTS: [(&str, u16, bool); 8] = [
+    ("source-controller", 8080, true),
+    ("source-controller", 9090, false),
+    ("source-controller", 9393, false),
+    ("kustomize-controller", 8080, true),
+    ("kustomize-controller", 9393, false),
+    ("notification-controller", 9090, false),
+    ("notification-controller", 9292, true),
+    ("notification-controller", 9393, false),
+];
 
 /// Plays the components over whatever is installed.
 pub(super) async fn play(world: &World, images: &Images, main_loop: &MainLoop<'_>) -> Result<Deployment> {
@@ -35,6 +50,7 @@ pub(super) async fn play(world: &World, images: &Images, main_loop: &MainLoop<'_
     main_loop.release("1.0.3").await?;
     artifacts_outlive_the_pod(world).await?;
     others_sources_are_out_of_reach(world).await?;
+    policies_hold(world).await?;
     Ok(deployment)
 }
 
@@ -91,4 +107,46 @@ async fn others_sources_are_out_of_reach(world: &World) -> Result<()> {
     wait_condition(&api, "foreign", "Ready", "False", Some("AccessDenied"), DEADLINE).await?;
     api.delete("foreign", &Default::default()).await?;
     Ok(())
+}
+
+/// A Pod of the services' namespace reaches all their ports, and one of another namespace those that are meant for it.
+async fn policies_hold(world: &World) -> Result<()> {
+    let [app] = world
+        .pods("default", "app")
+        .await?
+        .try_into()
+        .map_err(|_| anyhow!("not one Pod of the application"))?;
+    let image = text(&app.data, "/spec/containers/0/image")?;
+    let neighbour = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": NEIGHBOUR},
+        "spec": {"securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [{"name": "app", "image": image, "securityContext":
+                {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}});
+    world.plane().apply(NAMESPACE, neighbour).await?;
+    let pods = world.api("v1", "Pod", NAMESPACE).await?;
+    wait_condition(&pods, NEIGHBOUR, "Ready", "True", None, DEADLINE).await?;
+    for (service, port, is_open) in PORTS {
+        let page = format!("{}:{port}/", world.pod_address(service).await?);
+        let from_beside = reaches(world, NAMESPACE, NEIGHBOUR, &page).await?;
+        ensure!(from_beside, "{service}:{port} refuses a Pod of its namespace");
+        let from_elsewhere = reaches(world, "default", &app.name_any(), &page).await?;
+        ensure!(
+            from_elsewhere == is_open,
+            "{service}:{port}: another namespace's Pod reaches it: {from_elsewhere}"
+        );
+    }
+    pods.delete(NEIGHBOUR, &Default::default()).await?;
+    Ok(())
+}
+
+/// True if a Pod of the application's image gets any answer from `host:port/`.
+async fn reaches(world: &World, namespace: &str, pod: &str, page: &str) -> Result<bool> {
+    let check = ["exec", "-n", namespace, pod, "--", "/usr/local/bin/podcli", "check", "http", page];
+    match world.plane().kubectl(&check).await {
+        Ok(_) => Ok(true),
+        Err(error) => {
+            let said = error.to_string();
+            ensure!(said.contains("exit code 1"), "{pod}: {said}");
+            Ok(!said.contains("Connection refused"))
+        }
+    }
 }

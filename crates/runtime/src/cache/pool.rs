@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::api::ApiResource;
 use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -71,7 +72,7 @@ impl CachePool {
         client: &kube::Client,
         scope: Scope,
         stop: &CancellationToken,
-        open: fn(kube::Client, &Scope) -> Events<K>,
+        open: fn(kube::Client, &ApiResource, &Scope) -> Events,
     ) -> Result<Cache<K>, WatchError> {
         let cache = {
             let mut known = self.known.lock();
@@ -80,8 +81,8 @@ impl CachePool {
                 Some(cache) => cache.clone(),
                 None => {
                     let cache = Cache::<K>::default();
-                    let client = client.clone();
-                    let watch = move || open(client.clone(), &scope);
+                    let (client, kind) = (client.clone(), ApiResource::erase::<K>(&()));
+                    let watch = move || open(client.clone(), &kind, &scope);
                     let task = watch::follow(watch, cache.clone(), self.metrics.kind(&K::kind(&())));
                     self.tasks.spawn(stop.clone().run_until_cancelled_owned(task));
                     known.insert(slot, Box::new(cache.clone()));

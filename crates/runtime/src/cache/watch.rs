@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
-use kube::api::Api;
-use kube::core::{DeserializeGuard, NamespaceResourceScope, PartialObjectMeta};
+use kube::api::{Api, ApiResource};
 use kube::runtime::{WatchStreamExt, watcher};
 
+use super::text::Text;
 use super::{Cache, Cached, Knowledge, ObjectKey};
 use crate::metrics::KindMetrics;
 
@@ -45,41 +45,34 @@ pub enum WatchError {
 }
 
 /// The events of a watch. A broken one is resumed or restarted with backoff by kube.
-pub(super) type Events<K> = BoxStream<'static, watcher::Result<watcher::Event<DeserializeGuard<K>>>>;
+pub(super) type Events = BoxStream<'static, watcher::Result<watcher::Event<Text<false>>>>;
 
 /// Watches whole objects.
-pub(super) fn whole<K>(client: kube::Client, scope: &Scope) -> Events<K>
-where
-    K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
-{
-    watcher(api::<DeserializeGuard<K>>(client, scope), config(scope)).default_backoff().boxed()
+pub(super) fn whole(client: kube::Client, kind: &ApiResource, scope: &Scope) -> Events {
+    watcher(api::<false>(client, kind, scope), config(scope)).default_backoff().boxed()
 }
 
 /// Watches metadata: the content of the objects is never sent.
-pub(super) fn metadata<K>(client: kube::Client, scope: &Scope) -> Events<PartialObjectMeta<K>>
-where
-    K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
-{
-    // Of an API of guarded objects the client would request the whole ones.
-    let events = watcher(api::<PartialObjectMeta<K>>(client, scope), config(scope)).default_backoff();
-    let read = |object| DeserializeGuard(Ok(object));
-    let events = events.map_ok(move |event| match event {
+pub(super) fn metadata(client: kube::Client, kind: &ApiResource, scope: &Scope) -> Events {
+    let events = watcher(api::<true>(client, kind, scope), config(scope)).default_backoff();
+    let events = events.map_ok(|event| match event {
         watcher::Event::Init => watcher::Event::Init,
-        watcher::Event::InitApply(object) => watcher::Event::InitApply(read(object)),
+        watcher::Event::InitApply(object) => watcher::Event::InitApply(object.erased()),
         watcher::Event::InitDone => watcher::Event::InitDone,
-        watcher::Event::Apply(object) => watcher::Event::Apply(read(object)),
-        watcher::Event::Delete(object) => watcher::Event::Delete(read(object)),
+        watcher::Event::Apply(object) => watcher::Event::Apply(object.erased()),
+        watcher::Event::Delete(object) => watcher::Event::Delete(object.erased()),
     });
     events.boxed()
 }
 
-fn api<K>(client: kube::Client, scope: &Scope) -> Api<K>
-where
-    K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
-{
+fn api<const IS_METADATA: bool>(
+    client: kube::Client,
+    kind: &ApiResource,
+    scope: &Scope,
+) -> Api<Text<IS_METADATA>> {
     match &scope.namespace {
-        Some(namespace) => Api::namespaced(client, namespace),
-        None => Api::all(client),
+        Some(namespace) => Api::namespaced_with(client, namespace, kind),
+        None => Api::all_with(client, kind),
     }
 }
 
@@ -89,7 +82,7 @@ fn config(scope: &Scope) -> watcher::Config {
 
 /// Follows a kind until the task is dropped. While its CRD is missing or the account may not list it, it is looked for again
 /// and again: the other kinds of the service do not wait for it.
-pub(super) async fn follow<K: Cached>(watch: impl Fn() -> Events<K>, cache: Cache<K>, metrics: KindMetrics) {
+pub(super) async fn follow<K: Cached>(watch: impl Fn() -> Events, cache: Cache<K>, metrics: KindMetrics) {
     let mut left_out = None;
     loop {
         let shown = || {
@@ -111,11 +104,7 @@ pub(super) async fn follow<K: Cached>(watch: impl Fn() -> Events<K>, cache: Cach
 
 /// Follows the watch until the API server says that there is nothing to watch. Objects that cannot be decoded are logged and
 /// left out, so that one odd object never stops its kind (DEP-K8S-4).
-async fn follow_shown<K: Cached>(
-    mut events: Events<K>,
-    cache: &Cache<K>,
-    mut shown: impl FnMut(),
-) -> Refused {
+async fn follow_shown<K: Cached>(mut events: Events, cache: &Cache<K>, mut shown: impl FnMut()) -> Refused {
     let mut listed = HashSet::new();
     loop {
         match events.next().await {
@@ -181,33 +170,29 @@ impl<K: Cached> Cache<K> {
     }
 }
 
-fn take<K: Cached>(
-    cache: &Cache<K>,
-    listed: &mut HashSet<ObjectKey>,
-    event: watcher::Event<DeserializeGuard<K>>,
-) {
+fn take<K: Cached>(cache: &Cache<K>, listed: &mut HashSet<ObjectKey>, event: watcher::Event<Text<false>>) {
     match event {
         watcher::Event::Init => listed.clear(),
-        watcher::Event::InitApply(guard) => {
-            listed.insert(ObjectKey::of(&guard));
-            apply(cache, guard);
+        watcher::Event::InitApply(object) => {
+            listed.insert(ObjectKey::of(&object));
+            apply(cache, &object);
         }
         watcher::Event::InitDone => {
             cache.retain(listed);
             listed.clear();
             cache.inner.knowledge.send_replace(Knowledge::Objects);
         }
-        watcher::Event::Apply(guard) => apply(cache, guard),
-        watcher::Event::Delete(guard) => cache.delete(&ObjectKey::of(&guard)),
+        watcher::Event::Apply(object) => apply(cache, &object),
+        watcher::Event::Delete(object) => cache.delete(&ObjectKey::of(&object)),
     }
 }
 
-fn apply<K: Cached>(cache: &Cache<K>, guard: DeserializeGuard<K>) {
-    let key = ObjectKey::of(&guard);
-    match guard.0 {
+fn apply<K: Cached>(cache: &Cache<K>, object: &Text<false>) {
+    match object.decode() {
         Ok(object) => cache.apply(object),
-        Err(invalid) => {
-            tracing::error!(kind = %K::kind(&()), namespace = key.namespace, name = key.name, error = %invalid, "object left out: it does not fit its API type");
+        Err(error) => {
+            let key = ObjectKey::of(object);
+            tracing::error!(kind = %K::kind(&()), namespace = key.namespace, name = key.name, %error, "object left out: it does not fit its API type");
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Configuration of the node's programs. Each setting that is not the default is there for a machine without some rights (CP-05).
 
+use std::fs::Permissions;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -11,6 +14,12 @@ use crate::{Error, Folder};
 /// The node's name.
 pub(super) const NODE: &str = "node";
 
+/// Folder of the network plugins.
+const PLUGINS: &str = "plugins";
+
+/// Our own network plugin.
+const POLICED: &str = "policed";
+
 const CONTAINERD_SOCKET: &str = "/run/containerd/containerd.sock";
 
 /// Images come from the registry over plain HTTP. Without `restrict_oom_score_adj` runc fails where a process may not lower its score.
@@ -21,7 +30,7 @@ pub(super) fn containerd(folder: &Folder, registry: &str) -> Result<PathBuf, Err
     let place = of_registry.join("hosts.toml");
     let text = format!("[host.\"http://{registry}\"]\ncapabilities = [\"pull\", \"resolve\"]\n");
     std::fs::write(&place, text).map_err(Error::file(&place))?;
-    let plugins = requirements::plugins().unwrap_or(Path::new("")).display();
+    let plugins = folder.join(PLUGINS).display().to_string();
     folder.write(
         "containerd.toml",
         format!(
@@ -40,19 +49,39 @@ pub(super) fn containerd(folder: &Folder, registry: &str) -> Result<PathBuf, Err
     )
 }
 
-/// Each Pod has a cable to the node, so that Services work without a bridge.
-pub(super) fn container_network(folder: &Folder, network: Network) -> Result<PathBuf, Error> {
+/// Each Pod has a cable to the node, so that Services work without a bridge. Its processes start once the NetworkPolicies about it
+/// hold, for which the plugin asks at the address of [`super::policies::Policies`].
+pub(super) fn container_network(
+    folder: &Folder,
+    network: Network,
+    policies: SocketAddr,
+) -> Result<(), Error> {
     let networks = folder.join("networks");
     std::fs::create_dir_all(&networks).map_err(Error::file(&networks))?;
     let addresses = json!({
         "type": "host-local", "ranges": [[{"subnet": network.pods()}]], "routes": [{"dst": "0.0.0.0/0"}],
     });
     let plugins = json!([
-        {"type": "ptp", "ipam": addresses},
+        {"type": POLICED, "ipam": addresses},
         {"type": "portmap", "capabilities": {"portMappings": true}},
     ]);
     let list = json!({"cniVersion": "0.4.0", "name": "pods", "plugins": plugins});
-    folder.write("networks/pods.conflist", list.to_string())
+    folder.write("networks/pods.conflist", list.to_string())?;
+    install_plugins(folder, policies)
+}
+
+/// Puts the machine's plugins and our own into one folder, as the container runtime looks into one only.
+fn install_plugins(folder: &Folder, policies: SocketAddr) -> Result<(), Error> {
+    let (own, plugins) = (folder.join(PLUGINS), requirements::plugins().unwrap_or(Path::new("")));
+    std::fs::create_dir_all(&own).map_err(Error::file(&own))?;
+    for entry in std::fs::read_dir(plugins).map_err(Error::file(plugins))?.flatten() {
+        let link = own.join(entry.file_name());
+        std::os::unix::fs::symlink(entry.path(), &link).map_err(Error::file(&link))?;
+    }
+    let text = include_str!("policies/policed")
+        .replace("HOST/PORT", &format!("{}/{}", policies.ip(), policies.port()));
+    let policed = folder.write(&format!("{PLUGINS}/{POLICED}"), text)?;
+    std::fs::set_permissions(&policed, Permissions::from_mode(0o755)).map_err(Error::file(&policed))
 }
 
 pub(super) fn kubelet(folder: &Folder, network: Network, cgroup: &str) -> Result<PathBuf, Error> {

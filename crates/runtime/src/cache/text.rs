@@ -1,0 +1,115 @@
+use std::borrow::Cow;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use kube::api::ApiResource;
+use kube::core::DynamicResourceScope;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error};
+use serde_json::value::RawValue;
+
+/// An object as a watch delivers it, of which only the name has been read; of all kinds, so that the watch is compiled once.
+///
+/// Its kind's type is tried later: one that does not fit does not stop its kind (DEP-K8S-4). The guard of kube makes a tree of each object
+/// first, of which it copies every part: half of all allocations of a service.
+#[derive(Clone, Debug)]
+pub(super) struct Text<const IS_METADATA: bool> {
+    /// Name, namespace and resource version.
+    head: ObjectMeta,
+    text: Box<RawValue>,
+}
+
+impl<const IS_METADATA: bool> Text<IS_METADATA> {
+    pub(super) fn decode<K: DeserializeOwned>(&self) -> Result<K, serde_json::Error> {
+        serde_json::from_str(self.text.get())
+    }
+
+    /// Forgets how it was asked for.
+    pub(super) fn erased(self) -> Text<false> {
+        Text { head: self.head, text: self.text }
+    }
+}
+
+#[derive(Deserialize)]
+struct Named {
+    metadata: Head,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    name: Option<String>,
+    namespace: Option<String>,
+    resource_version: Option<String>,
+}
+
+impl<'de, const IS_METADATA: bool> Deserialize<'de> for Text<IS_METADATA> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let Named { metadata: Head { name, namespace, resource_version } } =
+            serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        let head = ObjectMeta { name, namespace, resource_version, ..ObjectMeta::default() };
+        Ok(Self { head, text })
+    }
+}
+
+impl<const IS_METADATA: bool> Resource for Text<IS_METADATA> {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn kind(kind: &ApiResource) -> Cow<'_, str> {
+        kind.kind.as_str().into()
+    }
+
+    fn group(kind: &ApiResource) -> Cow<'_, str> {
+        kind.group.as_str().into()
+    }
+
+    fn version(kind: &ApiResource) -> Cow<'_, str> {
+        kind.version.as_str().into()
+    }
+
+    fn plural(kind: &ApiResource) -> Cow<'_, str> {
+        kind.plural.as_str().into()
+    }
+
+    fn metadata_api() -> bool {
+        IS_METADATA
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.head
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.head
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::{ObjectList, WatchEvent};
+    use weir_api::Kustomization;
+
+    use super::*;
+
+    const FITS: &str = r#"{"apiVersion":"kustomize.toolkit.fluxcd.io/v1","kind":"Kustomization","metadata":{"name":"a","namespace":"b"},
+        "spec":{"interval":"10m","prune":true,"sourceRef":{"kind":"GitRepository","name":"c"}}}"#;
+
+    #[test]
+    fn an_object_that_does_not_fit_keeps_its_name_and_its_neighbours() {
+        let odd = FITS.replace("10m", "soon").replace(r#""a""#, r#""odd""#);
+        let text = format!(r#"{{"apiVersion":"v1","kind":"List","metadata":{{}},"items":[{odd},{FITS}]}}"#);
+        let list: ObjectList<Text<false>> = serde_json::from_str(&text).unwrap();
+        let [odd_one, fits] = list.items.as_slice() else { panic!("{list:?}") };
+        assert_eq!(odd_one.meta().name.as_deref(), Some("odd"));
+        let reason = odd_one.decode::<Kustomization>().unwrap_err().to_string();
+        assert!(reason.contains("soon"), "{reason}");
+        assert_eq!(fits.decode::<Kustomization>().unwrap().metadata.name.as_deref(), Some("a"));
+        let event = format!(r#"{{"type":"ADDED","object":{odd}}}"#);
+        let WatchEvent::Added(added) = serde_json::from_str::<WatchEvent<Text<true>>>(&event).unwrap() else {
+            panic!("{event}")
+        };
+        assert_eq!(added.erased().meta().namespace.as_deref(), Some("b"));
+    }
+}
