@@ -130,12 +130,14 @@ impl Target {
             let origin = Origin::resource(reference, &path, self.loader.home(&build.root));
             resources.iter_mut().for_each(|resource| resource.track(&origin));
         }
+        let before = accumulated.resources.len();
         for resource in resources {
             build.note_schema_use(&resource);
-            accumulated
-                .resources
-                .append(resource, build.schema())
-                .context(|| format!("merging resources from '{reference}'"))?;
+            accumulated.resources.append(resource, build.schema()).map_err(|error| match error {
+                // A file is read as a whole first, and added then.
+                Error::DuplicateId { first, .. } if first >= before => error.context(loading()),
+                other => other.context(format!("merging resources from '{reference}'")),
+            })?;
         }
         Ok(())
     }

@@ -127,8 +127,13 @@ pub enum Error {
         position: Option<Position>,
     },
     /// Two resources with one id (KZ-410).
-    #[error("may not add resource with an already registered id: {0}")]
-    DuplicateId(String),
+    #[error("may not add resource with an already registered id: {id}")]
+    DuplicateId {
+        /// The id.
+        id: String,
+        /// Place of the first of them among all resources.
+        first: usize,
+    },
     /// A resource that cannot be rendered (KZ-606, KZ-609).
     #[error("{cause} (in {id}{})", if .file.is_empty() { String::new() } else { format!(", from {}", .file) })]
     Render {

@@ -64,9 +64,10 @@ impl ResMap {
     pub(crate) fn append(&mut self, resource: Resource, schema: &Schema) -> Result<(), Error> {
         let id = resource.id();
         let same_hash = self.positions(schema).get(&id.hash(schema)).cloned().unwrap_or_default();
-        let mut candidates = same_hash.into_iter().filter_map(|position| self.get(position));
-        if candidates.any(|other| other.id().is_same(&id, schema)) {
-            return Err(Error::DuplicateId(id.to_string()));
+        let has_id =
+            |position: &usize| self.get(*position).is_some_and(|other| other.id().is_same(&id, schema));
+        if let Some(first) = same_hash.into_iter().find(has_id) {
+            return Err(Error::DuplicateId { id: id.to_string(), first });
         }
         if self.len() >= MAX_RESOURCES {
             return Err(Error::TooManyResources(MAX_RESOURCES));
@@ -129,10 +130,10 @@ impl ResMap {
         let mut seen: HashMap<u64, usize> = HashMap::with_capacity(self.len());
         for (position, resource) in self.iter().enumerate() {
             let id = resource.id();
-            if let Some(other) = seen.insert(id.hash(schema), position).and_then(|other| self.get(other))
-                && other.id().is_same(&id, schema)
+            if let Some(first) = seen.insert(id.hash(schema), position)
+                && self.get(first).is_some_and(|other| other.id().is_same(&id, schema))
             {
-                return Err(Error::DuplicateId(id.to_string()));
+                return Err(Error::DuplicateId { id: id.to_string(), first });
             }
         }
         Ok(())

@@ -31,6 +31,9 @@ const FIRST: [&str; 23] = [
     "PodDisruptionBudget",
 ];
 
+/// Rank of the first kind that nothing else needs to be deleted: a ConfigMap.
+const ORDINARY: usize = 15;
+
 /// Kinds that may refuse the others, after them.
 const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
@@ -44,6 +47,15 @@ pub(crate) fn key(id: &ObjectId) -> (usize, &str, &str, &str, &str) {
     (rank(&id.kind), &id.group, &id.kind, &id.namespace, &id.name)
 }
 
+/// The wave of deletions that an object belongs to: what others may need of it is gone only after these others. Ordinary objects are
+/// one wave; before them go webhooks, which may refuse deletions, and after them, kind by kind, rights, accounts, places and kinds.
+pub(crate) fn wave(id: &ObjectId) -> usize {
+    match rank(&id.kind) {
+        rank if (ORDINARY..=FIRST.len()).contains(&rank) => ORDINARY,
+        rank => rank,
+    }
+}
+
 fn rank(kind: &str) -> usize {
     let first = FIRST.iter().position(|known| *known == kind);
     let last = || LAST.iter().position(|known| *known == kind).map(|place| FIRST.len() + 1 + place);
@@ -53,6 +65,20 @@ fn rank(kind: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ordinary_objects_are_deleted_at_once_and_before_what_they_need() {
+        let wave = |kind: &str| wave(&format!("n_a_x_{kind}").parse().unwrap());
+        assert_eq!(rank("ConfigMap"), ORDINARY);
+        assert_eq!(wave("Deployment"), wave("ConfigMap"));
+        assert_eq!(wave("Deployment"), wave("Anything"));
+        assert!(wave("ValidatingWebhookConfiguration") > wave("Anything"));
+        for (first, then) in
+            [("Secret", "RoleBinding"), ("RoleBinding", "ServiceAccount"), ("Role", "Namespace")]
+        {
+            assert!(wave(first) > wave(then), "{first}");
+        }
+    }
 
     #[test]
     fn kinds_that_others_need_come_first_and_webhooks_last() {

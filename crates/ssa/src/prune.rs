@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use futures::future::join_all;
+
 use crate::error::{is_outdated, shown};
 use crate::policy::may_prune;
 use crate::precise::Precise;
@@ -12,6 +14,9 @@ use crate::{Action, Change, ChangeSet, Entry, Error, Mapping, MappingError, Owne
 /// Times that an object is judged anew because it has changed between the judgement and its deletion. The next run tries
 /// again.
 const MAX_JUDGEMENTS: usize = 5;
+
+/// Deletions of one prune in flight: as many as objects that are applied at once by default.
+const AT_ONCE: usize = 4;
 
 enum Judgement {
     /// Delete it, if it is still in this state.
@@ -48,28 +53,31 @@ impl Pruned {
 }
 
 impl Session {
-    /// Deletes the owner's objects, in the reverse order of their apply. All are attempted.
+    /// Deletes the owner's objects, in the reverse order of their apply; those that do not need each other at once. All are attempted.
     pub async fn prune(&self, owner: &Owner, entries: &[Entry]) -> Pruned {
         let mut entries: Vec<&Entry> = entries.iter().collect();
         entries.sort_by(|a, b| order::key(&b.id).cmp(&order::key(&a.id)));
         let mut pruned = Pruned::default();
-        for entry in entries {
-            (self.step)("before-delete");
-            let (action, error) = match self.prune_one(owner, entry).await {
-                Ok(action) => (action, None),
-                Err(error) => (Action::Unknown, Some(error)),
-            };
-            let change = Change {
-                id: entry.id.clone(),
-                version: entry.version.clone(),
-                action,
-                rivals: Rivals::default(),
-            };
-            (self.step)("after-delete");
-            pruned.changes.0.push(change);
-            pruned.errors.extend(error);
+        let waves = entries.chunk_by(|a, b| order::wave(&a.id) == order::wave(&b.id));
+        for together in waves.flat_map(|wave| wave.chunks(AT_ONCE)) {
+            let deleted = join_all(together.iter().map(|entry| self.prune_entry(owner, entry))).await;
+            for (change, error) in deleted {
+                pruned.changes.0.push(change);
+                pruned.errors.extend(error);
+            }
         }
         pruned
+    }
+
+    async fn prune_entry(&self, owner: &Owner, entry: &Entry) -> (Change, Option<Error>) {
+        (self.step)("before-delete");
+        let (action, error) = match self.prune_one(owner, entry).await {
+            Ok(action) => (action, None),
+            Err(error) => (Action::Unknown, Some(error)),
+        };
+        (self.step)("after-delete");
+        let (id, version) = (entry.id.clone(), entry.version.clone());
+        (Change { id, version, action, rivals: Rivals::default() }, error)
     }
 
     /// Returns the action that a prune would take for each object, in the order of the apply; nothing is deleted. An object that

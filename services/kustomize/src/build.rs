@@ -213,9 +213,14 @@ fn options(spec: &KustomizationSpec, remote: Option<Arc<dyn Remote>>, stop: Stop
     Options { renames_namespaces: !has_target, remote, stop, ..Options::gitops() }
 }
 
-/// The directory that `spec.path` names; it cannot lead out of the root (KS-SRC-26).
+/// The directory that `spec.path` names, if there is one.
 #[must_use]
 pub fn directory(files: &dyn FileSystem, path: &str) -> Option<RelPath> {
+    place(path).filter(|directory| files.is_dir(directory))
+}
+
+/// The place that `spec.path` names; it cannot lead out of the root (KS-SRC-26).
+pub(crate) fn place(path: &str) -> Option<RelPath> {
     let mut inside: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
         if part == ".." {
@@ -224,8 +229,7 @@ pub fn directory(files: &dyn FileSystem, path: &str) -> Option<RelPath> {
             inside.push(part);
         }
     }
-    let directory = RelPath::new(&inside.join("/")).ok()?;
-    files.is_dir(&directory).then_some(directory)
+    RelPath::new(&inside.join("/")).ok()
 }
 
 /// Returns what an object is known by; its content may be secret.

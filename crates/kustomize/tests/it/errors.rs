@@ -6,6 +6,10 @@ use weir_kustomize::{MemoryFs, Options, RelPath, build};
 const FILES: &[(&str, &str)] = &[
     ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n"),
     ("again.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+    (
+        "twice.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\n",
+    ),
     ("bad.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a\n"),
     ("unnamed.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"),
     ("typed.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: 1}\n"),
@@ -36,6 +40,10 @@ const FILES: &[(&str, &str)] = &[
 #[case::an_id_that_is_taken(
     "resources: [map.yaml, again.yaml]\n",
     "accumulating resources: accumulation err='merging resources from 'again.yaml': may not add resource with an already registered id: ConfigMap.v1.[noGrp]/a.[noNs]': must build at directory: '/again.yaml': file is not directory"
+)]
+#[case::an_id_that_is_taken_in_the_same_file(
+    "resources: [map.yaml, twice.yaml]\n",
+    "accumulating resources: accumulation err='accumulating resources from 'twice.yaml': may not add resource with an already registered id: ConfigMap.v1.[noGrp]/t.[noNs]': must build at directory: '/twice.yaml': file is not directory"
 )]
 #[case::malformed_yaml(
     "resources: [bad.yaml]\n",

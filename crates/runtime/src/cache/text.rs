@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 /// An object as a watch delivers it, of which only the name has been read; of all kinds, so that the watch is compiled once.
 ///
-/// Its kind's type is tried later: one that does not fit does not stop its kind (DEP-K8S-4). The guard of kube makes a tree of each object
-/// first, of which it copies every part: half of all allocations of a service.
+/// Its kind's type is tried later: one that does not fit does not stop its kind (DEP-K8S-4). The guard of kube would make a tree of each
+/// object first, and copy every part of it.
 #[derive(Clone, Debug)]
 pub(super) struct Text<const IS_METADATA: bool> {
     /// Name, namespace and resource version.

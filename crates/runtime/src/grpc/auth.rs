@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::api::{Api, PostParams};
@@ -153,7 +154,12 @@ impl Authorizer {
         self.identify_bearer(authorization(request)).await
     }
 
-    async fn identify_bearer(&self, header: Option<&str>) -> Result<Identity, Status> {
+    /// Boxed, as [`Authorizer::may`] is, so that it is compiled here, and not once more in each service (docs/adr/0021).
+    fn identify_bearer<'a>(&'a self, header: Option<&'a str>) -> BoxFuture<'a, Result<Identity, Status>> {
+        Box::pin(self.owner_of(header))
+    }
+
+    async fn owner_of(&self, header: Option<&str>) -> Result<Identity, Status> {
         let token =
             header.and_then(|value| value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ")));
         let token = token.filter(|token| token.len() <= MAX_TOKEN).ok_or_else(|| {
@@ -173,7 +179,11 @@ impl Authorizer {
     ///
     /// # Errors
     /// `Unavailable` when the API server does not answer.
-    pub async fn may(&self, identity: &Identity, access: Access) -> Result<bool, Status> {
+    pub fn may<'a>(&'a self, identity: &'a Identity, access: Access) -> BoxFuture<'a, Result<bool, Status>> {
+        Box::pin(self.decide(identity, access))
+    }
+
+    async fn decide(&self, identity: &Identity, access: Access) -> Result<bool, Status> {
         if identity.caller == Caller::Own {
             return Ok(true);
         }

@@ -73,7 +73,8 @@ pub(super) fn generate(
     if members.is_empty() {
         document.namespace = PLACEHOLDER.to_owned();
     }
-    document.resources = members.iter().map(|member| member.path().relative_to(directory)).collect();
+    let reference = |member: &Member| format!("./{}", member.path().relative_to(directory));
+    document.resources = members.iter().map(reference).collect();
     Ok(document)
 }
 

@@ -69,6 +69,26 @@ async fn objects_of_others_can_be_waited_for() {
     world.ready("app").await;
 }
 
+/// `reconcile` of the commands reads the conditions once the request is handled (CLI-REC01).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handled_request_does_not_show_the_conditions_of_an_earlier_run() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.plane().apply_yaml(&world.ns, &cm("foreign", "1")).await.unwrap();
+    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "foreign", "namespace": world.ns});
+    world.kustomization("app", json!({"healthChecks": [check]})).await;
+    world.ready("app").await;
+    world.api("v1", "ConfigMap").await.delete("foreign", &Default::default()).await.unwrap();
+    let api = world.kustomizations().await;
+    weir_testkit::touch_requested_at(&api, "app").await.unwrap();
+    let is_handled = |found: Option<&kube::api::DynamicObject>| {
+        found.is_some_and(|found| found.data["status"]["lastHandledReconcileAt"].is_string())
+    };
+    let handled = weir_testkit::wait_for(&api, "app", "the request is handled", PATIENCE, is_handled).await;
+    let ready = weir_testkit::condition(&handled.unwrap().unwrap(), "Ready").unwrap();
+    assert_eq!((ready.status.as_str(), ready.reason.as_str()), ("Unknown", "Progressing"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn new_revision_does_not_wait_for_the_health_of_the_old_one() {
     let world = World::new().await;

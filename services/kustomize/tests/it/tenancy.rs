@@ -88,6 +88,8 @@ async fn bad_input_is_named_and_stops_nothing_else() {
         ("syntax/a.yaml", "a: [b\n"),
         ("kind/a.yaml", "apiVersion: nope.example/v1\nkind: Thing\nmetadata: {name: x}\n"),
         ("variable/a.yaml", &*cm("v", "${nope}")),
+        ("twice/a.yaml", &format!("{}---\n{}", cm("t", "1"), cm("t", "2"))),
+        ("file.yaml", &cm("f", "1")),
         ("ok/a.yaml", &cm("ok", "1")),
     ];
     world.source("src", 1, &content).await;
@@ -104,6 +106,12 @@ async fn bad_input_is_named_and_stops_nothing_else() {
             "ArtifactFailed",
             "kustomization path not found: stat ./nopath: no such file or directory",
         ),
+        ("file.yaml", "BuildFailed", "kustomization path is not a directory: ./file.yaml"),
+        (
+            "twice",
+            "BuildFailed",
+            "accumulating resources from './a.yaml': may not add resource with an already registered id: ConfigMap.v1.[noGrp]/t.[noNs]",
+        ),
     ] {
         world
             .kustomization(
@@ -118,7 +126,7 @@ async fn bad_input_is_named_and_stops_nothing_else() {
     world.kustomization("ok", json!({"path": "./ok"})).await;
     world.ready("ok").await;
     let list = world.kustomizations().await.list(&kube::api::ListParams::default()).await.unwrap();
-    assert_eq!(list.items.len(), 5, "in {ns}");
+    assert_eq!(list.items.len(), 7, "in {ns}");
 }
 
 /// The watches see with the rights of the service.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use weir_api::Artifact;
 use weir_ignore::Matcher;
-use weir_kustomize::RelPath;
+use weir_kustomize::{FileSystem, RelPath};
 use weir_ssa::Manifest;
 
 use crate::build::{self, Built};
@@ -41,11 +41,17 @@ impl KustomizationReconciler {
         let fetched = fetched.unwrap_or_else(|overdue| Err(fetch::Error::Transport(overdue)));
         let files = fetched.map_err(|error| self.fetch_failure(observed, &error))?;
         let path = observed.kustomization.spec.path.as_deref().unwrap_or_default();
-        let directory = build::directory(&files, path).ok_or_else(|| {
-            let message = format!("kustomization path not found: stat {path}: no such file or directory");
-            Failure::retry(reason::ARTIFACT_FAILED, message)
-        })?;
-        Ok((files, directory))
+        match build::directory(&files, path) {
+            Some(directory) => Ok((files, directory)),
+            None if build::place(path).is_some_and(|place| files.is_file(&place)) => {
+                let message = format!("kustomization path is not a directory: {path}");
+                Err(Failure::retry(reason::BUILD_FAILED, message))
+            }
+            None => {
+                let message = format!("kustomization path not found: stat {path}: no such file or directory");
+                Err(Failure::retry(reason::ARTIFACT_FAILED, message))
+            }
+        }
     }
 
     /// A download that may succeed in a moment is tried again soon, by a run of its own.
