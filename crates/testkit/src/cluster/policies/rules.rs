@@ -75,7 +75,7 @@ impl Rules {
         rules
     }
 
-    /// What `iptables-restore --noflush` reads to put them in place of `former` ones, in front of what others have put in front.
+    /// The input of `iptables-restore --noflush` that puts them in place of `former` ones, in front of what others have put in front.
     pub(super) fn text(&self, former: &Self, host: Ipv4Addr) -> String {
         let flushed = self.chains.union(&former.chains).map(|chain| format!(":{chain} - [0:0]"));
         let gone = former.chains.difference(&self.chains).map(|chain| format!("-X {chain}"));
@@ -117,7 +117,7 @@ enum Direction {
 }
 
 impl Direction {
-    /// What a policy allows, or none where it is not about this direction. The API server has filled in `policyTypes`.
+    /// Rules of a policy, or none where it is not about this direction. The API server has filled in `policyTypes`.
     fn allowed(self, spec: &NetworkPolicySpec) -> Option<Vec<Allowed<'_>>> {
         let is_about = |name| spec.policy_types.iter().flatten().any(|it| it == name);
         match self {
