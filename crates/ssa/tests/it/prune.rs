@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use weir_ssa::stale;
@@ -22,6 +24,25 @@ async fn what_is_no_longer_wanted_goes_in_reverse_order() {
     assert!(world.config_map("a").await.is_some() && world.config_map("b").await.is_none());
     let again = world.session.prune(&world.owner(), &gone).await;
     assert_eq!(lines(&again.changes), lines(&pruned.changes));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn four_objects_that_do_not_need_each_other_go_at_once() {
+    static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let world = World::new().await;
+    let objects: Vec<_> = (0..6).map(|number| world.cm(&number.to_string(), "1")).collect();
+    let applied = world.apply(&objects).await.unwrap();
+    let counting = world.session.clone().stepping(|step| match step {
+        "before-delete" => {
+            MOST.fetch_max(IN_FLIGHT.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        }
+        "after-delete" => drop(IN_FLIGHT.fetch_sub(1, Ordering::SeqCst)),
+        _ => {}
+    });
+    let pruned = counting.prune(&world.owner(), &applied.inventory()).await;
+    assert!(pruned.failure().is_none() && pruned.unsettled(&applied.inventory()).is_empty());
+    assert_eq!(MOST.load(Ordering::SeqCst), 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]

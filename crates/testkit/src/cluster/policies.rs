@@ -38,7 +38,7 @@ use crate::{Error, command};
 /// Changes that are taken together: a rollout's, say.
 const MAX_CHANGES: usize = 1_000;
 
-/// The filter's task, and where plugins ask for it. Dropping it ends the task; the filter goes with the node.
+/// The filter's task, and the address at which plugins ask for it. Dropping it ends the task; the filter goes with the node.
 #[derive(Debug)]
 pub(super) struct Policies {
     address: SocketAddr,
@@ -80,7 +80,7 @@ impl Policies {
         Ok(Self { address, _task: task })
     }
 
-    /// Where a plugin tells the address of a Pod, and is answered when the rules about it hold.
+    /// Address at which plugins tell of Pods; each is answered when the rules about its Pod hold.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }

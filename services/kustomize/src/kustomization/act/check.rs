@@ -57,7 +57,7 @@ impl KustomizationReconciler {
         let owner = self.owner(&run.object);
         let started = Instant::now();
         let check = Check { targets, short_jobs, started, timeout, custom, owner, hides_others };
-        // Who asked for the run reads the conditions as soon as the status says that it is handled.
+        // A request is handled with the next write of the status; whoever made it reads the conditions then.
         let is_announced = run.is_requested();
         let waiting = Waiting { inputs: inputs.clone(), attempt, check, is_announced };
         // Asked for before the first look, so that no change in between is missed.

@@ -41,13 +41,13 @@ impl KustomizationReconciler {
         let fetched = fetched.unwrap_or_else(|overdue| Err(fetch::Error::Transport(overdue)));
         let files = fetched.map_err(|error| self.fetch_failure(observed, &error))?;
         let path = observed.kustomization.spec.path.as_deref().unwrap_or_default();
-        match build::directory(&files, path) {
-            Some(directory) => Ok((files, directory)),
-            None if build::place(path).is_some_and(|place| files.is_file(&place)) => {
+        match build::place(path) {
+            Some(directory) if files.is_dir(&directory) => Ok((files, directory)),
+            Some(file) if files.is_file(&file) => {
                 let message = format!("kustomization path is not a directory: {path}");
                 Err(Failure::retry(reason::BUILD_FAILED, message))
             }
-            None => {
+            _ => {
                 let message = format!("kustomization path not found: stat {path}: no such file or directory");
                 Err(Failure::retry(reason::ARTIFACT_FAILED, message))
             }
