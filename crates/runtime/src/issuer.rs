@@ -12,6 +12,9 @@ use kube::api::PostParams;
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use rcgen::{KeyUsagePurpose, date_time_ymd};
 
+use crate::args::RuntimeArgs;
+use crate::environment::Environment;
+
 /// Time between two looks at the Secret.
 const PAUSE: Duration = Duration::from_secs(3600);
 
@@ -44,13 +47,18 @@ enum IssueError {
 
 type Data = BTreeMap<String, ByteString>;
 
-/// Keeps a valid certificate in a Secret (`--grpc-tls-issue-secret`) for as long as it is polled.
-pub(crate) async fn keep_issued(
-    client: kube::Client,
-    namespace: String,
-    name: String,
-    now: fn() -> Timestamp,
-) {
+/// The task that `--grpc-tls-issue-secret` asks for, if given, which goes on until the stop.
+pub(crate) fn task(
+    args: &RuntimeArgs,
+    env: &Environment,
+) -> Option<impl Future<Output = Option<()>> + Send + use<>> {
+    let secret = args.grpc_tls_issue_secret.clone()?;
+    let work = keep_issued(env.client.clone(), env.runtime_namespace.clone(), secret, env.clock);
+    Some(env.shutdown.clone().run_until_cancelled_owned(work))
+}
+
+/// Keeps a valid certificate in a Secret for as long as it is polled.
+async fn keep_issued(client: kube::Client, namespace: String, name: String, now: fn() -> Timestamp) {
     let secrets: Api<Secret> = Api::namespaced(client, &namespace);
     loop {
         let pause = match keep_once(&secrets, &namespace, &name, now()).await {

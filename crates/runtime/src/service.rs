@@ -92,9 +92,8 @@ impl Service {
         };
         if service.env.shared.is_none() {
             service.serve_probes().await?;
-            if let Some(secret) = args.grpc_tls_issue_secret.clone() {
-                let (client, namespace) = (service.env.client.clone(), service.env.runtime_namespace.clone());
-                service.spawn(issuer::keep_issued(client, namespace, secret, service.env.clock));
+            if let Some(task) = issuer::task(args, &service.env) {
+                service.tasks.spawn(task);
             }
         }
         tracing::info!(

@@ -59,10 +59,10 @@ impl<'a> Variants<'a> {
         Ok(deployment)
     }
 
-    /// One Deployment in place of five, in the steps of docs/install.md.
+    /// One Deployment in place of five, in the steps of docs/install.md, with the certificates that it issues itself.
     pub(super) async fn single(&self) -> Result<()> {
         unchanged(self.world, async || {
-            self.world.deploy(self.images, "single", &[]).await?;
+            self.world.deploy(self.images, "single", &["tls-self-signed"]).await?;
             self.delete("deployment", &SERVICES).await?;
             let unused =
                 ["kustomize-controller", "image-reflector-controller", "image-automation-controller"];

@@ -28,8 +28,15 @@ fn overlay<'a>(base: &'a str, components: &'a [&'a str]) -> Overlay<'a> {
 }
 
 /// Components that the overlay `single` takes too.
-const OF_SINGLE: [&str; 6] =
-    ["multi-tenancy", "workload-identity", "persistent-storage", "monitoring", "tolerations", "pull-secret"];
+const OF_SINGLE: [&str; 7] = [
+    "multi-tenancy",
+    "workload-identity",
+    "persistent-storage",
+    "monitoring",
+    "tolerations",
+    "pull-secret",
+    "tls-self-signed",
+];
 
 /// Each overlay alone, the default with each component and with all that go together, and the single one with its own.
 fn combinations() -> Result<Vec<(&'static str, Vec<String>)>> {
@@ -205,13 +212,23 @@ fn the_single_deployment_has_the_flags_of_components() -> Result<()> {
         }
         Ok(flags)
     };
-    for component in ["multi-tenancy", "workload-identity"] {
+    for component in ["multi-tenancy", "workload-identity", "tls-self-signed"] {
         let of_single = flags(&[component], &["weir"])?;
         assert!(!of_single.is_empty(), "{component}");
         assert_eq!(of_single, flags(&[component], &SERVICES)?, "{component}");
         assert_parsed(&Installation::of(overlay("single", &[component]))?.arguments("weir")?)?;
     }
     Ok(())
+}
+
+/// One process has no standby and is no shard: a builder says so, in place of a Service that leads to no Pod.
+#[test]
+fn the_single_overlay_refuses_what_takes_five() {
+    for component in ["source-standby", "sharding"] {
+        let refused = Installation::of(overlay("single", &[component])).unwrap_err();
+        let reason = format!("{component} is for five Deployments, not for the overlay single");
+        assert!(format!("{refused:#}").contains(&reason), "{refused:#}");
+    }
 }
 
 #[test]

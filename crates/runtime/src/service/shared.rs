@@ -14,6 +14,7 @@ use super::error::stopped_is_ok;
 use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, listen, serve_grpc};
 use crate::environment::Environment;
 use crate::grpc::{Authorizer, GrpcServer, StatusRegistry};
+use crate::issuer;
 use crate::probe::{self, Readiness};
 
 /// Servers that the services of one process share.
@@ -66,6 +67,9 @@ pub async fn run_together(
     // Outlives the services, so that their last calls to each other still arrive.
     let stop_serving = CancellationToken::new();
     let tasks = TaskTracker::new();
+    if let Some(task) = issuer::task(args, &env) {
+        tasks.spawn(task);
+    }
     let readiness = Readiness::default();
     let probes = probe::probes(readiness.clone()).merge(probe::metrics(env.metrics.clone()));
     for addr in [&args.metrics_addr, &args.health_addr] {

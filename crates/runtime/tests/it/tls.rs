@@ -15,10 +15,13 @@ use tonic::transport::Channel;
 use tonic_health::ServingStatus;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
+use weir_runtime::Environment;
 use weir_runtime::args::EventsArgs;
 use weir_runtime::certificate::{Certificate, Protocol, TlsFiles};
 use weir_runtime::grpc::{GrpcServer, PeerChannel, Peers};
-use weir_testkit::{Folder, Identity, wait_for};
+use weir_runtime::run_together;
+use weir_runtime::service::Entry;
+use weir_testkit::{ControlPlane, Folder, Identity, wait_for};
 
 use crate::world::{DEADLINE, MarkReady, World, flags};
 
@@ -157,6 +160,24 @@ async fn a_service_issues_a_certificate_that_its_peers_trust() {
     assert_eq!(health(served.peers().connect(&served.address).unwrap()).await.unwrap(), SERVING);
     served.stop().await;
     world.stop().await;
+}
+
+/// `weir run` has one certificate for all services.
+#[tokio::test]
+async fn services_of_one_process_have_a_certificate_issued() {
+    let namespace = World::namespace().await;
+    let plane = ControlPlane::shared().await.unwrap();
+    let env = Environment::new(plane.config().unwrap(), namespace.clone()).unwrap();
+    let stop = env.shutdown.clone();
+    let service: Entry = Box::new(|env| Box::pin(async move { Ok(env.shutdown.cancelled().await) }));
+    let args = flags(&["--grpc-tls-issue-secret=weir-tls"]);
+    let issued = async {
+        let secrets: Api<Secret> = Api::namespaced(plane.client().unwrap(), &namespace);
+        wait_for(&secrets, "weir-tls", "the Secret", DEADLINE, |secret| secret.is_some()).await.unwrap();
+        stop.cancel();
+    };
+    let (outcome, ()) = tokio::join!(run_together(&args, env, vec![service]), issued);
+    outcome.unwrap();
 }
 
 /// Without authorities a client speaks plain text, and the server does not listen to it.
