@@ -48,14 +48,7 @@ impl<'a> Variants<'a> {
             after.grpc > before.grpc && after.http == before.http,
             "artifacts: {before:?}, then {after:?}"
         );
-        let address = format!("{}:9393", self.world.pod_address("kustomize-controller").await?);
-        let token = self.world.plane().service_account_token(NAMESPACE, "kustomize-controller").await?;
-        let plain = StatusClient::connect(&address, &token).await;
-        let answered = match plain {
-            Ok(client) => client.list("Kustomization", NAMESPACE).await.is_ok(),
-            Err(_) => false,
-        };
-        ensure!(!answered, "a token was taken over plain text");
+        self.plain_text_is_refused("kustomize-controller").await?;
         Ok(deployment)
     }
 
@@ -72,6 +65,7 @@ impl<'a> Variants<'a> {
         .await?;
         let pods = self.world.pods(NAMESPACE, "weir").await?;
         ensure!(pods.len() == 1, "{} Pods of weir", pods.len());
+        self.plain_text_is_refused("weir").await?;
         self.main_loop.release("1.0.4").await
     }
 
@@ -96,6 +90,18 @@ impl<'a> Variants<'a> {
         let url = text(&source.data, "/status/artifact/url")?;
         ensure!(url.contains("source-controller-shard2."), "the artifact is at {url}");
         Ok(deployment)
+    }
+
+    /// A token that a service would take is not taken without TLS.
+    async fn plain_text_is_refused(&self, service: &str) -> Result<()> {
+        let address = format!("{}:9393", self.world.pod_address(service).await?);
+        let token = self.world.plane().service_account_token(NAMESPACE, service).await?;
+        let answered = match StatusClient::connect(&address, &token).await {
+            Ok(client) => client.list("Kustomization", NAMESPACE).await.is_ok(),
+            Err(_) => false,
+        };
+        ensure!(!answered, "{service} took a token over plain text");
+        Ok(())
     }
 
     async fn delete(&self, kind: &str, names: &[&str]) -> Result<()> {
