@@ -15,12 +15,11 @@ use tonic::transport::Channel;
 use tonic_health::ServingStatus;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
-use weir_runtime::Environment;
 use weir_runtime::args::EventsArgs;
 use weir_runtime::certificate::{Certificate, Protocol, TlsFiles};
 use weir_runtime::grpc::{GrpcServer, PeerChannel, Peers};
-use weir_runtime::run_together;
 use weir_runtime::service::Entry;
+use weir_runtime::{Environment, run_together};
 use weir_testkit::{ControlPlane, Folder, Identity, wait_for};
 
 use crate::world::{DEADLINE, MarkReady, World, flags};
@@ -169,7 +168,12 @@ async fn services_of_one_process_have_a_certificate_issued() {
     let plane = ControlPlane::shared().await.unwrap();
     let env = Environment::new(plane.config().unwrap(), namespace.clone()).unwrap();
     let stop = env.shutdown.clone();
-    let service: Entry = Box::new(|env| Box::pin(async move { Ok(env.shutdown.cancelled().await) }));
+    let service: Entry = Box::new(|env| {
+        Box::pin(async move {
+            env.shutdown.cancelled().await;
+            Ok(())
+        })
+    });
     let args = flags(&["--grpc-tls-issue-secret=weir-tls"]);
     let issued = async {
         let secrets: Api<Secret> = Api::namespaced(plane.client().unwrap(), &namespace);
