@@ -152,9 +152,15 @@ impl<'a> TaskTool<'a> {
         ];
         let files = files.each_ref().map(|(path, text)| (*path, text.as_str()));
         fleet.push("Enable image update automation", &files).await?;
-        let automations =
-            fleet.world.api("image.toolkit.fluxcd.io/v1", "ImageUpdateAutomation", NAMESPACE).await?;
-        wait_ready(&automations, "task-tool", DEADLINE).await?;
+        // The automation may be ready before there is a policy.
+        for (kind, name) in [
+            ("ImageRepository", "task-service"),
+            ("ImagePolicy", "task-service"),
+            ("ImageUpdateAutomation", "task-tool"),
+        ] {
+            let objects = fleet.world.api("image.toolkit.fluxcd.io/v1", kind, NAMESPACE).await?;
+            wait_ready(&objects, name, DEADLINE).await?;
+        }
         fleet.printed("get image repository", &["found 2 tags"]).await?;
         fleet.printed("get image policy", &["resolved to 1.1.0"]).await
     }
