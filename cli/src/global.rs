@@ -5,7 +5,6 @@ mod namespace;
 mod throttle;
 
 use clap::Args;
-use kube::client::ClientBuilder;
 use tokio::time::Instant;
 use weir_api::Duration;
 
@@ -41,7 +40,8 @@ impl Global {
         let kubeconfig = self.access.kubeconfig()?;
         let namespace = self.namespace_with(kubeconfig.as_ref())?;
         let config = self.access.config(kubeconfig).await?;
-        let builder = ClientBuilder::try_from(config).map_err(|error| Error::KubeConfig(chain(&error)))?;
+        let builder =
+            weir_runtime::client::builder(config).map_err(|error| Error::KubeConfig(chain(&error)))?;
         let client = builder.with_layer(&self.access.throttle()).build();
         Ok(Cluster { client, namespace, deadline })
     }

@@ -2,15 +2,17 @@
 //! paths that it means.
 
 mod confined;
+mod transport;
 
 use std::task::{Context, Poll};
 
 use futures::future::{InspectOk, TryFutureExt};
 use http::{HeaderName, HeaderValue, Request, Response};
-use kube::client::{Body, ClientBuilder};
+use kube::client::Body;
 use tower::{Layer, Service};
 
 use self::confined::Confining;
+pub use self::transport::{Transport, builder, over, tcp};
 use crate::metrics::RequestMetrics;
 
 /// Name in the API server's audit log.
@@ -24,10 +26,7 @@ const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("weir/", env!("
 pub fn client(mut config: kube::Config, metrics: RequestMetrics) -> kube::Result<kube::Client> {
     config.headers.push((HeaderName::from_static("user-agent"), USER_AGENT));
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
-    Ok(ClientBuilder::try_from(config)?
-        .with_layer(&Counting { metrics, host })
-        .with_layer(&Confining)
-        .build())
+    Ok(builder(config)?.with_layer(&Counting { metrics, host }).with_layer(&Confining).build())
 }
 
 #[derive(Clone)]

@@ -165,7 +165,7 @@ async fn client_of(kubeconfig: &Path) -> Result<Client, Error> {
     let mut config = config.map_err(|error| failed(&error))?;
     // Loopback is no proxy's business.
     config.proxy_url = None;
-    Client::try_from(config).map_err(Error::from)
+    Ok(weir_runtime::client::builder(config)?.build())
 }
 
 fn filled(variable: &str) -> Option<OsString> {

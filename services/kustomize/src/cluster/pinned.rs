@@ -3,28 +3,21 @@
 
 use std::sync::Arc;
 
-use http_body_util::BodyExt;
 use hyper_rustls::{FixedServerNameResolver, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use kube::Config;
-use kube::client::{Body, ClientBuilder, ConfigExt, DynBody};
+use kube::client::{ClientBuilder, ConfigExt};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use tower::util::BoxService;
-use tower::{BoxError, ServiceBuilder, ServiceExt};
+use weir_runtime::client::{self, Transport};
 use x509_parser::prelude::{FromDer, X509Certificate};
-
-type Service = BoxService<http::Request<Body>, http::Response<Box<DynBody>>, BoxError>;
 
 /// Makes a client that also believes in the certificates that its kubeconfig names; nothing where none of them can be that of a
 /// server. Where a proxy leads to the server, or a program gives credentials, authorities only are believed.
-pub(super) fn builder(config: &Config) -> Result<Option<ClientBuilder<Service>>, String> {
+pub(super) fn builder(config: &Config) -> Result<Option<ClientBuilder<Transport>>, String> {
     let Some(certificates) = &config.root_cert else { return Ok(None) };
     let is_usual =
         config.accept_invalid_certs || config.proxy_url.is_some() || config.auth_info.exec.is_some();
@@ -35,24 +28,13 @@ pub(super) fn builder(config: &Config) -> Result<Option<ClientBuilder<Service>>,
     let mut tls = config.rustls_client_config().map_err(|error| failed(&error))?;
     let pinned = Pinned::new(certificates, tls.crypto_provider()).map_err(|error| failed(&error))?;
     tls.dangerous().set_certificate_verifier(Arc::new(pinned));
-    let mut connector = HttpConnector::new();
-    connector.enforce_http(false);
-    connector.set_connect_timeout(config.connect_timeout);
     let mut https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
     if let Some(name) = &config.tls_server_name {
         let name = ServerName::try_from(name.clone()).map_err(|error| failed(&error))?;
         https = https.with_server_name_resolver(FixedServerNameResolver::new(name));
     }
-    let client = Client::builder(TokioExecutor::new()).build(https.enable_http1().wrap_connector(connector));
-    let service = ServiceBuilder::new()
-        .layer(config.base_uri_layer())
-        .option_layer(config.auth_layer().map_err(|error| failed(&error))?)
-        .map_err(BoxError::from)
-        .service(client)
-        .map_response(|answer: http::Response<_>| {
-            answer.map(|body| Box::new(body.map_err(BoxError::from)) as Box<DynBody>)
-        });
-    Ok(Some(ClientBuilder::new(service.boxed(), config.default_namespace.clone())))
+    let https = https.enable_http1().wrap_connector(client::tcp());
+    client::over(config, https).map(Some).map_err(|error| failed(&error))
 }
 
 /// Returns true for a certificate that names servers; authorities rarely do.

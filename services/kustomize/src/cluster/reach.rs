@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use http::header::AUTHORIZATION;
 use kube::Client;
-use kube::client::{Body, ClientBuilder};
+use kube::client::Body;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use parking_lot::Mutex;
 use tower::BoxError;
@@ -42,7 +42,7 @@ pub(super) async fn client(
     config.connect_timeout = Some(CONNECT);
     let builder = match pinned::builder(&config)? {
         Some(builder) => builder,
-        None => ClientBuilder::try_from(config).map_err(|error| error.to_string())?,
+        None => weir_runtime::client::builder(config).map_err(|error| error.to_string())?,
     };
     let timeout = TimeoutLayer::new(ANSWER);
     let Some(entrance) = entrance else { return Ok(builder.with_layer(&timeout).build()) };

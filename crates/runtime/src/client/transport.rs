@@ -1,0 +1,84 @@
+//! The lowest part of every client of a Kubernetes API server: connections, TLS, credentials. It is kube's own stack but for one
+//! option of the sockets, which kube has no setting for.
+
+use http::Response;
+use http_body_util::BodyExt;
+use hyper_rustls::HttpsConnector;
+use hyper_timeout::TimeoutConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use kube::Config;
+use kube::client::retry::RetryPolicy;
+use kube::client::{Body, ClientBuilder, ConfigExt, DynBody};
+use tower::retry::RetryLayer;
+use tower::util::BoxService;
+use tower::{BoxError, ServiceBuilder, ServiceExt};
+use tower_http::decompression::DecompressionLayer;
+
+/// Sends requests to one API server.
+pub type Transport = BoxService<http::Request<Body>, Response<Box<DynBody>>, BoxError>;
+
+/// Starts a client. Behind a proxy it is kube's own: the way through the proxy takes longer than what [`tcp`] saves.
+///
+/// # Errors
+///
+/// When the configuration's certificates or credentials are not usable, or the proxy is of an unknown kind.
+pub fn builder(config: Config) -> kube::Result<ClientBuilder<Transport>> {
+    crate::service::install_crypto();
+    if config.proxy_url.is_some() {
+        return ClientBuilder::try_from(config);
+    }
+    let https = config.rustls_https_connector_with_connector(tcp())?;
+    over(&config, https)
+}
+
+/// Opens TCP connections that send each request at once. By default the system holds back what is sent after a handshake until
+/// the other side has acknowledged the handshake, which it puts off for 40 ms.
+#[must_use]
+pub fn tcp() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector
+}
+
+/// Starts a client whose connections come from `https`.
+///
+/// # Errors
+///
+/// When the credentials are not usable.
+pub fn over(config: &Config, https: HttpsConnector<HttpConnector>) -> kube::Result<ClientBuilder<Transport>> {
+    let mut connector = TimeoutConnector::new(https);
+    connector.set_connect_timeout(config.connect_timeout);
+    connector.set_read_timeout(config.read_timeout);
+    connector.set_write_timeout(config.write_timeout);
+    connector.set_reset_reader_on_write(config.reset_reader_on_write);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .layer(DecompressionLayer::new().gzip(!config.disable_compression))
+        .option_layer(config.default_retry.then(|| RetryLayer::new(RetryPolicy::server_retry())))
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(Client::builder(TokioExecutor::new()).build(connector))
+        .map_response(|answer: Response<_>| {
+            answer.map(|body| Box::new(body.map_err(BoxError::from)) as Box<DynBody>)
+        });
+    Ok(ClientBuilder::new(service.boxed(), config.default_namespace.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_hold_nothing_back() {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("https://{}", server.local_addr().unwrap()).parse().unwrap();
+        let connection = tcp().oneshot(address).await.unwrap();
+        assert!(connection.into_inner().nodelay().unwrap());
+    }
+}
