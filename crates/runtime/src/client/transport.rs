@@ -1,5 +1,5 @@
-//! The lowest part of every client of a Kubernetes API server: connections, TLS, credentials. It is kube's own stack but for one
-//! option of the sockets, which kube has no setting for.
+//! The lowest part of every client of a Kubernetes API server: connections, TLS, credentials. It is put together from the layers of
+//! kube's own, without tracing, because kube has no setting for one option of the sockets.
 
 use http::Response;
 use http_body_util::BodyExt;
@@ -19,7 +19,7 @@ use tower_http::decompression::DecompressionLayer;
 /// Sends requests to one API server.
 pub type Transport = BoxService<http::Request<Body>, Response<Box<DynBody>>, BoxError>;
 
-/// Starts a client. Behind a proxy it is kube's own: the way through the proxy takes longer than what [`tcp`] saves.
+/// Starts a client. Behind a proxy it is kube's own, which knows the ways through; its connections are not those of [`tcp`].
 ///
 /// # Errors
 ///
