@@ -5,7 +5,7 @@ services := source kustomize image-reflector image-automation notification
 target := $(or $(CARGO_TARGET_DIR),target)
 # The C library inside: one file that runs on any Linux (docs/adr/0021). Only the link needs the flags, not the libraries.
 static := -C target-feature=+crt-static -C relocation-model=static
-.PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-cli bench-source compare images cluster e2e e2e-long lint
+.PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-cli bench-images bench-source compare images cluster e2e e2e-long lint
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench-build: release ## Measure builds beside the reference implementation (need
 
 bench-cli: control-plane release ## Measure the command beside the stock one, which FLUX_CLI names or the PATH has; appends to docs/benchmarks.md.
 	cargo run -q --release -p weir-e2e --bin bench-cli -- --weir $(target)/release/weir
+
+bench-images: control-plane release ## Measure image policies, updates and notifications, beside Flux's where FLUX_* name its programs; appends to docs/benchmarks.md.
+	cargo run -q --release -p weir-e2e --bin bench-images
 
 bench-source: control-plane release ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks.md.
 	cargo run -q --release -p weir-e2e --bin bench-source

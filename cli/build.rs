@@ -1,5 +1,5 @@
 //! How `weir` is linked: at a fixed address, so that starting it relocates nothing (docs/adr/0005-fixed-address.md), and with
-//! what a small build runs lying together (docs/adr/0012-build-order.md). The manifests of the services are put into it.
+//! what daily commands run lying together (docs/adr/0012-build-order.md). The manifests of the services are put into it.
 
 use std::env::var;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! The requests that the verbs make, each of them within `--timeout`, and the waits, which are watches.
 
 mod listed;
+mod pages;
 
 use std::future::Future;
 use std::time::Duration;
@@ -8,9 +9,7 @@ use std::time::Duration;
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{
-    Api, DeleteParams, DynamicObject, ListParams, ObjectList, Patch, PatchParams, PostParams, Request,
-};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::runtime::{WatchStreamExt, watcher};
 use serde::de::DeserializeOwned;
@@ -18,7 +17,8 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use weir_runtime::request_reconcile;
 
-use self::listed::Listed;
+use self::listed::{Brief, Listed};
+pub(crate) use self::pages::PAGE;
 use crate::error::Error;
 use crate::kind::{Kind, ready};
 use crate::readiness::Wait;
@@ -26,12 +26,6 @@ use crate::readiness::Wait;
 /// Field manager of this command's changes; the name that Flux's command has in managedFields, so that an object's
 /// history stays readable when both are in use.
 pub(crate) const FIELD_MANAGER: &str = "flux";
-
-/// Objects requested at once; the rest follows page by page (CLI-GET07).
-pub(crate) const PAGE: u32 = 500;
-
-/// Objects that a listing shows at most: a thousand pages, so that a server that never ends its list is noticed.
-const MAX_OBJECTS: usize = 500_000;
 
 /// A cluster, the namespace to work in, and the time to be done.
 #[derive(Clone)]
@@ -87,41 +81,33 @@ impl Cluster {
         kind: &'static Kind,
         selection: &Selection,
     ) -> Result<Vec<DynamicObject>, Error> {
+        self.selected(kind, selection, |Listed(object)| object).await
+    }
+
+    /// What `row` makes of each of them. It sees no inventories; a whole object is held no longer than its page.
+    pub(crate) async fn rows<R: Send + 'static>(
+        &self,
+        kind: &'static Kind,
+        selection: &Selection,
+        row: impl Fn(DynamicObject) -> R + Clone + Send + 'static,
+    ) -> Result<Vec<R>, Error> {
+        self.selected(kind, selection, move |Brief(object)| row(object)).await
+    }
+
+    async fn selected<T: DeserializeOwned, R: Send + 'static>(
+        &self,
+        kind: &'static Kind,
+        selection: &Selection,
+        row: impl Fn(T) -> R + Clone + Send + 'static,
+    ) -> Result<Vec<R>, Error> {
         let api = self.api(kind, selection.all_namespaces);
         let params = ListParams {
             field_selector: selection.fields(),
             label_selector: selection.labels.clone(),
             ..ListParams::default()
         };
-        let listed = self.pages(api.resource_url(), params).await?;
-        let listed: Vec<Listed> = listed.map_err(|error| selector_error(kind, selection, error))?;
-        Ok(listed.into_iter().map(|Listed(object)| object).collect())
-    }
-
-    /// All objects that a list request is about, page by page; `url` is the path of their API.
-    pub(crate) async fn pages<T: Clone + DeserializeOwned>(
-        &self,
-        url: &str,
-        params: ListParams,
-    ) -> Result<Result<Vec<T>, kube::Error>, Error> {
-        let mut params = params.limit(PAGE);
-        let mut objects = Vec::new();
-        while objects.len() < MAX_OBJECTS {
-            let request = match Request::new(url).list(&params) {
-                Ok(request) => request,
-                Err(error) => return Ok(Err(kube::Error::BuildRequest(error))),
-            };
-            let page = match self.in_time(self.client.request::<ObjectList<T>>(request)).await? {
-                Ok(page) => page,
-                Err(error) => return Ok(Err(error)),
-            };
-            objects.extend(page.items);
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => params.continue_token = Some(token),
-                None => break,
-            }
-        }
-        Ok(Ok(objects))
+        let listed = self.pages(api.resource_url(), params, row).await?;
+        listed.map_err(|error| selector_error(kind, selection, error))
     }
 
     /// One object.

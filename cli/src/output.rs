@@ -18,8 +18,8 @@ use crate::error::Error;
 /// Returns the text without what steers a terminal: whoever can write a status could else write to the screens of all who
 /// look at it. Ends of lines and tabs stay.
 pub(crate) fn plain(text: &str) -> String {
-    let is_harmless = |char: &char| !char.is_control() || matches!(char, '\n' | '\t');
-    text.chars().map(|char| if is_harmless(&char) { char } else { char::REPLACEMENT_CHARACTER }).collect()
+    let is_harmful = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
+    text.replace(is_harmful, "\u{fffd}")
 }
 
 /// Returns the width of the terminal that stdout is; nothing for files and pipes.

@@ -6,6 +6,7 @@ mod chart;
 mod fleet;
 mod measure;
 mod report;
+pub(crate) mod scenarios;
 mod shapes;
 mod stage;
 mod steps;

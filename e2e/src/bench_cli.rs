@@ -54,7 +54,8 @@ pub async fn run(options: &Options) -> Result<()> {
         println!("  {line:<60} {:>8.1} ms {:>6.1} MiB", weir.millis(), weir.mebibytes());
         all.push(Measured { line, weir, flux });
     }
-    let text = report::section(&all, options)?;
+    let lists_alone = stage.lists_alone(options.runs).await?;
+    let text = report::section(&all, lists_alone, options)?;
     println!("\n{text}");
     if options.write { crate::bench::append(&text) } else { Ok(()) }
 }

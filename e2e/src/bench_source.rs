@@ -6,25 +6,19 @@ mod remotes;
 mod report;
 mod subject;
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::json;
 use weir_testkit::{BucketProgram, BucketServer, ControlPlane, GitServer, Registry};
 
 use self::objects::Objects;
 use self::remotes::Content;
 use self::subject::Subject;
-use crate::Usage;
+use crate::bench::Programs;
+use crate::bench::scenarios::{self, Results};
 use crate::weir_process::crds;
-
-/// Many times what the slowest scenario needs.
-const DEADLINE: Duration = Duration::from_secs(30 * 60);
-/// The user of [`ControlPlane::weir_kubeconfig_path`].
-const USER: &str = "weir";
 
 /// The measurement to make, with its sizes.
 #[derive(Debug, Clone)]
@@ -49,27 +43,14 @@ pub struct Options {
     pub write: bool,
 }
 
-/// The cost of one scenario with one program.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Measured {
-    /// From the first request of the user until the last object is as wanted.
-    pub seconds: f64,
-    /// Requests to the API server, reads and watches included, a unit.
-    pub requests: f64,
-    pub cpu_seconds: f64,
-    pub peak_rss_bytes: u64,
-}
-
-type Results = BTreeMap<(&'static str, &'static str), Measured>;
-
 /// Runs the scenarios with each program.
 ///
 /// # Errors
 /// When a server does not start or a scenario does not end in time.
 pub async fn run(options: &Options) -> Result<()> {
-    let mut results = Results::new();
-    let flux = options.flux.iter().map(|program| ("Flux", program.clone()));
-    for (name, program) in [("Weir", options.weir.clone())].into_iter().chain(flux) {
+    let mut results = Results::default();
+    let flux = options.flux.iter().map(|program| (Programs::FLUX, program.clone()));
+    for (name, program) in [(Programs::WEIR, options.weir.clone())].into_iter().chain(flux) {
         let bench = Bench { name, program, options };
         bench.oci(&mut results).await?;
         bench.git(&mut results).await?;
@@ -119,28 +100,12 @@ impl Bench<'_> {
         units: usize,
         work: impl Future<Output = Result<()>>,
     ) -> Result<()> {
-        let pid = stage.subject.controller.pid();
-        let (counts, usage) = (stage.plane.audit_counts()?, Usage::of(pid)?);
-        Usage::reset_peak(pid)?;
-        let start = Instant::now();
-        tokio::time::timeout(DEADLINE, work)
-            .await
-            .with_context(|| format!("{scenario} took too long"))?
-            .with_context(|| format!("{scenario}: {}", stage.subject.controller.log_tail()))?;
-        let seconds = start.elapsed().as_secs_f64();
-        let after = Usage::of(pid)?;
-        let total = stage.plane.audit_counts()?.since(&counts).total(|key| key.user == USER);
-        #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-        let requests = total as f64 / units as f64;
-        let cpu_seconds = after.cpu_seconds - usage.cpu_seconds;
-        let measured = Measured { seconds, requests, cpu_seconds, peak_rss_bytes: after.peak_rss_bytes };
-        println!(
-            "  {:<5} {scenario:<34} {seconds:>7.2} s {requests:>7.2} requests {cpu_seconds:>6.2} CPU-s {:>4} MiB",
-            self.name,
-            measured.peak_rss_bytes >> 20
-        );
-        results.insert((scenario, self.name), measured);
-        Ok(())
+        let subject = scenarios::Subject {
+            maker: self.name,
+            controller: &stage.subject.controller,
+            plane: &stage.plane,
+        };
+        results.measure(&subject, scenario, units, work).await
     }
 
     async fn oci(&self, results: &mut Results) -> Result<()> {

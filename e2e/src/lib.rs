@@ -6,6 +6,7 @@
 mod amazon;
 pub mod bench;
 pub mod bench_cli;
+pub mod bench_images;
 pub mod bench_source;
 pub mod demo;
 mod five_processes;

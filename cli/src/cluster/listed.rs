@@ -6,13 +6,17 @@ use std::fmt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use kube::api::{DynamicObject, TypeMeta};
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::Map;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value};
 
 /// An object without its lists of field managers, a third of an answer, which are skipped. [`DynamicObject`] itself would read them, and
 /// all other fields twice, because it flattens them.
 #[derive(Debug, Clone)]
 pub(super) struct Listed(pub(super) DynamicObject);
+
+/// The same without its inventory, which has a line for each object that a Kustomization has applied.
+#[derive(Debug, Clone)]
+pub(super) struct Brief(pub(super) DynamicObject);
 
 /// `metadata` without `managedFields`.
 #[derive(Deserialize, Default)]
@@ -56,12 +60,20 @@ impl From<Metadata> for ObjectMeta {
 
 impl<'de> Deserialize<'de> for Listed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields).map(Self)
+        deserializer.deserialize_map(Fields { is_brief: false }).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Brief {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields { is_brief: true }).map(Self)
     }
 }
 
 /// Reads the fields of an object as they come.
-struct Fields;
+struct Fields {
+    is_brief: bool,
+}
 
 impl<'de> Visitor<'de> for Fields {
     type Value = DynamicObject;
@@ -78,11 +90,46 @@ impl<'de> Visitor<'de> for Fields {
                 "apiVersion" => api_version = Some(fields.next_value()?),
                 "kind" => kind = Some(fields.next_value()?),
                 "metadata" => metadata = fields.next_value()?,
+                "status" if self.is_brief => {
+                    let BriefStatus(status) = fields.next_value()?;
+                    data.insert(name, status.into());
+                }
                 _ => drop(data.insert(name, fields.next_value()?)),
             }
         }
         let types = api_version.zip(kind).map(|(api_version, kind)| TypeMeta { api_version, kind });
         Ok(DynamicObject { types, metadata: metadata.into(), data: data.into() })
+    }
+}
+
+/// `status` without `inventory`.
+struct BriefStatus(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for BriefStatus {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(StatusFields).map(Self)
+    }
+}
+
+struct StatusFields;
+
+impl<'de> Visitor<'de> for StatusFields {
+    type Value = Map<String, Value>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a status")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Map<String, Value>, A::Error> {
+        let mut status = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            if name == "inventory" {
+                fields.next_value::<IgnoredAny>()?;
+            } else {
+                status.insert(name, fields.next_value()?);
+            }
+        }
+        Ok(status)
     }
 }
 
@@ -114,10 +161,13 @@ mod tests {
                 "uid": "0123",
             },
             "spec": { "interval": "10m" },
-            "status": { "conditions": [] },
+            "status": { "conditions": [], "inventory": { "entries": [] } },
         });
         let Listed(read) = serde_json::from_str(&object.to_string()).unwrap();
         object["metadata"].as_object_mut().unwrap().shift_remove("managedFields");
+        assert_eq!(serde_json::to_value(read).unwrap(), object);
+        let Brief(read) = serde_json::from_str(&object.to_string()).unwrap();
+        object["status"].as_object_mut().unwrap().shift_remove("inventory");
         assert_eq!(serde_json::to_value(read).unwrap(), object);
     }
 }

@@ -2,6 +2,8 @@
 
 mod row;
 
+use std::convert::identity;
+
 use clap::Args;
 use futures::future::try_join_all;
 use futures::stream::{StreamExt, TryStreamExt, select_all};
@@ -140,7 +142,7 @@ impl Query {
 
     async fn list(&self, cluster: &Cluster) -> Result<Vec<Event>, Error> {
         let params = ListParams { field_selector: self.fields.clone(), ..ListParams::default() };
-        let listed = cluster.pages(self.api(cluster).resource_url(), params).await?;
+        let listed = cluster.pages(self.api(cluster).resource_url(), params, identity).await?;
         listed.map_err(|error| Error::from(error).prefixed("error getting events"))
     }
 

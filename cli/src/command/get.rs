@@ -1,20 +1,21 @@
 //! `weir get`: objects and their status, in Flux's tables (cli.md 3).
 
 mod form;
+mod layout;
 mod status_selector;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use futures::{StreamExt, stream};
-use kube::ResourceExt;
+use futures::stream::{self, Stream, StreamExt};
 use kube::api::DynamicObject;
 
 use self::form::Form;
+use self::layout::Layout;
 use self::status_selector::StatusSelector;
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{Column, Kind};
-use crate::output::{Table, print, progress, terminal_width};
+use crate::output::{print, progress};
 use crate::verb::{Target, Verb};
 
 /// Kinds that are listed at once. More would keep the API server from others, and the objects of more kinds in memory.
@@ -62,15 +63,6 @@ struct WithSource {
     /// Show the source of each object.
     #[arg(long)]
     show_source: bool,
-}
-
-/// How the objects of one kind are laid out.
-struct Layout {
-    namespace: bool,
-    source: bool,
-    /// Names are shown with their kind, because several kinds are shown.
-    qualified: bool,
-    header: bool,
 }
 
 impl Verb for Get {
@@ -132,53 +124,77 @@ impl Get {
         }
         let cluster = &global.cluster().await?;
         let Target::Kind(kind) = self.target else {
-            return self.print_kinds(cluster, selector.as_ref()).await;
+            return self.print_kinds(cluster, selector).await;
         };
         if self.flags.watch {
             return self.follow(cluster, kind, selector.as_ref()).await;
         }
-        let objects = cluster.list(kind, &self.selection()).await?;
-        if objects.is_empty() {
-            let hint = cluster.similar(kind, self.name.as_deref().unwrap_or_default()).await;
-            return Err(self.nothing_found(cluster, kind, &hint));
-        }
-        let shown = objects.iter().filter(|object| selected(selector.as_ref(), kind, object));
-        match self.flags.output {
-            Some(form) if self.name.is_some() => {
-                shown.into_iter().try_for_each(|object| print(&form.one(kind, object)?))
-            }
-            Some(form) => print(&form.list(shown.map(|object| (kind, object)))?),
-            None => print(&self.layout(false).table(kind, shown)),
+        let selection = &self.selection();
+        let Some(form) = self.flags.output else {
+            let layout = self.layout(false);
+            let rows = cluster.rows(kind, selection, row(layout, kind, selector)).await?;
+            let rows = self.found(cluster, kind, rows).await?;
+            return print(&layout.table(kind, rows.into_iter().flatten()));
+        };
+        let mut objects = self.found(cluster, kind, cluster.list(kind, selection).await?).await?;
+        objects.retain(|object| selected(selector.as_ref(), kind, object));
+        match self.name {
+            Some(_) => objects.iter().try_for_each(|object| print(&form.one(kind, object)?)),
+            None => print(&form.list(objects.iter().map(|object| (kind, object)))?),
         }
     }
 
-    async fn print_kinds(&self, cluster: &Cluster, selector: Option<&StatusSelector>) -> Result<(), Error> {
-        let layout = self.layout(true);
-        let (mut all, selection) = (Vec::new(), &self.selection());
-        let list = async |kind| (kind, cluster.list(kind, selection).await);
-        let lists: Vec<_> = self.target.kinds().into_iter().map(list).collect();
-        let mut lists = stream::iter(lists).buffered(LISTS_AT_ONCE);
-        while let Some((kind, listed)) = lists.next().await {
-            let objects = match listed {
-                Ok(objects) => objects,
-                Err(Error::NoSuchKind(_)) => continue,
-                Err(error) => {
-                    progress::failure(&error.to_string());
-                    continue;
+    /// What was listed of a kind, of which there has to be something.
+    async fn found<T>(
+        &self,
+        cluster: &Cluster,
+        kind: &'static Kind,
+        listed: Vec<T>,
+    ) -> Result<Vec<T>, Error> {
+        if listed.is_empty() {
+            let hint = cluster.similar(kind, self.name.as_deref().unwrap_or_default()).await;
+            return Err(self.nothing_found(cluster, kind, &hint));
+        }
+        Ok(listed)
+    }
+
+    async fn print_kinds(&self, cluster: &Cluster, selector: Option<StatusSelector>) -> Result<(), Error> {
+        let selection = &self.selection();
+        let Some(form) = self.flags.output else {
+            let layout = self.layout(true);
+            let list = |kind| cluster.rows(kind, selection, row(layout, kind, selector.clone()));
+            let mut tables = std::pin::pin!(self.each_kind(list));
+            while let Some((kind, rows)) = tables.next().await {
+                let rows: Vec<_> = rows.into_iter().flatten().collect();
+                if !rows.is_empty() {
+                    print(&format!("{}\n", layout.table(kind, rows)))?;
                 }
-            };
-            let shown: Vec<_> =
-                objects.into_iter().filter(|object| selected(selector, kind, object)).collect();
-            if self.flags.output.is_some() {
-                all.extend(shown.into_iter().map(|object| (kind, object)));
-            } else if !shown.is_empty() {
-                print(&format!("{}\n", layout.table(kind, &shown)))?;
             }
-        }
-        match self.flags.output {
-            Some(form) => print(&form.list(all.iter().map(|(kind, object)| (*kind, object)))?),
-            None => Ok(()),
-        }
+            return Ok(());
+        };
+        let lists: Vec<_> = self.each_kind(|kind| cluster.list(kind, selection)).collect().await;
+        let all = lists.iter().flat_map(|(kind, objects)| objects.iter().map(|object| (*kind, object)));
+        print(&form.list(all.filter(|(kind, object)| selected(selector.as_ref(), kind, object)))?)
+    }
+
+    /// Lists the kinds, several at once. Those that the cluster does not know are left out; what else fails is told.
+    fn each_kind<T, F: Future<Output = Result<Vec<T>, Error>>>(
+        &self,
+        list: impl Fn(&'static Kind) -> F,
+    ) -> impl Stream<Item = (&'static Kind, Vec<T>)> {
+        let list = move |kind| {
+            let listed = list(kind);
+            async move { (kind, listed.await) }
+        };
+        let lists = stream::iter(self.target.kinds()).map(list).buffered(LISTS_AT_ONCE);
+        lists.filter_map(async |(kind, listed)| match listed {
+            Ok(listed) => Some((kind, listed)),
+            Err(Error::NoSuchKind(_)) => None,
+            Err(error) => {
+                progress::failure(&error.to_string());
+                None
+            }
+        })
     }
 
     /// Prints each change as a row of its own (CLI-GET05).
@@ -196,7 +212,7 @@ impl Get {
             if selected(selector, kind, &object) {
                 print(&match self.flags.output {
                     Some(form) => form.one(kind, &object)?,
-                    None => layout.table(kind, [&object]),
+                    None => layout.table(kind, [layout.row(kind, &object)]),
                 })?;
                 layout.header = false;
             }
@@ -228,27 +244,15 @@ impl Get {
     }
 }
 
-impl Layout {
-    fn table<'a>(&self, kind: &Kind, objects: impl IntoIterator<Item = &'a DynamicObject>) -> String {
-        let columns: Vec<_> =
-            kind.columns.iter().filter(|column| self.source || **column != Column::Source).collect();
-        let namespace = self.namespace.then_some("Namespace");
-        let header = namespace.into_iter().chain(columns.iter().map(|column| column.header()));
-        let mut table = Table::new(header.filter(|_| self.header));
-        for object in objects {
-            let namespace = self.namespace.then(|| object.namespace().unwrap_or_default());
-            let cells = columns.iter().map(|column| match column {
-                Column::Name if self.qualified => {
-                    format!("{}/{}", kind.name.to_lowercase(), object.name_any())
-                }
-                column => column.cell(kind, object),
-            });
-            table.push(namespace.into_iter().chain(cells).collect());
-        }
-        table.render(terminal_width())
-    }
-}
-
 fn selected(selector: Option<&StatusSelector>, kind: &Kind, object: &DynamicObject) -> bool {
     selector.is_none_or(|selector| selector.matches(kind, object))
+}
+
+/// Makes cells of the selected objects, and of others nothing.
+fn row(
+    layout: Layout,
+    kind: &'static Kind,
+    selector: Option<StatusSelector>,
+) -> impl Fn(DynamicObject) -> Option<Vec<String>> + Clone {
+    move |object| selected(selector.as_ref(), kind, &object).then(|| layout.row(kind, &object))
 }

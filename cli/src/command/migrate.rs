@@ -4,6 +4,8 @@
 mod files;
 mod line;
 
+use std::convert::identity;
+
 use clap::Args;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt;
@@ -59,7 +61,7 @@ impl Migrate {
         progress::action("starting migration of custom resources");
         let definitions = builtin::all::<CustomResourceDefinition>(&cluster.client);
         let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
-        let listed = cluster.pages::<DynamicObject>(definitions.resource_url(), params).await?;
+        let listed = cluster.pages(definitions.resource_url(), params, identity::<DynamicObject>).await?;
         for definition in listed.map_err(|error| Error::from(error).prefixed("failed to list CRDs"))? {
             let name = definition.name_any();
             let failed = || Error::Api(format!("no storage version found for CRD {name}"));
@@ -97,7 +99,8 @@ impl Stored {
 
     async fn migrate(&self, cluster: &Cluster) -> Result<(), Error> {
         let all: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &self.resource);
-        let listed = cluster.pages::<DynamicObject>(all.resource_url(), ListParams::default()).await?;
+        let listed =
+            cluster.pages(all.resource_url(), ListParams::default(), identity::<DynamicObject>).await?;
         let failed = format!("failed to list resources for CRD {}", self.name);
         for object in listed.map_err(|error| Error::from(error).prefixed(&failed))? {
             self.write(cluster, &object).await?;

@@ -4,14 +4,14 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use futures::future::try_join_all;
 use futures::{StreamExt, TryStreamExt, stream};
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use weir_testkit::documents;
 
 use super::fleet::{KUSTOMIZE_API, TENANT, UNIT, kustomization};
 use super::stage::Stage;
-use super::steps::{names, wait_for_all};
+use super::steps::{delete, names, wait_for_all};
 
 /// Namespace of its units.
 const NAMESPACE: &str = "bench-bare";
@@ -58,7 +58,7 @@ impl Bare {
         seconds.insert("resync", start.elapsed().as_secs_f64());
         let start = Instant::now();
         self.each(async |name| self.delete(name).await).await?;
-        self.kustomizations.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+        delete(&self.kustomizations, self.size).await?;
         seconds.insert("deletion", start.elapsed().as_secs_f64());
         Ok(seconds)
     }

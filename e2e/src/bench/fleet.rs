@@ -1,12 +1,12 @@
 use anyhow::Result;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, ListParams};
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use weir_testkit::ControlPlane;
 
 use super::stage::Stage;
-use super::steps::{create, is_ready, patch, request, wait_for_all, wait_for_none};
+use super::steps::{create, delete, is_ready, patch, request, wait_for_all};
 
 /// Where everything lives.
 const NAMESPACE: &str = "bench";
@@ -81,9 +81,7 @@ impl Fleet {
     }
 
     pub(super) async fn delete(&self) -> Result<()> {
-        let (delete, list) = (DeleteParams::default(), ListParams::default());
-        self.kustomizations.delete_collection(&delete, &list).await?;
-        wait_for_none(&self.kustomizations).await
+        delete(&self.kustomizations, self.size).await
     }
 
     /// Labels an object with its shard, where there are several; each has the same number of them.

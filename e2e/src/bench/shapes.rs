@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use weir_testkit::GitRepo;
 
@@ -13,7 +13,7 @@ use super::Options;
 use super::fleet::{KUSTOMIZE_API, SOURCE_API};
 use super::measure::{Meter, Phase};
 use super::stage::Stage;
-use super::steps::{create, is_ready, request, wait_for_all, wait_for_none};
+use super::steps::{create, delete, is_ready, request, wait_for_all};
 
 /// Name of the Git repository and of its object.
 const SOURCE: &str = "unit-0";
@@ -52,7 +52,7 @@ impl Shapes<'_> {
             .measure(format!("{length} without dependencies"), length, alone.install(length, single))
             .await?;
         self.meter.measure(format!("a chain of {length}"), length, chain.install(length, link)).await?;
-        chain.delete().await?;
+        chain.delete(length).await?;
         let rest = chain.install(length, link);
         let mut rest = std::pin::pin!(rest);
         let work = async {
@@ -85,7 +85,7 @@ impl Shapes<'_> {
         self.meter.measure(format!("{objects} objects, unchanged"), objects, unchanged).await?;
         let changed = space.push(1, file("2"));
         self.meter.measure(format!("{objects} objects, one changed"), objects, changed).await?;
-        self.meter.measure(format!("{objects} objects deleted"), objects, space.delete()).await
+        self.meter.measure(format!("{objects} objects deleted"), objects, space.delete(1)).await
     }
 }
 
@@ -130,9 +130,8 @@ impl Space {
         wait_for_all(&self.kustomizations, count, has).await
     }
 
-    async fn delete(&self) -> Result<()> {
-        self.kustomizations.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
-        wait_for_none(&self.kustomizations).await
+    async fn delete(&self, count: usize) -> Result<()> {
+        delete(&self.kustomizations, count).await
     }
 }
 

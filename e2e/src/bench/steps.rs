@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use futures::{StreamExt, TryStreamExt, stream};
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use anyhow::{Result, bail};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
@@ -52,6 +53,18 @@ pub(crate) async fn patch(api: &Api<DynamicObject>, size: usize, patch: Value) -
     Ok(())
 }
 
+/// Deletes them all, each by a request of its own: one for the whole collection takes longer than a request may, with thousands.
+pub(super) async fn delete(api: &Api<DynamicObject>, size: usize) -> Result<()> {
+    let params = DeleteParams::default();
+    let params = &params;
+    stream::iter(names(size))
+        .map(|name| async move { api.delete(&name, params).await })
+        .buffer_unordered(IN_FLIGHT)
+        .try_for_each(|_| async { Ok(()) })
+        .await?;
+    wait_for_none(api).await
+}
+
 /// Asks all for a reconciliation, and waits until all have had it and are Ready.
 pub(crate) async fn request(api: &Api<DynamicObject>, size: usize) -> Result<()> {
     let token = jiff::Timestamp::now().to_string();
@@ -78,8 +91,8 @@ pub(crate) async fn wait_for_all(
     fits: impl Fn(&DynamicObject) -> bool,
 ) -> Result<()> {
     let mut fitting = BTreeSet::new();
-    let mut events = std::pin::pin!(watcher::watcher(api.clone(), watcher::Config::default()));
-    while let Some(event) = events.try_next().await? {
+    let mut events = std::pin::pin!(watched(api));
+    while let Some(event) = events.next().await {
         if let Event::InitApply(object) | Event::Apply(object) = event {
             if fits(&object) {
                 fitting.insert(object.name_any());
@@ -101,10 +114,16 @@ pub(super) async fn idle() -> Result<()> {
     Ok(())
 }
 
-pub(super) async fn wait_for_none(api: &Api<DynamicObject>) -> Result<()> {
+/// Watches; a watch that breaks off is told and begun anew.
+fn watched(api: &Api<DynamicObject>) -> impl Stream<Item = Event<DynamicObject>> {
+    let events = watcher::watcher(api.clone(), watcher::Config::default()).default_backoff();
+    events.filter_map(async |event| event.inspect_err(|error| eprintln!("  watch: {error}")).ok())
+}
+
+async fn wait_for_none(api: &Api<DynamicObject>) -> Result<()> {
     let mut left = BTreeSet::new();
-    let mut events = std::pin::pin!(watcher::watcher(api.clone(), watcher::Config::default()));
-    while let Some(event) = events.try_next().await? {
+    let mut events = std::pin::pin!(watched(api));
+    while let Some(event) = events.next().await {
         let may_be_over = matches!(event, Event::InitDone | Event::Delete(_));
         match event {
             Event::InitApply(object) | Event::Apply(object) => drop(left.insert(object.name_any())),
@@ -115,5 +134,5 @@ pub(super) async fn wait_for_none(api: &Api<DynamicObject>) -> Result<()> {
             return Ok(());
         }
     }
-    Err(anyhow::anyhow!("{} left", left.len())).context("the watch ended")
+    bail!("the watch ended with {} left", left.len())
 }

@@ -94,6 +94,7 @@ pub(crate) struct KustomizationReconciler {
     pub(crate) artifacts: Artifacts,
     pub(crate) clusters: Clusters,
     pub(crate) memory: Arc<Memory>,
+    pub(crate) announcements: Arc<health::Announcements>,
     pub(crate) builds: Builds,
     pub(crate) keys: Keys,
 }

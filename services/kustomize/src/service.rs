@@ -65,6 +65,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         artifacts: artifacts(&args, &service)?,
         clusters: clusters.clone(),
         memory: Arc::clone(&memory),
+        announcements: Arc::default(),
         builds: builds(&args)?,
         keys: keys(&args, &service, logins),
     };

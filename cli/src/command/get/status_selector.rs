@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::kind::{Kind, condition};
 
 /// `type=status` or `type!=status`, both in any case.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StatusSelector {
     type_: String,
     status: String,

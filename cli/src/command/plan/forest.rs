@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde_json::Value;
 use weir_api::Kustomization;
@@ -112,9 +113,9 @@ impl<'a> Forest<'a> {
         ticker: &'a Ticker,
     ) -> Result<Self, Error> {
         let all: Api<Kustomization> = Api::all(cluster.client.clone());
-        let live: Vec<Kustomization> =
-            cluster.pages(all.resource_url(), kube::api::ListParams::default()).await??;
-        let live = live.into_iter().map(|kustomization| (key(&kustomization), kustomization)).collect();
+        let keyed = |kustomization: Kustomization| (key(&kustomization), kustomization);
+        let live = cluster.pages(all.resource_url(), ListParams::default(), keyed).await??;
+        let live = live.into_iter().collect();
         let (seen, pending, planned) = (BTreeMap::new(), VecDeque::new(), Vec::new());
         Ok(Self { builder, source, ticker, live, seen, pending, planned })
     }

@@ -1,5 +1,7 @@
 //! Health checks without a held worker (KS-HC-1..12): the ledger answers for what is applied, the server for the rest.
 
+mod announcements;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +11,7 @@ use weir_api::Kustomization;
 use weir_kstatus::{Assessment, Status};
 use weir_ssa::{Action, ChangeSet, Entry, Judge, Manifest, ObjectId, Owner, Probe, Session, probe};
 
+pub(crate) use self::announcements::Announcements;
 use super::expression::{HealthChecks, public_part};
 
 /// No health check ends before this (KS-REC-40).
@@ -165,11 +168,15 @@ impl Check {
         text("namespace") != Some(self.owner.namespace.as_str()) && !is_applied
     }
 
-    /// When to look again in any case.
+    /// When to look again in any case. A wait that has not got its turn to be announced tries again.
     pub(crate) fn give_up(&self, is_announced: bool, poll: Option<Duration>) -> Duration {
         let elapsed = self.started.elapsed();
         let left = self.timeout.saturating_sub(elapsed);
-        let quiet = if is_announced { left } else { QUIET.saturating_sub(elapsed) };
+        let quiet = match is_announced {
+            true => left,
+            false if elapsed < QUIET => QUIET.saturating_sub(elapsed),
+            false => QUIET,
+        };
         left.min(quiet).min(poll.unwrap_or(left))
     }
 

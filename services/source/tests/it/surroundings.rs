@@ -100,15 +100,16 @@ async fn the_rights_of_the_deployment_are_enough() {
     plane.kubectl(&["apply", "--server-side", "-k", &rights]).await.unwrap();
     let rights = repo_path("deploy/kustomize/base/source-controller/rbac.yaml").display().to_string();
     plane.kubectl(&["apply", "--server-side", "-f", &rights]).await.unwrap();
+    // The right to write Leases holds in the namespace of the service only.
+    let namespace = plane.unique_namespace("source").await.unwrap();
+    let lease = repo_path("deploy/kustomize/base/rbac/leader-election.yaml").display().to_string();
+    plane.kubectl(&["apply", "--server-side", "-n", &namespace, "-f", &lease]).await.unwrap();
     let token = plane.service_account_token("flux-system", "source-controller").await.unwrap();
     let kubeconfig = Some(plane.kubeconfig_for(&token).unwrap());
     let arguments = vec!["--enable-leader-election".to_owned()];
     let setup = Setup { kubeconfig, arguments, ..Setup::default() };
-    let world = World::start_on(Plane::Own(Box::new(plane)), setup).await;
+    let world = World::start_in(Plane::Own(Box::new(plane)), namespace, setup);
     let plane = &world.plane;
-    // The right to write Leases holds in the namespace of the service only.
-    let lease = repo_path("deploy/kustomize/base/rbac/leader-election.yaml").display().to_string();
-    plane.kubectl(&["apply", "--server-side", "-n", &world.namespace, "-f", &lease]).await.unwrap();
 
     let remotes = Remotes::start().await;
     remotes.applied(&world).await;

@@ -75,6 +75,11 @@ impl World {
     pub async fn start_on(plane: Plane, setup: Setup) -> Self {
         plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
         let namespace = plane.unique_namespace("source").await.unwrap();
+        Self::start_in(plane, namespace, setup)
+    }
+
+    /// Starts the controller in a namespace of this control plane that holds what it needs from its first request on.
+    pub fn start_in(plane: Plane, namespace: String, setup: Setup) -> Self {
         let folder = Folder::new("source").unwrap();
         let data = folder.path().join("data");
         std::fs::create_dir(&data).unwrap();

@@ -84,7 +84,8 @@ impl KustomizationReconciler {
                 Done::Failed(waiting.attempt, Failure::retry(reason::HEALTH_CHECK_FAILED, cause))
             }
             Verdict::Waiting => {
-                waiting.is_announced |= waiting.check.is_long();
+                waiting.is_announced = waiting.is_announced
+                    || (waiting.check.is_long() && self.announcements.take(Instant::now()));
                 let give_up = waiting.check.give_up(waiting.is_announced, poll);
                 Done::Waiting { waiting: Arc::new(waiting), give_up }
             }

@@ -1,0 +1,69 @@
+//! Tags of many images, and the policies that choose among them.
+
+use std::path::Path;
+
+use anyhow::Result;
+use futures::{StreamExt, TryStreamExt, stream};
+use serde_json::json;
+use weir_testkit::Registry;
+
+use super::{IMAGE, NAMESPACE, Stage};
+use crate::bench::scenarios::Results;
+use crate::bench::{create, is_ready, request, wait_for_all};
+
+/// Repositories of the registry.
+pub(super) const REPOSITORIES: usize = 20;
+/// Tags of each.
+pub(super) const TAGS: usize = 100;
+/// Pushes at once.
+const PUSHES: usize = 16;
+
+pub(super) async fn play(
+    results: &mut Results,
+    maker: &'static str,
+    program: &Path,
+    size: usize,
+) -> Result<()> {
+    let registry = filled().await?;
+    let stage = Stage::start(maker, program, &["--storage-path=.".to_owned()]).await?;
+    let repositories = stage.plane.api(IMAGE, "ImageRepository", NAMESPACE).await?;
+    let policies = stage.plane.api(IMAGE, "ImagePolicy", NAMESPACE).await?;
+    let repository = |name: &str| {
+        let number = name.rsplit('-').next().and_then(|number| number.parse::<usize>().ok());
+        let image =
+            format!("{}/{}", registry.address(), repository(number.unwrap_or_default() % REPOSITORIES));
+        json!({"apiVersion": IMAGE, "kind": "ImageRepository", "metadata": {"name": name},
+            "spec": {"image": image, "interval": "1h", "insecure": true}})
+    };
+    let scans = async {
+        create(&repositories, size, repository).await?;
+        wait_for_all(&repositories, size, is_ready).await
+    };
+    results.measure(&stage.subject(), "images 1: scanned", size, scans).await?;
+    let policy = |name: &str| {
+        json!({"apiVersion": IMAGE, "kind": "ImagePolicy", "metadata": {"name": name},
+            "spec": {"imageRepositoryRef": {"name": name}, "policy": {"semver": {"range": ">=1.0.0"}}}})
+    };
+    let chosen = async {
+        create(&policies, size, policy).await?;
+        wait_for_all(&policies, size, is_ready).await
+    };
+    results.measure(&stage.subject(), "images 2: policies Ready", size, chosen).await?;
+    let again = request(&repositories, size);
+    results.measure(&stage.subject(), "images 3: scanned again", size, again).await
+}
+
+fn repository(number: usize) -> String {
+    format!("app-{number}")
+}
+
+async fn filled() -> Result<Registry> {
+    let registry = Registry::start().await?;
+    let tags = (0..REPOSITORIES).flat_map(|number| (0..TAGS).map(move |tag| (number, tag)));
+    let pushes = stream::iter(tags).map(|(number, tag)| {
+        let registry = &registry;
+        async move { registry.push_image(&repository(number), &format!("1.{tag}.0")).await }
+    });
+    pushes.buffer_unordered(PUSHES).try_for_each(|_| async { Ok(()) }).await?;
+    Ok(registry)
+}
