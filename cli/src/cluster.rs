@@ -84,7 +84,7 @@ impl Cluster {
         self.selected(kind, selection, |Listed(object)| object).await
     }
 
-    /// What `row` makes of each of them. It sees no inventories; a whole object is held no longer than its page.
+    /// The same, each as `row` makes it, which sees no inventories; a whole object is held no longer than its page.
     pub(crate) async fn rows<R: Send + 'static>(
         &self,
         kind: &'static Kind,

@@ -144,7 +144,7 @@ impl Get {
         }
     }
 
-    /// What was listed of a kind, of which there has to be something.
+    /// The objects or rows that were listed of a kind; an error if there are none.
     async fn found<T>(
         &self,
         cluster: &Cluster,
