@@ -47,7 +47,7 @@ bench-cli: control-plane release ## Measure the command beside the stock one, wh
 	cargo run -q --release -p weir-e2e --bin bench-cli -- --weir $(target)/release/weir
 
 bench-images: control-plane release ## Measure image policies, updates and notifications, beside Flux's where FLUX_* name its programs; appends to docs/benchmarks.md.
-	cargo run -q --release -p weir-e2e --bin bench-images
+	cargo run -q --release -p weir-e2e --bin bench-images -- --weir $(target)/release
 
 bench-source: control-plane release ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks.md.
 	cargo run -q --release -p weir-e2e --bin bench-source

@@ -11,6 +11,8 @@ mod shapes;
 mod stage;
 mod steps;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 
 use self::bare::Bare;
@@ -23,7 +25,7 @@ pub use self::stage::Programs;
 use self::stage::Stage;
 pub(crate) use self::stage::command;
 use self::steps::idle;
-pub(crate) use self::steps::{create, is_ready, names, request, wait_for_all};
+pub(crate) use self::steps::{create, is_ready, names, number, request, wait_for_all};
 
 /// The measurement to make.
 #[derive(Debug, Clone)]
@@ -66,6 +68,18 @@ struct Series {
 impl Series {
     fn phase(&self, name: &str) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == name)
+    }
+}
+
+/// The end of a benchmark's program; tells of an error.
+#[must_use]
+pub fn ended(result: &Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("The benchmark failed: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 

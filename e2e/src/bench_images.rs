@@ -15,7 +15,7 @@ use crate::bench::scenarios::{Results, Subject};
 use crate::bench::{Programs, command, commit, machine};
 use crate::weir_process::crds;
 
-/// Where everything lives.
+/// The namespace of all objects.
 const NAMESPACE: &str = "bench";
 /// The API of image objects.
 const IMAGE: &str = "image.toolkit.fluxcd.io/v1";

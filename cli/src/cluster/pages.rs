@@ -63,6 +63,9 @@ impl Cluster {
         let mut body = Vec::new();
         let received = answer.take(MAX_PAGE_BYTES).read_to_end(&mut body).await;
         received.map_err(|error| kube::Error::Service(error.into()))?;
+        if body.len() as u64 == MAX_PAGE_BYTES {
+            return Err(kube::Error::Service("a page of the list is longer than 1 GiB".into()));
+        }
         Ok(body)
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weir_testkit::ControlPlane;
 
 use super::stage::Stage;
-use super::steps::{create, delete, is_ready, patch, request, wait_for_all};
+use super::steps::{create, delete, is_ready, number, patch, request, wait_for_all};
 
 /// Where everything lives.
 const NAMESPACE: &str = "bench";
@@ -86,12 +86,10 @@ impl Fleet {
 
     /// Labels an object with its shard, where there are several; each has the same number of them.
     fn in_shard(&self, name: &str, mut object: Value) -> Value {
-        let number = name.rsplit('-').next().and_then(|number| number.parse::<usize>().ok());
-        if let (Some(number), Some(metadata)) = (number, object.pointer_mut("/metadata"))
-            && self.shards > 1
-            && let Some(metadata) = metadata.as_object_mut()
+        if self.shards > 1
+            && let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut)
         {
-            metadata.insert("labels".into(), json!({SHARD: shard(number % self.shards)}));
+            metadata.insert("labels".into(), json!({SHARD: shard(number(name) % self.shards)}));
         }
         object
     }

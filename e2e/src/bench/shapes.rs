@@ -13,7 +13,7 @@ use super::Options;
 use super::fleet::{KUSTOMIZE_API, SOURCE_API};
 use super::measure::{Meter, Phase};
 use super::stage::Stage;
-use super::steps::{create, delete, is_ready, request, wait_for_all};
+use super::steps::{create, delete, is_ready, number, request, wait_for_all};
 
 /// Name of the Git repository and of its object.
 const SOURCE: &str = "unit-0";
@@ -144,10 +144,7 @@ fn single(name: &str) -> Value {
 /// The spec of one that depends on the one before.
 fn link(name: &str) -> Value {
     let mut spec = single(name);
-    let number = name.rsplit('-').next().and_then(|number| number.parse::<usize>().ok());
-    if let (Some(before), Some(spec)) =
-        (number.and_then(|number| number.checked_sub(1)), spec.as_object_mut())
-    {
+    if let (Some(before), Some(spec)) = (number(name).checked_sub(1), spec.as_object_mut()) {
         spec.insert("dependsOn".into(), json!([{"name": format!("unit-{before}")}]));
     }
     spec

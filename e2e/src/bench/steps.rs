@@ -23,6 +23,11 @@ pub(crate) fn names(size: usize) -> impl Iterator<Item = String> {
     (0..size).map(|number| format!("unit-{number}"))
 }
 
+/// Returns the number in the name of an object.
+pub(crate) fn number(name: &str) -> usize {
+    name.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
 /// Makes objects `unit-0` and so on.
 pub(crate) async fn create(
     api: &Api<DynamicObject>,
@@ -53,7 +58,7 @@ pub(crate) async fn patch(api: &Api<DynamicObject>, size: usize, patch: Value) -
     Ok(())
 }
 
-/// Deletes them all, each by a request of its own: one for the whole collection takes longer than a request may, with thousands.
+/// Deletes them all, each by a request of its own: one for a whole collection of thousands broke off.
 pub(super) async fn delete(api: &Api<DynamicObject>, size: usize) -> Result<()> {
     let params = DeleteParams::default();
     let params = &params;

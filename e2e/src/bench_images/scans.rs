@@ -9,7 +9,7 @@ use weir_testkit::Registry;
 
 use super::{IMAGE, NAMESPACE, Stage};
 use crate::bench::scenarios::Results;
-use crate::bench::{create, is_ready, request, wait_for_all};
+use crate::bench::{create, is_ready, number, request, wait_for_all};
 
 /// Repositories of the registry.
 pub(super) const REPOSITORIES: usize = 20;
@@ -29,9 +29,7 @@ pub(super) async fn play(
     let repositories = stage.plane.api(IMAGE, "ImageRepository", NAMESPACE).await?;
     let policies = stage.plane.api(IMAGE, "ImagePolicy", NAMESPACE).await?;
     let repository = |name: &str| {
-        let number = name.rsplit('-').next().and_then(|number| number.parse::<usize>().ok());
-        let image =
-            format!("{}/{}", registry.address(), repository(number.unwrap_or_default() % REPOSITORIES));
+        let image = format!("{}/{}", registry.address(), repository(number(name) % REPOSITORIES));
         json!({"apiVersion": IMAGE, "kind": "ImageRepository", "metadata": {"name": name},
             "spec": {"image": image, "interval": "1h", "insecure": true}})
     };

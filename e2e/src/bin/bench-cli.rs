@@ -35,11 +35,5 @@ async fn main() -> ExitCode {
         runs: args.runs,
         write: !args.dry_run,
     };
-    match weir_e2e::bench_cli::run(&options).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("The benchmark failed: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    weir_e2e::bench::ended(&weir_e2e::bench_cli::run(&options).await)
 }

@@ -50,11 +50,5 @@ async fn main() -> ExitCode {
         events: args.events,
         write: !args.dry_run,
     };
-    match weir_e2e::bench_images::run(&options).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("The benchmark failed: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    weir_e2e::bench::ended(&weir_e2e::bench_images::run(&options).await)
 }

@@ -51,11 +51,5 @@ async fn main() -> ExitCode {
         only: args.only,
         write: !args.dry_run,
     };
-    match weir_e2e::bench_source::run(&options).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("The benchmark failed: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    weir_e2e::bench::ended(&weir_e2e::bench_source::run(&options).await)
 }

@@ -79,11 +79,5 @@ async fn main() -> ExitCode {
         detail: args.detail,
         write: !args.dry_run,
     };
-    match weir_e2e::bench::run(&options).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("The benchmark failed: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    weir_e2e::bench::ended(&weir_e2e::bench::run(&options).await)
 }

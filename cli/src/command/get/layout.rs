@@ -6,7 +6,7 @@ use kube::api::DynamicObject;
 use crate::kind::{Column, Kind};
 use crate::output::{Table, terminal_width};
 
-/// How the objects of one kind are laid out.
+/// The layout of the objects of one kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     /// Namespaces are shown.

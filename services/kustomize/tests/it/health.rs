@@ -1,4 +1,4 @@
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::json;
 
 use crate::world::{PATIENCE, World, cm, deployment};
@@ -33,6 +33,40 @@ async fn ready_waits_for_health_and_frees_the_worker_meanwhile() {
     .unwrap();
     let event = world.event("app", "Health check passed").await;
     assert!(event.starts_with("Progressing: Health check passed in "));
+}
+
+/// Of many waits each is announced in the end, ten a second; twenty may come at once (docs/adr/0013).
+#[tokio::test(flavor = "multi_thread")]
+async fn many_waits_are_announced_one_after_the_other() {
+    let world = World::alone().await;
+    world.source("src", 1, &[("a.yaml", &cm("${name}", "1"))]).await;
+    let never =
+        json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "never", "namespace": world.ns}]);
+    for number in 0..100 {
+        let name = format!("app-{number}");
+        let fields =
+            json!({"healthChecks": never, "timeout": "1h", "postBuild": {"substitute": {"name": name}}});
+        world.kustomization(&name, fields).await;
+    }
+    let api = world.kustomizations().await;
+    let announced = weir_testkit::eventually("all waits are announced", PATIENCE, async || {
+        let all = api.list(&ListParams::default()).await.ok()?;
+        let times: Option<Vec<jiff::Timestamp>> = all.items.iter().map(announced_at).collect();
+        times.filter(|times| times.len() == 100)
+    });
+    let mut times = announced.await.unwrap();
+    times.sort();
+    let took = times[99].duration_since(times[0]);
+    // Eight seconds by the pace; conditions count whole ones.
+    assert!(took >= jiff::SignedDuration::from_secs(7), "{took:?}");
+}
+
+/// The moment since which an object says that it waits for health.
+fn announced_at(object: &DynamicObject) -> Option<jiff::Timestamp> {
+    let conditions = object.data.pointer("/status/conditions")?.as_array()?;
+    let healthy =
+        conditions.iter().find(|known| known["type"] == "Healthy" && known["status"] == "Unknown")?;
+    healthy["lastTransitionTime"].as_str()?.parse().ok()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,9 +10,9 @@ const EACH: Duration = Duration::from_millis(100);
 /// Announcements that may come at once.
 const AT_ONCE: u32 = 20;
 
-/// Lets few of many waits announce themselves. When a thousand Kustomizations change together, all wait longer than people like to be left
-/// without a word, but because the API server is busy: announcing each would keep it busy for longer. A wait that goes on has its turn
-/// later (docs/adr/0013-progress-after-two-seconds.md).
+/// Lets few of many waits announce themselves at a time. When a thousand Kustomizations change together, all of them wait long, because the
+/// API server is busy; to announce each would keep it busy for longer. A wait that goes on has its turn later
+/// (docs/adr/0013-progress-after-two-seconds.md).
 #[derive(Debug, Default)]
 pub(crate) struct Announcements {
     /// Moment at which those made so far are paid for.
