@@ -30,9 +30,14 @@ impl Amazon {
         Ok(Some(Self { proxy, _moto: moto }))
     }
 
-    /// Returns the environment that lets a process find it.
-    pub(crate) fn environment(&self) -> Vec<(String, String)> {
-        let proxy = format!("http://{}", self.proxy.address());
+    /// `host:port` of the proxy, on the loopback address.
+    pub(crate) fn address(&self) -> String {
+        self.proxy.address().to_string()
+    }
+
+    /// Returns the environment that lets a process find it, where the process reaches the proxy at `address`.
+    pub(crate) fn environment(&self, address: &str) -> Vec<(String, String)> {
+        let proxy = format!("http://{address}");
         let api = format!("http://{API}");
         let variables = [
             ("HTTP_PROXY", proxy.as_str()),

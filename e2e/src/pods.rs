@@ -10,10 +10,13 @@ mod fleet;
 mod flux;
 mod leader;
 mod lockdown;
+mod long_apply;
 mod main_loop;
 mod memory;
 mod podinfo;
+mod process;
 mod prune;
+mod shard;
 mod task_tool;
 mod variants;
 mod webapp;
@@ -82,7 +85,7 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
     step("`weir watch` finds the services by itself, through the API server", services_are_found(world))
         .await?;
 
-    step("Scenario A: applied, pruned and removed", prune::artifact_without_budget(world)).await?;
+    step("Scenario A: logged in, applied, pruned and removed", prune::artifact_without_budget(world)).await?;
     let webapp = step("Scenario B: a source and what all share", Webapp::start(world)).await?;
     step("B2: a Pod that runs and is not ready keeps its dependent waiting", webapp.dependent_waits())
         .await?;
@@ -101,6 +104,7 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
     step("One Deployment in place of five: the loop goes on", variants.single()).await?;
     let sharded =
         step("Five again, and shards beside them: the loop goes on in a shard", variants.sharded()).await?;
+    step("A shard's processes die in mid-apply: the kubelet starts them again", shard::dies(world)).await?;
 
     let all = [deployment, with_tls, locked_down];
     step("Uninstall: nothing is left", sharded.uninstall(world, &all)).await?;

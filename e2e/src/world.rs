@@ -60,7 +60,7 @@ impl World {
             None => None,
         };
         let mut weir = options.weir;
-        weir.environment.extend(amazon.iter().flat_map(Amazon::environment));
+        weir.environment.extend(amazon.iter().flat_map(|amazon| amazon.environment(&amazon.address())));
         let weir = WeirProcess::start(plane.weir_kubeconfig_path(), weir).await?;
         Ok(Self { weir, git, registry, sink, amazon, plane })
     }

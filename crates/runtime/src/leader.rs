@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::RuntimeArgs;
+use crate::environment::hostname;
 
 /// Timing of an election.
 #[derive(Debug, Clone)]
@@ -19,7 +20,7 @@ pub struct Election {
     pub lease: String,
     /// Namespace of the Lease.
     pub namespace: String,
-    /// Identity of this process, unique among replicas.
+    /// Identity of this process, unique among replicas; the same again for a container of the same Pod.
     pub identity: String,
     /// Time that a Lease stays valid without renewal.
     pub duration: Duration,
@@ -37,7 +38,7 @@ impl Election {
         Self {
             lease: lease_name(controller, &args.watch_label_selector),
             namespace: namespace.to_owned(),
-            identity: format!("{}_{}", std::env::var("HOSTNAME").unwrap_or_default(), uuid::Uuid::new_v4()),
+            identity: identity(std::env::var("RUNTIME_POD_UID").ok()),
             duration: args.leader_election_lease_duration.to_std(),
             renew_deadline: args.leader_election_renew_deadline.to_std(),
             retry_period: args.leader_election_retry_period.to_std(),
@@ -174,6 +175,13 @@ fn conflict_is_loss(written: kube::Result<Lease>) -> kube::Result<bool> {
     }
 }
 
+/// The host's name, and what no other replica has. A Pod's UID outlives its containers, which run one after the other: one that is
+/// started again after a crash has the Lease at once. Elsewhere a random UUID.
+fn identity(pod_uid: Option<String>) -> String {
+    let unique = pod_uid.filter(|uid| !uid.is_empty()).unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+    format!("{}_{unique}", hostname())
+}
+
 fn lease_name(controller: &str, selector: &str) -> String {
     if selector.is_empty() {
         return format!("{controller}-leader-election");
@@ -192,6 +200,15 @@ mod tests {
     #[case("!sharding.fluxcd.io/key", "source-controller-leader-election-42da7484")]
     fn shards_have_leases_of_their_own(#[case] selector: &str, #[case] lease: &str) {
         assert_eq!(lease_name("source-controller", selector), lease);
+    }
+
+    #[test]
+    fn a_container_that_is_started_again_has_the_identity_of_its_pod() {
+        let of_pod = || identity(Some("uid-of-a-pod".to_owned()));
+        assert_eq!(of_pod(), of_pod());
+        assert!(of_pod().ends_with("_uid-of-a-pod"));
+        assert_ne!(identity(None), identity(None));
+        assert_ne!(identity(Some(String::new())), identity(Some(String::new())));
     }
 
     #[tokio::test(start_paused = true)]

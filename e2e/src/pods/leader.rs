@@ -1,18 +1,15 @@
-use std::fmt::Write;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
-use kube::api::{DeleteParams, DynamicObject, ListParams};
-use weir_testkit::{touch_requested_at, wait_for};
+use anyhow::{Context, Result};
+use kube::api::{DeleteParams, DynamicObject};
+use weir_testkit::wait_for;
 
+use super::long_apply::{LongApply, OBJECTS};
 use super::world::World;
 use super::{DEADLINE, text};
 use crate::NAMESPACE;
 
 const SERVICE: &str = "kustomize-controller";
-
-/// Objects of the apply that is cut: enough that it is under way when its first object is seen.
-const OBJECTS: usize = 400;
 
 /// Two Pods of kustomize-controller; the leader's is deleted without grace when the first object of an apply is there. The other Pod
 /// finishes the apply.
@@ -21,25 +18,12 @@ pub(super) async fn dies(world: &World) -> Result<()> {
     world.plane().kubectl(&["scale", "-n", NAMESPACE, "deployment", SERVICE, "--replicas=2"]).await?;
     world.plane().kubectl(&["rollout", "status", "-n", NAMESPACE, "deployment", SERVICE, &seconds]).await?;
 
-    let repo = world.git.repo("fleet")?;
-    let mut objects = String::new();
-    for number in 0..OBJECTS {
-        writeln!(
-            objects,
-            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: many-{number}, labels: {{app: many}}}}"
-        )?;
-    }
-    let commit = repo.commit("main", "Add many objects", &[("many.yaml", &objects)])?;
-    let revision = format!("main@sha1:{commit}");
     let leader = leader(world).await?;
-    let sources = world.api("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE).await?;
-    touch_requested_at(&sources, "app").await?;
-    let made = world.api("v1", "ConfigMap", "default").await?;
-    wait_for(&made, "many-0", "the first object", DEADLINE, |object| object.is_some()).await?;
+    let apply = LongApply::begin(world, "many").await?;
     let pods = world.api("v1", "Pod", NAMESPACE).await?;
     pods.delete(&leader, &DeleteParams::default().grace_period(0)).await?;
     let death = Instant::now();
-    let count = made.list(&ListParams::default().labels("app=many")).await?.items.len();
+    let count = apply.count().await?;
 
     let leases = world.api("coordination.k8s.io/v1", "Lease", NAMESPACE).await?;
     let is_other = |lease: Option<&DynamicObject>| {
@@ -48,14 +32,8 @@ pub(super) async fn dies(world: &World) -> Result<()> {
     };
     wait_for(&leases, &lease_name(), "another leader", DEADLINE, is_other).await?;
     let takeover = death.elapsed();
-    let is_applied = |object: Option<&DynamicObject>| {
-        object.is_some_and(|it| text(&it.data, "/status/lastAppliedRevision").is_ok_and(|it| it == revision))
-    };
-    let kustomizations = world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE).await?;
-    wait_for(&kustomizations, "app", &revision, DEADLINE, is_applied).await?;
+    apply.finish().await?;
     let finished = death.elapsed();
-    let all = made.list(&ListParams::default().labels("app=many")).await?.items.len();
-    ensure!(all == OBJECTS, "{all} of {OBJECTS} objects are there");
     println!(
         "  {count} of {OBJECTS} objects were there at the leader's death; another leader after {:.1} s, all applied after {:.1} s",
         takeover.as_secs_f64(),

@@ -1,10 +1,8 @@
-use std::path::PathBuf;
-
 use anyhow::{Context, Result};
 use weir_testkit::eventually;
 
-use super::DEADLINE;
 use super::world::World;
+use super::{DEADLINE, process};
 use crate::{NAMESPACE, SERVICES};
 
 /// Memory that the five Pods together may take at idle, in MiB.
@@ -41,16 +39,8 @@ pub(super) async fn report(world: &World) -> Result<()> {
 /// Memory of a service's process in MiB, of pages that processes share only its share of each.
 async fn proportional_share(world: &World, service: &str) -> Result<f64> {
     let pods = world.pods(NAMESPACE, service).await?;
-    let uid = pods
-        .first()
-        .and_then(|pod| pod.metadata.uid.clone())
-        .with_context(|| format!("no Pod of {service}"))?;
-    let is_it = |process: &PathBuf| {
-        let read = |file: &str| std::fs::read_to_string(process.join(file)).unwrap_or_default();
-        read("cgroup").contains(&uid) && read("cmdline").starts_with(&format!("/usr/local/bin/{service}"))
-    };
-    let mut processes = std::fs::read_dir("/proc")?.flatten().map(|entry| entry.path());
-    let process = processes.find(is_it).with_context(|| format!("no process of {service}"))?;
+    let pod = pods.first().with_context(|| format!("no Pod of {service}"))?;
+    let process = process::find(pod, service)?;
     let usage = std::fs::read_to_string(process.join("smaps_rollup"))?;
     let line = usage.lines().find_map(|line| line.strip_prefix("Pss:")).context("no Pss")?;
     Ok(line.trim().trim_end_matches(" kB").trim().parse::<f64>()? / 1024.0)

@@ -7,15 +7,23 @@ use weir_testkit::{touch_requested_at, wait_for, wait_gone, wait_ready};
 use super::DEADLINE;
 use super::main_loop::is_rolled_out;
 use super::world::World;
+use crate::{Amazon, NAMESPACE};
 
 const OBJECTS: &str = include_str!("../../tests/it/manifests/a-objects.yaml");
 const TOOLKIT: &str = include_str!("../../tests/it/manifests/a-toolkit.yaml");
 
-/// The registry, and the image, that the article has.
+/// The registry, with the account that the article hides, and the image.
 const ARTICLE_REGISTRY: &str = "xxxxxxx.dkr.ecr.ap-northeast-1.amazonaws.com";
 const ARTICLE_IMAGE: &str = "public.ecr.aws/eks-distro/kubernetes/pause:3.7";
 
+const ECR: &str = "123456789012.dkr.ecr.ap-northeast-1.amazonaws.com";
+
 const REPOSITORY: &str = "oddy-test-repository";
+
+const SERVICE: &str = "deployment/source-controller";
+
+/// Places that Pods reach without the proxy: Services, and what is inside the cluster and on this machine.
+const INSIDE: &str = "NO_PROXY=.svc,.cluster.local,10.0.0.0/8";
 
 /// Kinds that stay, with their versions and names.
 const KEPT: [(&str, &str, &str); 3] = [
@@ -24,14 +32,38 @@ const KEPT: [(&str, &str, &str); 3] = [
     ("autoscaling/v2", "HorizontalPodAutoscaler", "oddy-test-hpa"),
 ];
 
-/// A1 to A3. The login of A4 needs Amazon, which processes have a stand-in of and Pods have not.
+/// A1 to A4: the Pod of source-controller is led to a stand-in of Amazon, which gives it the password of the registry. Without moto
+/// the registry is asked by its own name, and without a login.
 pub(super) async fn artifact_without_budget(world: &World) -> Result<()> {
-    let registry = world.cluster.registry_address();
-    let image = format!("{registry}/pause:1");
+    let Some(amazon) = Amazon::start(ECR, world.registry()).await? else {
+        let toolkit = TOOLKIT.replace(ARTICLE_REGISTRY, &world.cluster.registry_address());
+        return play(world, &toolkit.replace("provider: aws", "provider: generic")).await;
+    };
+    let front = world.cluster.front_for(&amazon.address()).await?;
+    let variables = amazon.environment(&front.address());
+    let set = variables.iter().map(|(name, value)| format!("{name}={value}"));
+    set_environment(world, set.chain([INSIDE.to_owned()])).await?;
+    play(world, &TOOLKIT.replace(ARTICLE_REGISTRY, ECR)).await?;
+    let posts = amazon.requests().iter().filter(|request| request.method == "POST").count();
+    ensure!(posts > 0, "nobody asked Amazon for a password: {:?}", amazon.requests());
+    let names = variables.iter().map(|(name, _)| name.as_str()).chain(["NO_PROXY"]);
+    set_environment(world, names.map(|name| format!("{name}-"))).await
+}
+
+/// Sets variables of source-controller (`NAME=value`), or takes them away (`NAME-`), and waits for the Pod that has them.
+async fn set_environment(world: &World, variables: impl Iterator<Item = String>) -> Result<()> {
+    let variables: Vec<_> = variables.collect();
+    let mut arguments = vec!["set", "env", "-n", NAMESPACE, SERVICE];
+    arguments.extend(variables.iter().map(String::as_str));
+    world.plane().kubectl(&arguments).await?;
+    world.wait_for_rollout().await
+}
+
+async fn play(world: &World, toolkit: &str) -> Result<()> {
+    let image = format!("{}/pause:1", world.cluster.registry_address());
     let objects = OBJECTS.replace(ARTICLE_IMAGE, &image);
-    let toolkit = TOOLKIT.replace(ARTICLE_REGISTRY, &registry).replace("provider: aws", "provider: generic");
     world.registry().push_artifact(REPOSITORY, "v1", &[("app.yaml", &objects)]).await?;
-    world.plane().apply_yaml("default", &toolkit).await?;
+    world.plane().apply_yaml("default", toolkit).await?;
     let kustomizations = world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "default").await?;
     wait_ready(&kustomizations, "oddy-test", DEADLINE).await?;
     let deployments = world.api("apps/v1", "Deployment", "default").await?;
@@ -48,7 +80,7 @@ pub(super) async fn artifact_without_budget(world: &World) -> Result<()> {
     let after = kept(world).await?;
     ensure!(after == before, "touched by the prune: {before:?} is {after:?}");
 
-    world.plane().delete_yaml("default", &toolkit).await?;
+    world.plane().delete_yaml("default", toolkit).await?;
     for (version, kind, name) in KEPT {
         wait_gone(&world.api(version, kind, "default").await?, name, DEADLINE).await?;
     }

@@ -13,7 +13,7 @@ use weir_runtime::ObjectKey;
 use super::entrance::{Entrance, Opened};
 use super::kubeconfig::{self, Trust};
 use super::reach::{self, Reach};
-use super::{Cluster, Clusters, Remote};
+use super::{Cluster, Clusters, Remote, Remotes};
 
 /// Remote clusters, each with its user, that are kept at once. Each has a connection and some watches.
 const MAX_REMOTES: usize = 256;
@@ -104,29 +104,38 @@ impl Clusters {
         entrance: Option<Arc<Entrance>>,
     ) -> Result<Cluster, String> {
         let client = reach::client(kubeconfig, entrance.clone()).await?;
-        // Another run may have been as far.
-        if let Some(known) = self.known(key, fingerprint) {
-            return Ok(known);
-        }
         let shutdown = self.0.make.shutdown.child_token();
         let guard = shutdown.clone().drop_guard();
         let made = Remote { fingerprint, reach: Reach::default(), entrance, _guard: guard };
         let cluster = self.0.make.cluster(client, shutdown, Some(made));
-        let mut remotes = self.0.remotes.lock();
-        remotes.by_fingerprint.retain(|_, inner| inner.strong_count() > 0);
-        if remotes.by_fingerprint.len() >= MAX_REMOTES {
-            return Err(format!("more than {MAX_REMOTES} remote clusters and users are in use"));
-        }
-        remotes.by_fingerprint.insert(fingerprint, Arc::downgrade(&cluster.0));
-        remotes.users.insert(key.clone(), cluster.clone());
-        Ok(cluster)
+        self.0.remotes.lock().keep(key, fingerprint, cluster)
     }
 
     fn known(&self, key: &ObjectKey, fingerprint: [u8; 32]) -> Option<Cluster> {
-        let mut remotes = self.0.remotes.lock();
-        let cluster = Cluster(remotes.by_fingerprint.get(&fingerprint)?.upgrade()?);
-        remotes.users.insert(key.clone(), cluster.clone());
+        self.0.remotes.lock().known(key, fingerprint)
+    }
+}
+
+impl Remotes {
+    fn known(&mut self, key: &ObjectKey, fingerprint: [u8; 32]) -> Option<Cluster> {
+        let cluster = Cluster(self.by_fingerprint.get(&fingerprint)?.upgrade()?);
+        self.users.insert(key.clone(), cluster.clone());
         Some(cluster)
+    }
+
+    /// Keeps a cluster that was just made, and returns the one to use: of runs that make the same at once, the first one's. Were
+    /// there two, each would ask a silent server, and hold a worker.
+    fn keep(&mut self, key: &ObjectKey, fingerprint: [u8; 32], made: Cluster) -> Result<Cluster, String> {
+        if let Some(known) = self.known(key, fingerprint) {
+            return Ok(known);
+        }
+        self.by_fingerprint.retain(|_, inner| inner.strong_count() > 0);
+        if self.by_fingerprint.len() >= MAX_REMOTES {
+            return Err(format!("more than {MAX_REMOTES} remote clusters and users are in use"));
+        }
+        self.by_fingerprint.insert(fingerprint, Arc::downgrade(&made.0));
+        self.users.insert(key.clone(), made.clone());
+        Ok(made)
     }
 }
 
@@ -147,4 +156,37 @@ async fn kubeconfig_of(
         let key = named.unwrap_or("value");
         format!("KubeConfig secret '{namespace}/{name}' does not contain a '{key}' key with a kubeconfig")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::Client;
+    use kube::config::Config;
+    use tokio_util::sync::CancellationToken;
+
+    use super::super::Make;
+    use super::*;
+
+    fn made() -> Cluster {
+        let config = Config::new("http://127.0.0.1:1".parse().unwrap());
+        let make = Make {
+            overridden: Vec::new(),
+            default_account: None,
+            shutdown: CancellationToken::new(),
+            notify: Arc::new(|_, _, _| ()),
+        };
+        make.cluster(Client::try_from(config).unwrap(), CancellationToken::new(), None)
+    }
+
+    #[tokio::test]
+    async fn runs_that_make_a_cluster_at_once_share_the_first() {
+        let mut remotes = Remotes::default();
+        let key = |name: &str| ObjectKey { namespace: "apps".into(), name: name.into() };
+        let first = remotes.keep(&key("a"), [1; 32], made()).unwrap();
+        let second = remotes.keep(&key("b"), [1; 32], made()).unwrap();
+        assert!(Arc::ptr_eq(&first.0, &second.0));
+        let other = remotes.keep(&key("c"), [2; 32], made()).unwrap();
+        assert!(!Arc::ptr_eq(&first.0, &other.0));
+        assert_eq!(remotes.users.len(), 3);
+    }
 }
