@@ -72,8 +72,9 @@ impl<'a> Variants<'a> {
     /// Five Deployments again, and two shards of the source and kustomize services beside them; the application's objects move to one.
     pub(super) async fn sharded(&self) -> Result<Deployment> {
         let deployment = unchanged(self.world, async || {
+            self.delete("deployment", &["weir"]).await?;
             let deployment = self.world.deploy(self.images, "sharded", &[]).await?;
-            for kind in ["deployment", "service", "serviceaccount"] {
+            for kind in ["service", "serviceaccount"] {
                 self.delete(kind, &["weir"]).await?;
             }
             self.world.wait_for_rollout().await?;

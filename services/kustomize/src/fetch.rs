@@ -17,8 +17,9 @@ use weir_runtime::metrics::{Route, RouteMetrics};
 use crate::files::ArtifactFiles;
 use crate::source::SourceId;
 
-/// The first pause before a download is tried again, and the longest (KS-SRC-20).
-const RETRY_PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
+/// The first pause before a download is tried again, and the longest (KS-SRC-20). Flux begins with 5 s; a source service that was
+/// just started advertises artifacts a second before its Service leads to it.
+const RETRY_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// Time without a message after which a stream is given up: who asks has others to serve.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
