@@ -13,6 +13,7 @@ mod lockdown;
 mod long_apply;
 mod main_loop;
 mod memory;
+mod next_steps;
 mod podinfo;
 mod process;
 mod prune;
@@ -133,6 +134,9 @@ async fn first_ten_minutes(world: &World) -> Result<()> {
     step("C6: image repository, policy and automation get ready", task_tool.automate()).await?;
     step("C7: a new image is one bot commit and a rollout", task_tool.release()).await?;
     step("D2: podinfo runs", podinfo::is_deployed(&fleet)).await?;
+    step("C9: a Secret that is encrypted in Git", next_steps::secrets_are_decrypted(&fleet)).await?;
+    step("C9: a SealedSecret: ready when it is unsealed", next_steps::sealed_secrets_are_waited_for(&fleet))
+        .await?;
     step("C8: `weir delete …` and `weir uninstall`: nothing is left", task_tool.clean_up()).await
 }
 
