@@ -125,11 +125,7 @@ impl Artifacts {
 
     /// How long after so many failed downloads the next is due; nothing when they have been enough (KS-SRC-20).
     pub(crate) fn pause_after(&self, failures: u32) -> Option<Duration> {
-        let doublings = failures.saturating_sub(1);
-        (failures <= self.retries).then(|| {
-            let factor = 2_u32.checked_pow(doublings).unwrap_or(u32::MAX);
-            RETRY_PAUSE.0.saturating_mul(factor).min(RETRY_PAUSE.1)
-        })
+        (failures <= self.retries).then(|| pause(failures))
     }
 
     async fn blob(&self, source: &SourceId, artifact: &Artifact) -> Result<(VerifiedBlob, Route), Error> {
@@ -174,6 +170,12 @@ impl Artifacts {
     }
 }
 
+/// The pause after so many failures: twice as long each time.
+fn pause(failures: u32) -> Duration {
+    let factor = 2_u32.checked_pow(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+    RETRY_PAUSE.0.saturating_mul(factor).min(RETRY_PAUSE.1)
+}
+
 async fn unless_stalled<T>(answer: impl Future<Output = Result<T, tonic::Status>>) -> Result<T, Error> {
     match tokio::time::timeout(STALL_TIMEOUT, answer).await {
         Ok(answer) => answer.map_err(|status| refusal(&status)),
@@ -207,5 +209,18 @@ fn failure(error: FetchError) -> Error {
         FetchError::Client { .. } | FetchError::Transport { .. } | FetchError::Unpack { .. } => {
             Error::Transport(error.to_string())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// KS-SRC-20
+    #[test]
+    fn pauses_between_downloads_double_up_to_half_a_minute() {
+        let pauses: Vec<_> = (1..=7).map(|failures| pause(failures).as_secs()).collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30]);
+        assert_eq!(pause(u32::MAX), RETRY_PAUSE.1);
     }
 }
