@@ -5,7 +5,6 @@ use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::runtime::wait::{await_condition, conditions};
 use serde_json::Value;
-use weir_kstatus::{Status, assess};
 
 use crate::cluster::{Cluster, FIELD_MANAGER};
 use crate::error::Error;
@@ -49,19 +48,6 @@ async fn established(cluster: &Cluster, definition: &Value) -> Result<(), Error>
     let name = text(definition, "/metadata/name");
     let waited = await_condition(api, name, conditions::is_crd_established());
     let waited = cluster.in_time(waited).await?;
-    waited.map(drop).map_err(|error| Error::Api(error.to_string()))
-}
-
-/// Waits until a Deployment runs as it should.
-pub(crate) async fn deployed(cluster: &Cluster, name: &str) -> Result<(), Error> {
-    let is_current = |object: Option<&DynamicObject>| {
-        let object = object.and_then(|object| serde_json::to_value(object).ok());
-        object.is_some_and(|object| assess(&object, jiff::Timestamp::now()).status == Status::Current)
-    };
-    let deployment = serde_json::json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "namespace": cluster.namespace },
-    });
-    let waited = cluster.in_time(await_condition(api_of(cluster, &deployment), name, is_current)).await?;
     waited.map(drop).map_err(|error| Error::Api(error.to_string()))
 }
 

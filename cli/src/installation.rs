@@ -1,12 +1,15 @@
 //! The installation that a cluster has already: its version, and who made it.
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use weir_api::{FluxObject, GitRepository};
+use kube::ResourceExt;
+use weir_api::{FluxObject, GitRepository, PART_OF_LABEL};
 
 use crate::builtin;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::input;
+use crate::manifests::HELM_CONTROLLER;
 
 /// Label that the kustomize service puts on what it applies.
 const BOOTSTRAPPED: &str = "kustomize.toolkit.fluxcd.io/namespace";
@@ -37,6 +40,14 @@ impl Installation {
             is_bootstrapped: labels.contains_key(BOOTSTRAPPED),
             manager: manager.cloned(),
         }))
+    }
+
+    /// Returns true when Flux's helm-controller is part of it.
+    pub(crate) async fn has_helm_controller(cluster: &Cluster) -> Result<bool, Error> {
+        let api = builtin::namespaced::<Deployment>(&cluster.client, &cluster.namespace);
+        let found = cluster.in_time(api.get_metadata_opt(HELM_CONTROLLER)).await??;
+        Ok(found
+            .is_some_and(|deployment| deployment.labels().get(PART_OF_LABEL).is_some_and(|it| it == "flux")))
     }
 
     /// Returns true unless another tool made the installation, and the person at the terminal wants to leave it to that.

@@ -24,6 +24,7 @@ mod changes;
 mod cli;
 mod cluster;
 mod command;
+mod deployment;
 mod discovery;
 mod environment;
 mod error;

@@ -21,6 +21,11 @@ static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/manifests.rs
 /// Version of the services that the manifests start.
 pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
+/// The service of Flux that Weir has not, and works with.
+pub(crate) const HELM_CONTROLLER: &str = "helm-controller";
+/// The variant with its rights.
+const BESIDE_HELM_CONTROLLER: &str = "flux-helm-controller";
+
 /// Refuses versions that are not part of this program.
 pub(crate) fn check_version(version: Option<&str>) -> Result<(), Error> {
     match version {
@@ -87,6 +92,15 @@ impl Choice {
             }
         }
         components
+    }
+
+    /// The same choice on a cluster where Flux's helm-controller works, which keeps its rights.
+    pub(crate) fn beside_helm_controller(&self) -> Self {
+        let mut choice = self.clone();
+        if !choice.variants.iter().any(|name| name == BESIDE_HELM_CONTROLLER) {
+            choice.variants.push(BESIDE_HELM_CONTROLLER.to_owned());
+        }
+        choice
     }
 
     /// The host of the registry that the images come from.

@@ -114,20 +114,23 @@ pub async fn run(options: &Options) -> Result<()> {
 
 async fn equal_units(programs: &Programs, size: usize, options: &Options) -> Result<Vec<Phase>> {
     let stage = Stage::start(programs, options.shards, options.concurrent).await?;
-    let bare = Bare::prepare(&stage, size, options.concurrent).await?.play().await?;
+    let bare = Bare::prepare(&stage, size, options.concurrent).await?;
+    // Before and after: an API server gets slower with what it has done.
+    let before = bare.play().await?;
     let fleet = Fleet::prepare(&stage, size, options.shards).await?;
-    let mut meter = Meter::new(&stage, bare, options.detail);
+    let mut meter = Meter::new(&stage, options.detail);
     meter.measure("sources", size, fleet.create_sources()).await?;
     meter.measure("install", size, fleet.install()).await?;
     meter.measure("a minute of nothing", size, idle()).await?;
     meter.measure("upgrade", size, fleet.upgrade()).await?;
     meter.measure("resync", size, fleet.resync()).await?;
     meter.measure("deletion", size, fleet.delete()).await?;
-    Ok(meter.into_phases())
+    let after = bare.play().await?;
+    Ok(meter.into_phases_beside(&before, &after))
 }
 
 async fn other_shapes(programs: &Programs, options: &Options) -> Result<Vec<Phase>> {
     let stage = Stage::start(programs, 1, options.concurrent).await?;
-    let shapes = Shapes { stage: &stage, meter: Meter::new(&stage, Default::default(), options.detail) };
+    let shapes = Shapes { stage: &stage, meter: Meter::new(&stage, options.detail) };
     shapes.play(options).await
 }

@@ -8,6 +8,7 @@ pub mod bench;
 pub mod bench_cli;
 pub mod bench_images;
 pub mod bench_source;
+mod chart;
 pub mod demo;
 mod five_processes;
 mod installation;

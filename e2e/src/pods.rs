@@ -5,6 +5,9 @@
 //!   ─► scenarios C and D: bootstrap, … ─► uninstall
 //! ```
 
+mod bucket;
+mod canary;
+mod charts;
 mod deployment;
 mod fleet;
 mod flux;
@@ -30,6 +33,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
+use self::charts::Charts;
 use self::fleet::Fleet;
 use self::flux::Flux;
 use self::main_loop::MainLoop;
@@ -110,8 +114,9 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
     let all = [deployment, with_tls, locked_down];
     step("Uninstall: nothing is left", sharded.uninstall(world, &all)).await?;
     lockdown::clean_up(world).await?;
-    first_ten_minutes(world).await?;
-    let Some(mut flux) = Flux::named()? else {
+    let flux = Flux::named()?;
+    first_ten_minutes(world, flux.as_ref()).await?;
+    let Some(mut flux) = flux else {
         println!("Left out: a cluster of Flux (FLUX_MANIFESTS and FLUX_*_CONTROLLER name no parts of it)");
         return Ok(());
     };
@@ -124,7 +129,7 @@ async fn play_in(world: &World, images: &std::path::Path) -> Result<()> {
 }
 
 /// Scenarios C and D, from an empty cluster.
-async fn first_ten_minutes(world: &World) -> Result<()> {
+async fn first_ten_minutes(world: &World, flux: Option<&Flux>) -> Result<()> {
     let fleet = step("Scenario C: a private repository", Fleet::new(world)).await?;
     let task_tool = TaskTool::new(&fleet);
     step("C1: `weir bootstrap git`, twice", task_tool.bootstrap()).await?;
@@ -134,6 +139,16 @@ async fn first_ten_minutes(world: &World) -> Result<()> {
     step("C6: image repository, policy and automation get ready", task_tool.automate()).await?;
     step("C7: a new image is one bot commit and a rollout", task_tool.release()).await?;
     step("D2: podinfo runs", podinfo::is_deployed(&fleet)).await?;
+    step("D3: a canary's changes are left alone", canary::is_left_alone(&fleet)).await?;
+    step("D3: what lies in a bucket is applied", bucket::is_applied(&fleet)).await?;
+    let charts = Charts::new(&fleet).await?;
+    step("D3: charts of a HelmRepository are pulled", charts.are_pulled()).await?;
+    match flux {
+        Some(flux) => step("C9: Flux's helm-controller releases a chart", charts.are_released(flux)).await?,
+        None => println!(
+            "Left out: a Helm release (FLUX_MANIFESTS and FLUX_*_CONTROLLER name no helm-controller)"
+        ),
+    }
     step("C9: a Secret that is encrypted in Git", next_steps::secrets_are_decrypted(&fleet)).await?;
     step("C9: a SealedSecret: ready when it is unsealed", next_steps::sealed_secrets_are_waited_for(&fleet))
         .await?;

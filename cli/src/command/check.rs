@@ -9,14 +9,14 @@ use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
 use weir_api::{FluxObject, GitRepository, PART_OF_LABEL};
-use weir_kstatus::{Assessment, Status, assess};
+use weir_kstatus::Status;
 
-use crate::apply;
 use crate::builtin;
 use crate::cluster::Cluster;
+use crate::deployment::{assessed, rolled_out};
 use crate::error::Error;
 use crate::global::Global;
-use crate::output::{manifest, progress};
+use crate::output::progress;
 
 /// Oldest Kubernetes: major and minor version.
 const OLDEST: (u32, u32) = (1, 33);
@@ -140,26 +140,18 @@ fn distribution(definitions: &[DynamicObject]) {
     progress::success(&format!("bootstrapped: {is_bootstrapped}"));
 }
 
-fn assessed(deployment: &DynamicObject) -> Result<Assessment, serde_json::Error> {
-    let mut object = serde_json::to_value(deployment)?;
-    manifest::set(&mut object, "/apiVersion", "apps/v1");
-    manifest::set(&mut object, "/kind", "Deployment");
-    Ok(assess(&object, jiff::Timestamp::now()))
-}
-
 /// Waits for a Deployment that is being rolled out; returns it as it is then.
 async fn settled(
     cluster: &Cluster,
     api: &Api<DynamicObject>,
     deployment: &DynamicObject,
 ) -> Result<Option<DynamicObject>, Error> {
-    match assessed(deployment) {
-        Ok(assessment) if assessment.status == Status::InProgress => {}
-        _ => return Ok(None),
+    if assessed(deployment).status != Status::InProgress {
+        return Ok(None);
     }
     let name = deployment.name_any();
     progress::waiting(&format!("waiting for deployment {name}"));
-    match apply::deployed(cluster, &name).await {
+    match rolled_out(cluster, &name).await {
         Ok(()) | Err(Error::Deadline) => {}
         Err(error) => return Err(error),
     }
@@ -169,21 +161,14 @@ async fn settled(
 
 fn controller(deployment: &DynamicObject, namespace: &str) -> bool {
     let name = deployment.name_any();
-    let is_ready = match assessed(deployment) {
-        Ok(assessment) if assessment.status == Status::Current => {
-            progress::success(&format!("{name}: deployment ready"));
-            true
-        }
-        Ok(assessment) => {
-            progress::failure(&format!("{name}: deployment not ready: {}", assessment.message));
-            hint(&format!("kubectl -n {namespace} describe deployment {name}"));
-            false
-        }
-        Err(error) => {
-            progress::failure(&format!("{name}: {error}"));
-            false
-        }
-    };
+    let assessment = assessed(deployment);
+    let is_ready = assessment.status == Status::Current;
+    if is_ready {
+        progress::success(&format!("{name}: deployment ready"));
+    } else {
+        progress::failure(&format!("{name}: deployment not ready: {}", assessment.message));
+        hint(&format!("kubectl -n {namespace} describe deployment {name}"));
+    }
     builtin::images(deployment).for_each(progress::action);
     is_ready
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use super::create;
 use crate::apply;
 use crate::cluster::Cluster;
+use crate::deployment;
 use crate::error::Error;
 use crate::global::Global;
 use crate::input;
@@ -51,7 +52,10 @@ impl Install {
         }
         let cluster = &global.cluster().await?;
         progress::generating("generating manifests");
-        let objects = self.choice.objects(&cluster.namespace)?;
+        let objects = match Installation::has_helm_controller(cluster).await? {
+            true => self.choice.beside_helm_controller().objects(&cluster.namespace)?,
+            false => self.choice.objects(&cluster.namespace)?,
+        };
         progress::success("manifests build completed");
         self.guard(cluster).await?;
         self.ask(cluster, global)?;
@@ -63,7 +67,7 @@ impl Install {
         }
         progress::waiting("verifying installation");
         for component in self.choice.components() {
-            apply::deployed(cluster, component).await.map_err(|error| match error {
+            deployment::rolled_out(cluster, component).await.map_err(|error| match error {
                 Error::Deadline => Error::Install(format!(
                     ": deployment {component} is not ready in time; `kubectl -n {} describe deployment {component}` \
                      tells more",

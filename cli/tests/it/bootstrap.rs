@@ -2,13 +2,16 @@
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use kube::ResourceExt;
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use weir_testkit::{
-    ControlPlane, Controller, Folder, GitRepo, GitServer, SshAgent, SshGitServer, storage_flags,
+    ControlPlane, Controller, Fault, FaultProxy, Folder, GitRepo, GitServer, SshAgent, SshGitServer,
+    storage_flags,
 };
 
 use crate::nodes::with_nodes;
@@ -158,6 +161,32 @@ async fn a_cluster_is_bootstrapped_over_ssh_with_patches_of_users() {
     assert_eq!(secret.keys().collect::<Vec<_>>(), ["identity", "identity.pub", "known_hosts"]);
 }
 
+/// Weir has no helm service: that of Flux stays with its CRD, in the repository and so in the cluster.
+#[tokio::test]
+async fn helm_controller_stays_when_a_repository_of_flux_is_taken_over() {
+    let (home, server) = (Home::start().await, GitServer::start().await.unwrap());
+    let (repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    let file = "clusters/test/flux-system/gotk-components.yaml";
+    let of_flux = include_str!("bootstrap/of-flux.yaml");
+    repository.commit("main", "by flux", &[(file, of_flux)]).unwrap();
+    let line = format!("bootstrap git --url {url} --allow-insecure-http --token-auth -p pass {PATH}");
+    let transcript = with_nodes(&home.plane, home.weir().transcript(&[&line, &line])).await;
+    assert_eq!(transcript.matches("✔ kept Flux's helm-controller").count(), 2, "{transcript}");
+    assert!(transcript.ends_with("2> ✔ all components are healthy\n\n"), "{transcript}");
+    let subjects = subjects(&repository);
+    assert_eq!(subjects, ["Add Flux sync manifests", "Add Flux v[version] component manifests", "by flux"]);
+    let (_, helm_controller) = of_flux.split_once("# those of helm-controller\n").unwrap();
+    let manifests = repository.read("main", file).unwrap();
+    assert!(
+        manifests.ends_with(helm_controller) && !manifests.contains("name: source-watcher\n"),
+        "{manifests}"
+    );
+    home.plane.api("helm.toolkit.fluxcd.io/v2", "HelmRelease", "flux-system").await.unwrap();
+    let can =
+        ["auth", "can-i", "create", "secrets", "--as", "system:serviceaccount:flux-system:helm-controller"];
+    assert_eq!(home.plane.kubectl(&can).await.unwrap().trim(), "yes");
+}
+
 /// SCN-17: this command pushes with a key of an agent, and the services read with one of their own, which is let in while it asks.
 #[tokio::test]
 async fn a_cluster_is_bootstrapped_with_the_keys_of_an_agent() {
@@ -183,6 +212,41 @@ async fn a_cluster_is_bootstrapped_with_the_keys_of_an_agent() {
     assert!(running.child.wait().await.unwrap().success(), "{seen:#?}");
     assert_eq!(subjects(&repository).len(), 3);
     assert!(!seen.is_empty() && home.secret().await.data.unwrap().contains_key("identity"));
+}
+
+/// The services that follow the repository apply what a run has pushed before the run itself does: otherwise they would take it for drift.
+#[tokio::test]
+async fn an_upgrade_is_never_undone() {
+    let (home, server) = (Home::start().await, GitServer::start().await.unwrap());
+    let repository = server.repo("fleet").unwrap();
+    let url = server.url("fleet");
+    let proxy = FaultProxy::http(url.split('/').nth(2).unwrap()).await.unwrap();
+    let url = proxy.url(&url);
+    let line = format!("bootstrap git --url {url} --allow-insecure-http --token-auth -p pass {PATH}");
+    let more = format!("{line} --components-extra image-reflector-controller,image-automation-controller");
+    let run = async |line: &str| {
+        let transcript = with_nodes(&home.plane, home.weir().transcript(&[line])).await;
+        assert!(transcript.ends_with("2> ✔ all components are healthy\n\n"), "{transcript}");
+    };
+    run(&line).await;
+    let before = applied(&home.plane).await;
+    // Time enough to see changes that are not in the known revision.
+    proxy.set(Fault::Delay(Duration::from_millis(500)));
+    run(&more).await;
+    let mut newer = applied(&home.plane).await;
+    newer.retain(|event| !before.contains(event));
+    let head = format!("main@sha1:{}", repository.head("main").unwrap());
+    assert!(!newer.is_empty() && newer.iter().all(|(_, revision)| *revision == head), "{head}: {newer:#?}");
+}
+
+/// Events about changes that the services have made, with the revision of each.
+async fn applied(plane: &ControlPlane) -> Vec<(String, String)> {
+    let events = plane.api("v1", "Event", "flux-system").await.unwrap();
+    let events = events.list(&ListParams::default().fields("reason=Progressing")).await.unwrap().items;
+    let revision = |event: &DynamicObject| {
+        event.annotations().get("kustomize.toolkit.fluxcd.io/revision").cloned().unwrap_or_default()
+    };
+    events.iter().map(|event| (event.name_any(), revision(event))).collect()
 }
 
 /// C1: wherever a run is killed, the next one goes on, and nothing is pushed twice.

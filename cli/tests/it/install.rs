@@ -1,5 +1,6 @@
 //! `weir check`, `install` and `uninstall` (cli.md 10), on a control plane of their own: they change all of it.
 
+use serde_json::json;
 use weir_testkit::ControlPlane;
 
 use crate::nodes::with_nodes;
@@ -21,9 +22,6 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let commands =
         ["install --timeout 55s", "install --timeout 55s --components-extra image-reflector-controller"];
     transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
-    let wait =
-        ["wait", "-n", "flux-system", "deployment", "--all", "--for=condition=Available", "--timeout=55s"];
-    with_nodes(&plane, plane.kubectl(&wait)).await.unwrap();
     let commands = ["check", "check --components-extra image-automation-controller", "version"];
     transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
     with_nodes(&plane, weir.agrees_with_flux(&["check --pre --timeout 20s", "check --timeout 20s"])).await;
@@ -36,6 +34,8 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let lines =
         "2> ◎ waiting for deployment source-controller\n2> ✗ source-controller: deployment not ready: ";
     assert!(given_up.contains(lines), "{given_up}");
+    let given_up = weir.transcript(&["install --timeout 10s"]).await;
+    assert!(given_up.contains("deployment source-controller is not ready in time"), "{given_up}");
     let waited = with_nodes(&plane, weir.transcript(&["check --timeout 55s"])).await;
     assert!(waited.ends_with("2> ✔ all checks passed\n\n"), "{waited}");
     let provider = "create alert-provider slack --type slack --channel general";
@@ -54,4 +54,25 @@ async fn manifests_are_printed_without_a_cluster() {
     let head: Vec<_> = yaml.lines().take(6).collect();
     insta::assert_snapshot!(head.join("\n").replace(env!("CARGO_PKG_VERSION"), "[version]"));
     assert!(yaml.contains("\n---\napiVersion: apps/v1\nkind: Deployment\n"));
+}
+
+/// Flux's helm-controller works on beside Weir's services: its rights stay.
+#[tokio::test]
+async fn an_installation_beside_helm_controller_leaves_it_its_rights() {
+    let plane = ControlPlane::start().await.unwrap();
+    plane.namespace("flux-system").await.unwrap();
+    let of_pods = json!({"app": "helm-controller"});
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "helm-controller", "labels": {"app.kubernetes.io/part-of": "flux"}},
+        "spec": {"replicas": 0, "selector": {"matchLabels": of_pods}, "template": {
+            "metadata": {"labels": of_pods}, "spec": {"containers": [{"name": "manager", "image": "helm"}]}}},
+    });
+    plane.apply("flux-system", deployment).await.unwrap();
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
+    let installed = with_nodes(&plane, weir.transcript(&["install --timeout 55s"])).await;
+    assert!(installed.ends_with("2> ✔ install finished\n\n"), "{installed}");
+    let account = "system:serviceaccount:flux-system:helm-controller";
+    let can = plane.kubectl(&["auth", "can-i", "create", "secrets", "--as", account]).await.unwrap();
+    assert_eq!(can.trim(), "yes");
 }

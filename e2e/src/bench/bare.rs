@@ -18,6 +18,9 @@ const NAMESPACE: &str = "bench-bare";
 
 const MANAGER: &str = "bare";
 
+/// Seconds of its phases, by their names.
+pub(super) type BareSeconds = BTreeMap<&'static str, f64>;
+
 /// An applier without logic: it sends the requests that nobody could leave out, as many units in flight as a service works on, and then
 /// waits until the Deployments are as `wait: true` asks. Seconds of its phases are those of the control plane on this machine, with
 /// which those of the services are compared.
@@ -42,9 +45,9 @@ impl Bare {
         Ok(Self { size, in_flight, kustomizations, deployments, tenant })
     }
 
-    /// Plays all phases; their seconds by name.
-    pub(super) async fn play(&self) -> Result<BTreeMap<&'static str, f64>> {
-        let mut seconds = BTreeMap::new();
+    /// Plays all phases; nothing is left of them.
+    pub(super) async fn play(&self) -> Result<BareSeconds> {
+        let mut seconds = BareSeconds::new();
         let start = Instant::now();
         self.each(async |name| self.install(name).await).await?;
         self.wait(1).await?;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use weir_testkit::AuditCounts;
 
+use super::bare::BareSeconds;
 use super::stage::Stage;
 use crate::Usage;
 
@@ -36,7 +37,8 @@ pub struct Phase {
     pub kustomize_rss_bytes: u64,
     /// CPU time of the API server in seconds.
     pub server_cpu_seconds: f64,
-    /// Seconds that the requests nobody could leave out take alone, if that was measured ([`super::bare::Bare`]).
+    /// Seconds that the requests nobody could leave out take alone, if that was measured ([`super::bare::Bare`]): the mean of before all
+    /// phases and after them.
     pub bare_seconds: Option<f64>,
 }
 
@@ -60,13 +62,12 @@ impl Phase {
 pub(super) struct Meter<'a> {
     stage: &'a Stage,
     detail: bool,
-    bare: BTreeMap<&'static str, f64>,
     phases: Vec<Phase>,
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(stage: &'a Stage, bare: BTreeMap<&'static str, f64>, detail: bool) -> Self {
-        Self { stage, detail, bare, phases: Vec::new() }
+    pub(super) fn new(stage: &'a Stage, detail: bool) -> Self {
+        Self { stage, detail, phases: Vec::new() }
     }
 
     pub(super) async fn measure(
@@ -92,7 +93,7 @@ impl<'a> Meter<'a> {
             source_rss_bytes: usage(self.stage.source())?.peak_rss_bytes,
             kustomize_rss_bytes: usage(self.stage.kustomize())?.peak_rss_bytes,
             server_cpu_seconds: self.server()?.cpu_seconds - server.cpu_seconds,
-            bare_seconds: self.bare.get(name.as_str()).copied(),
+            bare_seconds: None,
             name,
         };
         self.show(&phase, &counts);
@@ -132,19 +133,30 @@ impl<'a> Meter<'a> {
         self.phases
     }
 
+    /// The phases with the seconds of the bare applier, which played before them and after them.
+    pub(super) fn into_phases_beside(mut self, before: &BareSeconds, after: &BareSeconds) -> Vec<Phase> {
+        for phase in &mut self.phases {
+            let name = phase.name.as_str();
+            let (Some(before), Some(after)) = (before.get(name), after.get(name)) else { continue };
+            let bare = f64::midpoint(*before, *after);
+            println!(
+                "  {name:<34} {:>7.2} x bare ({before:.1} s before, {after:.1} s after)",
+                phase.seconds / bare
+            );
+            phase.bare_seconds = Some(bare);
+        }
+        self.phases
+    }
+
     fn show(&self, phase: &Phase, counts: &AuditCounts) {
         println!(
-            "  {:<34} {:>7.1} s  {:>8.2} requests a unit  {:>6.1} CPU-s  {:>4.0} MiB  API server {:>6.1} CPU-s{}",
+            "  {:<34} {:>7.1} s  {:>8.2} requests a unit  {:>6.1} CPU-s  {:>4.0} MiB  API server {:>6.1} CPU-s",
             phase.name,
             phase.seconds,
             phase.requests_a_unit(),
             phase.cpu_seconds,
             phase.kustomize_mebibytes(),
-            phase.server_cpu_seconds,
-            phase
-                .bare_seconds
-                .map(|bare| format!("  {:.2} x bare", phase.seconds / bare))
-                .unwrap_or_default()
+            phase.server_cpu_seconds
         );
         if self.detail {
             for (key, count) in counts.iter().filter(|(key, _)| key.user == USER) {

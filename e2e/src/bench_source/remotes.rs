@@ -10,6 +10,8 @@ use axum::body::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use weir_testkit::{BucketServer, GitRepo, Server};
 
+use crate::chart;
+
 /// The bucket.
 pub(super) const BUCKET: &str = "bench";
 /// Bytes of one file of the monorepo.
@@ -112,7 +114,7 @@ fn write_file(pipe: &mut impl std::io::Write, path: &str, content: &[u8]) -> Res
 
 /// Serves an index of almost so many MiB, and the package of its first chart.
 pub(super) async fn serve_index(mebibytes: usize) -> Result<Server> {
-    let chart = package()?;
+    let chart = chart::package("chart-0", "1.0.0", &[])?;
     let index = Bytes::from(index(mebibytes << 20, &hex::encode(sha2_digest(&chart)))?);
     let chart = Bytes::from(chart);
     let routes = Router::new()
@@ -147,16 +149,6 @@ fn index(bytes: usize, digest: &str) -> Result<String> {
         text.push_str(&entry);
     }
     Ok(text)
-}
-
-fn package() -> Result<Vec<u8>> {
-    let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
-    let chart = "apiVersion: v2\nname: chart-0\nversion: 1.0.0\n";
-    let mut header = tar::Header::new_gnu();
-    header.set_size(chart.len() as u64);
-    header.set_mode(0o644);
-    tar.append_data(&mut header, "chart-0/Chart.yaml", chart.as_bytes())?;
-    Ok(tar.into_inner()?.finish()?)
 }
 
 /// Makes the bucket and puts so many small objects into it.

@@ -69,6 +69,14 @@ impl<'a> Fleet<'a> {
         Ok(())
     }
 
+    /// Commits that files are gone; the cluster follows.
+    pub(super) async fn remove(&self, message: &str, paths: &[&str]) -> Result<()> {
+        let change = self.repo.change("main").message(message);
+        paths.iter().fold(change, |change, path| change.delete(path)).commit()?;
+        self.weir("reconcile kustomization flux-system --with-source").await?;
+        Ok(())
+    }
+
     pub(super) fn url(&self) -> String {
         self.fronted(&self.ssh.url("task-tool-cluster-config"))
     }

@@ -1,7 +1,7 @@
 //! A cluster that Flux's own manifests have installed is moved to Weir and back. `FLUX_MANIFESTS` names Flux's `install.yaml`, the
 //! `FLUX_*_CONTROLLER` variables the programs that stand behind its images.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -20,6 +20,9 @@ const ORIGIN: &str = "ghcr.io/fluxcd/";
 /// Tag of the images made of Flux's programs.
 const TAG: &str = "flux";
 
+const HELM_CONTROLLER: &str = "helm-controller";
+const HELM_CONTROLLER_RIGHTS: &str = include_str!("manifests/helm-controller-rights.yaml");
+
 /// A message as today's Flux takes it: it has forgotten `.Updated`, which Weir still knows.
 const TEMPLATE: &str = r#"{"spec": {"git": {"commit": {"messageTemplate": "{{range .Changed.Changes}}{{println .NewValue}}{{end}}"}}}}"#;
 
@@ -35,7 +38,7 @@ impl Flux {
         let Some(path) = std::env::var_os("FLUX_MANIFESTS") else { return Ok(None) };
         let manifests = std::fs::read_to_string(&path).with_context(|| format!("FLUX_MANIFESTS={path:?}"))?;
         let mut programs = Vec::new();
-        for name in SERVICES.into_iter().chain(["helm-controller"]) {
+        for name in SERVICES.into_iter().chain([HELM_CONTROLLER]) {
             let variable = format!("FLUX_{}", name.to_uppercase().replace('-', "_"));
             let Some(program) = flux_program(&variable)? else { return Ok(None) };
             programs.push((name.to_owned(), program));
@@ -51,23 +54,26 @@ impl Flux {
         version: &str,
     ) -> Result<()> {
         for (name, program) in &self.programs {
-            let contents = Contents::of_program(name, program)?;
-            let settings = ImageSettings {
-                name: name.clone(),
-                tag: TAG.into(),
-                entrypoint: format!("/usr/local/bin/{name}"),
-            };
-            let image = Image::new(settings, Arc::new(Layer::pack(&contents)?));
-            world.registry().push_made_image(&format!("flux/{name}"), TAG, &image).await?;
+            push(world, name, program).await?;
         }
-        let registry = world.cluster.registry_address();
-        self.manifests = self.manifests.lines().map(|line| with_registry(line, &registry) + "\n").collect();
+        self.manifests = with_registry(&self.manifests, world);
         self.apply(world).await?;
         main_loop.resume(version).await?;
         let patch =
             ["patch", "-n", NAMESPACE, "imageupdateautomation", "app", "--type=merge", "-p", TEMPLATE];
         world.plane().kubectl(&patch).await?;
         Ok(())
+    }
+
+    /// Pushes the image of helm-controller and returns its own part of Flux's manifests, with the rights that all of Flux shares there.
+    pub(super) async fn helm_controller(&self, world: &World) -> Result<String> {
+        let program = self.programs.iter().find(|(name, _)| name == HELM_CONTROLLER);
+        let (name, program) = program.context("no helm-controller")?;
+        push(world, name, program).await?;
+        let label = format!("app.kubernetes.io/component: {HELM_CONTROLLER}");
+        let own = self.manifests.split("---\n").filter(|manifest| manifest.contains(&label));
+        let manifests = own.chain([HELM_CONTROLLER_RIGHTS]).collect::<Vec<_>>().join("---\n");
+        Ok(with_registry(&manifests, world))
     }
 
     /// Puts Weir in Flux's place, as docs/upgrade-from-flux.md has it.
@@ -115,8 +121,23 @@ impl Flux {
     }
 }
 
-/// A line of a manifest, with an image of Flux replaced by that of the same name in a registry.
-fn with_registry(line: &str, registry: &str) -> String {
+/// Makes an image of a program and pushes it.
+async fn push(world: &World, name: &str, program: &Path) -> Result<()> {
+    let contents = Contents::of_program(name, program)?;
+    let settings =
+        ImageSettings { name: name.into(), tag: TAG.into(), entrypoint: format!("/usr/local/bin/{name}") };
+    let image = Image::new(settings, Arc::new(Layer::pack(&contents)?));
+    world.registry().push_made_image(&format!("flux/{name}"), TAG, &image).await?;
+    Ok(())
+}
+
+/// Manifests whose images of Flux come from the world's registry.
+fn with_registry(manifests: &str, world: &World) -> String {
+    let registry = world.cluster.registry_address();
+    manifests.lines().map(|line| line_with_registry(line, &registry) + "\n").collect()
+}
+
+fn line_with_registry(line: &str, registry: &str) -> String {
     let Some((before, image)) = line.split_once(ORIGIN) else { return line.to_owned() };
     let name = image.split([':', '@']).next().unwrap_or_default();
     format!("{before}{registry}/flux/{name}:{TAG}")
@@ -130,9 +151,9 @@ mod tests {
     fn images_come_from_the_registry() {
         let line = "        image: ghcr.io/fluxcd/source-controller:v1.9.0";
         assert_eq!(
-            with_registry(line, "10.0.0.1:5000"),
+            line_with_registry(line, "10.0.0.1:5000"),
             "        image: 10.0.0.1:5000/flux/source-controller:flux"
         );
-        assert_eq!(with_registry("kind: Deployment", "10.0.0.1:5000"), "kind: Deployment");
+        assert_eq!(line_with_registry("kind: Deployment", "10.0.0.1:5000"), "kind: Deployment");
     }
 }

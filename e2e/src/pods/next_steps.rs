@@ -37,7 +37,7 @@ pub(super) async fn secrets_are_decrypted(fleet: &Fleet<'_>) -> Result<()> {
         password == Some(CORRECT_HORSE)
     };
     wait_for(&secrets, "db", "its password in the clear", DEADLINE, is_clear).await?;
-    remove(fleet, &["encrypted/secret.yaml", "clusters/prod/encrypted.yaml"]).await?;
+    fleet.remove("Remove a next step", &["encrypted/secret.yaml", "clusters/prod/encrypted.yaml"]).await?;
     wait_gone(&secrets, "db", DEADLINE).await?;
     Ok(())
 }
@@ -63,15 +63,9 @@ pub(super) async fn sealed_secrets_are_waited_for(fleet: &Fleet<'_>) -> Result<(
     let ready = wait_ready(&kustomizations, "sealed", DEADLINE).await?;
     let inventory = ready.data.pointer("/status/inventory/entries").and_then(serde_json::Value::as_array);
     ensure!(inventory.is_some_and(|entries| entries.len() == 2), "the inventory has {inventory:?}");
-    remove(fleet, &["sealed/crd.yaml", "sealed/secret.yaml", "clusters/prod/sealed.yaml"]).await?;
+    fleet
+        .remove("Remove a next step", &["sealed/crd.yaml", "sealed/secret.yaml", "clusters/prod/sealed.yaml"])
+        .await?;
     wait_gone(&kustomizations, "sealed", DEADLINE).await?;
-    Ok(())
-}
-
-/// Commits that files are gone; the cluster follows.
-async fn remove(fleet: &Fleet<'_>, paths: &[&str]) -> Result<()> {
-    let change = fleet.repo.change("main").message("Remove a next step");
-    paths.iter().fold(change, |change, path| change.delete(path)).commit()?;
-    fleet.weir("reconcile kustomization flux-system --with-source").await?;
     Ok(())
 }

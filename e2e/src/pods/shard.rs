@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt;
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ListParams};
 use weir_testkit::wait_for;
 
 use super::long_apply::{LongApply, OBJECTS};
 use super::world::World;
-use super::{DEADLINE, process};
+use super::{DEADLINE, process, text};
 use crate::NAMESPACE;
 
 /// Services of the shard, the one that applies first.
@@ -17,25 +17,30 @@ const SERVICES: [&str; 2] = ["kustomize-controller", "source-controller"];
 const SHARD: &str = "shard2";
 
 /// Kills both services of the shard in mid-apply. The kubelet starts the containers of the same Pods again, and they finish the
-/// apply: the artifact is in the Pod's volume. The Pods of the main instances go on as they are.
+/// apply under the Leases that they had: the artifact is in the Pod's volume. The Pods of the main instances go on as they are.
 pub(super) async fn dies(world: &World) -> Result<()> {
     let apply = LongApply::begin(world, "sharded").await?;
     let mut pods = Vec::new();
     for service in SERVICES {
         let app = format!("{service}-{SHARD}");
         let pod = world.pods(NAMESPACE, &app).await?.pop().with_context(|| format!("no Pod of {app}"))?;
+        let holder = holder(world, &pod.name_any()).await?;
         process::kill(&pod, service).await?;
-        pods.push(pod.name_any());
+        pods.push((pod.name_any(), holder));
     }
     let death = Instant::now();
     let count = apply.count().await?;
     ensure!(count < OBJECTS, "the apply was over before the shard died");
     let api = world.api("v1", "Pod", NAMESPACE).await?;
-    for pod in &pods {
+    for (pod, _) in &pods {
         wait_for(&api, pod, "its container to be started again", DEADLINE, was_restarted).await?;
     }
     apply.finish().await?;
     let finished = death.elapsed();
+    for (pod, before) in &pods {
+        let after = holder(world, pod).await?;
+        ensure!(*before == after, "the Lease was held by {before}, and is by {after}");
+    }
     for service in SERVICES {
         let main = world.pods(NAMESPACE, service).await?;
         ensure!(!main.iter().any(|pod| was_restarted(Some(pod))), "the Pod of {service} was started again");
@@ -45,6 +50,15 @@ pub(super) async fn dies(world: &World) -> Result<()> {
         finished.as_secs_f64()
     );
     Ok(())
+}
+
+/// The identity under which a Pod holds its Lease.
+async fn holder(world: &World, pod: &str) -> Result<String> {
+    let leases = world.api("coordination.k8s.io/v1", "Lease", NAMESPACE).await?;
+    let leases = leases.list(&ListParams::default()).await?.items;
+    let mut holders = leases.iter().filter_map(|lease| text(&lease.data, "/spec/holderIdentity").ok());
+    let holder = holders.find(|holder| holder.starts_with(pod));
+    Ok(holder.with_context(|| format!("no Lease of {pod}"))?.to_owned())
 }
 
 fn was_restarted(pod: Option<&DynamicObject>) -> bool {

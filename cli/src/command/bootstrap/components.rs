@@ -8,7 +8,7 @@ use crate::cluster::Cluster;
 use crate::command::create;
 use crate::error::Error;
 use crate::kind::{Kind, text};
-use crate::manifests::VERSION;
+use crate::manifests::{HELM_CONTROLLER, VERSION};
 use crate::output::progress;
 
 /// File with the manifests of the services.
@@ -19,8 +19,17 @@ pub(super) const KUSTOMIZATION: &str = "kustomization.yaml";
 /// Commits and pushes the manifests, and applies them if nothing else does yet.
 pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan, tree: &mut WorkTree) -> Result<(), Error> {
     progress::action("generating component manifests");
-    let manifests = plan.flags.choice.yaml(&plan.namespace)?;
+    let before = tree.read(&plan.file(FILE))?.unwrap_or_default();
+    let helm_controller = helm_controller(&String::from_utf8_lossy(&before));
+    let choice = match helm_controller.is_empty() {
+        true => plan.flags.choice.clone(),
+        false => plan.flags.choice.beside_helm_controller(),
+    };
+    let manifests = choice.yaml(&plan.namespace)? + &helm_controller;
     progress::success("generated component manifests");
+    if !helm_controller.is_empty() {
+        progress::success("kept Flux's helm-controller with its CRD: Weir has no helm service");
+    }
     let subject = format!("Add Flux {VERSION} component manifests");
     match tree.commit(plan, &subject, vec![(plan.file(FILE), manifests)])? {
         Some(commit) => {
@@ -37,7 +46,7 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan, tree: &mut WorkTre
         let objects = match tree.read(&plan.file(KUSTOMIZATION))? {
             // Patches of users count from the first moment.
             Some(_) => tree.build(&plan.folder())?,
-            None => plan.flags.choice.objects(&plan.namespace)?,
+            None => choice.objects(&plan.namespace)?,
         };
         apply::apply(cluster, &objects, |_| {}).await?;
         progress::success("installed components");
@@ -45,6 +54,24 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan, tree: &mut WorkTre
     pull_secret(cluster, plan).await?;
     progress::success("reconciled components");
     Ok(())
+}
+
+/// Returns the documents of a file of manifests that are Flux's helm-controller. Without them the cluster would lose it, and with its CRD
+/// every Helm release.
+fn helm_controller(manifests: &str) -> String {
+    let label = format!("app.kubernetes.io/component: {HELM_CONTROLLER}\n");
+    let mut documents = vec![String::new()];
+    for line in manifests.lines() {
+        match (line, documents.last_mut()) {
+            ("---", _) | (_, None) => documents.push(String::new()),
+            (line, Some(document)) => {
+                document.push_str(line);
+                document.push('\n');
+            }
+        }
+    }
+    documents.retain(|document| document.contains(&label));
+    documents.iter().map(|document| format!("---\n{document}")).collect()
 }
 
 /// Returns true when the services already apply the repository; the push alone changes the installation then.
@@ -62,4 +89,23 @@ async fn pull_secret(cluster: &Cluster, plan: &Plan) -> Result<(), Error> {
     create::apply_pull_secret(cluster, name, &choice.registry_host(), login).await?;
     progress::success(&format!("reconciled image pull secret {name}"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_of_helm_controller_are_found() {
+        let of = |component: &str, kind: &str| {
+            format!("---\nkind: {kind}\nmetadata:\n  labels:\n    app.kubernetes.io/component: {component}\n")
+        };
+        let [crd, deployment] =
+            ["CustomResourceDefinition", "Deployment"].map(|kind| of(HELM_CONTROLLER, kind));
+        let file =
+            format!("---\n# Components: a\n{crd}{}{deployment}", of("source-controller", "Deployment"));
+        assert_eq!(helm_controller(&file), format!("{crd}{deployment}"));
+        assert_eq!(helm_controller(&helm_controller(&file)), helm_controller(&file));
+        assert_eq!(helm_controller(""), "");
+    }
 }

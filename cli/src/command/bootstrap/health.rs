@@ -1,13 +1,15 @@
 //! The proof that the cluster follows the repository now (CLI-BST08, CLI-BST09).
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::Value;
 
 use super::plan::Plan;
 use super::work_tree::WorkTree;
-use crate::apply;
 use crate::cluster::Cluster;
+use crate::deployment;
 use crate::error::Error;
 use crate::kind::{Kind, last_handled, ready, text};
 use crate::output::progress;
@@ -17,15 +19,25 @@ use crate::readiness::Wait;
 const FOLLOWERS: [(&str, &str); 2] =
     [("gitrepository", "/status/artifact/revision"), ("kustomization", "/status/lastAttemptedRevision")];
 
+/// Time for services that work to take over a commit; they need a second or two.
+const PATIENCE: Duration = Duration::from_secs(15);
+
 /// Waits until source, Kustomization and services are as they should be. All are looked at, whatever fails.
 pub(super) async fn report(cluster: &Cluster, plan: &Plan, tree: &WorkTree) -> Result<(), Error> {
-    let revision = format!("{}@sha1:{}", plan.flags.branch, tree.head());
+    let revision = newest(plan, tree);
     let mut failures = Vec::new();
     for (word, field) in FOLLOWERS {
         let Some(kind) = Kind::find(word) else { continue };
-        if let Err(reason) = follows(cluster, plan, kind, field, &revision).await {
-            progress::failure(&reason);
-            failures.push(format!("error while waiting for {} to be ready: '{reason}'", kind.name));
+        progress::waiting(&format!(
+            "waiting for {0} \"{1}/{1}\" to be reconciled",
+            kind.name, plan.namespace
+        ));
+        match follows(cluster, plan, kind, field, &revision).await {
+            Ok(()) => progress::success(&format!("{} reconciled successfully", kind.name)),
+            Err(reason) => {
+                progress::failure(&reason);
+                failures.push(format!("error while waiting for {} to be ready: '{reason}'", kind.name));
+            }
         }
     }
     progress::action("confirming components are healthy");
@@ -40,6 +52,38 @@ pub(super) async fn report(cluster: &Cluster, plan: &Plan, tree: &WorkTree) -> R
     }
 }
 
+/// Lets services that follow the repository already apply its newest commit by themselves. They take the objects of this command for
+/// drift until they know the commit, and would undo it. Where they do not get there in time, [`report`] tells why.
+pub(super) async fn give_way(cluster: &Cluster, plan: &Plan, tree: &WorkTree) {
+    if !reads(cluster, plan).await {
+        return;
+    }
+    let revision = newest(plan, tree);
+    let followed = async {
+        for (word, field) in FOLLOWERS {
+            let Some(kind) = Kind::find(word) else { continue };
+            follows(cluster, plan, kind, field, &revision).await?;
+        }
+        Ok::<(), String>(())
+    };
+    drop(tokio::time::timeout(PATIENCE, followed).await);
+}
+
+/// Returns true when the source in the cluster is the branch of this run already.
+async fn reads(cluster: &Cluster, plan: &Plan) -> bool {
+    let Some(kind) = Kind::find("gitrepository") else { return false };
+    let found = cluster.in_namespace(&plan.namespace).get(kind, &plan.namespace).await;
+    let is_same = |object: &DynamicObject| {
+        (text(object, "/spec/url"), text(object, "/spec/ref/branch"))
+            == (plan.sync_url.clone(), plan.flags.branch.clone())
+    };
+    found.is_ok_and(|object| is_same(&object))
+}
+
+fn newest(plan: &Plan, tree: &WorkTree) -> String {
+    format!("{}@sha1:{}", plan.flags.branch, tree.head())
+}
+
 fn failed(count: usize, reasons: &str) -> Error {
     Error::Bootstrap(format!("bootstrap failed with {count} health check failure(s): {reasons}"))
 }
@@ -52,7 +96,6 @@ async fn follows(
     revision: &str,
 ) -> Result<(), String> {
     let name = &plan.namespace;
-    progress::waiting(&format!("waiting for {} \"{name}/{name}\" to be reconciled", kind.name));
     let cluster = cluster.in_namespace(name);
     let token = Timestamp::now().to_string();
     // Otherwise it looks at the repository once an interval only. Its Kustomization follows by itself.
@@ -65,7 +108,6 @@ async fn follows(
         judge(kind, object, field, revision, has_looked)
     };
     cluster.wait(kind, name, judge).await.map_err(|error| error.to_string())?;
-    progress::success(&format!("{} reconciled successfully", kind.name));
     Ok(())
 }
 
@@ -92,7 +134,7 @@ async fn healthy(cluster: &Cluster, plan: &Plan) -> Result<(), Error> {
     let cluster = &cluster.in_namespace(&plan.namespace);
     let mut are_ready = true;
     for component in plan.flags.choice.components() {
-        match apply::deployed(cluster, component).await {
+        match deployment::rolled_out(cluster, component).await {
             Ok(()) => progress::success(&format!("{component}: deployment ready")),
             Err(Error::Deadline) => {
                 progress::failure(&format!("{component}: deployment not ready"));

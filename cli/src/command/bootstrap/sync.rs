@@ -7,6 +7,7 @@ use weir_kustomize::RelPath;
 use weir_kustomize_controller::build::resources_below;
 
 use super::components::KUSTOMIZATION;
+use super::health;
 use super::plan::Plan;
 use super::work_tree::WorkTree;
 use crate::apply;
@@ -32,6 +33,7 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan, tree: &mut WorkTre
         progress::waiting("git conflict detected, retrying with a fresh clone");
         *tree = WorkTree::fetch(plan).await?;
     }
+    health::give_way(cluster, plan, tree).await;
     progress::action("applying sync manifests");
     apply::apply(cluster, &tree.build(&plan.folder())?, |_| {}).await?;
     progress::success("reconciled sync configuration");

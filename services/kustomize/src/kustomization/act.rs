@@ -97,8 +97,9 @@ impl KustomizationReconciler {
         };
         killpoint::hit("after-apply");
         attempt.changed = changes.changed_lines();
-        attempt.warnings =
-            rivals::warnings(&changes, observed.unit.contested().filter(|_| attempt.is_correction));
+        let corrected = rivals::contested(&changes).filter(|_| attempt.is_correction);
+        let fight = self.memory.corrected(&run.key, corrected);
+        attempt.warnings = rivals::warnings(&changes, fight.as_ref());
         self.prune(observed, &session, &changes, attempt).await?;
         killpoint::hit("after-inventory");
         self.remember_applied(run, observed, digest, footprint);

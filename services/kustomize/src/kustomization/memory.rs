@@ -1,12 +1,12 @@
 //! The memory of a Kustomization between runs. One full run can find out all of it again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use weir_runtime::ObjectKey;
-use weir_ssa::Entry;
+use weir_ssa::{Entry, ObjectId};
 
 use super::attempt::Attempt;
 use super::health::Check;
@@ -20,10 +20,13 @@ const FULL_CHECK: Duration = Duration::from_secs(3600);
 /// controller that keeps changing an object must not make this one spin.
 const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
 
-/// Corrections that come with this pause or a longer one before the next, the third in a row and all after it, are a fight.
-const CONTESTED: Duration = Duration::from_secs(4);
+/// An object whose changes by others are undone for so many times is fought about: they come from no person.
+const FIGHT: u32 = 3;
 
-/// Corrections start over at the first pause after this long without one.
+/// Objects of a Kustomization whose corrections are counted at the same time; more of them help nobody.
+const MAX_COUNTED: usize = 100;
+
+/// Corrections start over at the first pause, and at the first of an object, after this long without one.
 const CALM: Duration = Duration::from_secs(1200);
 
 /// The inputs of a result: the same inputs give the same manifests.
@@ -100,18 +103,32 @@ pub(crate) struct Unit {
     pub(crate) woken_by: Option<String>,
     /// Runs in a row that failed and may succeed in a moment.
     pub(crate) tries_in_vain: u32,
-    corrections: Option<(Instant, Duration)>,
+    corrections: Option<Corrections>,
+}
+
+/// Corrections of drift, none of them long after another.
+#[derive(Clone)]
+struct Corrections {
+    /// When the last one was or will be made.
+    due: Instant,
+    /// How long the next one has to wait.
+    pause: Duration,
+    /// How many there were of each object that others had changed.
+    counts: HashMap<ObjectId, u32>,
+}
+
+/// Objects whose changes by others were undone again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fight {
+    pub(crate) objects: HashSet<ObjectId>,
+    /// How long the next correction of drift has to wait.
+    pub(crate) pause: Duration,
 }
 
 impl Unit {
     /// Returns the inventory of a run that waits. The status may not have it yet.
     pub(crate) fn unwritten(&self) -> Option<&[Entry]> {
         self.waiting.as_ref().and_then(|waiting| waiting.attempt.inventory.as_deref())
-    }
-
-    /// Returns how long the next correction of drift has to wait, when there have been several in a row.
-    pub(crate) fn contested(&self) -> Option<Duration> {
-        self.corrections.map(|(_, pause)| pause).filter(|pause| *pause >= CONTESTED)
     }
 
     /// Returns everything that may be in the cluster: the inventory of the status and what is not yet in it.
@@ -142,19 +159,41 @@ impl Memory {
         let mut units = self.0.lock();
         let unit = units.entry(key.clone()).or_default();
         let now = Instant::now();
-        let (last, pause) = match unit.corrections {
-            Some((last, pause)) if now.saturating_duration_since(last) < CALM => (last, pause),
-            _ => {
-                unit.corrections = Some((now, PACE.0));
+        let corrections = match &mut unit.corrections {
+            Some(corrections) if now.saturating_duration_since(corrections.due) < CALM => corrections,
+            calm => {
+                *calm = Some(Corrections { due: now, pause: PACE.0, counts: HashMap::new() });
                 return Duration::ZERO;
             }
         };
         // One that waits already is the one for this notice, too.
-        let due = if last > now { last } else { (last + pause).max(now) };
-        if last <= now {
-            unit.corrections = Some((due, (pause * 2).min(PACE.1)));
+        if corrections.due <= now {
+            corrections.due = (corrections.due + corrections.pause).max(now);
+            corrections.pause = (corrections.pause * 2).min(PACE.1);
         }
-        due - now
+        corrections.due - now
+    }
+
+    /// Counts a correction of objects that others had changed, and returns those that they keep changing.
+    pub(crate) fn corrected<'a>(
+        &self,
+        key: &ObjectKey,
+        objects: impl Iterator<Item = &'a ObjectId>,
+    ) -> Option<Fight> {
+        let mut units = self.0.lock();
+        let corrections = units.get_mut(key)?.corrections.as_mut()?;
+        let mut fought = HashSet::new();
+        for id in objects.take(MAX_COUNTED) {
+            if corrections.counts.len() >= MAX_COUNTED && !corrections.counts.contains_key(id) {
+                continue;
+            }
+            let count = corrections.counts.entry(id.clone()).or_default();
+            *count += 1;
+            if *count >= FIGHT {
+                fought.insert(id.clone());
+            }
+        }
+        (!fought.is_empty()).then_some(Fight { objects: fought, pause: corrections.pause })
     }
 }
 
@@ -168,7 +207,18 @@ mod tests {
         assert_eq!(memory.pace(&key), Duration::ZERO);
         let second = memory.pace(&key);
         assert!(second > Duration::ZERO && second <= PACE.0);
-        assert_eq!(memory.get(&key).contested(), None);
         assert!(memory.pace(&key) <= second, "notices of one drift wait for one correction");
+    }
+
+    #[test]
+    fn only_objects_that_are_corrected_again_and_again_are_fought_about() {
+        let (memory, key) = (Memory::default(), ObjectKey::new("flux-system", "app"));
+        let [a, b] = ["n_a__ConfigMap", "n_b__ConfigMap"].map(|id| id.parse::<ObjectId>().unwrap());
+        memory.pace(&key);
+        assert_eq!(memory.corrected(&key, [&a].into_iter()), None);
+        assert_eq!(memory.corrected(&key, [&b].into_iter()), None);
+        assert_eq!(memory.corrected(&key, [&a].into_iter()), None, "one was about another object");
+        let fight = memory.corrected(&key, [&a, &b].into_iter()).unwrap();
+        assert_eq!(fight.objects, HashSet::from([a]));
     }
 }

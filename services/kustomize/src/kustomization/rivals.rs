@@ -1,9 +1,9 @@
 //! Warnings about others that have a hand in the same objects: a second Kustomization (KS-TEN-6), or a controller whose changes
 //! are undone again and again.
 
-use std::time::Duration;
+use weir_ssa::{Change, ChangeSet, ObjectId};
 
-use weir_ssa::{Change, ChangeSet};
+use super::memory::Fight;
 
 /// Reason of the event about objects that belonged to another Kustomization.
 const OWNER_CHANGED: &str = "OwnerChanged";
@@ -19,9 +19,13 @@ pub(crate) struct Warning {
     pub(crate) message: String,
 }
 
-/// Returns what is to be said about others after an apply. `pause` is how long the next correction of drift has to wait, if
-/// this one is of several in a row.
-pub(super) fn warnings(changes: &ChangeSet, pause: Option<Duration>) -> Vec<Warning> {
+/// The objects in which an apply has set fields back that other field managers had changed.
+pub(super) fn contested(changes: &ChangeSet) -> impl Iterator<Item = &ObjectId> {
+    changes.0.iter().filter(|change| !change.rivals.managers.is_empty()).map(|change| &change.id)
+}
+
+/// Returns what is to be said about others after an apply, whose corrections of drift may be part of a fight.
+pub(super) fn warnings(changes: &ChangeSet, fight: Option<&Fight>) -> Vec<Warning> {
     let owners = lines(changes, |change| {
         let owner = change.rivals.owner.as_ref()?;
         Some(format!("{} of Kustomization/{}/{}", change.id.subject(), owner.namespace, owner.name))
@@ -32,7 +36,10 @@ pub(super) fn warnings(changes: &ChangeSet, pause: Option<Duration>) -> Vec<Warn
             "objects of other Kustomizations were taken over, keep each in one of them only:\n{lines}"
         ),
     });
-    let fight = pause.and_then(|pause| Some((pause, lines(changes, contest)?)));
+    let fight = fight.and_then(|fight| {
+        let fought = |change: &Change| fight.objects.contains(&change.id).then(|| contest(change));
+        Some((fight.pause, lines(changes, fought)?))
+    });
     let fight = fight.map(|(pause, lines)| Warning {
         reason: DRIFT_CONTESTED,
         message: format!(
@@ -44,12 +51,10 @@ pub(super) fn warnings(changes: &ChangeSet, pause: Option<Duration>) -> Vec<Warn
     owners.into_iter().chain(fight).collect()
 }
 
-fn contest(change: &Change) -> Option<String> {
+fn contest(change: &Change) -> String {
     let rivals = &change.rivals;
     let managers: Vec<&str> = rivals.managers.iter().map(String::as_str).collect();
-    let is_contested = !managers.is_empty();
-    is_contested
-        .then(|| format!("{}: {} by {}", change.id.subject(), rivals.fields.join(", "), managers.join(", ")))
+    format!("{}: {} by {}", change.id.subject(), rivals.fields.join(", "), managers.join(", "))
 }
 
 /// A line for each object that gives one, if any does.
@@ -60,6 +65,8 @@ fn lines(changes: &ChangeSet, line: impl Fn(&Change) -> Option<String>) -> Optio
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use weir_ssa::{Action, Owner, Rivals};
 
     use super::*;
@@ -76,8 +83,10 @@ mod tests {
             fields: vec!["/spec/replicas".into()],
             ..Rivals::default()
         };
-        assert_eq!(warnings(&changes(rivals.clone()), None), []);
-        let fight = warnings(&changes(rivals), Some(Duration::from_secs(8)));
+        let changes = changes(rivals);
+        assert_eq!(warnings(&changes, None), []);
+        let fight = Fight { objects: contested(&changes).cloned().collect(), pause: Duration::from_secs(8) };
+        let fight = warnings(&changes, Some(&fight));
         assert_eq!(fight[0].reason, DRIFT_CONTESTED);
         let expected = "waits 8s):\nDeployment/n/web: /spec/replicas by hpa";
         assert!(fight[0].message.ends_with(expected), "{}", fight[0].message);
