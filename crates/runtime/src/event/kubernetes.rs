@@ -2,7 +2,7 @@
 //! (DEP-K8S-7).
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event as KubeEvent, EventSource, ObjectReference};
@@ -19,6 +19,16 @@ use super::{Event, Severity};
 /// Requests in flight: enough that one slow answer does not hold up the rest, few enough that a burst of runs goes first
 /// at an API server that is busy with them (client-go writes one at a time).
 const IN_FLIGHT: usize = 2;
+
+/// Pause after a write, as a multiple of the time it took: answers are slow where the API server is busy, and what it is busy with,
+/// runs and their statuses, goes first. An idle one answers within milliseconds.
+const YIELD: u32 = 4;
+
+/// Longest pause: a server that is far away answers slowly without being busy.
+const MAX_PAUSE: Duration = Duration::from_millis(100);
+
+/// Events that may wait. With more of them there are no pauses: late is better than dropped.
+const MAX_WAITING: usize = super::outbox::CAPACITY / 2;
 
 /// Events remembered so that a repetition counts up instead of adding an object; client-go remembers as many.
 const REMEMBERED: u64 = 4096;
@@ -70,13 +80,23 @@ impl Recorder {
             let uid = event.involved_object.uid.clone();
             busy.insert(uid.clone());
             let (client, written) = (self.client.clone(), self.written.clone());
+            let (waiting, stop) = (events.len(), stop.clone());
             writes.spawn(async move {
+                let start = Instant::now();
                 write(client, written, event).await;
+                #[expect(clippy::disallowed_methods, reason = "no run waits for events")]
+                let pause = tokio::time::sleep(pause_after(start.elapsed(), waiting));
+                stop.run_until_cancelled(pause).await;
                 uid
             });
         }
         while writes.join_next().await.is_some() {}
     }
+}
+
+/// The pause after a write that took so long, while so many events wait.
+fn pause_after(took: Duration, waiting: usize) -> Duration {
+    if waiting < MAX_WAITING { (took * YIELD).min(MAX_PAUSE) } else { Duration::ZERO }
 }
 
 async fn write(client: kube::Client, written: Cache<Sameness, (String, i32)>, event: Event) {
@@ -137,5 +157,19 @@ fn kube_event(event: Event) -> KubeEvent {
             ..ObjectReference::default()
         },
         ..KubeEvent::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::idle(3, 0, 12)]
+    #[case::busy(20, MAX_WAITING - 1, 80)]
+    #[case::far_away(500, 0, 100)]
+    #[case::many_wait(20, MAX_WAITING, 0)]
+    fn events_give_way(#[case] took: u64, #[case] waiting: usize, #[case] pause: u64) {
+        assert_eq!(pause_after(Duration::from_millis(took), waiting), Duration::from_millis(pause));
     }
 }

@@ -16,7 +16,7 @@ use crate::metrics::{Metrics, Payload};
 
 /// Events waiting for one destination. At 1 KiB an event this bounds the memory to some MiB when the destination is
 /// away; more events are dropped and logged, since reconciling matters more than notifying.
-const CAPACITY: usize = 4096;
+pub(super) const CAPACITY: usize = 4096;
 
 /// The sink of events, with the name of the reporter.
 #[derive(Clone)]
