@@ -238,8 +238,8 @@ fn versions_are_in_the_root_manifest_only() {
     }
 }
 
-/// Waits between two tries of one request, or for something that no watch tells of.
-const SLEEPS: [&str; 19] = [
+/// Waits between two tries of one request, or for something that no watch tells of, unless it says otherwise.
+const SLEEPS: [&str; 20] = [
     "cli/src/command/bootstrap/work_tree.rs",
     "cli/src/command/demo/process.rs",
     "cli/src/command/trigger.rs",
@@ -258,6 +258,8 @@ const SLEEPS: [&str; 19] = [
     "services/image-reflector/src/service.rs",
     "services/notification/src/delivery.rs",
     "services/source/src/standby.rs",
+    // Between two Events, for 0.1 s at most, which no run waits for.
+    "crates/runtime/src/event/kubernetes.rs",
     // Within one apply, for 5 s at most, and ended by a cancellation.
     "crates/ssa/src/apply.rs",
 ];
