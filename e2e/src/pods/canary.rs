@@ -104,7 +104,9 @@ impl<'a> Flagger<'a> {
     }
 
     async fn scale(&self, replicas: u32) -> Result<()> {
-        self.patch(TARGET, json!({"spec": {"replicas": replicas}})).await
+        let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        self.deployments.patch(TARGET, &by_flagger(), &patch).await?;
+        Ok(())
     }
 
     /// Gives the copy the version that has proved itself.
@@ -120,11 +122,6 @@ impl<'a> Flagger<'a> {
     async fn tell(&self, promoted: &str) -> Result<()> {
         let status = json!({"status": {"conditions": [{"type": "Promoted", "status": promoted}]}});
         self.canaries.patch_status(TARGET, &by_flagger(), &Patch::Merge(status)).await?;
-        Ok(())
-    }
-
-    async fn patch(&self, name: &str, patch: Value) -> Result<()> {
-        self.deployments.patch(name, &by_flagger(), &Patch::Merge(patch)).await?;
         Ok(())
     }
 

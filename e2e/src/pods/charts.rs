@@ -100,7 +100,7 @@ impl<'a> Charts<'a> {
         Ok(())
     }
 
-    /// Waits for what the release of this version installs, and asks how helm-controller came to the chart.
+    /// Waits for the object of the release of this version, whose package must have come from the repository.
     async fn shows(&self, version: &str) -> Result<()> {
         let maps = self.fleet.world.api("v1", "ConfigMap", "prod").await?;
         let shows = |map: Option<&DynamicObject>| {

@@ -111,9 +111,9 @@ pub(crate) struct Unit {
 struct Corrections {
     /// When the last one was or will be made.
     due: Instant,
-    /// How long the next one has to wait.
+    /// Wait before the next one.
     pause: Duration,
-    /// How many there were of each object that others had changed.
+    /// Number of corrections of each object that others had changed.
     counts: HashMap<ObjectId, u32>,
 }
 
@@ -121,7 +121,7 @@ struct Corrections {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fight {
     pub(crate) objects: HashSet<ObjectId>,
-    /// How long the next correction of drift has to wait.
+    /// Wait before the next correction of drift.
     pub(crate) pause: Duration,
 }
 
