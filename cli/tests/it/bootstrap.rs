@@ -237,6 +237,10 @@ async fn an_upgrade_is_never_undone() {
     newer.retain(|event| !before.contains(event));
     let head = format!("main@sha1:{}", repository.head("main").unwrap());
     assert!(!newer.is_empty() && newer.iter().all(|(_, revision)| *revision == head), "{head}: {newer:#?}");
+
+    let fewer = with_nodes(&home.plane, home.weir().transcript(&[&line])).await;
+    let extra = "image-reflector-controller,image-automation-controller";
+    assert!(fewer.contains(&format!("--components-extra={extra} keeps them\n")), "{fewer}");
 }
 
 /// Events about changes that the services have made, with the revision of each.

@@ -38,6 +38,14 @@ pub enum ExpressionError {
         /// Type of its result.
         got: Type,
     },
+    /// It yields something else than what is needed for these values.
+    #[error("failed to evaluate CEL expression as {expected}: '{expression}'")]
+    Kind {
+        /// The expression.
+        expression: String,
+        /// Kind of value needed.
+        expected: &'static str,
+    },
     /// It cannot be evaluated for these values.
     #[error("failed to evaluate the CEL expression '{expression}': {reason}")]
     Evaluate {
@@ -118,7 +126,7 @@ impl Expression {
     pub fn is_true(&self, variables: &[(&str, &Json)]) -> Result<bool, ExpressionError> {
         match self.evaluate(variables)? {
             Value::Bool(verdict) => Ok(verdict),
-            _ => Err(self.failed("the result is no bool".to_owned())),
+            _ => Err(self.is_no("boolean")),
         }
     }
 
@@ -129,7 +137,7 @@ impl Expression {
     pub fn to_text(&self, variables: &[(&str, &Json)]) -> Result<String, ExpressionError> {
         match self.evaluate(variables)? {
             Value::String(text) => Ok(text.to_string()),
-            _ => Err(self.failed("the result is no string".to_owned())),
+            _ => Err(self.is_no("string")),
         }
     }
 
@@ -151,6 +159,10 @@ impl Expression {
             self.program.execute(&context).map_err(|error| in_words_of_go(&error, &self.text))
         });
         evaluated.and_then(|result| result).map_err(|reason| self.failed(reason))
+    }
+
+    fn is_no(&self, expected: &'static str) -> ExpressionError {
+        ExpressionError::Kind { expression: self.text.to_string(), expected }
     }
 
     fn failed(&self, reason: String) -> ExpressionError {

@@ -1,4 +1,5 @@
-//! The chart of docs/benchmarks.svg: bars of Flux and of Weir, one panel for each kind of cost.
+//! Charts: docs/benchmarks.svg has bars of Flux and of Weir, one panel for each kind of cost, docs/benchmarks-growth.svg the cost of one
+//! Kustomization among more and more of them.
 
 use std::fmt::Write;
 
@@ -27,8 +28,13 @@ struct Panel {
     rows: Vec<(String, f64, Option<f64>)>,
 }
 
-/// Draws the chart of a run in which Flux was measured too.
+/// Draws the charts that a run has the numbers for.
 pub(super) fn draw(all: &[Series]) -> Result<()> {
+    draw_beside_flux(all)?;
+    draw_growth(all)
+}
+
+fn draw_beside_flux(all: &[Series]) -> Result<()> {
     let of = |maker: &'static str| all.iter().filter(move |series| series.maker == maker);
     let Some((weir, flux)) = of(Programs::FLUX)
         .filter(|flux| flux.size.is_some())
@@ -38,12 +44,22 @@ pub(super) fn draw(all: &[Series]) -> Result<()> {
         println!("docs/benchmarks.svg stays as it is: it shows Flux too, whose programs are not named.");
         return Ok(());
     };
-    let panels = panels(weir, flux, &of(Programs::WEIR).collect::<Vec<_>>());
-    std::fs::write(repo_path("docs/benchmarks.svg"), svg(&panels)?)?;
+    std::fs::write(repo_path("docs/benchmarks.svg"), svg(&panels(weir, flux))?)?;
     Ok(())
 }
 
-fn panels(weir: &Series, flux: &Series, all: &[&Series]) -> Vec<Panel> {
+fn draw_growth(all: &[Series]) -> Result<()> {
+    let is_of_units = |series: &&Series| series.maker == Programs::WEIR && series.size.is_some();
+    let sizes: Vec<&Series> = all.iter().filter(is_of_units).collect();
+    if sizes.len() < 3 {
+        println!("docs/benchmarks-growth.svg stays as it is: it takes three sizes.");
+        return Ok(());
+    }
+    std::fs::write(repo_path("docs/benchmarks-growth.svg"), svg(&growth(&sizes))?)?;
+    Ok(())
+}
+
+fn panels(weir: &Series, flux: &Series) -> Vec<Panel> {
     let size = weir.size.unwrap_or_default();
     let panel = |title: String, names: &[&str], cost: &dyn Fn(&Phase) -> f64| {
         let row = |name: &&str| {
@@ -53,26 +69,37 @@ fn panels(weir: &Series, flux: &Series, all: &[&Series]) -> Vec<Panel> {
         Panel { title, rows: names.iter().filter_map(row).collect() }
     };
     let phases = ["install", "upgrade", "resync", "deletion"];
-    let mut panels = vec![
+    vec![
         panel(format!("Seconds, {size} Kustomizations"), &phases, &|phase| phase.seconds),
         panel("Requests to the API server, a Kustomization".to_owned(), &phases, &Phase::requests_a_unit),
         panel("CPU-seconds of both services".to_owned(), &phases, &|phase| phase.cpu_seconds),
         panel("Peak MiB of kustomize-controller".to_owned(), &phases, &Phase::kustomize_mebibytes),
-    ];
-    if all.iter().filter(|series| series.size.is_some()).count() > 2 {
-        panels.push(growth(all));
-    }
-    panels
+    ]
 }
 
-/// The cost of one Kustomization among more and more of them: equal bars are good.
-fn growth(all: &[&Series]) -> Panel {
-    #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-    let row = |series: &&Series| {
-        let (size, install) = (series.size?, series.phase("install")?);
-        Some((format!("of {size}"), 1000.0 * install.cpu_seconds / size as f64, None))
+/// The costs of one Kustomization among more and more of them: equal bars are good.
+fn growth(sizes: &[&Series]) -> Vec<Panel> {
+    let panel = |what: &str, phase: &str, cost: &dyn Fn(&Phase) -> f64| {
+        let row = |series: &&Series| {
+            let (size, phase) = (series.size?, series.phase(phase)?);
+            Some((format!("of {size}"), cost(phase), None))
+        };
+        Panel { title: format!("{what}, {phase} of one"), rows: sizes.iter().filter_map(row).collect() }
     };
-    Panel { title: "CPU-milliseconds to install one".to_owned(), rows: all.iter().filter_map(row).collect() }
+    ["install", "upgrade"]
+        .into_iter()
+        .flat_map(|phase| {
+            [
+                panel("CPU-milliseconds", phase, &|phase| a_unit(phase, 1000.0 * phase.cpu_seconds)),
+                panel("Milliseconds", phase, &|phase| a_unit(phase, 1000.0 * phase.seconds)),
+            ]
+        })
+        .collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers for people")]
+fn a_unit(phase: &Phase, cost: f64) -> f64 {
+    cost / phase.units as f64
 }
 
 fn svg(panels: &[Panel]) -> Result<String> {
@@ -99,7 +126,8 @@ fn svg(panels: &[Panel]) -> Result<String> {
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {top:.0}" font-family="system-ui, sans-serif" font-size="12">"#
     )?;
     writeln!(text, r##"<rect width="{width:.0}" height="{top:.0}" fill="#ffffff"/>"##)?;
-    for (place, (maker, colour)) in [10.0, 80.0].into_iter().zip(COLOURS) {
+    let makers = if panels.iter().flat_map(|panel| &panel.rows).any(|row| row.2.is_some()) { 2 } else { 1 };
+    for (place, (maker, colour)) in [10.0, 80.0].into_iter().zip(COLOURS).take(makers) {
         writeln!(text, r#"<rect x="{place}" y="10" width="12" height="12" fill="{colour}"/>"#)?;
         writeln!(text, r##"<text x="{}" y="20" fill="#222222">{maker}</text>"##, place + 17.0)?;
     }

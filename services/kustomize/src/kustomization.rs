@@ -106,7 +106,7 @@ impl Reconciler for KustomizationReconciler {
     const FIELD_MANAGER: Option<&'static str> = Some("gotk-kustomize-controller");
 
     async fn suspended(&self, object: &Kustomization) -> Option<Kustomization> {
-        report::suspended(object)
+        report::left(object)
     }
 
     async fn reconcile(&self, run: Run<Kustomization>) -> Outcome<Kustomization> {

@@ -44,7 +44,7 @@ pub enum Error {
         message: String,
     },
     /// A name that no variable can have (KS-SUB-5).
-    #[error("'{name}' var name is invalid, must match '{VARIABLE_NAME}'")]
+    #[error("envsubst error: '{name}' var name is invalid, must match '{VARIABLE_NAME}'")]
     Name {
         /// The name.
         name: String,
@@ -221,7 +221,7 @@ mod tests {
         let error = Variables::inline(&inline(&[("a-b", "x")])).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "'a-b' var name is invalid, must match '^[_[:alpha:]][_[:alpha:][:digit:]]*$'"
+            "envsubst error: 'a-b' var name is invalid, must match '^[_[:alpha:]][_[:alpha:][:digit:]]*$'"
         );
     }
 

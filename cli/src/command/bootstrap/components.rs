@@ -1,12 +1,15 @@
 //! The manifests of the services: in the repository, and, until the repository installs them, in the cluster
 //! (CLI-BST03, CLI-BST04).
 
+use std::io::IsTerminal;
+
 use super::plan::Plan;
 use super::work_tree::WorkTree;
 use crate::apply;
 use crate::cluster::Cluster;
 use crate::command::create;
 use crate::error::Error;
+use crate::input;
 use crate::kind::{Kind, text};
 use crate::manifests::{HELM_CONTROLLER, VERSION};
 use crate::output::progress;
@@ -20,7 +23,9 @@ pub(super) const KUSTOMIZATION: &str = "kustomization.yaml";
 pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan, tree: &mut WorkTree) -> Result<(), Error> {
     progress::action("generating component manifests");
     let before = tree.read(&plan.file(FILE))?.unwrap_or_default();
-    let helm_controller = helm_controller(&String::from_utf8_lossy(&before));
+    let before = String::from_utf8_lossy(&before);
+    confirm_removal(&before, plan)?;
+    let helm_controller = helm_controller(&before);
     let choice = match helm_controller.is_empty() {
         true => plan.flags.choice.clone(),
         false => plan.flags.choice.beside_helm_controller(),
@@ -54,6 +59,33 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan, tree: &mut WorkTre
     pull_secret(cluster, plan).await?;
     progress::success("reconciled components");
     Ok(())
+}
+
+/// Warns of components that the repository has and this run leaves out: the cluster deletes them once that is pushed. A person is asked,
+/// scripts are not.
+fn confirm_removal(before: &str, plan: &Plan) -> Result<(), Error> {
+    let removed = removed(before, &plan.flags.choice.components());
+    if removed.is_empty() {
+        return Ok(());
+    }
+    let names = removed.join(", ");
+    progress::warning(&format!(
+        "{names} will be deleted, with their CRDs and all objects of these; --components-extra={} keeps them",
+        removed.join(",")
+    ));
+    let is_person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if plan.flags.force || !is_person || input::confirm(&format!("Delete {names}"))? {
+        return Ok(());
+    }
+    Err(Error::Flags("bootstrap cancelled".to_owned()))
+}
+
+/// Returns the components that the header of a file of manifests names, less those that are kept.
+fn removed<'a>(manifests: &'a str, kept: &[&str]) -> Vec<&'a str> {
+    let named = manifests.lines().find_map(|line| line.strip_prefix("# Components: "));
+    let names = named.into_iter().flat_map(|names| names.split(',')).map(str::trim);
+    let is_ours = |name: &&str| name.ends_with("-controller") && *name != HELM_CONTROLLER;
+    names.filter(is_ours).filter(|name| !kept.contains(name)).collect()
 }
 
 /// Returns the documents of a file of manifests that are Flux's helm-controller. Without them the cluster would lose it, and with its CRD
@@ -94,6 +126,19 @@ async fn pull_secret(cluster: &Cluster, plan: &Plan) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn components_that_are_left_out_are_found() {
+        let header =
+            |names: &str| format!("---\n# Flux Version: v2.9.4\n# Components: {names}\napiVersion: v1\n");
+        let kept = ["source-controller", "kustomize-controller"];
+        let file =
+            header("source-controller,kustomize-controller,helm-controller,image-reflector-controller");
+        assert_eq!(removed(&file, &kept), ["image-reflector-controller"]);
+        // The source service does what Flux's has another program for.
+        assert!(removed(&header("source-controller,source-watcher"), &kept).is_empty());
+        assert!(removed("", &kept).is_empty());
+    }
 
     #[test]
     fn documents_of_helm_controller_are_found() {

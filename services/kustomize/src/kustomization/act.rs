@@ -117,13 +117,13 @@ impl KustomizationReconciler {
         attempt: &mut Attempt,
     ) -> Result<Held<Made>, Failure> {
         attempt.enter(run, "Fetching manifests");
-        let (files, directory) = self.fetch(observed, artifact).await?;
+        let (files, place) = self.fetch(observed, artifact).await?;
         attempt.is_attempted = true;
         attempt.enter(run, "Building manifests");
         // Nothing is built for a cluster that cannot be reached.
         observed.session()?;
         let last = self.comparable(observed, extent);
-        self.build(observed, files, directory, last, run.cancel.clone()).await
+        self.build(observed, files, place, last, run.cancel.clone()).await
     }
 
     fn apply_settings(&self, observed: &Observed) -> Result<ApplySettings, Failure> {
@@ -203,8 +203,16 @@ impl KustomizationReconciler {
             return Err(Failure::retry(reason::PRUNE_REFUSED, message));
         }
         let pruned = session.prune(&self.owner(&observed.kustomization), &stale).await;
-        attempt.pruned = pruned.changes.lines();
-        let Some(message) = pruned.failure() else { return Ok(()) };
+        let Some(message) = pruned.failure() else {
+            attempt.pruned = pruned.changes.lines();
+            return Ok(());
+        };
+        // Flux sends no event of a prune that went half way.
+        tracing::info!(
+            revision = attempt.revision,
+            changes = pruned.changes.lines(),
+            "pruning went half way"
+        );
         attempt.inventory = Some(new.into_iter().chain(pruned.unsettled(&stale)).collect());
         Err(Failure::retry(reason::PRUNE_FAILED, message))
     }

@@ -11,7 +11,7 @@ use weir_ssa::{Entry, Pruned, Session, probe};
 use super::decide::conditions;
 use super::health::timeout_of;
 use super::memory::Deletion;
-use super::{KustomizationReconciler, inventory};
+use super::{KustomizationReconciler, inventory, report};
 use crate::cluster::{Cluster, GROUP, TargetError};
 
 /// How often objects that are being deleted are looked for (KS-GC-22).
@@ -32,7 +32,7 @@ impl KustomizationReconciler {
             Err(TargetError::Failed(error)) => {
                 let message = format!("pruning for deleted resource failed: {error}");
                 let events = vec![event(kustomization, EventDraft::error, &message)];
-                return Finalized::Retry { object: None, events };
+                return Finalized::Retry { object: report::left(kustomization), events };
             }
         };
         let session = cluster.session(kustomization);
@@ -52,7 +52,7 @@ impl KustomizationReconciler {
             );
             let message = "pruning for deleted resource failed";
             return Finalized::Retry {
-                object: None,
+                object: report::left(kustomization),
                 events: vec![event(kustomization, EventDraft::error, message)],
             };
         }

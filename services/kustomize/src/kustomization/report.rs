@@ -54,17 +54,24 @@ pub(crate) fn report(
     }
 }
 
-/// A suspended object that is Ready stays so in its new generation, so that those who depend on it see that it was observed
-/// (KS-REC-30).
-pub(crate) fn suspended(object: &Kustomization) -> Option<Kustomization> {
+/// Shows that an object which is left as it is, being suspended or not yet to be deleted, was seen in its new generation: one that is
+/// Ready stays so for those who depend on it (KS-REC-30), one that has failed is still to be tried again.
+pub(crate) fn left(object: &Kustomization) -> Option<Kustomization> {
     let mut object = object.clone();
     let generation = object.metadata.generation?;
-    let status = object.status.as_mut().filter(|status| condition::is_ready(&status.conditions))?;
-    status.observed_generation = generation;
+    let status = object.status.as_mut()?;
+    let seen = match condition::find(&status.conditions, READY)?.status.as_str() {
+        "True" => READY,
+        "False" => RECONCILING,
+        _ => return None,
+    };
+    if seen == READY {
+        status.observed_generation = generation;
+    }
     let conditions = status.conditions.iter_mut();
     conditions
-        .filter(|known| known.type_ == READY)
-        .for_each(|ready| ready.observed_generation = Some(generation));
+        .filter(|known| known.type_ == seen)
+        .for_each(|known| known.observed_generation = Some(generation));
     Some(object)
 }
 
@@ -182,7 +189,7 @@ fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -
     match health {
         None => condition::remove(&mut draft.status.conditions, HEALTHY),
         Some(took) => {
-            let message = format!("Health check passed in {}", text(took));
+            let message = format!("Health check passed in {}", text(in_milliseconds(took)));
             if !is_healthy(draft.object) || (is_new && !attempt.changed.is_empty()) {
                 draft.tell(EventDraft::info(PROGRESSING, message.clone()), attempt);
             }
@@ -333,6 +340,12 @@ impl<'a> Draft<'a> {
         );
         history.truncate(MAX_HISTORY);
     }
+}
+
+/// Rounds up: a check that finds all as it should be takes microseconds, which tell nobody anything.
+fn in_milliseconds(took: Duration) -> Duration {
+    let milliseconds = took.as_nanos().div_ceil(1_000_000);
+    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
 fn text(duration: Duration) -> String {

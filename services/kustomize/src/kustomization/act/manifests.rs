@@ -29,7 +29,7 @@ pub(super) enum Made {
 }
 
 impl KustomizationReconciler {
-    /// The files of an artifact, and the directory in them that is to be built.
+    /// The files of an artifact, and the place in them that is to be built.
     pub(super) async fn fetch(
         &self,
         observed: &Observed,
@@ -42,11 +42,7 @@ impl KustomizationReconciler {
         let files = fetched.map_err(|error| self.fetch_failure(observed, &error))?;
         let path = observed.kustomization.spec.path.as_deref().unwrap_or_default();
         match build::place(path) {
-            Some(directory) if files.is_dir(&directory) => Ok((files, directory)),
-            Some(file) if files.is_file(&file) => {
-                let message = format!("kustomization path is not a directory: {path}");
-                Err(Failure::retry(reason::BUILD_FAILED, message))
-            }
+            Some(place) if files.is_dir(&place) || files.is_file(&place) => Ok((files, place)),
             _ => {
                 let message = format!("kustomization path not found: stat {path}: no such file or directory");
                 Err(Failure::retry(reason::ARTIFACT_FAILED, message))
@@ -88,6 +84,10 @@ impl KustomizationReconciler {
         cancel: CancellationToken,
     ) -> Result<Held<Made>, Failure> {
         let failed = |text: String| Failure::retry(reason::BUILD_FAILED, text);
+        if files.is_file(&directory) {
+            let path = observed.kustomization.spec.path.as_deref().unwrap_or_default();
+            return Err(failed(format!("kustomization path is not a directory: {path}")));
+        }
         let decryption = observed.decryption.clone().transpose().map_err(failed)?;
         let (spec, variables) = (observed.kustomization.spec.clone(), observed.variables.clone());
         let is_strict = self.settings.is_strict;
