@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use weir_expression::{Expression, Numbers, Type};
+use weir_expression::{Expression, ExpressionError, Numbers, Type};
 
 fuzz_target!(|input: &str| {
     let (text, object) = input.split_once('\u{1f}').unwrap_or((input, "null"));
@@ -14,7 +14,7 @@ fuzz_target!(|input: &str| {
     if let Ok(condition) = Expression::compile(text, &names, Type::Bool)
         && let Err(error) = condition.is_true(&variables)
     {
-        assert!(!error.to_string().contains("as boolean"), "{error}");
+        assert!(!matches!(error, ExpressionError::Kind { .. }), "{error}");
     }
     if let Ok(expression) = Expression::parse(text) {
         for numbers in [Numbers::Doubles, Numbers::Integers] {
