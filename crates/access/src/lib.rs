@@ -30,6 +30,6 @@ pub use decryption::{DecryptionKeys, DecryptionKeysError, ImportError};
 pub use git::{GitAccess, GitAccessError, GitRules};
 pub use keyring::{KeyringError, PullSecrets};
 pub use profile::{ProfileError, TransportError};
-pub use reference::{DEFAULT_BRANCH, reference};
+pub use reference::reference;
 pub use secrets::{ReadError, Secret, Secrets};
 pub use signing::SigningSecretError;

@@ -4,7 +4,7 @@ use weir_api::source::GitRepositoryRef;
 use weir_git::Reference;
 
 /// Branch without a reference, whatever the remote's own default is (SRC-GIT-1).
-pub const DEFAULT_BRANCH: &str = "master";
+const DEFAULT_BRANCH: &str = "master";
 
 /// Returns the reference to fetch, by the precedence of Flux's code: commit, name, tag, semver, branch. Empty parts are
 /// absent (SRC-GIT-1, IU-9).

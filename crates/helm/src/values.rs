@@ -15,12 +15,12 @@ pub enum ValuesError {
         source: YamlError,
     },
     /// It is YAML, and no mapping.
-    #[error("unmarshaling values from '{file}' failed: {kind} is no mapping of values")]
+    #[error("unmarshaling values from '{file}' failed: {found} is no mapping of values")]
     Shape {
         /// The file, as it is referred to.
         file: String,
-        /// Text in place of the length.
-        kind: &'static str,
+        /// What stands there instead.
+        found: &'static str,
     },
     /// There is no such file.
     #[error("no values file found at path '{path}'")]
@@ -79,7 +79,10 @@ fn of_document(file: &str, node: Node) -> Result<Values, ValuesError> {
             values.to_yaml().map_err(syntax)?;
             Ok(values)
         }
-        other => Err(ValuesError::Shape { file: file.to_owned(), kind: other.kind_name() }),
+        other => {
+            let found = if matches!(other, Node::Seq(_)) { "a list" } else { "a single value" };
+            Err(ValuesError::Shape { file: file.to_owned(), found })
+        }
     }
 }
 
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case("- a\n", "unmarshaling values from 'v' failed: SequenceNode is no mapping of values")]
+    #[case("- a\n", "unmarshaling values from 'v' failed: a list is no mapping of values")]
     #[case("a: 1\na: 2\n", "already defined")]
     #[case("a: [\n", "unmarshaling values from 'v' failed: yaml: line")]
     fn refused(#[case] text: &str, #[case] part: &str) {

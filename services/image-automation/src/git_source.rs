@@ -5,7 +5,7 @@ mod plan;
 use weir_api::ImageUpdateAutomation;
 use weir_runtime::ObjectKey;
 
-pub(crate) use self::plan::{GitPlan, Refspec};
+pub(crate) use self::plan::{GitPlan, PlanError, Refspec};
 
 /// The GitRepository that an automation names.
 pub(crate) fn repository_key(automation: &ImageUpdateAutomation) -> ObjectKey {

@@ -18,6 +18,9 @@ pub(crate) enum AccessError {
     /// A Secret that the object names could not be read.
     #[error(transparent)]
     Secret(ReadError),
+    /// The Secret of the proxy could not be read.
+    #[error("{}", .0.sentence())]
+    Proxy(ReadError),
     /// The ServiceAccount or one of its pull Secrets could not be read.
     #[error(transparent)]
     Account(KeyringError),
@@ -44,10 +47,11 @@ impl From<KeyringError> for AccessError {
 
 impl From<ProfileError> for AccessError {
     fn from(error: ProfileError) -> Self {
-        let (ProfileError::Certificates(error) | ProfileError::Proxy(error)) = error;
         match error {
-            TransportError::Read(error) => Self::Secret(error),
-            TransportError::Content(error) => Self::Transport(error),
+            ProfileError::Certificates(TransportError::Read(error)) => Self::Secret(error),
+            ProfileError::Proxy(TransportError::Read(error)) => Self::Proxy(error),
+            ProfileError::Certificates(TransportError::Content(error))
+            | ProfileError::Proxy(TransportError::Content(error)) => Self::Transport(error),
         }
     }
 }

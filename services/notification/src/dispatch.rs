@@ -254,7 +254,7 @@ impl Dispatcher {
         let delivery = notifier.render(event).map_err(|error| Failure::Send(error.to_string()))?;
         let sent = self.parts.sender.deliver(delivery, &profile, timeout).await;
         sent.map_err(|error| match error {
-            crate::delivery::DeliveryError::Client(error) => {
+            error @ crate::delivery::DeliveryError::Client(_) => {
                 context(mask::mask(&error.to_string(), &secrets))
             }
             error => Failure::Send(mask::mask(&error.to_string(), &secrets)),

@@ -64,7 +64,7 @@ pub enum InitError {
     #[error("{0}")]
     Channel(String),
     /// The address names no repository of the form the service has.
-    #[error("invalid repository id: '{0}'")]
+    #[error("invalid repository id {0:?}")]
     Repository(String),
     /// A header cannot be sent; its value stays out of the text.
     #[error("invalid value of header '{0}'")]
@@ -83,6 +83,9 @@ pub enum RenderError {
     /// The revision names no commit.
     #[error("failed to extract commit hash from '{0}' revision")]
     NoCommit(String),
+    /// The same, in the words of Bitbucket Server's type.
+    #[error("could not parse revision: {0}")]
+    Revision(Box<RenderError>),
     /// The service has no state for such a severity.
     #[error("can't convert to {0} state")]
     Severity(&'static str),

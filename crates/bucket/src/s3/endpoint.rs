@@ -23,7 +23,6 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     pub(super) fn new(endpoint: &str, insecure: bool, bucket: &str) -> Result<Self, Error> {
-        check_name(bucket)?;
         let refuse = |reason: String| {
             let endpoint = endpoint.split(['?', '#']).next().unwrap_or_default();
             let endpoint = endpoint.rsplit('@').next().unwrap_or_default().to_owned();
@@ -37,6 +36,7 @@ impl Endpoint {
         if !is_host || endpoint.contains(['/', '@', '\\']) {
             return Err(refuse("it must be 'host' or 'host:port'".to_owned()));
         }
+        check_name(bucket)?;
         let host = base.host_str().unwrap_or_default();
         // A certificate for *.host does not cover a name with a dot in it.
         let has_names = is_amazon(host) || host == GOOGLE;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use weir_access::DEFAULT_BRANCH;
 use weir_api::{GitRepository, image::GitSpec};
 use weir_git::Reference;
 
@@ -44,7 +43,7 @@ pub(crate) enum PlanError {
     )]
     NoPushBranch,
     /// A name is no name of a reference.
-    #[error("invalid reference name '{0}'")]
+    #[error("could not checkout to branch '{0}': invalid reference name")]
     Name(String),
     /// A refspec would delete a reference (IU-15), or is none.
     #[error("invalid refspec '{0}'")]
@@ -58,7 +57,7 @@ impl GitPlan {
         let reference = reference.or(repository.spec.reference.as_ref());
         let push = git.push.as_ref();
         let given = push.and_then(|push| push.branch.as_deref()).filter(|branch| !branch.is_empty());
-        let own = reference.map_or(Some(DEFAULT_BRANCH), |reference| reference.branch.as_deref());
+        let own = reference.and_then(|reference| reference.branch.as_deref());
         let push_branch = given.or(own).filter(|branch| !branch.is_empty());
         let push_branch = push_branch.ok_or(PlanError::NoPushBranch)?.to_owned();
         let checkout = weir_access::reference(reference);
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case(json!({}), json!(null), Reference::Branch("master".into()), "master", false)]
+    #[case(json!({"push": {"branch": "master"}}), json!(null), Reference::Branch("master".into()), "master", false)]
     #[case(json!({}), json!({"branch": "main"}), Reference::Branch("main".into()), "main", false)]
     #[case(json!({"checkout": {"ref": {"branch": "dev"}}}), json!({"branch": "main"}), Reference::Branch("dev".into()), "dev", false)]
     #[case(json!({"push": {"branch": "main"}}), json!({"branch": "main"}), Reference::Branch("main".into()), "main", false)]
@@ -175,10 +174,11 @@ mod tests {
 
     #[rstest]
     #[case(json!({}), json!({"tag": "v1"}), PlanError::NoPushBranch)]
+    #[case(json!({}), json!(null), PlanError::NoPushBranch)]
     #[case(json!({"push": {"branch": "a..b"}}), json!(null), PlanError::Name("a..b".into()))]
     #[case(json!({"push": {"branch": "a b"}}), json!(null), PlanError::Name("a b".into()))]
-    #[case(json!({"push": {"refspec": ":refs/heads/main"}}), json!(null), PlanError::Refspec(":refs/heads/main".into()))]
-    #[case(json!({"push": {"refspec": "refs/heads/*:refs/heads/*"}}), json!(null), PlanError::Refspec("refs/heads/*:refs/heads/*".into()))]
+    #[case(json!({"push": {"refspec": ":refs/heads/main"}}), json!({"branch": "main"}), PlanError::Refspec(":refs/heads/main".into()))]
+    #[case(json!({"push": {"refspec": "refs/heads/*:refs/heads/*"}}), json!({"branch": "main"}), PlanError::Refspec("refs/heads/*:refs/heads/*".into()))]
     fn what_cannot_be_pushed_is_refused(
         #[case] git: Value,
         #[case] reference: Value,

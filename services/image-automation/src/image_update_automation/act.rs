@@ -74,7 +74,7 @@ impl Automation {
 
     async fn attempt(&self, work: &Work, now: Timestamp) -> Result<Attempt, Failure> {
         let Some(prepared) = self.prepare(work).await? else { return Ok(Attempt::Done(Done::Skipped)) };
-        let revision = prepared.checkout.revision().to_owned();
+        let revision = short(prepared.checkout.revision()).to_owned();
         if prepared.edits.files.is_empty() {
             if work.owes_refspec {
                 let head = prepared.target.base;
@@ -153,6 +153,12 @@ impl Automation {
             Some(_) => Err(failure::push(&push::not_fast_forward(&work.git.push_ref()))),
         }
     }
+}
+
+/// A revision without the folder of its reference, as Flux notes it also where the checkout names `refs/heads/main`.
+fn short(revision: &str) -> &str {
+    let folders = ["refs/heads/", "refs/tags/"];
+    folders.iter().find_map(|folder| revision.strip_prefix(folder)).unwrap_or(revision)
 }
 
 fn render(work: &Work, template: &Message, edits: &Edits) -> Result<String, Failure> {

@@ -17,7 +17,7 @@ use super::{
     observe::Observed,
 };
 use crate::{
-    git_source::{self, GitPlan},
+    git_source::{self, GitPlan, PlanError},
     policy::{self, Selected},
 };
 
@@ -68,7 +68,10 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     let (repository, access) = repository(observed)?;
     check_gate(observed, repository)?;
     let access = access.clone().map_err(access_failure)?;
-    let plan = GitPlan::of(git, repository).map_err(failure::source_manager)?;
+    let plan = GitPlan::of(git, repository).map_err(|error| match error {
+        PlanError::Name(_) => failure::checkout_source(error),
+        error => failure::source_manager(error),
+    })?;
     let signing_key = observed.signing_key.clone().transpose().map_err(failure::source_manager)?;
     check_strategy(automation)?;
     let key = ObjectKey::of(automation);
@@ -154,7 +157,10 @@ fn access_failure(error: GitAccessError) -> Failure {
             failure::source_manager(format!("failed to get auth secret '{}': {cause}", cause.place))
         }
         GitAccessError::Proxy(TransportError::Read(cause)) => {
-            failure::source_manager(format!("failed to get proxy secret '{}': {cause}", cause.place))
+            failure::source_manager(cause.sentence())
+        }
+        GitAccessError::Url { url, reason } => {
+            failure::source_manager(format!("failed to parse URL '{url}': {reason}"))
         }
         other => failure::source_manager(other),
     }

@@ -25,6 +25,10 @@ pub(super) fn source_manager(cause: impl Display) -> Failure {
     Failure::retried(reason::SOURCE_MANAGER, format!("failed configuring source manager: {cause}"))
 }
 
+pub(super) fn checkout_source(cause: impl Display) -> Failure {
+    Failure::retried(reason::GIT_OPERATION, format!("failed to checkout source: {cause}"))
+}
+
 pub(super) fn checkout(error: &weir_git::Error, url: &str) -> Failure {
     git("failed to checkout source", error, &error.clone_message(url))
 }

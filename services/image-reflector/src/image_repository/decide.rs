@@ -1,6 +1,7 @@
 //! Decision to scan now or later: a pure function of what was observed (IR-8, IR-9).
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::time::Duration;
 
 use weir_api::{ImageRepository, condition_type};
@@ -55,9 +56,9 @@ pub(super) struct Scan {
 pub(super) enum Why {
     First,
     Requested,
+    NewName,
     /// The last one has failed: a scan that was asked for is owed until it succeeds. Flux forgets it.
     Failed,
-    NewName,
     NewExclusions,
     EmptyStore,
     Interval,
@@ -108,8 +109,7 @@ pub(super) fn decide(observed: &Observed) -> Plan {
         // A login belongs to the scan: when none is due it does not matter (IR-24).
         Err(AccessError::Login(cause)) => Err(format!("scan failed: {cause}")),
         Err(cause) => {
-            let message = format!("failed to configure authentication options: {cause}");
-            return Plan::Fail(Failure::retried(AUTHENTICATION_FAILED, message));
+            return Plan::Fail(authentication_failed(cause));
         }
     };
     match due(observed, &repository) {
@@ -125,6 +125,11 @@ pub(super) fn decide(observed: &Observed) -> Plan {
             Plan::Fail(Failure::retried(FAILURE, format!("failed to determine if it's scan time: {cause}")))
         }
     }
+}
+
+/// The settings of the object do not lead to a registry.
+pub(super) fn authentication_failed(cause: impl Display) -> Failure {
+    Failure::retried(AUTHENTICATION_FAILED, format!("failed to configure authentication options: {cause}"))
 }
 
 /// The time of the next scan.
@@ -144,12 +149,12 @@ fn due(observed: &Observed, repository: &Repository) -> Result<Due, String> {
     if observed.is_requested {
         return Ok(Due::Now(Why::Requested));
     }
+    if status.canonical_image_name.as_deref() != Some(&repository.to_string()) {
+        return Ok(Due::Now(Why::NewName));
+    }
     let ready = condition::find(&status.conditions, condition_type::READY);
     if ready.is_some_and(|ready| ready.status == "False") {
         return Ok(Due::Now(Why::Failed));
-    }
-    if status.canonical_image_name.as_deref() != Some(&repository.to_string()) {
-        return Ok(Due::Now(Why::NewName));
     }
     let set = |list: &[String]| list.iter().cloned().collect::<BTreeSet<_>>();
     if set(&exclusions(&observed.object)) != set(&status.observed_exclusion_list) {

@@ -7,7 +7,7 @@ use weir_runtime::{EventDraft, Failure, Next, Outcome};
 
 use super::{
     act::{Found, ScanError},
-    decide::{Plan, READ_OPERATION_FAILED, exclusions},
+    decide::{Plan, READ_OPERATION_FAILED, authentication_failed, exclusions},
 };
 
 /// Makes the outcome of a run.
@@ -38,6 +38,10 @@ pub(super) fn report(
                 quiet,
                 Next::Interval(interval.to_std()),
             )
+        }
+        // No registry was asked: the certificates or the proxy of the object make no client.
+        (Plan::Scan(_), Some(Err(ScanError::Registry(weir_oci::Error::Client(error))))) => {
+            authentication_failed(error).outcome(object.clone(), writer, &writer.progress())
         }
         (Plan::Scan(scan), Some(Err(error))) => {
             let failure = Failure::retried(READ_OPERATION_FAILED, format!("scan failed: {error}"));

@@ -155,8 +155,8 @@ async fn webhook_that_lets_nothing_through_is_named(#[case] webhook: Webhook, #[
 async fn refused_deletion_is_tried_again() {
     let world = World::new().await;
     let _server = Webhook::Refuses.install(&world, "DELETE").await;
-    let (a, guarded) = (cm("a", "1"), guarded("1"));
-    world.source("src", 1, &[("a.yaml", &a), ("guarded.yaml", &guarded)]).await;
+    let (a, b, guarded) = (cm("a", "1"), cm("b", "1"), guarded("1"));
+    world.source("src", 1, &[("a.yaml", &a), ("b.yaml", &b), ("guarded.yaml", &guarded)]).await;
     world.kustomization("app", json!({"retryInterval": "1s"})).await;
     world.ready("app").await;
     let maps = world.api("v1", "ConfigMap").await;
@@ -175,7 +175,13 @@ async fn refused_deletion_is_tried_again() {
         "{message}"
     );
     assert_eq!(failed.data["status"]["inventory"]["entries"].as_array().unwrap().len(), 2);
+    assert!(world.config_map("b").await.is_none());
+    world.event("app", "PruneFailed").await;
     webhook::remove(&world, VALIDATING).await;
     world.applied("app", "main@sha1:2").await;
     assert!(world.config_map("guarded").await.is_none());
+    // As in Flux, no event tells of what went before the refusal.
+    world.event("app", "guarded deleted").await;
+    let events = world.events("app").await;
+    assert!(!events.iter().any(|event| event.contains("/b deleted")), "{events:?}");
 }

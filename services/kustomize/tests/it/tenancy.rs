@@ -122,6 +122,9 @@ async fn bad_input_is_named_and_stops_nothing_else() {
         let failed = world.not_ready(name, reason).await;
         let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
         assert!(message.contains(words), "{name}: {message}");
+        // Flux reads the path before it notes what it attempts.
+        let is_attempted = failed.data["status"]["lastAttemptedRevision"] == "main@sha1:1";
+        assert_eq!(is_attempted, reason != "ArtifactFailed", "{name}");
     }
     world.kustomization("ok", json!({"path": "./ok"})).await;
     world.ready("ok").await;

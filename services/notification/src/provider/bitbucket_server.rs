@@ -42,7 +42,7 @@ impl BitbucketServer {
             Some((project, name)) if !project.is_empty() && !name.is_empty() && !name.contains('/') => {
                 (project, name)
             }
-            _ => return Err(InitError::Repository(id.to_owned())),
+            _ => return Err(fail(InitError::Repository(id.to_owned()).to_string())),
         };
         let base = format!("{context}/rest/api/latest/projects/{project}/repos/{repository}/commits");
         let authorization = match settings.bearer()? {
@@ -71,7 +71,10 @@ impl Notifier for BitbucketServer {
         if event.is_progressing() {
             return Ok(Delivery::Nothing);
         }
-        let commit = commit(event)?;
+        let commit = commit(event).map_err(|error| match error {
+            RenderError::NoCommit(_) => RenderError::Revision(Box::new(error)),
+            error => error,
+        })?;
         let description = reason_in_words(&event.reason);
         let status = json!({
             "key": self.key,

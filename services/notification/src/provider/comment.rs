@@ -130,7 +130,7 @@ impl Forge {
                 let patch = api.post("issues/comments/", body);
                 Places {
                     who: api.get_global("user"),
-                    list: api.get(&format!("issues/{number}/comments"), &[("page", "1"), ("limit", "100")]),
+                    list: api.get(&format!("issues/{number}/comments"), &[("limit", "100"), ("page", "1")]),
                     create: api.post(&format!("issues/{number}/comments"), body),
                     update: Box::new(move |id| at(&patch, Method::PATCH, id)),
                     author: "/user/login",

@@ -67,7 +67,7 @@ impl Notifier for Gitea {
             "description": reason_in_words(&event.reason),
             "context": self.name,
         });
-        let listed = [("page", "1"), ("limit", "50")];
+        let listed = [("limit", "50"), ("page", "1")];
         let read = self.api.get(&format!("commits/{commit}/statuses"), &listed);
         let write = self.api.post(&format!("statuses/{commit}"), &status);
         Ok(Delivery::CommitStatus(Box::new(CommitStatus {

@@ -25,7 +25,9 @@ impl GitHubApi {
             return Err(InitError::Token("github token or github app details must be specified"));
         }
         let mut repository = Repository::parse(&settings.address)?;
-        let (owner, name) = repository.owner_and_name()?;
+        let (owner, name) = repository
+            .owner_and_name()
+            .map_err(|_| InitError::Address(format!("invalid repository id: '{}'", repository.id)))?;
         let path = format!("repos/{owner}/{name}");
         let base = if repository.host.host_str() == Some(PUBLIC_HOST) {
             repository.host =

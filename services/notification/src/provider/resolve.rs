@@ -153,12 +153,18 @@ fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
     let map = node.as_map().ok_or_else(|| ResolveError::Headers("not a map of texts".to_owned()))?;
     let mut headers = BTreeMap::new();
     for (name, value) in map.iter() {
-        match value.as_scalar().map(weir_yaml::Scalar::value) {
-            Some(Ok(Value::Str(text))) => headers.insert(name.to_owned(), text.into_owned()),
-            Some(Ok(Value::Null)) => headers.insert(name.to_owned(), String::new()),
+        let text = match value.as_scalar().map(weir_yaml::Scalar::value) {
+            Some(Ok(Value::Str(text))) => text.into_owned(),
+            Some(Ok(Value::Null)) => String::new(),
+            // A header like `X-Scope-OrgID: 1` is a text for those who write it.
+            Some(Ok(Value::Bool(value))) => value.to_string(),
+            Some(Ok(Value::Int(value))) => value.to_string(),
+            Some(Ok(Value::Uint(value))) => value.to_string(),
+            Some(Ok(Value::Float(value))) => value.to_string(),
             // The value may be a secret: only its name is shown.
-            _ => return Err(not_text(name)),
+            Some(Err(_)) | None => return Err(not_text(name)),
         };
+        headers.insert(name.to_owned(), text);
     }
     Ok(headers)
 }

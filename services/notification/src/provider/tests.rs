@@ -178,6 +178,12 @@ fn security_headers_of_the_user_cannot_forge_signature_or_framing() {
 #[case("slack", "::", "invalid Slack hook URL ::: 'parse \"::\": missing protocol scheme'")]
 #[case("slack", "", "invalid Slack hook URL : 'parse \"\": empty url'")]
 #[case("github", "https://github.com/a/b/c", "invalid repository id: 'a/b/c'")]
+#[case("gitea", "https://git.example.com/a", "invalid repository id \"a\"")]
+#[case(
+    "bitbucketserver",
+    "https://git.example.com/scm/a",
+    "could not parse git address: invalid repository id \"a\""
+)]
 #[case("nats", "", "NATS server (address) cannot be empty")]
 #[case("sentry", "x", "provider type 'sentry' is not supported yet")]
 fn addresses_that_cannot_work(#[case] kind: &str, #[case] address: &str, #[case] expected: &str) {

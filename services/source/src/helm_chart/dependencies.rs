@@ -65,6 +65,7 @@ impl HelmChartReconciler {
     ) -> Result<Chart, Failure> {
         let refuse = |error: &dyn Display| failed("remote ", needed, error);
         let invalid = || refuse(&DependencyError::Repository { repository: url.to_owned() });
+        let not_found = |error: &dyn Display| not_found(needed, url, error);
         let url = normalized(Url::parse(url).map_err(|_| invalid())?);
         let known = self.described(owner, &url).await;
         let package = if url.scheme() == "oci" {
@@ -80,13 +81,13 @@ impl HelmChartReconciler {
             let releases = match self.stored_index(known.as_deref()).await {
                 Some(index) => {
                     let stored = self.releases(owner, &index, &needed.name).await;
-                    stored.map_err(|failure| refuse(&failure.cause.message))?
+                    stored.map_err(|failure| not_found(&failure.cause.message))?
                 }
                 None => self.fetched_releases(&server, url, needed, fetched).await?,
             };
-            let releases = releases.ok_or_else(|| refuse(&SelectError::NoChart))?;
-            let release =
-                version::select(&needed.name, &releases, &needed.version).map_err(|error| refuse(&error))?;
+            let releases = releases.ok_or_else(|| not_found(&SelectError::NoChart))?;
+            let release = version::select(&needed.name, &releases, &needed.version)
+                .map_err(|error| not_found(&error))?;
             let package = server.chart(&needed.name, release, self.limits.chart).await.map_err(|error| {
                 refuse(&format!("chart download of version '{}' failed: {error}", release.version))
             })?;
@@ -128,7 +129,8 @@ impl HelmChartReconciler {
         needed: &Dependency,
         fetched: &mut Fetched,
     ) -> Result<Option<Releases>, Failure> {
-        let refuse = |error: &dyn Display| failed("remote ", needed, error);
+        let address = url.to_string();
+        let refuse = |error: &dyn Display| not_found(needed, &address, error);
         let index = match fetched.entry(url) {
             Entry::Occupied(index) => index.into_mut(),
             Entry::Vacant(place) => {
@@ -169,6 +171,17 @@ impl HelmChartReconciler {
 
 fn failed(kind: &str, needed: &Dependency, error: impl Display) -> Failure {
     Step::Dependencies.failed(format!("failed to add {kind}dependency '{}': {error}", needed.name))
+}
+
+/// No version of a dependency was found in the index of its repository.
+fn not_found(needed: &Dependency, url: &str, error: impl Display) -> Failure {
+    let Dependency { name, version, .. } = needed;
+    let url = url.trim_end_matches('/');
+    failed(
+        "remote ",
+        needed,
+        format!("failed to get chart '{name}' version '{version}' from '{url}': {error}"),
+    )
 }
 
 /// The versions of one chart in an index that was read before, maybe.

@@ -122,7 +122,7 @@ pub(super) fn layer_failure(message: impl Into<String>) -> Failure {
 pub(super) fn stored_event(artifact: &Artifact, url: &str) -> String {
     let message = format!("stored artifact with revision '{}' from '{url}'", artifact.revision);
     match (artifact.metadata.get(ORIGIN_SOURCE), artifact.metadata.get(ORIGIN_REVISION)) {
-        (Some(source), Some(revision)) => {
+        (Some(source), Some(revision)) if !source.is_empty() && !revision.is_empty() => {
             format!("{message}, origin source '{source}', origin revision '{revision}'")
         }
         _ => message,

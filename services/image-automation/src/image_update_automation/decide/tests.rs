@@ -130,7 +130,7 @@ fn unread() -> ReadError {
     "failed configuring source manager: failed to get auth secret 'ns/s': secrets \"s\" not found"
 )]
 #[case::proxy(GitAccessError::Proxy(unread().into()), "SourceManagerFailed",
-    "failed configuring source manager: failed to get proxy secret 'ns/s': secrets \"s\" not found")]
+    "failed configuring source manager: secret 'ns/s' not found")]
 #[case::proxy_address(
     GitAccessError::Proxy(SecretError::EmptyProxy { place: "ns/s".to_owned() }.into()), "SourceManagerFailed",
     "failed configuring source manager: failed to configure proxy options: secret 'ns/s': proxy address is empty")]

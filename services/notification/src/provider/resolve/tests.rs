@@ -45,10 +45,14 @@ fn addresses_have_a_greatest_length(#[case] length: usize, #[case] good: bool) {
 #[test]
 fn headers_are_a_map_of_texts() {
     let settings =
-        credentials(&[("headers", "Authorization: Bearer x\nX-Custom: \"1\"\n")]).unwrap().settings;
+        credentials(&[("headers", "Authorization: Bearer x\nX-Custom: \"1\"\nX-Id: 7\nX-Part: 1.5\nX-Yes: true")])
+            .unwrap()
+            .settings;
     let headers: Vec<_> = settings.headers.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-    assert_eq!(headers, [("Authorization", "Bearer x"), ("X-Custom", "1")]);
-    for bad in ["[a", "- a", "a: 1", "a: {b: c}"] {
+    let expected =
+        [("Authorization", "Bearer x"), ("X-Custom", "1"), ("X-Id", "7"), ("X-Part", "1.5"), ("X-Yes", "true")];
+    assert_eq!(headers, expected);
+    for bad in ["[a", "- a", "a: {b: c}"] {
         assert!(matches!(credentials(&[("headers", bad)]), Err(ResolveError::Headers(_))), "{bad}");
     }
 }
