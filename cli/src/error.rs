@@ -1,6 +1,7 @@
 //! Errors of the command, with the messages that users of Flux know.
 
 use std::error::Error as StdError;
+use std::io::ErrorKind;
 
 use crate::kind::Kind;
 
@@ -13,7 +14,15 @@ pub(crate) enum Error {
     /// No cluster to talk to.
     #[error("kubernetes configuration load failed: {0}")]
     KubeConfig(String),
-    /// A file that a flag names cannot be read.
+    /// A file that a flag names cannot be opened and read as text, in Flux's words.
+    #[error("open {path}: {}", opening(cause))]
+    Open {
+        /// The file.
+        path: String,
+        /// Cause.
+        cause: std::io::Error,
+    },
+    /// A file or folder cannot be read or written.
     #[error("{path}: {cause}")]
     File {
         /// The file.
@@ -310,5 +319,15 @@ fn grpc_text(status: &tonic::Status) -> String {
     match status.source() {
         Some(source) => chain(source),
         None => status.message().to_owned(),
+    }
+}
+
+/// The reason for which a file cannot be opened, as the system's own tools tell it.
+fn opening(cause: &std::io::Error) -> String {
+    match cause.kind() {
+        ErrorKind::NotFound => "no such file or directory".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::IsADirectory => "is a directory".to_owned(),
+        _ => cause.to_string(),
     }
 }

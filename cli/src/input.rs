@@ -14,7 +14,7 @@ const MAX_FILE: u64 = 4 * 1024 * 1024;
 /// Reads a file of text that a flag names.
 pub(crate) fn text(path: impl AsRef<Path>) -> Result<String, Error> {
     let path = path.as_ref();
-    let failed = |cause| Error::File { path: path.display().to_string(), cause };
+    let failed = |cause| Error::Open { path: path.display().to_string(), cause };
     let read = bytes(path, MAX_FILE).map_err(failed)?;
     let no_text = || io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
     String::from_utf8(read).map_err(|_| failed(no_text()))

@@ -102,7 +102,10 @@ pub(super) fn key_pair(flags: &Flags<'_>) -> Result<(Identity, Entries), Error> 
 pub(crate) fn chosen_key_pair(choice: KeyChoice<'_>) -> Result<(Identity, Entries), Error> {
     let passphrase = choice.passphrase.filter(|text| !text.expose_secret().is_empty());
     let identity = match choice.file {
-        Some(file) => Identity::read(&input::text(file)?, passphrase.map(ExposeSecret::expose_secret)),
+        Some(file) => {
+            let text = text_of(file, "failed to open private key file")?;
+            Identity::read(&text, passphrase.map(ExposeSecret::expose_secret))
+        }
         None => Identity::generate(key_kind(choice)?),
     };
     let identity = identity.map_err(|error| Error::Flags(error.to_string()))?;
@@ -142,9 +145,13 @@ pub(super) fn login(flags: &Flags<'_>) -> Option<Entries> {
 /// The entry `ca.crt`, from the file that a flag names.
 pub(super) fn authority(flags: &Flags<'_>, flag: &str) -> Result<Option<(String, SecretString)>, Error> {
     let Some(file) = flags.text(flag) else { return Ok(None) };
-    let read = input::text(file);
-    let text = read.map_err(|error| Error::Flags(format!("unable to read TLS CA file: {error}")))?;
+    let text = text_of(file, "unable to read TLS CA file")?;
     Ok(Some(("ca.crt".to_owned(), text.into())))
+}
+
+/// The text of a file, or `failing` with the reason behind it.
+fn text_of(file: &str, failing: &str) -> Result<String, Error> {
+    input::text(file).map_err(|error| Error::Flags(format!("{failing}: {error}")))
 }
 
 /// The entries `tls.crt` and `tls.key`, from the files that two flags name; they have to belong together.
@@ -158,7 +165,10 @@ pub(super) fn client_certificate(
         (None, None) => return Ok(None),
         (Some(_), None) => return Err(refused("found certificate but missing private key")),
         (None, Some(_)) => return Err(refused("found private key but missing certificate")),
-        (Some(certificate), Some(key)) => (input::text(certificate)?, SecretString::from(input::text(key)?)),
+        (Some(certificate), Some(key)) => {
+            let key = || text_of(key, "failed to read key file");
+            (text_of(certificate, "failed to read cert file")?, SecretString::from(key()?))
+        }
     };
     weir_http::check_identity([certificate.as_str(), key.expose_secret()].join("\n").as_bytes())
         .map_err(|error| Error::Flags(format!("invalid TLS certificate and key pair: {error}")))?;

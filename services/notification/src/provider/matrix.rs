@@ -1,30 +1,13 @@
 //! `matrix`: a text message to a room; the transaction id makes a repeated request harmless.
 
 use http::{HeaderValue, Method};
-use percent_encoding::{AsciiSet, utf8_percent_encode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
 use url::Url;
 
-use super::gitlab::SEGMENT;
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
 use crate::event::{Event, text::object_title};
-
-/// A room is one segment of the path: the characters that may stand there as they are do, such as those of `!room:server`.
-const ROOM: &AsciiSet = &SEGMENT
-    .remove(b'!')
-    .remove(b'$')
-    .remove(b'&')
-    .remove(b'\'')
-    .remove(b'(')
-    .remove(b')')
-    .remove(b'*')
-    .remove(b'+')
-    .remove(b',')
-    .remove(b';')
-    .remove(b'=')
-    .remove(b':')
-    .remove(b'@');
 
 pub(super) struct Matrix {
     url: Url,
@@ -43,7 +26,7 @@ impl Notifier for Matrix {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let transaction = hex::encode(Sha1::digest(event.to_bytes()));
         let base = self.url.path().trim_end_matches('/');
-        let room = utf8_percent_encode(&self.room, ROOM);
+        let room = utf8_percent_encode(&self.room, NON_ALPHANUMERIC);
         let path = format!("{base}/_matrix/client/r0/rooms/{room}/send/m.room.message/{transaction}");
         let url = address::with_path(&self.url, &path);
         let mut message = Message::post_json(&url, &payload(event)).authorized(self.authorization.as_ref());
