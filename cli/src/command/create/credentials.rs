@@ -166,8 +166,8 @@ pub(super) fn client_certificate(
         (Some(_), None) => return Err(refused("found certificate but missing private key")),
         (None, Some(_)) => return Err(refused("found private key but missing certificate")),
         (Some(certificate), Some(key)) => {
-            let key = || text_of(key, "failed to read key file");
-            (text_of(certificate, "failed to read cert file")?, SecretString::from(key()?))
+            let certificate = text_of(certificate, "failed to read cert file")?;
+            (certificate, SecretString::from(text_of(key, "failed to read key file")?))
         }
     };
     weir_http::check_identity([certificate.as_str(), key.expose_secret()].join("\n").as_bytes())

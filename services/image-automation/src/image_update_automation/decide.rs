@@ -156,9 +156,7 @@ fn access_failure(error: GitAccessError) -> Failure {
         GitAccessError::Secret(cause) => {
             failure::source_manager(format!("failed to get auth secret '{}': {cause}", cause.place))
         }
-        GitAccessError::Proxy(TransportError::Read(cause)) => {
-            failure::source_manager(cause.sentence())
-        }
+        GitAccessError::Proxy(TransportError::Read(cause)) => failure::source_manager(cause.sentence()),
         GitAccessError::Url { url, reason } => {
             failure::source_manager(format!("failed to parse URL '{url}': {reason}"))
         }

@@ -37,7 +37,8 @@ impl Zulip {
 impl Notifier for Zulip {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let content = markdown(event);
-        let form = [("content", &*content), ("to", &self.channel), ("topic", &self.topic), ("type", "stream")];
+        let form =
+            [("content", &*content), ("to", &self.channel), ("topic", &self.topic), ("type", "stream")];
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let message = Message::post_bytes(&self.url, body.into_bytes())
             .with(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"))

@@ -178,6 +178,22 @@ mod tests {
         assert_eq!(choose(&tags(), "1.x", None, Some(&selector)).unwrap(), "1.5.0_build");
     }
 
+    #[rstest]
+    #[case("https://h/r", "main@sha1:1", ", origin source 'https://h/r', origin revision 'main@sha1:1'")]
+    #[case("https://h/r", "", "")]
+    #[case("", "main@sha1:1", "")]
+    fn the_origin_of_an_artifact_is_told_whole_or_not(
+        #[case] source: &str,
+        #[case] revision: &str,
+        #[case] expected: &str,
+    ) {
+        let annotations = [(ORIGIN_SOURCE, source), (ORIGIN_REVISION, revision)];
+        let metadata = annotations.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let artifact = Artifact { revision: "v1@sha256:a".into(), metadata, ..Artifact::default() };
+        let told = format!("stored artifact with revision 'v1@sha256:a' from 'oci://h/r'{expected}");
+        assert_eq!(stored_event(&artifact, "oci://h/r"), told);
+    }
+
     fn object(spec: Value, status: Value) -> OciRepository {
         let mut full = json!({ "url": "oci://h/r", "interval": "1m" });
         full.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());

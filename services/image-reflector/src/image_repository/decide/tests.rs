@@ -57,6 +57,9 @@ fn words(plan: Plan) -> String {
 #[case::failed(json!({"status": {"conditions": [{
     "type": "Ready", "status": "False", "reason": "ReadOperationFailed", "message": "", "lastTransitionTime": "2026-01-01T00:55:00Z",
 }]}}), "scanning: last scan failed")]
+#[case::renamed_and_failed(json!({"spec": {"image": "ghcr.io/o/other"}, "status": {"conditions": [{
+    "type": "Ready", "status": "False", "reason": "ReadOperationFailed", "message": "", "lastTransitionTime": "2026-01-01T00:55:00Z",
+}]}}), "scanning: new image name")]
 #[case::scheme(json!({"spec": {"image": "oci://x"}}),
     "ImageURLInvalid: image 'oci://x' should not include URL scheme; remove 'oci://'")]
 #[case::gate(json!({"spec": {"provider": "aws", "serviceAccountName": "x"}}),

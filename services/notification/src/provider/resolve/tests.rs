@@ -44,13 +44,20 @@ fn addresses_have_a_greatest_length(#[case] length: usize, #[case] good: bool) {
 
 #[test]
 fn headers_are_a_map_of_texts() {
-    let settings =
-        credentials(&[("headers", "Authorization: Bearer x\nX-Custom: \"1\"\nX-Id: 7\nX-Part: 1.5\nX-Yes: true")])
-            .unwrap()
-            .settings;
+    let settings = credentials(&[(
+        "headers",
+        "Authorization: Bearer x\nX-Custom: \"1\"\nX-Id: 7\nX-Part: 1.5\nX-Yes: true",
+    )])
+    .unwrap()
+    .settings;
     let headers: Vec<_> = settings.headers.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-    let expected =
-        [("Authorization", "Bearer x"), ("X-Custom", "1"), ("X-Id", "7"), ("X-Part", "1.5"), ("X-Yes", "true")];
+    let expected = [
+        ("Authorization", "Bearer x"),
+        ("X-Custom", "1"),
+        ("X-Id", "7"),
+        ("X-Part", "1.5"),
+        ("X-Yes", "true"),
+    ];
     assert_eq!(headers, expected);
     for bad in ["[a", "- a", "a: {b: c}"] {
         assert!(matches!(credentials(&[("headers", bad)]), Err(ResolveError::Headers(_))), "{bad}");
