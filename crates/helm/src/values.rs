@@ -19,7 +19,7 @@ pub enum ValuesError {
     Shape {
         /// The file, as it is referred to.
         file: String,
-        /// What stands there instead.
+        /// Kind of the value that stands there instead.
         found: &'static str,
     },
     /// There is no such file.
