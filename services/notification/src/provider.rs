@@ -85,7 +85,7 @@ pub enum RenderError {
     NoCommit(String),
     /// The same, in the words of Bitbucket Server's type.
     #[error("could not parse revision: {0}")]
-    Revision(Box<RenderError>),
+    Revision(Box<Self>),
     /// The service has no state for such a severity.
     #[error("can't convert to {0} state")]
     Severity(&'static str),
