@@ -20,6 +20,11 @@ pub(crate) fn text(path: impl AsRef<Path>) -> Result<String, Error> {
     String::from_utf8(read).map_err(|_| failed(no_text()))
 }
 
+/// As [`text`], with `failing` in front of the reason.
+pub(crate) fn text_or(path: impl AsRef<Path>, failing: &str) -> Result<String, Error> {
+    text(path).map_err(|error| Error::Flags(format!("{failing}: {error}")))
+}
+
 /// Reads a file that a flag names, of `limit` bytes at most.
 pub(crate) fn bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut read = Vec::new();

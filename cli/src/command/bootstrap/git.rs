@@ -108,11 +108,8 @@ impl Git {
     }
 
     async fn plan(self, namespace: String, global: &Global, url: Url) -> Result<Plan, Error> {
-        let ca = self.flags.key.ca_file.as_ref().map(|file| {
-            let read = input::text(file);
-            read.map_err(|error| Error::Flags(format!("unable to read TLS CA file: {error}")))
-        });
-        let ca = ca.transpose()?;
+        let ca = self.flags.key.ca_file.as_ref();
+        let ca = ca.map(|file| input::text_or(file, "unable to read TLS CA file")).transpose()?;
         let mut remote = Remote::new(url.clone());
         remote.credentials = self.credentials(&url).await?;
         remote.http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };

@@ -76,11 +76,8 @@ impl Flags {
         let signing_key = self.flags.signing.key(Transport { file, passphrase: None })?;
         let cluster = &global.cluster().await?;
         super::confirm(cluster, self.flags.force).await?;
-        let ca = self.flags.key.ca_file.as_ref().map(|file| {
-            let read = input::text(file);
-            read.map_err(|error| Error::Flags(format!("unable to read TLS CA file: {error}")))
-        });
-        let ca = ca.transpose()?;
+        let ca = self.flags.key.ca_file.as_ref();
+        let ca = ca.map(|file| input::text_or(file, "unable to read TLS CA file")).transpose()?;
         let http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
         let hosted = self.hosted(vendor, &http, &token)?;
         let url = self.repository(&hosted).await?;

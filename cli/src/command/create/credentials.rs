@@ -103,7 +103,7 @@ pub(crate) fn chosen_key_pair(choice: KeyChoice<'_>) -> Result<(Identity, Entrie
     let passphrase = choice.passphrase.filter(|text| !text.expose_secret().is_empty());
     let identity = match choice.file {
         Some(file) => {
-            let text = text_of(file, "failed to open private key file")?;
+            let text = input::text_or(file, "failed to open private key file")?;
             Identity::read(&text, passphrase.map(ExposeSecret::expose_secret))
         }
         None => Identity::generate(key_kind(choice)?),
@@ -145,13 +145,8 @@ pub(super) fn login(flags: &Flags<'_>) -> Option<Entries> {
 /// The entry `ca.crt`, from the file that a flag names.
 pub(super) fn authority(flags: &Flags<'_>, flag: &str) -> Result<Option<(String, SecretString)>, Error> {
     let Some(file) = flags.text(flag) else { return Ok(None) };
-    let text = text_of(file, "unable to read TLS CA file")?;
+    let text = input::text_or(file, "unable to read TLS CA file")?;
     Ok(Some(("ca.crt".to_owned(), text.into())))
-}
-
-/// The text of a file, or `failing` with the reason behind it.
-fn text_of(file: &str, failing: &str) -> Result<String, Error> {
-    input::text(file).map_err(|error| Error::Flags(format!("{failing}: {error}")))
 }
 
 /// The entries `tls.crt` and `tls.key`, from the files that two flags name; they have to belong together.
@@ -166,8 +161,8 @@ pub(super) fn client_certificate(
         (Some(_), None) => return Err(refused("found certificate but missing private key")),
         (None, Some(_)) => return Err(refused("found private key but missing certificate")),
         (Some(certificate), Some(key)) => {
-            let certificate = text_of(certificate, "failed to read cert file")?;
-            (certificate, SecretString::from(text_of(key, "failed to read key file")?))
+            let certificate = input::text_or(certificate, "failed to read cert file")?;
+            (certificate, SecretString::from(input::text_or(key, "failed to read key file")?))
         }
     };
     weir_http::check_identity([certificate.as_str(), key.expose_secret()].join("\n").as_bytes())

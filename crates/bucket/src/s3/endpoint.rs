@@ -167,5 +167,8 @@ mod tests {
     fn refused_endpoints(#[case] endpoint: &str) {
         let error = Endpoint::new(endpoint, true, "apps").err().unwrap().to_string();
         assert!(error.starts_with("invalid endpoint '") && !error.contains("hunter2"), "{error}");
+        // The endpoint is told first, as the name may be right once it is looked for in the right place.
+        let both = Endpoint::new(endpoint, true, "xb").err().unwrap().to_string();
+        assert_eq!(both, error);
     }
 }

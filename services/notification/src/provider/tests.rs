@@ -240,6 +240,18 @@ fn work_in_progress_is_no_incident(#[values("pagerduty", "incident.io", "github"
     assert!(matches!(build(&settings(kind)).unwrap().render(&event), Ok(Delivery::Nothing)));
 }
 
+#[rstest]
+#[case("gitea", "failed to extract commit hash from 'main@sha1:abc' revision")]
+#[case(
+    "bitbucketserver",
+    "could not parse revision: failed to extract commit hash from 'main@sha1:abc' revision"
+)]
+fn a_revision_without_a_commit_is_refused(#[case] kind: &str, #[case] expected: &str) {
+    let metadata = [("revision".to_owned(), "main@sha1:abc".to_owned())].into();
+    let refused = build(&settings(kind)).unwrap().render(&Event { metadata, ..event("info") });
+    assert_eq!(refused.err().unwrap().to_string(), expected);
+}
+
 #[test]
 fn a_commit_status_is_written_only_if_the_latest_one_differs() {
     let notifier = build(&settings("github")).unwrap();

@@ -16,6 +16,7 @@ use weir_helm::index::{self, IndexError, Release};
 use weir_helm::repository::normalized;
 use weir_helm::version::{self, SelectError};
 use weir_helm::{Chart, Dependency, Limits, Repository};
+use weir_http::shown;
 use weir_runtime::ObjectKey;
 
 use super::HelmChartReconciler;
@@ -65,8 +66,9 @@ impl HelmChartReconciler {
     ) -> Result<Chart, Failure> {
         let refuse = |error: &dyn Display| failed("remote ", needed, error);
         let invalid = || refuse(&DependencyError::Repository { repository: url.to_owned() });
-        let not_found = |error: &dyn Display| not_found(needed, url, error);
         let url = normalized(Url::parse(url).map_err(|_| invalid())?);
+        let address = shown(&url);
+        let not_found = |error: &dyn Display| not_found(needed, &address, error);
         let known = self.described(owner, &url).await;
         let package = if url.scheme() == "oci" {
             self.package_of_registry(needed, &url, known).await?
@@ -129,7 +131,7 @@ impl HelmChartReconciler {
         needed: &Dependency,
         fetched: &mut Fetched,
     ) -> Result<Option<Releases>, Failure> {
-        let address = url.to_string();
+        let address = shown(&url);
         let refuse = |error: &dyn Display| not_found(needed, &address, error);
         let index = match fetched.entry(url) {
             Entry::Occupied(index) => index.into_mut(),
@@ -173,15 +175,12 @@ fn failed(kind: &str, needed: &Dependency, error: impl Display) -> Failure {
     Step::Dependencies.failed(format!("failed to add {kind}dependency '{}': {error}", needed.name))
 }
 
-/// No version of a dependency was found in the index of its repository.
-fn not_found(needed: &Dependency, url: &str, error: impl Display) -> Failure {
+/// No version of a dependency was found in the index of the repository at an address, which may be shown.
+fn not_found(needed: &Dependency, address: &str, error: impl Display) -> Failure {
     let Dependency { name, version, .. } = needed;
-    let url = url.trim_end_matches('/');
-    failed(
-        "remote ",
-        needed,
-        format!("failed to get chart '{name}' version '{version}' from '{url}': {error}"),
-    )
+    let from = address.trim_end_matches('/');
+    let error = format!("failed to get chart '{name}' version '{version}' from '{from}': {error}");
+    failed("remote ", needed, error)
 }
 
 /// The versions of one chart in an index that was read before, maybe.
@@ -219,4 +218,21 @@ fn local(
     };
     dependency::check_version(needed, &chart).map_err(|error| refuse(&error))?;
     Ok(chart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn security_a_repository_is_told_without_its_password() {
+        let needed = Dependency { name: "lib".into(), version: "1.x".into(), ..Dependency::default() };
+        let url = Url::parse("https://user:hunter2@h/charts/?sig=hunter2").unwrap();
+        let failure = not_found(&needed, &shown(&url), SelectError::NoChart);
+        assert_eq!(
+            failure.cause.message,
+            "dependency build error: failed to add remote dependency 'lib': failed to get chart 'lib' version '1.x' from \
+             'https://h/charts': no chart name found"
+        );
+    }
 }

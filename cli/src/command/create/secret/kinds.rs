@@ -171,8 +171,7 @@ fn git(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
 
 fn github_app(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
     let file = flags.text("app-private-key").unwrap_or_default();
-    let key = input::text(file);
-    let key = key.map_err(|error| Error::Flags(format!("unable to read private key file: {error}")))?;
+    let key = input::text_or(file, "unable to read private key file")?;
     required(flags, "app-id", "githubAppID is required")?;
     if flags.text("app-installation-owner").is_some() == flags.text("app-installation-id").is_some() {
         let reason = "exactly one of githubAppInstallationOwner or githubAppInstallationID must be provided";
