@@ -2,6 +2,8 @@
 //! (DEP-K8S-7).
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -36,24 +38,42 @@ const REMEMBERED: u64 = 4096;
 /// How long a repetition counts up, as in client-go.
 const REPEAT_WINDOW: Duration = Duration::from_secs(600);
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Sameness {
-    uid: String,
-    namespace: String,
-    name: String,
-    reason: String,
-    message: String,
+/// An Event that was written: the moment in its name, and how often it has been seen.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    nanosecond: i128,
+    count: i32,
+}
+
+/// The Events that were written, by the hash of what makes two of them the same: the texts themselves would be most of the memory
+/// of a service with many objects. Its keys are random, so that nobody can choose two that meet.
+#[derive(Clone)]
+struct Memory {
+    hasher: Arc<RandomState>,
+    written: Cache<u64, Written>,
+}
+
+impl Memory {
+    fn new() -> Self {
+        let written = Cache::builder().max_capacity(REMEMBERED).time_to_live(REPEAT_WINDOW).build();
+        Self { hasher: Arc::default(), written }
+    }
+
+    fn key(&self, event: &Event) -> u64 {
+        let involved = &event.involved_object;
+        let place = (&involved.uid, &involved.namespace, &involved.name);
+        self.hasher.hash_one((place, &event.reason, &event.message))
+    }
 }
 
 pub(super) struct Recorder {
     client: kube::Client,
-    written: Cache<Sameness, (String, i32)>,
+    memory: Memory,
 }
 
 impl Recorder {
     pub(super) fn new(client: kube::Client) -> Self {
-        let written = Cache::builder().max_capacity(REMEMBERED).time_to_live(REPEAT_WINDOW).build();
-        Self { client, written }
+        Self { client, memory: Memory::new() }
     }
 
     /// Events of one object are written in order, those of different objects beside each other.
@@ -79,11 +99,11 @@ impl Recorder {
             }
             let uid = event.involved_object.uid.clone();
             busy.insert(uid.clone());
-            let (client, written) = (self.client.clone(), self.written.clone());
+            let (client, memory) = (self.client.clone(), self.memory.clone());
             let (waiting, stop) = (events.len(), stop.clone());
             writes.spawn(async move {
                 let start = Instant::now();
-                write(client, written, event).await;
+                write(client, memory, event).await;
                 #[expect(clippy::disallowed_methods, reason = "no run waits for events")]
                 let pause = tokio::time::sleep(pause_after(start.elapsed(), waiting));
                 stop.run_until_cancelled(pause).await;
@@ -99,37 +119,37 @@ fn pause_after(took: Duration, waiting: usize) -> Duration {
     if waiting < MAX_WAITING { (took * YIELD).min(MAX_PAUSE) } else { Duration::ZERO }
 }
 
-async fn write(client: kube::Client, written: Cache<Sameness, (String, i32)>, event: Event) {
+async fn write(client: kube::Client, memory: Memory, event: Event) {
     let involved = &event.involved_object;
-    let sameness = Sameness {
-        uid: involved.uid.clone(),
-        namespace: involved.namespace.clone(),
-        name: involved.name.clone(),
-        reason: event.reason.clone(),
-        message: event.message.clone(),
-    };
+    let key = memory.key(&event);
     let api: Api<KubeEvent> = Api::namespaced(client, &involved.namespace);
-    if let Some((name, count)) = written.get(&sameness) {
+    if let Some(Written { nanosecond, count }) = memory.written.get(&key) {
+        let name = event_name(&involved.name, nanosecond);
         let patch = json!({ "count": count + 1, "lastTimestamp": Time(event.timestamp) });
         if api.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await.is_ok() {
-            written.insert(sameness, (name, count + 1));
+            memory.written.insert(key, Written { nanosecond, count: count + 1 });
             return;
         }
     }
     let (kind, object) = (involved.kind.clone(), involved.name.clone());
     let (namespace, reason) = (involved.namespace.clone(), event.reason.clone());
-    let event = kube_event(event);
-    match api.create(&PostParams::default(), &event).await {
-        Ok(_) => written.insert(sameness, (event.metadata.name.unwrap_or_default(), 1)),
+    let nanosecond = Timestamp::now().as_nanosecond();
+    match api.create(&PostParams::default(), &kube_event(event, nanosecond)).await {
+        Ok(_) => memory.written.insert(key, Written { nanosecond, count: 1 }),
         Err(error) => {
             tracing::warn!(controllerKind = kind, namespace, name = object, reason, %error, "Kubernetes event not written");
         }
     }
 }
 
-fn kube_event(event: Event) -> KubeEvent {
+/// The name of an Event of an object, as client-go makes it.
+fn event_name(object: &str, nanosecond: i128) -> String {
+    format!("{object}.{nanosecond:x}")
+}
+
+fn kube_event(event: Event, nanosecond: i128) -> KubeEvent {
     let Event { involved_object: involved, timestamp, .. } = event;
-    let name = format!("{}.{:x}", involved.name, Timestamp::now().as_nanosecond());
+    let name = event_name(&involved.name, nanosecond);
     let annotations = (!event.metadata.is_empty()).then_some(event.metadata);
     KubeEvent {
         metadata: ObjectMeta {
@@ -162,7 +182,32 @@ fn kube_event(event: Event) -> KubeEvent {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::event::InvolvedObject;
+
+    #[test]
+    fn events_are_the_same_by_object_reason_and_message() {
+        let event = |uid: &str, reason: &str, message: &str| Event {
+            involved_object: InvolvedObject { uid: uid.to_owned(), ..InvolvedObject::default() },
+            severity: Severity::Info,
+            timestamp: Timestamp::UNIX_EPOCH,
+            message: message.to_owned(),
+            reason: reason.to_owned(),
+            metadata: BTreeMap::new(),
+            reporting_controller: String::new(),
+            reporting_instance: String::new(),
+        };
+        let memory = Memory::new();
+        let key = |uid, reason, message| memory.key(&event(uid, reason, message));
+        let first = key("1", "Failed", "no");
+        assert_eq!(first, key("1", "Failed", "no"));
+        for other in [key("2", "Failed", "no"), key("1", "Done", "no"), key("1", "Failed", "yes")] {
+            assert_ne!(first, other);
+        }
+        assert_eq!(event_name("web", 255), "web.ff");
+    }
 
     #[rstest::rstest]
     #[case::idle(3, 0, 12)]
