@@ -20,7 +20,7 @@ pub enum DependencyError {
         repository: String,
     },
     /// Not a repository.
-    #[error("invalid dependency repository URL: {repository}")]
+    #[error("invalid dependency repository URL: {}", weir_http::shown_text(repository))]
     Repository {
         /// Repository named in the chart.
         repository: String,
@@ -154,6 +154,8 @@ mod tests {
     #[case("alias:bitnami", "aliased repository dependency is not supported: alias:bitnami")]
     #[case("ftp://a/b", "invalid dependency repository URL: ftp://a/b")]
     #[case("a b", "invalid dependency repository URL: a b")]
+    #[case("ftp://user:hunter2@a/b", "invalid dependency repository URL: ftp://a/b")]
+    #[case("https://user:hunter2@a:port/", "invalid dependency repository URL: https://a:port/")]
     fn refused(#[case] repository: &str, #[case] expected: &str) {
         assert_eq!(origin(&dependency(repository), None).unwrap_err().to_string(), expected);
     }

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -45,18 +44,18 @@ struct Written {
     count: i32,
 }
 
-/// The Events that were written, by the hash of what makes two of them the same: the texts themselves would be most of the memory
-/// of a service with many objects. Its keys are random, so that nobody can choose two that meet.
+/// The Events that were written, by the hash of what makes two of them the same: the texts take more than a KiB each. The hash is
+/// seeded at random, so that nobody can choose two Events with the same one.
 #[derive(Clone)]
 struct Memory {
-    hasher: Arc<RandomState>,
+    hasher: RandomState,
     written: Cache<u64, Written>,
 }
 
 impl Memory {
     fn new() -> Self {
         let written = Cache::builder().max_capacity(REMEMBERED).time_to_live(REPEAT_WINDOW).build();
-        Self { hasher: Arc::default(), written }
+        Self { hasher: RandomState::new(), written }
     }
 
     fn key(&self, event: &Event) -> u64 {
@@ -203,6 +202,7 @@ mod tests {
         let key = |uid, reason, message| memory.key(&event(uid, reason, message));
         let first = key("1", "Failed", "no");
         assert_eq!(first, key("1", "Failed", "no"));
+        assert_eq!(first, memory.clone().key(&event("1", "Failed", "no")), "each write has a copy");
         for other in [key("2", "Failed", "no"), key("1", "Done", "no"), key("1", "Failed", "yes")] {
             assert_ne!(first, other);
         }

@@ -67,8 +67,7 @@ impl HelmChartReconciler {
         let refuse = |error: &dyn Display| failed("remote ", needed, error);
         let invalid = || refuse(&DependencyError::Repository { repository: url.to_owned() });
         let url = normalized(Url::parse(url).map_err(|_| invalid())?);
-        let address = shown(&url);
-        let not_found = |error: &dyn Display| not_found(needed, &address, error);
+        let not_found = |error: &dyn Display| not_found(needed, &url, error);
         let known = self.described(owner, &url).await;
         let package = if url.scheme() == "oci" {
             self.package_of_registry(needed, &url, known).await?
@@ -85,7 +84,7 @@ impl HelmChartReconciler {
                     let stored = self.releases(owner, &index, &needed.name).await;
                     stored.map_err(|failure| not_found(&failure.cause.message))?
                 }
-                None => self.fetched_releases(&server, url, needed, fetched).await?,
+                None => self.fetched_releases(&server, &url, needed, fetched).await?,
             };
             let releases = releases.ok_or_else(|| not_found(&SelectError::NoChart))?;
             let release = version::select(&needed.name, &releases, &needed.version)
@@ -127,13 +126,12 @@ impl HelmChartReconciler {
     async fn fetched_releases(
         &self,
         server: &Repository,
-        url: Url,
+        url: &Url,
         needed: &Dependency,
         fetched: &mut Fetched,
     ) -> Result<Option<Releases>, Failure> {
-        let address = shown(&url);
-        let refuse = |error: &dyn Display| not_found(needed, &address, error);
-        let index = match fetched.entry(url) {
+        let refuse = |error: &dyn Display| not_found(needed, url, error);
+        let index = match fetched.entry(url.clone()) {
             Entry::Occupied(index) => index.into_mut(),
             Entry::Vacant(place) => {
                 let raw = server.index(self.limits.index).await.map_err(|error| refuse(&error))?;
@@ -175,9 +173,10 @@ fn failed(kind: &str, needed: &Dependency, error: impl Display) -> Failure {
     Step::Dependencies.failed(format!("failed to add {kind}dependency '{}': {error}", needed.name))
 }
 
-/// No version of a dependency was found in the index of the repository at an address, which may be shown.
-fn not_found(needed: &Dependency, address: &str, error: impl Display) -> Failure {
+/// No version of a dependency was found in the index of a repository.
+fn not_found(needed: &Dependency, url: &Url, error: impl Display) -> Failure {
     let Dependency { name, version, .. } = needed;
+    let address = shown(url);
     let from = address.trim_end_matches('/');
     let error = format!("failed to get chart '{name}' version '{version}' from '{from}': {error}");
     failed("remote ", needed, error)
@@ -228,7 +227,7 @@ mod tests {
     fn security_a_repository_is_told_without_its_password() {
         let needed = Dependency { name: "lib".into(), version: "1.x".into(), ..Dependency::default() };
         let url = Url::parse("https://user:hunter2@h/charts/?sig=hunter2").unwrap();
-        let failure = not_found(&needed, &shown(&url), SelectError::NoChart);
+        let failure = not_found(&needed, &url, SelectError::NoChart);
         assert_eq!(
             failure.cause.message,
             "dependency build error: failed to add remote dependency 'lib': failed to get chart 'lib' version '1.x' from \
