@@ -28,6 +28,23 @@ async fn an_object_gets_its_finalizer_its_status_and_an_event() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_comes_again_counts_up() {
+    let world = world(MarkReady::default()).await;
+    world.receiver("a", "").await;
+    let receivers = world.receivers().await;
+    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
+    touch_requested_at(&receivers, "a").await.unwrap();
+    let events: Api<Event> = Api::namespaced(world.env.client.clone(), &world.namespace);
+    let counts = eventually("the event to count two", DEADLINE, async || {
+        let listed = events.list(&ListParams::default()).await.ok()?.items;
+        let counts: Vec<_> = listed.iter().map(|event| event.count.unwrap_or_default()).collect();
+        (counts.iter().sum::<i32>() == 2).then_some(counts)
+    });
+    assert_eq!(counts.await.unwrap(), [2]);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_request_is_recorded_as_handled() {
     let world = world(MarkReady::default()).await;
     world.receiver("a", "").await;
