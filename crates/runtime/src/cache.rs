@@ -1,5 +1,6 @@
 //! Watch caches: one watch per kind, shared by all who need the kind, trimmed of what nobody reads.
 
+mod index;
 mod pool;
 mod text;
 mod watch;
@@ -12,6 +13,7 @@ use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch as signal;
 
+pub use self::index::Index;
 pub use self::pool::CachePool;
 pub use self::watch::{Scope, WatchError};
 

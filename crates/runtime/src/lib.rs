@@ -36,7 +36,7 @@ pub mod probe;
 pub mod queue;
 pub mod service;
 
-pub use cache::{Cache, Cached, Change, ObjectKey};
+pub use cache::{Cache, Cached, Change, Index, ObjectKey};
 pub use controller::{Finalized, Next, Outcome, Reconciler, Run, request_reconcile};
 pub use environment::{Environment, hostname};
 pub use event::{EventDraft, EventSink, Severity};

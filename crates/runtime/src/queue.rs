@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::cache::{Cache, Cached, ObjectKey};
+use crate::cache::{Cached, ObjectKey};
 
 /// The cause of a run; later ones are more urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,11 +101,9 @@ impl Queue {
         self.inner.changed.notify_one();
     }
 
-    /// Adds a cause for each object that the change of another one concerns.
-    pub fn wake<K: Cached>(&self, objects: &Cache<K>, cause: Cause, is_concerned: impl Fn(&K) -> bool) {
-        for object in objects.list().iter().filter(|object| is_concerned(object)) {
-            self.enqueue(ObjectKey::of(&**object), cause);
-        }
+    /// Adds a cause for each object.
+    pub fn wake<K: Cached>(&self, objects: impl IntoIterator<Item = Arc<K>>, cause: Cause) {
+        objects.into_iter().for_each(|object| self.enqueue(ObjectKey::of(&*object), cause));
     }
 
     /// Adds a cause after a delay, unless the object's timer is due earlier anyway.

@@ -4,7 +4,10 @@
 //! Only objects that were recorded are kept, so the ledger is as large as what its owners manage. It is memory only: a
 //! new process starts with an empty one and fills it by comparing once with the cluster.
 
+mod records;
+
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -12,6 +15,7 @@ use kube::api::{DynamicObject, ObjectMeta};
 use parking_lot::Mutex;
 use weir_kstatus::{Assessment, Status, assess};
 
+use self::records::Records;
 use crate::manifest::join_api_version;
 use crate::ownership::Managers;
 use crate::policy::may_prune;
@@ -47,14 +51,14 @@ pub(crate) enum Depth {
 
 #[derive(Default)]
 struct State {
-    objects: HashMap<ObjectId, Record>,
+    objects: Records,
     /// Kinds whose watch has listed everything and runs, and what it sees of their objects.
     watched: HashMap<GroupKind, Depth>,
     waiting: HashSet<Owner>,
 }
 
 struct Record {
-    owner: Owner,
+    owner: Arc<Owner>,
     settled: Option<Settled>,
     seen: Option<Seen>,
     touched: Instant,
@@ -110,10 +114,7 @@ impl Ledger {
         let state = self.state.lock();
         inventory.iter().all(|entry| {
             state.is_watched(&entry.id)
-                && state
-                    .objects
-                    .get(&entry.id)
-                    .is_some_and(|record| record.owner == *owner && record.untouched().is_some())
+                && state.objects.get_of(owner, &entry.id).is_some_and(|record| record.untouched().is_some())
         })
     }
 
@@ -122,7 +123,7 @@ impl Ledger {
     pub fn assessment(&self, owner: &Owner, id: &ObjectId) -> Option<Assessment> {
         let state = self.state.lock();
         let depth = state.depth(id)?;
-        let record = state.objects.get(id).filter(|record| record.owner == *owner)?;
+        let record = state.objects.get_of(owner, id)?;
         let Some(seen) = &record.seen else { return Some(Assessment::not_found()) };
         // An object can leave InProgress without a metadata change, so a metadata-only watch cannot confirm that
         // status.
@@ -143,7 +144,7 @@ impl Ledger {
     /// Forgets an owner and its objects.
     pub fn forget(&self, owner: &Owner) {
         let mut state = self.state.lock();
-        state.objects.retain(|_, record| record.owner != *owner);
+        state.objects.remove_of(owner);
         state.waiting.remove(owner);
     }
 
@@ -151,14 +152,14 @@ impl Ledger {
     /// another owner stays known.
     pub(crate) fn release(&self, owner: &Owner, id: &ObjectId) {
         let mut state = self.state.lock();
-        if state.objects.get(id).is_some_and(|record| record.owner == *owner) {
+        if state.objects.get_of(owner, id).is_some() {
             state.objects.remove(id);
         }
     }
 
     pub(crate) fn trust(&self, owner: &Owner, id: &ObjectId, desired: u64) -> Trust {
         let state = self.state.lock();
-        let record = state.objects.get(id).filter(|record| record.owner == *owner && state.is_watched(id));
+        let record = state.objects.get_of(owner, id).filter(|_| state.is_watched(id));
         match record.and_then(Record::untouched) {
             Some((settled, _)) if settled.desired == desired => Trust::Settled,
             Some((_, seen)) => Trust::Untouched { version: seen.precise.version.clone() },
@@ -169,7 +170,7 @@ impl Ledger {
     /// Returns the state in which an owner may delete its object without reading it first.
     pub(crate) fn prunable(&self, owner: &Owner, id: &ObjectId) -> Option<Precise> {
         let state = self.state.lock();
-        let record = state.objects.get(id).filter(|record| record.owner == *owner && state.is_watched(id))?;
+        let record = state.objects.get_of(owner, id).filter(|_| state.is_watched(id))?;
         record.seen.as_ref().filter(|seen| seen.may_prune).map(|seen| seen.precise.clone())
     }
 
@@ -177,9 +178,9 @@ impl Ledger {
     /// object from another owner: the server has let this one change it.
     pub(crate) fn open(&self, owner: &Owner, id: &ObjectId) {
         let mut state = self.state.lock();
-        if state.objects.get(id).is_none_or(|record| record.owner != *owner) {
-            let record = Record { owner: owner.clone(), settled: None, seen: None, touched: Instant::now() };
-            state.objects.insert(id.clone(), record);
+        if state.objects.get_of(owner, id).is_none() {
+            let touched = Instant::now();
+            state.objects.insert(owner, id, |owner| Record { owner, settled: None, seen: None, touched });
         }
     }
 
@@ -188,18 +189,13 @@ impl Ledger {
         let Some(seen) = self.seen(owner, id, &object.metadata, Some(object)) else { return };
         let settled = Settled { desired, fingerprint: seen.fingerprint };
         let mut state = self.state.lock();
-        let old = state.objects.remove(id).filter(|old| old.owner == *owner);
-        let newer = old.and_then(|old| old.seen).filter(|old| seen.precise.is_older(&old.precise));
+        let old = state.objects.get_of(owner, id).and_then(|old| old.seen.as_ref());
+        let newer = old.filter(|old| seen.precise.is_older(&old.precise)).cloned();
         let newer =
             newer.map(|newer| Seen { assessment: newer.assessment.or(seen.assessment.clone()), ..newer });
         let has_drifted = newer.as_ref().is_some_and(|newer| newer.fingerprint != settled.fingerprint);
-        let record = Record {
-            owner: owner.clone(),
-            settled: Some(settled),
-            seen: newer.or(Some(seen)),
-            touched: Instant::now(),
-        };
-        state.objects.insert(id.clone(), record);
+        let (seen, touched) = (newer.or(Some(seen)), Instant::now());
+        state.objects.insert(owner, id, |owner| Record { owner, settled: Some(settled), seen, touched });
         drop(state);
         self.tell(owner, id, has_drifted, false);
     }
@@ -207,7 +203,7 @@ impl Ledger {
     /// A watch has seen an object; `body` has its spec and status, unless the watch is for metadata only.
     pub(crate) fn saw(&self, id: &ObjectId, meta: &ObjectMeta, body: Option<&DynamicObject>) {
         let mut state = self.state.lock();
-        let Some(owner) = state.objects.get(id).map(|record| record.owner.clone()) else { return };
+        let Some(owner) = state.objects.get(id).map(|record| Arc::clone(&record.owner)) else { return };
         let Some(mut seen) = self.seen(&owner, id, meta, body) else { return };
         let is_waiting = state.waiting.contains(&owner);
         let Some(record) = state.objects.get_mut(id) else { return };
@@ -232,7 +228,7 @@ impl Ledger {
         let Some(record) = state.objects.get_mut(id) else { return };
         let was_settled = record.seen.take().is_some() && record.settled.is_some();
         record.touched = Instant::now();
-        let owner = record.owner.clone();
+        let owner = Arc::clone(&record.owner);
         let is_waiting = state.waiting.contains(&owner);
         drop(state);
         self.tell(&owner, id, was_settled, is_waiting);

@@ -12,7 +12,7 @@ use weir_api::{ImageUpdateAutomation, image::ImageRef};
 use weir_proto::image::v1::{Resolution, WatchResolutionsRequest, reflector_client::ReflectorClient};
 use weir_runtime::grpc::PeerChannel;
 use weir_runtime::metrics::{Route, RouteMetrics};
-use weir_runtime::{Cache, Cause, Environment, ObjectKey, Queue, ServiceError};
+use weir_runtime::{Cause, Environment, Index, ObjectKey, Queue, ServiceError};
 
 /// The first pause before a stream is opened again, doubled with each up to the second: all services start together, and then the peer
 /// is there in a moment. The watch of the API goes on meanwhile.
@@ -130,15 +130,8 @@ impl Resolutions {
 
 /// Wakes the automations of a namespace whose policies have a new selection.
 pub(crate) fn waker(
-    automations: Cache<ImageUpdateAutomation>,
+    by_namespace: Index<ImageUpdateAutomation, String>,
     queue: Queue,
-) -> impl Fn(&str) + Send + Sync + 'static {
-    move |namespace| wake_namespace(&automations, &queue, namespace)
-}
-
-/// Wakes every automation of a namespace.
-pub(crate) fn wake_namespace(automations: &Cache<ImageUpdateAutomation>, queue: &Queue, namespace: &str) {
-    queue.wake(automations, Cause::Dependency, |automation| {
-        automation.metadata.namespace.as_deref() == Some(namespace)
-    });
+) -> impl Fn(&str) + Clone + Send + Sync + 'static {
+    move |namespace| queue.wake(by_namespace.naming(&namespace.to_owned()), Cause::Dependency)
 }

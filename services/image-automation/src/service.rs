@@ -17,7 +17,7 @@ use crate::{
     args::{self, Args},
     git_source,
     image_update_automation::{self, Automation, Settings},
-    resolution::{self, Resolutions, wake_namespace},
+    resolution::{self, Resolutions},
     rpc,
 };
 
@@ -60,10 +60,11 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let concurrent = args.runtime.concurrent(args::CONCURRENT);
     let reconciler = image_update_automation::AutomationReconciler(automation.clone());
     let queue = service.controller("imageupdateautomation", automations.clone(), reconciler, concurrent);
-    wake_for_policies(&policies, &automations, &queue, resolutions.clone());
+    let by_namespace = automations.index(|automation| automation.metadata.namespace.clone());
+    let wake = resolution::waker(by_namespace, queue.clone());
+    wake_for_policies(&policies, wake.clone(), resolutions.clone());
     wake_for_repositories(&repositories, &automations, &queue);
     if !args.image_reflector_grpc_addr.is_empty() {
-        let wake = resolution::waker(automations.clone(), queue.clone());
         let follower = resolutions.follow(&args.image_reflector_grpc_addr, service.env(), wake)?;
         service.spawn(follower);
     }
@@ -75,11 +76,9 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
 /// A new selection may concern any automation of its namespace (IU-1).
 fn wake_for_policies(
     policies: &Cache<ImagePolicy>,
-    automations: &Cache<ImageUpdateAutomation>,
-    queue: &Queue,
+    wake: impl Fn(&str) + Send + Sync + 'static,
     resolutions: Resolutions,
 ) {
-    let (automations, queue) = (automations.clone(), queue.clone());
     policies.on_change(move |change: &Change<ImagePolicy>| {
         let latest = |policy: &Option<Arc<ImagePolicy>>| {
             policy.as_ref().and_then(|policy| policy.status.as_ref()?.latest_ref.clone())
@@ -91,7 +90,7 @@ fn wake_for_policies(
         if change.old.is_some() && latest(&change.new).is_some() {
             resolutions.watched();
         }
-        wake_namespace(&automations, &queue, &ObjectKey::of(&**policy).namespace);
+        wake(&ObjectKey::of(&**policy).namespace);
     });
 }
 
@@ -102,16 +101,15 @@ fn wake_for_repositories(
     automations: &Cache<ImageUpdateAutomation>,
     queue: &Queue,
 ) {
-    let (automations, queue) = (automations.clone(), queue.clone());
+    let (by_repository, queue) =
+        (automations.index(|automation| [git_source::repository_key(automation)]), queue.clone());
     repositories.on_change(move |change: &Change<GitRepository>| {
         let Some(new) = &change.new else { return };
         let is_changed =
             change.old.as_ref().is_some_and(|old| old.metadata.generation != new.metadata.generation);
-        let repository = ObjectKey::of(&**new);
-        queue.wake(&automations, Cause::Config, |automation| {
-            let is_meant = is_changed || (change.old.is_none() && has_failed(automation));
-            is_meant && git_source::repository_key(automation) == repository
-        });
+        let mut concerned = by_repository.naming(&ObjectKey::of(&**new));
+        concerned.retain(|automation| is_changed || change.old.is_none() && has_failed(automation));
+        queue.wake(concerned, Cause::Config);
     });
 }
 

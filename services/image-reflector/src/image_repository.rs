@@ -10,18 +10,19 @@ use std::sync::{Arc, OnceLock};
 use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
 use weir_runtime::condition::Writer;
-use weir_runtime::{Cache, Cause, Finalized, ObjectKey, Outcome, Queue, Reconciler, Run};
+use weir_runtime::{Cause, Finalized, Index, ObjectKey, Outcome, Queue, Reconciler, Run};
 
 use self::act::ScanError;
 use self::decide::{Plan, decide};
-use crate::{access::Accesses, image_policy, tag_store::TagStore};
+use crate::{access::Accesses, tag_store::TagStore};
 
 /// The reconciler.
 pub(crate) struct Scanner {
     pub(crate) accesses: Arc<Accesses>,
     pub(crate) registries: Registries,
     pub(crate) store: TagStore,
-    pub(crate) policies: Cache<ImagePolicy>,
+    /// Policies by the repository that they select from.
+    pub(crate) policies: Index<ImagePolicy, ObjectKey>,
     /// The loop of policies, once there is one.
     pub(crate) policy_queue: Arc<OnceLock<Queue>>,
     /// True when objects may name ServiceAccounts for clouds.
@@ -70,8 +71,6 @@ impl Scanner {
     /// Lost tags are back with the same revision, which no watch reports: policies are woken directly.
     fn release_policies(&self, repository: &ObjectKey) {
         let Some(queue) = self.policy_queue.get() else { return };
-        queue.wake(&self.policies, Cause::Dependency, |policy| {
-            image_policy::repository_key(policy) == *repository
-        });
+        queue.wake(self.policies.naming(repository), Cause::Dependency);
     }
 }

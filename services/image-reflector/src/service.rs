@@ -8,7 +8,9 @@ use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
 use weir_proto::image::v1::reflector_server::ReflectorServer;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
-use weir_runtime::{Cache, Cause, Change, Environment, ObjectKey, Program, Queue, Service, ServiceError};
+use weir_runtime::{
+    Cache, Cause, Change, Environment, Index, ObjectKey, Program, Queue, Service, ServiceError,
+};
 
 use crate::{
     access::Accesses,
@@ -42,6 +44,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let store = open_store(&args).await?;
     let repositories: Cache<ImageRepository> = service.cache_sharded().await?;
     let policies: Cache<ImagePolicy> = service.cache_sharded().await?;
+    let by_repository = policies.index(|policy| [image_policy::repository_key(policy)]);
     // A policy may select from a repository of another shard.
     let all_repositories: Cache<ImageRepository> = service.cache().await?;
     let logins = service.logins(&args.runtime.default_service_account)?;
@@ -53,7 +56,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         accesses: accesses.clone(),
         registries: registries.clone(),
         store: store.clone(),
-        policies: policies.clone(),
+        policies: by_repository.clone(),
         policy_queue: policy_queue.clone(),
         workload_identity,
     };
@@ -73,7 +76,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let queue = service.controller("imagepolicy", policies.clone(), selector, concurrent);
     // Set once, here: the scanner runs later.
     let _ = policy_queue.set(queue.clone());
-    wake_policies(&all_repositories, &policies, &queue);
+    wake_policies(&all_repositories, by_repository, queue);
     let feed = Feed::new(&policies);
     if args.gc_interval > 0 {
         let interval = Duration::from_secs(u64::from(args.gc_interval) * 60);
@@ -95,8 +98,11 @@ async fn open_store(args: &Args) -> Result<TagStore, ServiceError> {
 }
 
 /// A scan with another result concerns the policies that select from it (IP-3).
-fn wake_policies(repositories: &Cache<ImageRepository>, policies: &Cache<ImagePolicy>, queue: &Queue) {
-    let (policies, queue) = (policies.clone(), queue.clone());
+fn wake_policies(
+    repositories: &Cache<ImageRepository>,
+    policies: Index<ImagePolicy, ObjectKey>,
+    queue: Queue,
+) {
     repositories.on_change(move |change: &Change<ImageRepository>| {
         let revision = |repository: &Option<Arc<ImageRepository>>| {
             let status = repository.as_ref()?.status.as_ref()?;
@@ -104,8 +110,7 @@ fn wake_policies(repositories: &Cache<ImageRepository>, policies: &Cache<ImagePo
         };
         let is_new = change.old.is_some() && revision(&change.old) != revision(&change.new);
         let Some(repository) = change.latest().filter(|_| is_new && change.new.is_some()) else { return };
-        let repository = ObjectKey::of(&**repository);
-        queue.wake(&policies, Cause::Dependency, |policy| image_policy::repository_key(policy) == repository);
+        queue.wake(policies.naming(&ObjectKey::of(&**repository)), Cause::Dependency);
     });
 }
 

@@ -13,7 +13,7 @@ use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::metrics::Payload;
-use weir_runtime::{Cache, Cause, Environment, ObjectKey, Program, Queue, Service, ServiceError};
+use weir_runtime::{Cache, Cause, Environment, Index, ObjectKey, Program, Queue, Service, ServiceError};
 use weir_ssa::{Notice, ObjectId, Owner};
 
 use crate::args::{
@@ -24,11 +24,11 @@ use crate::builds::Builds;
 use crate::cluster::{Clusters, Entrances, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
-    Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, Settings, wake_by_config,
-    wake_by_confirmation, wake_by_dependency, wake_by_source,
+    CONFIG_MAP, Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, SECRET, Settings, configs_of,
+    dependencies_of, wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source,
 };
 use crate::rpc::Rpc;
-use crate::source::Sources;
+use crate::source::{SourceId, Sources};
 
 /// Environment variables that lead artifact downloads elsewhere, for local development (KS-SRC-25).
 const LOCAL_SOURCE: &str = "SOURCE_CONTROLLER_LOCALHOST";
@@ -198,15 +198,17 @@ async fn sources(service: &Service) -> Result<Sources, ServiceError> {
 
 /// Lets changes of sources and of dependencies wake the Kustomizations that they concern.
 fn wake(own: &Cache<Kustomization>, all: &Cache<Kustomization>, sources: &Sources, queue: &Queue) {
-    wake_by(&sources.git, own, queue);
-    wake_by(&sources.oci, own, queue);
-    wake_by(&sources.buckets, own, queue);
+    let by_source = own.index(|kustomization| [SourceId::of(kustomization)]);
+    wake_by(&sources.git, &by_source, queue);
+    wake_by(&sources.oci, &by_source, queue);
+    wake_by(&sources.buckets, &by_source, queue);
     if let Some(external) = &sources.external {
-        wake_by(external, own, queue);
+        wake_by(external, &by_source, queue);
     }
-    let (own, to) = (own.clone(), queue.clone());
+    let by_dependency = own.index(|kustomization| dependencies_of(kustomization).collect::<Vec<_>>());
+    let to = queue.clone();
     all.on_change(move |change| {
-        wake_by_dependency(change, &own, &to);
+        wake_by_dependency(change, &by_dependency, &to);
         wake_by_confirmation(change, &to);
     });
 }
@@ -223,19 +225,20 @@ async fn wake_by_configs(
         return Ok(());
     }
     let labels = &args.runtime.watch_configs_label_selector;
+    let by_config = kustomizations.index(configs_of);
     let secrets = service.cache_metadata::<Secret>(labels).await?;
-    let (all, units, to) = (kustomizations.clone(), Arc::clone(memory), queue.clone());
-    secrets.on_change(move |change| wake_by_config("Secret", change, &all, &units, &to));
+    let (named, units, to) = (by_config.clone(), Arc::clone(memory), queue.clone());
+    secrets.on_change(move |change| wake_by_config(SECRET, change, &named, &units, &to));
     let config_maps = service.cache_metadata::<ConfigMap>(labels).await?;
-    let (all, units, to) = (kustomizations.clone(), Arc::clone(memory), queue.clone());
-    config_maps.on_change(move |change| wake_by_config("ConfigMap", change, &all, &units, &to));
+    let (units, to) = (Arc::clone(memory), queue.clone());
+    config_maps.on_change(move |change| wake_by_config(CONFIG_MAP, change, &by_config, &units, &to));
     Ok(())
 }
 
-fn wake_by<S>(sources: &Cache<S>, kustomizations: &Cache<Kustomization>, queue: &Queue)
+fn wake_by<S>(sources: &Cache<S>, by_source: &Index<Kustomization, SourceId>, queue: &Queue)
 where
     S: SourceObject + kube::Resource<DynamicType = ()>,
 {
-    let (all, to) = (kustomizations.clone(), queue.clone());
-    sources.on_change(move |change| wake_by_source(change, &all, &to));
+    let (named, to) = (by_source.clone(), queue.clone());
+    sources.on_change(move |change| wake_by_source(change, &named, &to));
 }

@@ -48,7 +48,7 @@ pub(crate) struct SeenSource {
 }
 
 /// Which source: kind, namespace and name, the namespace resolved (KS-SRC-1).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SourceId {
     pub(crate) kind: String,
     pub(crate) key: ObjectKey,

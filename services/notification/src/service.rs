@@ -140,19 +140,22 @@ async fn add_controllers(args: &Args, service: &Service, caches: &Caches) -> Res
         return Ok(());
     }
     let secrets = service.cache_metadata(&args.runtime.watch_configs_label_selector).await?;
-    wake_on_secrets(&secrets, caches.receivers.clone(), queue);
+    wake_on_secrets(&secrets, &caches.receivers, queue);
     Ok(())
 }
 
 /// A Secret with the label wakes the Receivers that take their token from it (NTF-87).
-fn wake_on_secrets(secrets: &Cache<PartialObjectMeta<Secret>>, receivers: Cache<Receiver>, queue: Queue) {
+fn wake_on_secrets(secrets: &Cache<PartialObjectMeta<Secret>>, receivers: &Cache<Receiver>, queue: Queue) {
+    let by_secret = receivers.index(|receiver| {
+        let reference = receiver.spec.secret_ref.as_ref()?;
+        Some(ObjectKey::new(
+            receiver.metadata.namespace.as_deref().unwrap_or_default(),
+            reference.name.as_str(),
+        ))
+    });
     secrets.on_change(move |change| {
         let Some(secret) = change.latest().map(|secret| ObjectKey::of(&**secret)) else { return };
-        queue.wake(&receivers, Cause::Config, |receiver| {
-            let name = receiver.spec.secret_ref.as_ref().map(|reference| reference.name.as_str());
-            receiver.metadata.namespace.as_ref() == Some(&secret.namespace)
-                && name == Some(secret.name.as_str())
-        });
+        queue.wake(by_secret.naming(&secret), Cause::Config);
     });
 }
 

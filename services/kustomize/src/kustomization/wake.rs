@@ -5,9 +5,8 @@ mod order;
 use std::sync::Arc;
 
 use kube::Resource;
-use weir_api::kustomize::KustomizationSpec;
 use weir_api::{Artifact, Kustomization, SourceObject};
-use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, condition};
+use weir_runtime::{Cause, Change, Index, ObjectKey, Queue, condition};
 
 pub use self::order::in_order;
 use super::decide::conditions;
@@ -16,10 +15,17 @@ use super::observe::dependencies_of;
 use super::prune_limit;
 use crate::source::{SourceId, is_revision};
 
+/// Kinds of object from which a Kustomization takes variables, keys, and ways to other clusters.
+pub(crate) const SECRET: &str = "Secret";
+pub(crate) const CONFIG_MAP: &str = "ConfigMap";
+
+/// A Secret or ConfigMap: kind and name.
+pub(crate) type ConfigId = (&'static str, ObjectKey);
+
 /// A source has a new artifact.
 pub(crate) fn wake_by_source<S: SourceObject>(
     change: &Change<S>,
-    kustomizations: &Cache<Kustomization>,
+    by_source: &Index<Kustomization, SourceId>,
     queue: &Queue,
 ) {
     let artifact = |object: &Option<Arc<S>>| object.as_ref().and_then(|object| object.artifact().cloned());
@@ -28,8 +34,8 @@ pub(crate) fn wake_by_source<S: SourceObject>(
         return;
     }
     let id = SourceId { kind: S::KIND.to_owned(), key: ObjectKey::of(&**latest) };
-    let mut concerned = kustomizations.list();
-    concerned.retain(|kustomization| SourceId::of(kustomization) == id && !has_seen(kustomization, &new));
+    let mut concerned = by_source.naming(&id);
+    concerned.retain(|kustomization| !has_seen(kustomization, &new));
     for kustomization in in_order(&concerned) {
         queue.enqueue(ObjectKey::of(&**kustomization), Cause::Revision);
     }
@@ -37,39 +43,40 @@ pub(crate) fn wake_by_source<S: SourceObject>(
 
 /// A Secret or ConfigMap has appeared, changed or gone (KS-REC-6).
 pub(crate) fn wake_by_config<K>(
-    kind: &str,
+    kind: &'static str,
     change: &Change<K>,
-    kustomizations: &Cache<Kustomization>,
+    by_config: &Index<Kustomization, ConfigId>,
     memory: &Memory,
     queue: &Queue,
 ) where
     K: Resource,
 {
     let Some(config) = change.latest().map(|config| ObjectKey::of(&**config)) else { return };
-    queue.wake(kustomizations, Cause::Config, |kustomization| {
-        let is_concerned = kustomization.metadata.namespace.as_ref() == Some(&config.namespace)
-            && refers_to(&kustomization.spec, kind, &config.name);
-        if is_concerned {
-            let subject = format!("{kind}/{config}");
-            memory.change(&ObjectKey::of(kustomization), |unit| unit.woken_by = Some(subject));
-        }
-        is_concerned
-    });
+    let subject = format!("{kind}/{config}");
+    let concerned = by_config.naming(&(kind, config));
+    for kustomization in &concerned {
+        memory.change(&ObjectKey::of(&**kustomization), |unit| unit.woken_by = Some(subject.clone()));
+    }
+    queue.wake(concerned, Cause::Config);
 }
 
-/// Returns true when a spec takes something from a Secret or ConfigMap of its namespace.
-fn refers_to(spec: &KustomizationSpec, kind: &str, name: &str) -> bool {
+/// Returns the Secrets and ConfigMaps of its namespace from which a Kustomization takes something.
+pub(crate) fn configs_of(kustomization: &Kustomization) -> Vec<ConfigId> {
+    let spec = &kustomization.spec;
+    let own = kustomization.metadata.namespace.as_deref().unwrap_or_default();
     let of_variables = spec.post_build.iter().flat_map(|post_build| &post_build.substitute_from);
-    let mut of_variables = of_variables.map(|reference| (reference.kind.as_str(), reference.name.as_str()));
-    let remote = spec.kube_config.as_ref();
-    let of_secrets = [
-        spec.decryption.as_ref().and_then(|decryption| decryption.secret_ref.as_ref()).map(|it| &it.name),
-        remote.and_then(|remote| remote.secret_ref.as_ref()).map(|it| &it.name),
-    ];
-    let config_map = remote.and_then(|remote| remote.config_map_ref.as_ref()).map(|it| it.name.as_str());
-    of_variables.any(|reference| reference == (kind, name))
-        || kind == "Secret" && of_secrets.into_iter().flatten().any(|secret| secret == name)
-        || kind == "ConfigMap" && config_map == Some(name)
+    let of_variables = of_variables.filter_map(|reference| {
+        let kind = [SECRET, CONFIG_MAP].into_iter().find(|kind| *kind == reference.kind)?;
+        Some((kind, reference.name.as_str()))
+    });
+    let keys = spec.decryption.iter().filter_map(|decryption| decryption.secret_ref.as_ref());
+    let logins = spec.kube_config.iter().filter_map(|remote| remote.secret_ref.as_ref());
+    let clusters = spec.kube_config.iter().filter_map(|remote| remote.config_map_ref.as_ref());
+    let named = of_variables
+        .chain(keys.map(|keys| (SECRET, keys.name.as_str())))
+        .chain(logins.map(|login| (SECRET, login.name.as_str())))
+        .chain(clusters.map(|cluster| (CONFIG_MAP, cluster.name.as_str())));
+    named.map(|(kind, name)| (kind, ObjectKey::new(own, name))).collect()
 }
 
 /// KS-REC-4
@@ -93,7 +100,7 @@ pub(crate) fn wake_by_confirmation(change: &Change<Kustomization>, queue: &Queue
 /// `readyExpr` look at every change.
 pub(crate) fn wake_by_dependency(
     change: &Change<Kustomization>,
-    kustomizations: &Cache<Kustomization>,
+    by_dependency: &Index<Kustomization, ObjectKey>,
     queue: &Queue,
 ) {
     let Some(new) = &change.new else { return };
@@ -105,7 +112,8 @@ pub(crate) fn wake_by_dependency(
     let is_ready = state(new);
     let has_become_ready = is_ready.is_some() && change.old.as_ref().is_none_or(|old| state(old) != is_ready);
     let key = ObjectKey::of(&**new);
-    queue.wake(kustomizations, Cause::Dependency, |kustomization| {
+    let mut waiting = by_dependency.naming(&key);
+    waiting.retain(|kustomization| {
         // An expression may look at anything of the dependency.
         let mut dependencies = dependencies_of(kustomization).zip(&kustomization.spec.depends_on);
         let waits = dependencies.any(|(dependency, reference)| {
@@ -113,4 +121,5 @@ pub(crate) fn wake_by_dependency(
         });
         waits && !condition::is_ready(conditions(kustomization))
     });
+    queue.wake(waiting, Cause::Dependency);
 }

@@ -7,7 +7,7 @@ use weir_api::{
     Artifact, ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, OciRepository,
     SourceObject,
 };
-use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue, Service, ServiceError};
+use weir_runtime::{Cache, Cause, Change, Index, ObjectKey, Queue, Service, ServiceError};
 
 use super::decide::{Input, key_of};
 use super::failure::Failure;
@@ -66,11 +66,15 @@ impl SourceCaches {
 
     /// Lets new artifacts wake the generators that are made of them, in any namespace.
     pub(super) fn wake(&self, generators: &Cache<ArtifactGenerator>, queue: &Queue) {
-        wake_by(&self.git, generators, queue);
-        wake_by(&self.oci, generators, queue);
-        wake_by(&self.buckets, generators, queue);
-        wake_by(&self.charts, generators, queue);
-        wake_by(&self.external, generators, queue);
+        let by_source = generators.index(|generator| {
+            let id = |source: &SourceReference| (source.kind.clone(), key_of(source, generator));
+            generator.spec.sources.iter().map(id).collect::<Vec<_>>()
+        });
+        wake_by(&self.git, &by_source, queue);
+        wake_by(&self.oci, &by_source, queue);
+        wake_by(&self.buckets, &by_source, queue);
+        wake_by(&self.charts, &by_source, queue);
+        wake_by(&self.external, &by_source, queue);
     }
 }
 
@@ -81,21 +85,18 @@ where
     objects.get(key).map(|found| found.artifact().cloned())
 }
 
-fn wake_by<S>(sources: &Cache<S>, generators: &Cache<ArtifactGenerator>, queue: &Queue)
+fn wake_by<S>(sources: &Cache<S>, by_source: &Index<ArtifactGenerator, (String, ObjectKey)>, queue: &Queue)
 where
     S: SourceObject + kube::Resource<DynamicType = ()>,
 {
-    let (generators, queue) = (generators.clone(), queue.clone());
+    let (by_source, queue) = (by_source.clone(), queue.clone());
     sources.on_change(move |change: &Change<S>| {
         let revision = |object: &Option<Arc<S>>| Some(object.as_ref()?.artifact()?.revision.clone());
         let (Some(latest), Some(new)) = (change.latest(), revision(&change.new)) else { return };
         if revision(&change.old).is_some_and(|old| old == new) {
             return;
         }
-        let key = ObjectKey::of(&**latest);
-        queue.wake(&generators, Cause::Revision, |generator| {
-            let is_it = |it: &SourceReference| it.kind == S::KIND && key_of(it, generator) == key;
-            generator.spec.sources.iter().any(is_it)
-        });
+        let id = (S::KIND.to_owned(), ObjectKey::of(&**latest));
+        queue.wake(by_source.naming(&id), Cause::Revision);
     });
 }

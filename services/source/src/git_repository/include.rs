@@ -6,7 +6,7 @@ use weir_api::SourceObject;
 use weir_api::condition_type::{INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED};
 use weir_api::{Artifact, GitRepository};
 use weir_artifact::{Limits, Location, Store, Unpacked, Untar};
-use weir_runtime::{Cache, Cause, Change, ObjectKey, Queue};
+use weir_runtime::{Cache, Cause, Change, Index, ObjectKey, Queue};
 
 use super::GitReconciler;
 use super::whole::{WholeTree, confined};
@@ -88,11 +88,20 @@ fn unpack(store: &Store, at: &Location, artifact: &Artifact, limits: Limits) -> 
 
 /// Lets a new artifact wake the repositories that include it (DEV 10).
 pub(super) fn wake_by_included(objects: &Cache<GitRepository>, queue: &Queue) {
-    let (all, to) = (objects.clone(), queue.clone());
-    objects.on_change(move |change| wake_includers(change, &all, &to));
+    let by_included = objects.index(|object| {
+        let own = object.metadata.namespace.as_deref().unwrap_or_default();
+        let included = object.spec.include.iter();
+        included.map(|include| ObjectKey::new(own, include.repository.name.as_str())).collect::<Vec<_>>()
+    });
+    let to = queue.clone();
+    objects.on_change(move |change| wake_includers(change, &by_included, &to));
 }
 
-fn wake_includers(change: &Change<GitRepository>, all: &Cache<GitRepository>, queue: &Queue) {
+fn wake_includers(
+    change: &Change<GitRepository>,
+    by_included: &Index<GitRepository, ObjectKey>,
+    queue: &Queue,
+) {
     let content = |object: Option<&std::sync::Arc<GitRepository>>| {
         let artifact = object.and_then(|object| object.artifact());
         artifact.map(|artifact| (artifact.revision.clone(), artifact.digest.clone()))
@@ -101,10 +110,5 @@ fn wake_includers(change: &Change<GitRepository>, all: &Cache<GitRepository>, qu
     if content(change.old.as_ref()) == content(change.new.as_ref()) {
         return;
     }
-    let included = ObjectKey::of(&**included);
-    queue.wake(all, Cause::Dependency, |object| {
-        let mut includes = object.spec.include.iter();
-        object.metadata.namespace.as_ref() == Some(&included.namespace)
-            && includes.any(|include| include.repository.name == included.name)
-    });
+    queue.wake(by_included.naming(&ObjectKey::of(&**included)), Cause::Dependency);
 }

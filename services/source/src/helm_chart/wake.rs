@@ -3,32 +3,37 @@
 
 use weir_api::condition_type::FETCH_FAILED;
 use weir_api::{FluxObject, HelmChart};
-use weir_runtime::{Cache, Cause, Queue, condition};
+use weir_runtime::{Cache, Cause, ObjectKey, Queue, condition};
 
 use super::observe::NO_SOURCE_ARTIFACT;
 use crate::catalog::{Catalog, Entry};
 
 /// Lets new artifacts of sources wake the charts that are made of them.
 pub(super) fn wake_by_sources(catalog: &Catalog, charts: &Cache<HelmChart>, queue: &Queue) {
+    let by_source = charts.index(|chart| [source_of(chart)]);
     for kind in
         catalog.kinds().filter(|kind| kind.group() == HelmChart::GROUP && kind.name() != HelmChart::KIND)
     {
-        let (charts, queue) = (charts.clone(), queue.clone());
+        let (by_source, queue) = (by_source.clone(), queue.clone());
         kind.follow(Box::new(move |source| {
-            queue.wake(&charts, Cause::Revision, |chart| concerns(&source, chart));
+            let mut charts = by_source.naming(&(source.kind.to_owned(), source.key.clone()));
+            charts.retain(|chart| concerns(&source, chart));
+            queue.wake(charts, Cause::Revision);
         }));
     }
 }
 
-/// Returns true when a source has something that a chart has not seen, or has again what it had.
+/// Returns kind and name of the source of a chart.
+fn source_of(chart: &HelmChart) -> (String, ObjectKey) {
+    let (reference, own) = (&chart.spec.source_ref, chart.metadata.namespace.as_deref());
+    (reference.kind.clone(), ObjectKey::new(own.unwrap_or_default(), reference.name.as_str()))
+}
+
+/// Returns true when the source of a chart has something that the chart has not seen, or has again what it had.
 fn concerns(source: &Entry, chart: &HelmChart) -> bool {
     let Some(artifact) = source.artifact.as_ref().filter(|_| !source.deleted) else { return false };
-    let reference = &chart.spec.source_ref;
     let seen = chart.status.as_ref().and_then(|status| status.observed_source_artifact_revision.as_deref());
-    reference.kind == source.kind
-        && reference.name == source.key.name
-        && chart.metadata.namespace.as_deref() == Some(&source.key.namespace)
-        && (seen != Some(artifact.revision.as_str()) || waits(chart))
+    seen != Some(artifact.revision.as_str()) || waits(chart)
 }
 
 /// Returns true when a chart found its source without artifact.
@@ -42,7 +47,6 @@ mod tests {
     use rstest::rstest;
     use serde_json::json;
     use weir_api::Artifact;
-    use weir_runtime::ObjectKey;
 
     use super::*;
 
