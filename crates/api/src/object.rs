@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use kube::Resource;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::{
     ARTIFACT_GENERATOR_RECONCILE_KEY, Alert, ArtifactGenerator, Bucket, Condition, Duration,
@@ -29,6 +30,8 @@ pub trait FluxObject:
     fn conditions(&self) -> &[Condition];
     /// Conditions to change; `None` for kinds without a status.
     fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>>;
+    /// The status as JSON; null for objects and kinds without one.
+    fn status_value(&self) -> Value;
     /// Generation that the status speaks of, -1 before the first reconciliation.
     fn observed_generation(&self) -> i64;
     /// Records the generation that the status speaks of; no effect for kinds that do not have it.
@@ -61,6 +64,11 @@ macro_rules! flux_object {
 
         fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
             Some(&mut self.status.get_or_insert_default().conditions)
+        }
+
+        fn status_value(&self) -> Value {
+            // The types of statuses serialize without fail.
+            serde_json::to_value(&self.status).unwrap_or_default()
         }
     };
     (@suspend) => {
@@ -136,6 +144,10 @@ macro_rules! flux_object {
 
             fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
                 None
+            }
+
+            fn status_value(&self) -> Value {
+                Value::Null
             }
 
             fn observed_generation(&self) -> i64 {

@@ -29,7 +29,8 @@ pub(crate) fn fix(
     stop: &Stop,
 ) -> Result<(), Error> {
     let candidates = Candidates::new(resources, schema);
-    let referrers = Referrers::new(config);
+    let kinds = resources.iter().map(|resource| resource.original_id().gvk.kind.to_owned()).collect();
+    let referrers = Referrers::new(config, &kinds);
     for resource in resources.contents_mut() {
         stop.check()?;
         let lookups = referrers.lookups_of(resource.original_id().gvk);

@@ -1,6 +1,6 @@
 //! Which fields of which kinds hold names, sorted by kind so that most resources see only their own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::config::Config;
 use crate::fieldspec::FieldPath;
@@ -30,13 +30,16 @@ pub(super) struct Referrers {
 }
 
 impl Referrers {
-    pub(super) fn new(config: &Config) -> Self {
+    /// The lookups for resources of these kinds: few builds have more than some of the kinds that the configuration knows.
+    pub(super) fn new(config: &Config, kinds: &HashSet<String>) -> Self {
         let mut referrers = Self::default();
         let specs = config
             .name_reference
             .iter()
             .flat_map(|reference| reference.referrers.iter().map(move |spec| (reference, spec)));
-        for (place, (reference, spec)) in specs.enumerate() {
+        let wanted =
+            specs.enumerate().filter(|(_, (_, spec))| spec.kind.is_empty() || kinds.contains(&spec.kind));
+        for (place, (reference, spec)) in wanted {
             let lookup = Lookup {
                 path: FieldPath::new(&spec.path),
                 group: spec.group.clone(),

@@ -56,7 +56,7 @@ pub(super) fn has_finalizer(object: &impl kube::Resource, name: &str) -> bool {
 /// Returns true when the status says anything. The status that every object has from the start counts: it says that a run is
 /// still to come.
 pub(super) fn has_status(object: &impl FluxObject) -> bool {
-    status_of(object).as_object().is_some_and(|fields| !fields.is_empty())
+    object.status_value().as_object().is_some_and(|fields| !fields.is_empty())
 }
 
 impl<K> Reporter<K>
@@ -97,7 +97,7 @@ where
     pub(super) async fn suspended<R: Reconciler<Object = K>>(&self, reconciler: &R, object: &K) -> Next {
         self.tell(object, R::suspended_event().into_iter().collect());
         let shown = reconciler.suspended(object).await;
-        let shown = shown.and_then(|shown| merge_diff(&status_of(object), &status_of(&shown)));
+        let shown = shown.and_then(|shown| merge_diff(&object.status_value(), &shown.status_value()));
         let mut status = shown.unwrap_or_else(|| json!({}));
         let requested = requested_at(object);
         if R::RECORDS_REQUESTS && requested.is_some() && requested != object.last_handled_reconcile_at() {
@@ -113,7 +113,8 @@ where
     pub(super) async fn progress(&self, object: Arc<K>, phase: Phase<K>) {
         let object = self.latest(&object);
         let shown = phase.retracted.as_ref().unwrap_or(&object);
-        let mut status = merge_diff(&status_of(&*object), &status_of(&**shown)).unwrap_or_else(|| json!({}));
+        let mut status =
+            merge_diff(&object.status_value(), &shown.status_value()).unwrap_or_else(|| json!({}));
         set_field(&mut status, "conditions", json!(self.progressing(shown, &phase)));
         let _ = self.write_status(&object, status).await;
     }
@@ -127,7 +128,7 @@ where
     ) -> Option<Arc<K>> {
         let shown = phase.retracted.as_ref().unwrap_or(&object);
         let conditions = self.progressing(shown, &phase);
-        let written = self.write_result(&object, status_of(&**shown), &conditions, cancel).await;
+        let written = self.write_result(&object, shown.status_value(), &conditions, cancel).await;
         killpoint::hit("after-record");
         written.is_ok().then(|| self.latest(&object))
     }
@@ -148,7 +149,7 @@ where
         cancel: &CancellationToken,
     ) -> Next {
         let key = ObjectKey::of(object);
-        let mut desired = status_of(&outcome.object);
+        let mut desired = outcome.object.status_value();
         if let (true, Some(token)) = (R::RECORDS_REQUESTS, requested_at(object)) {
             set_field(&mut desired, "lastHandledReconcileAt", token.into());
         }
@@ -163,7 +164,7 @@ where
 
     /// Takes everything out of the status.
     pub(super) async fn clear_status(&self, object: &K) -> Next {
-        match merge_diff(&status_of(object), &json!({})) {
+        match merge_diff(&object.status_value(), &json!({})) {
             Some(patch) => self.write_status(object, patch).await.err().unwrap_or(Next::Stop),
             None => Next::Stop,
         }
@@ -182,9 +183,9 @@ where
                 removed.err().unwrap_or(Next::Stop)
             }
             Finalized::Retry { object: desired, events } => {
-                let desired = desired.as_ref().map(status_of);
+                let desired = desired.as_ref().map(FluxObject::status_value);
                 if let Some(patch) =
-                    desired.and_then(|desired| merge_diff(&status_of(&*self.latest(object)), &desired))
+                    desired.and_then(|desired| merge_diff(&self.latest(object).status_value(), &desired))
                 {
                     let _ = self.write_status(object, patch).await;
                 }
@@ -260,7 +261,7 @@ where
             if !conditions.is_empty() {
                 set_field(&mut desired, "conditions", json!(conditions));
             }
-            let Some(patch) = merge_diff(&status_of(&*latest), &desired) else { return Ok(()) };
+            let Some(patch) = merge_diff(&latest.status_value(), &desired) else { return Ok(()) };
             let result = self.patch_status(&*latest, &patch).await;
             let pause = match &result {
                 Err(error) if is_away(error) && since.elapsed() < AWAY_PATIENCE => AWAY_PAUSE,
@@ -310,14 +311,6 @@ fn is_conflict(error: &kube::Error) -> bool {
 /// Returns true when a request got no answer at all.
 fn is_away(error: &kube::Error) -> bool {
     matches!(error, kube::Error::HyperError(_) | kube::Error::Service(_))
-}
-
-fn status_of(object: &impl FluxObject) -> Value {
-    // The API types serialize without fail; a null status stands for "none".
-    match serde_json::to_value(object) {
-        Ok(Value::Object(mut fields)) => fields.remove("status").unwrap_or(Value::Null),
-        _ => Value::Null,
-    }
 }
 
 fn set_field(object: &mut Value, field: &str, value: Value) {
