@@ -25,7 +25,7 @@ use crate::event::{Event, ObjectReference};
 use crate::metrics::DeliveryMetrics;
 use crate::outbox::{Entry, Outbox, Room, Target};
 use crate::provider::resolve::{Resolved, resolve};
-use crate::provider::{self, GIT_STATUS_TYPES, Notifier, git};
+use crate::provider::{self, GIT_STATUS_TYPES, Notifier, Settings, git};
 
 /// Time for one delivery with all its tries; the Provider can set another.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -248,6 +248,7 @@ impl Dispatcher {
             .await
             .map_err(|error| context(error.to_string()))?;
         let Resolved { settings, profile, secrets } = resolved;
+        let settings = Settings { alert: reference(alert), now: (self.parts.clock)(), ..settings };
         let notifier: Box<dyn Notifier> = provider::build(&settings).map_err(|error| {
             context(mask::mask(&format!("failed to initialize notifier: {error}"), &secrets))
         })?;
@@ -260,6 +261,12 @@ impl Dispatcher {
             error => Failure::Send(mask::mask(&error.to_string(), &secrets)),
         })
     }
+}
+
+fn reference(alert: &Alert) -> ObjectReference {
+    let ObjectKey { namespace, name } = ObjectKey::of(alert);
+    let uid = alert.metadata.uid.clone().unwrap_or_default();
+    ObjectReference { namespace, name, uid, ..ObjectReference::default() }
 }
 
 fn too_many(provider: &ObjectKey) -> String {

@@ -26,8 +26,10 @@ mod lark;
 mod matrix;
 mod msteams;
 mod opsgenie;
+mod otel;
 mod pagerduty;
 mod rocket;
+mod sentry;
 mod slack;
 mod telegram;
 mod webex;
@@ -134,6 +136,8 @@ pub fn build(settings: &Settings) -> Result<Box<dyn Notifier>, InitError> {
         "alertmanager" => Box::new(alertmanager::Alertmanager::new(settings)?),
         "grafana" => Box::new(grafana::Grafana::new(settings)?),
         "datadog" => Box::new(datadog::Datadog::new(settings)?),
+        "sentry" => Box::new(sentry::Sentry::new(settings)?),
+        "otel" => Box::new(otel::Otel::new(settings)?),
         "github" => Box::new(github::GitHub::new(settings)?),
         "gitlab" => Box::new(gitlab::GitLab::new(settings)?),
         "gitea" => Box::new(gitea::Gitea::new(settings)?),

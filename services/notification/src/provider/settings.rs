@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use http::HeaderValue;
+use jiff::Timestamp;
 
 use super::{InitError, message::secret_header};
+use crate::event::ObjectReference;
 
 /// The settings of one delivery. No `Debug`: most of it is secret.
 #[derive(Clone, Default)]
@@ -30,6 +32,10 @@ pub struct Settings {
     pub headers: BTreeMap<String, String>,
     /// Name of the commit status (NTF-70, NTF-71); empty for other types.
     pub commit_status: String,
+    /// The Alert that the delivery is made for (NTF-66, NTF-67).
+    pub alert: ObjectReference,
+    /// The time of the delivery (NTF-67).
+    pub now: Timestamp,
 }
 
 impl Settings {

@@ -1,11 +1,15 @@
 //! The requests of each type: one snapshot of request and body, for good and for bad news.
 
+use std::sync::LazyLock;
+
 use http::HeaderMap;
+use regex::Regex;
 use rstest::rstest;
 
 use super::*;
 use crate::event::ObjectReference;
 
+static RANDOM: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b([0-9a-f]{32}|[0-9a-f]{16})\b").unwrap());
 const COMMIT: &str = "5394cb7f48332b2de7c17dd8b8384bbc84b7e736";
 
 pub(super) fn event(severity: &str) -> Event {
@@ -46,6 +50,7 @@ fn settings(kind: &str) -> Settings {
             "bitbucket" => "https://bitbucket.org/org/repo".into(),
             "bitbucketserver" => "https://example.com/context/scm/project/repo.git".into(),
             "azuredevops" => "https://dev.azure.com/org/project/_git/repo".into(),
+            "sentry" => "https://key@sentry.example/42".into(),
             "gitlab" | "gitlabmergerequestcomment" => "https://gitlab.example/group/sub/repo.git".into(),
             _ => format!("https://example.com/{kind}"),
         },
@@ -71,6 +76,8 @@ fn text(message: &Message) -> String {
         Ok(json) => serde_json::to_string_pretty(&json).unwrap(),
         Err(_) => String::from_utf8(message.body.clone()).unwrap(),
     };
+    // Ids of traces, spans and events are random.
+    let body = RANDOM.replace_all(&body, "<random>");
     format!("{} {}\n{}\n{body}\n", message.method, message.url, headers(&message.headers))
 }
 
@@ -109,6 +116,7 @@ fn requests(
         "alertmanager",
         "grafana",
         "datadog",
+        "sentry",
         "github",
         "gitlab",
         "githubdispatch",
@@ -185,7 +193,9 @@ fn security_headers_of_the_user_cannot_forge_signature_or_framing() {
     "could not parse git address: invalid repository id \"a\""
 )]
 #[case("nats", "", "NATS server (address) cannot be empty")]
-#[case("sentry", "x", "provider type 'sentry' is not supported yet")]
+#[case("sentry", "", "DSN cannot be empty")]
+#[case("sentry", "hello", "[Sentry] DsnParseError: invalid scheme")]
+#[case("otel", "", "invalid OTLP URL : 'parse \"\": empty url'")]
 fn addresses_that_cannot_work(#[case] kind: &str, #[case] address: &str, #[case] expected: &str) {
     let settings = Settings { address: address.into(), ..settings(kind) };
     assert_eq!(build(&settings).err().unwrap().to_string(), expected);
