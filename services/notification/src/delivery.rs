@@ -6,6 +6,7 @@ pub mod mask;
 mod redirect;
 pub mod retry;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use http::{StatusCode, header::RETRY_AFTER};
@@ -25,12 +26,12 @@ const MAX_LIST: usize = 4 * 1024 * 1024;
 pub enum DeliveryError {
     /// The time for the whole delivery is over.
     #[error("{0}failed to execute request: context deadline exceeded")]
-    Deadline(&'static str),
+    Deadline(Cow<'static, str>),
     /// The service refused.
     #[error("{prefix}request failed: request failed with status code {status}: {body}")]
     Status {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// Status code.
         status: u16,
         /// Start of the body, without control characters.
@@ -40,7 +41,7 @@ pub enum DeliveryError {
     #[error("{prefix}Slack responded with error: {error}")]
     Slack {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// Slack's code.
         error: String,
     },
@@ -48,7 +49,7 @@ pub enum DeliveryError {
     #[error("{prefix}unable to unmarshal response body: {error}")]
     Answer {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// The fault in it.
         error: String,
     },
@@ -56,7 +57,7 @@ pub enum DeliveryError {
     #[error("{prefix}failed to execute request: {method} {origin}: {error}")]
     Connection {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// Method of the request.
         method: http::Method,
         /// Scheme and host.
@@ -70,7 +71,7 @@ pub enum DeliveryError {
     )]
     GaveUp {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// Method of the request.
         method: http::Method,
         /// Scheme and host.
@@ -123,9 +124,11 @@ impl Sender {
         let client = self.clients.get(profile)?;
         let prefix = match &delivery {
             Delivery::Nothing => return Ok(()),
-            Delivery::Messages(messages) => messages.first().map_or("", |message| message.failure_prefix),
-            Delivery::CommitStatus(status) => status.read.failure_prefix,
-            Delivery::Comment(comment) => comment.who.failure_prefix,
+            Delivery::Messages(messages) => {
+                messages.first().map(|message| message.failure_prefix.clone()).unwrap_or_default()
+            }
+            Delivery::CommitStatus(status) => status.read.failure_prefix.clone(),
+            Delivery::Comment(comment) => comment.who.failure_prefix.clone(),
         };
         let work = async {
             match delivery {
@@ -171,7 +174,7 @@ impl Sender {
         if answer.is_missing {
             return Ok(Value::Null);
         }
-        let prefix = message.failure_prefix;
+        let prefix = message.failure_prefix.clone();
         serde_json::from_slice(&answer.body)
             .map_err(|error| DeliveryError::Answer { prefix, error: error.to_string() })
     }
@@ -184,7 +187,7 @@ impl Sender {
         message: &Message,
         limit: usize,
     ) -> Result<Answer, DeliveryError> {
-        let prefix = message.failure_prefix;
+        let prefix = message.failure_prefix.clone();
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -227,11 +230,13 @@ async fn judge(
     response: reqwest::Response,
     limit: usize,
 ) -> Result<Answer, DeliveryError> {
-    let prefix = message.failure_prefix;
+    let prefix = message.failure_prefix.clone();
     let body = answer::read_at_most(response, limit).await;
     if message.accept == Accept::SlackOk {
-        let answer: Value = serde_json::from_slice(&body)
-            .map_err(|error| DeliveryError::Answer { prefix, error: error.to_string() })?;
+        let answer: Value = match serde_json::from_slice(&body) {
+            Ok(answer) => answer,
+            Err(error) => return Err(DeliveryError::Answer { prefix, error: error.to_string() }),
+        };
         if answer.get("ok").and_then(Value::as_bool) == Some(true) {
             return Ok(Answer { body, is_missing: false });
         }

@@ -2,12 +2,14 @@
 //! ([`Notifier::render`]); both are pure. Sending lives in [`crate::delivery`], once for all.
 
 pub mod address;
+pub mod login;
 pub mod message;
 pub mod resolve;
 pub mod settings;
 
 mod alertmanager;
 mod azure_devops;
+mod azure_event_hub;
 mod bitbucket;
 mod bitbucket_server;
 mod comment;
@@ -20,6 +22,7 @@ mod github;
 mod github_dispatch;
 mod gitlab;
 mod googlechat;
+mod googlepubsub;
 mod grafana;
 mod incident_io;
 mod lark;
@@ -138,6 +141,8 @@ pub fn build(settings: &Settings) -> Result<Box<dyn Notifier>, InitError> {
         "datadog" => Box::new(datadog::Datadog::new(settings)?),
         "sentry" => Box::new(sentry::Sentry::new(settings)?),
         "otel" => Box::new(otel::Otel::new(settings)?),
+        "googlepubsub" => Box::new(googlepubsub::GooglePubSub::new(settings)?),
+        "azureeventhub" => Box::new(azure_event_hub::AzureEventHub::new(settings)?),
         "github" => Box::new(github::GitHub::new(settings)?),
         "gitlab" => Box::new(gitlab::GitLab::new(settings)?),
         "gitea" => Box::new(gitea::Gitea::new(settings)?),

@@ -1,5 +1,7 @@
 //! The message that a provider sends.
 
+use std::borrow::Cow;
+
 use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
@@ -78,7 +80,7 @@ pub struct Message {
     /// How the answer is read.
     pub accept: Accept,
     /// Put before the text of a failure.
-    pub failure_prefix: &'static str,
+    pub failure_prefix: Cow<'static, str>,
 }
 
 impl Message {
@@ -96,7 +98,7 @@ impl Message {
             headers,
             body,
             accept: Accept::Status,
-            failure_prefix: "postMessage failed: ",
+            failure_prefix: Cow::Borrowed("postMessage failed: "),
         }
     }
 
@@ -109,8 +111,8 @@ impl Message {
     }
 
     /// Changes what is put before the text of a failure.
-    pub fn failing_with(mut self, prefix: &'static str) -> Self {
-        self.failure_prefix = prefix;
+    pub fn failing_with(mut self, prefix: impl Into<Cow<'static, str>>) -> Self {
+        self.failure_prefix = prefix.into();
         self
     }
 

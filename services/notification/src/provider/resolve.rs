@@ -16,6 +16,9 @@ const MAX_ADDRESS: usize = 2048;
 /// Bytes of the `headers` map; more than any server takes.
 const MAX_HEADERS: usize = 64 * 1024;
 
+/// Variable that names the cloud of Azure (NTF-115).
+const AUTHORITY_HOST: &str = "AZURE_AUTHORITY_HOST";
+
 /// Errors in the references of a Provider that keep settings from being made.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ResolveError {
@@ -100,6 +103,8 @@ fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, Res
         address: spec.address.clone().unwrap_or_default(),
         channel: spec.channel.clone().unwrap_or_default(),
         username: spec.username.clone().unwrap_or_default(),
+        account: spec.service_account_name.clone().unwrap_or_default(),
+        authority_host: std::env::var(AUTHORITY_HOST).unwrap_or_default(),
         commit_status,
         ..Settings::default()
     };
@@ -125,6 +130,7 @@ fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), Resol
         settings.address = address;
     }
     settings.token = text("token").unwrap_or_default();
+    settings.has_static_token = !settings.token.is_empty();
     settings.hmac_key = data.get("token").cloned().unwrap_or_default();
     settings.password = text("password").unwrap_or_default();
     if let Some(username) = text("username").filter(|username| !username.is_empty()) {

@@ -34,6 +34,12 @@ pub struct Settings {
     pub commit_status: String,
     /// The Alert that the delivery is made for (NTF-66, NTF-67).
     pub alert: ObjectReference,
+    /// `spec.serviceAccountName`
+    pub account: String,
+    /// `AZURE_AUTHORITY_HOST`, which names the cloud of Azure.
+    pub authority_host: String,
+    /// True when the Secret holds the token; false when a login gave it (NTF-69).
+    pub has_static_token: bool,
     /// The time of the delivery (NTF-67).
     pub now: Timestamp,
 }

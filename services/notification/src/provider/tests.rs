@@ -50,6 +50,8 @@ fn settings(kind: &str) -> Settings {
             "bitbucket" => "https://bitbucket.org/org/repo".into(),
             "bitbucketserver" => "https://example.com/context/scm/project/repo.git".into(),
             "azuredevops" => "https://dev.azure.com/org/project/_git/repo".into(),
+            "googlepubsub" => "project".into(),
+            "azureeventhub" => "hub".into(),
             "sentry" => "https://key@sentry.example/42".into(),
             "gitlab" | "gitlabmergerequestcomment" => "https://gitlab.example/group/sub/repo.git".into(),
             _ => format!("https://example.com/{kind}"),
@@ -117,6 +119,8 @@ fn requests(
         "grafana",
         "datadog",
         "sentry",
+        "googlepubsub",
+        "azureeventhub",
         "github",
         "gitlab",
         "githubdispatch",
@@ -195,6 +199,8 @@ fn security_headers_of_the_user_cannot_forge_signature_or_framing() {
 #[case("nats", "", "NATS server (address) cannot be empty")]
 #[case("sentry", "", "DSN cannot be empty")]
 #[case("sentry", "hello", "[Sentry] DsnParseError: invalid scheme")]
+#[case("googlepubsub", "", "GCP project ID cannot be empty")]
+#[case("azureeventhub", "", "invalid authentication options: endpoint URL cannot be empty")]
 #[case("otel", "", "invalid OTLP URL : 'parse \"\": empty url'")]
 fn addresses_that_cannot_work(#[case] kind: &str, #[case] address: &str, #[case] expected: &str) {
     let settings = Settings { address: address.into(), ..settings(kind) };
