@@ -3,6 +3,7 @@
 
 pub(crate) mod answer;
 pub mod mask;
+pub mod nats;
 mod redirect;
 pub mod retry;
 
@@ -13,6 +14,7 @@ use http::{StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
 use weir_http::{ClientError, Clients, Profile};
 
+use self::nats::NatsError;
 pub use self::retry::Retry;
 use crate::provider::{Accept, Comment, CommitStatus, Delivery, Message};
 
@@ -81,6 +83,15 @@ pub enum DeliveryError {
         /// Error of the last try.
         error: String,
     },
+    /// No NATS server took the message.
+    #[error("{prefix}{source}")]
+    Nats {
+        /// Words of the provider type.
+        prefix: Cow<'static, str>,
+        /// The reason.
+        #[source]
+        source: NatsError,
+    },
     /// TLS or proxy settings do not make a client.
     #[error("failed to get {subject}: {0}", subject = subject(.0))]
     Client(#[from] ClientError),
@@ -129,6 +140,7 @@ impl Sender {
             }
             Delivery::CommitStatus(status) => status.read.failure_prefix.clone(),
             Delivery::Comment(comment) => comment.who.failure_prefix.clone(),
+            Delivery::Publication(publication) => publication.failure_prefix(),
         };
         let work = async {
             match delivery {
@@ -141,6 +153,11 @@ impl Sender {
                 }
                 Delivery::CommitStatus(status) => self.write_status(&client, &status).await,
                 Delivery::Comment(comment) => self.write_comment(&client, &comment).await,
+                Delivery::Publication(publication) => {
+                    let prefix = publication.failure_prefix();
+                    let published = nats::publish(&publication, profile).await;
+                    published.map_err(|source| DeliveryError::Nats { prefix, source })
+                }
             }
         };
         tokio::time::timeout(timeout, work).await.unwrap_or(Err(DeliveryError::Deadline(prefix)))

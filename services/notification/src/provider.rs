@@ -4,6 +4,7 @@
 pub mod address;
 pub mod login;
 pub mod message;
+pub mod nats;
 pub mod resolve;
 pub mod settings;
 
@@ -74,9 +75,12 @@ pub enum InitError {
     /// A header cannot be sent; its value stays out of the text.
     #[error("invalid value of header '{0}'")]
     Header(String),
-    /// A type of the API that is not built yet.
-    #[error("provider type '{0}' is not supported yet")]
-    Unsupported(String),
+    /// The file of credentials for NATS in the Secret has another form.
+    #[error("the entry 'creds' of the secret holds no JWT with a seed")]
+    Credentials,
+    /// A type that the API does not know; the schema admits none.
+    #[error("provider {0} not supported")]
+    Type(String),
 }
 
 /// Errors that keep an event from being rendered.
@@ -153,13 +157,8 @@ pub fn build(settings: &Settings) -> Result<Box<dyn Notifier>, InitError> {
         "giteapullrequestcomment" => Box::new(comment::Comments::gitea(settings)?),
         "gitlabmergerequestcomment" => Box::new(comment::Comments::gitlab(settings)?),
         "githubdispatch" => Box::new(github_dispatch::GitHubDispatch::new(settings)?),
-        "nats" if settings.address.is_empty() => {
-            return Err(InitError::Channel("NATS server (address) cannot be empty".into()));
-        }
-        "nats" if settings.channel.is_empty() => {
-            return Err(InitError::Channel("NATS subject (channel) cannot be empty".into()));
-        }
-        other => return Err(InitError::Unsupported(other.to_owned())),
+        "nats" => Box::new(nats::Nats::new(settings)?),
+        other => return Err(InitError::Type(other.to_owned())),
     })
 }
 

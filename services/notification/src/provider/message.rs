@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
+use super::nats::Publication;
 use crate::event::json;
 
 /// The delivery of one event.
@@ -20,6 +21,8 @@ pub enum Delivery {
     CommitStatus(Box<CommitStatus>),
     /// A comment that is written once and updated in place.
     Comment(Box<Comment>),
+    /// A message for a NATS server.
+    Publication(Box<Publication>),
 }
 
 impl From<Message> for Delivery {

@@ -132,6 +132,8 @@ fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), Resol
     settings.token = text("token").unwrap_or_default();
     settings.has_static_token = !settings.token.is_empty();
     settings.hmac_key = data.get("token").cloned().unwrap_or_default();
+    settings.creds = data.get("creds").cloned().unwrap_or_default();
+    settings.nkey = data.get("nkey").cloned().unwrap_or_default();
     settings.password = text("password").unwrap_or_default();
     if let Some(username) = text("username").filter(|username| !username.is_empty()) {
         settings.username = username;

@@ -28,6 +28,10 @@ pub struct Settings {
     pub token: String,
     /// Token of the Secret, byte for byte.
     pub hmac_key: Vec<u8>,
+    /// File of credentials for NATS, of the Secret.
+    pub creds: Vec<u8>,
+    /// Seed of a key for NATS, of the Secret.
+    pub nkey: Vec<u8>,
     /// Header map of the Secret.
     pub headers: BTreeMap<String, String>,
     /// Name of the commit status (NTF-70, NTF-71); empty for other types.
@@ -87,6 +91,9 @@ impl Settings {
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets = vec![self.token.clone(), self.password.clone()];
         secrets.extend(self.headers.values().cloned());
+        for file in [&self.creds, &self.nkey] {
+            secrets.extend(String::from_utf8_lossy(file).lines().map(str::to_owned));
+        }
         secrets
     }
 }

@@ -89,6 +89,7 @@ fn rendered(kind: &str, severity: &str) -> String {
         Delivery::Nothing => "nothing".to_owned(),
         Delivery::Messages(messages) => messages.iter().map(text).collect::<Vec<_>>().join("\n"),
         Delivery::CommitStatus(status) => format!("{}\n{}", text(&status.read), text(&status.write)),
+        Delivery::Publication(_) => "a publication".to_owned(),
         Delivery::Comment(comment) => {
             let messages = [&comment.who, &comment.list, &comment.create, &(comment.update)(7)];
             messages.map(text).join("\n")
@@ -197,6 +198,7 @@ fn security_headers_of_the_user_cannot_forge_signature_or_framing() {
     "could not parse git address: invalid repository id \"a\""
 )]
 #[case("nats", "", "NATS server (address) cannot be empty")]
+#[case("carrier-pigeon", "https://h", "provider carrier-pigeon not supported")]
 #[case("sentry", "", "DSN cannot be empty")]
 #[case("sentry", "hello", "[Sentry] DsnParseError: invalid scheme")]
 #[case("googlepubsub", "", "GCP project ID cannot be empty")]
