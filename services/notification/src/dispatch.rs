@@ -256,7 +256,7 @@ impl Dispatcher {
             let error = format!("failed to initialize notifier: {error}");
             return Err(context(mask::mask(&error, &resolved.secrets)));
         }
-        let Resolved { settings, profile, secrets } = resolved;
+        let Resolved { settings, profile, secrets, .. } = resolved;
         let settings = Settings { alert: reference(alert), now: (self.parts.clock)(), ..settings };
         let notifier: Box<dyn Notifier> = provider::build(&settings).map_err(|error| {
             context(mask::mask(&format!("failed to initialize notifier: {error}"), &secrets))

@@ -20,6 +20,7 @@ mod generic;
 pub(crate) mod git;
 mod gitea;
 mod github;
+pub mod github_app;
 mod github_dispatch;
 mod gitlab;
 mod googlechat;

@@ -44,6 +44,8 @@ pub struct Settings {
     pub authority_host: String,
     /// True when the Secret holds the token; false when a login gave it (NTF-69).
     pub has_static_token: bool,
+    /// Token with which a GitHub App asks for its own name; empty without an app (NTF-76).
+    pub app_token: String,
     /// The time of the delivery (NTF-67).
     pub now: Timestamp,
 }

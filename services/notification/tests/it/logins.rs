@@ -1,4 +1,5 @@
-//! Providers that log in before they send: to Google by a key, to Azure as a ServiceAccount (NTF-69, NTF-79, NTF-114).
+//! Providers that log in before they send: to Google by a key, to Azure as a ServiceAccount, to GitHub as an
+//! app (NTF-69, NTF-76, NTF-79, NTF-114).
 
 use std::time::Duration;
 
@@ -6,6 +7,7 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use http::StatusCode;
 use serde_json::{Value, json};
+use weir_access::Secret;
 use weir_api::Provider;
 use weir_auth::Logins;
 use weir_http::Profile;
@@ -34,14 +36,15 @@ fn through(cloud: &Cloud) -> Profile {
 }
 
 /// Logs in, builds, renders and sends, as the dispatcher does.
-async fn deliver(settings: Settings, cloud: &Cloud) -> Result<(), String> {
+async fn deliver(settings: Settings, app: Option<Secret>, cloud: &Cloud) -> Result<(), String> {
     let mut provider = Provider::default();
     provider.metadata.namespace = Some("apps".to_owned());
     provider.metadata.name = Some("main".to_owned());
-    let mut resolved = Resolved { settings, profile: through(cloud), ..Resolved::default() };
+    let mut resolved = Resolved { settings, app, profile: through(cloud), ..Resolved::default() };
     let logins = Logins::of_process();
     log_in(&logins, &provider, &mut resolved, TIMEOUT).await.map_err(|error| error.to_string())?;
-    let event = Event { severity: "info".to_owned(), ..Event::default() };
+    let metadata = [("change_request".to_owned(), "7".to_owned())].into();
+    let event = Event { severity: "info".to_owned(), metadata, ..Event::default() };
     let delivery = build(&resolved.settings).unwrap().render(&event).unwrap();
     let sent = Sender::new(Retry::default()).deliver(delivery, &resolved.profile, TIMEOUT).await;
     sent.map_err(|error| error.to_string())
@@ -69,12 +72,12 @@ async fn a_key_in_the_secret_publishes_to_a_topic() {
         headers: [("team".to_owned(), "a".to_owned())].into(),
         ..Settings::default()
     };
-    assert_eq!(deliver(settings("topic"), &cloud).await, Ok(()));
+    assert_eq!(deliver(settings("topic"), None, &cloud).await, Ok(()));
     let published = cloud.requests().pop().unwrap();
     let body = published.split_once("Bearer google ").unwrap().1;
     let body: Value = serde_json::from_str(body).unwrap();
     assert_eq!(body["messages"][0]["attributes"], json!({"team": "a"}));
-    let error = deliver(settings("other"), &cloud).await.unwrap_err();
+    let error = deliver(settings("other"), None, &cloud).await.unwrap_err();
     let prefix = "error publishing to GCP Pub/Sub topic projects/project/topics/other: request failed: ";
     assert!(error.starts_with(prefix), "{error}");
 }
@@ -143,4 +146,52 @@ async fn service_accounts_log_in_to_azure() {
         let user = format!("system:serviceaccount:{}:{account}", world.namespace);
         assert_eq!(claims(login)["sub"], user);
     }
+}
+
+fn github(request: &str) -> (StatusCode, Value) {
+    let body = match request.split(' ').nth(2).unwrap().split('?').next().unwrap() {
+        "/app/installations/42/access_tokens" => {
+            json!({"token": "ghs_x", "expires_at": "2099-01-01T00:00:00Z"})
+        }
+        "/app" => json!({"slug": "weir"}),
+        "/repos/org/repo/issues/7/comments" => json!([
+            {"id": 4, "user": {"login": "weir"}, "body": "<!-- flux-pr-comment-key:uid/// -->"},
+            {"id": 5, "user": {"login": "weir[bot]"}, "body": "<!-- flux-pr-comment-key:uid/// -->"},
+        ]),
+        _ => json!({}),
+    };
+    (StatusCode::CREATED, body)
+}
+
+#[tokio::test]
+async fn an_app_comments_under_its_own_name() {
+    let cloud = Cloud::start(&["api.github.com"], github).await.unwrap();
+    let key = rcgen::KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, rcgen::RsaKeySize::_2048).unwrap();
+    let pem = key.serialize_pem();
+    let entries =
+        [("githubAppID", "123"), ("githubAppInstallationID", "42"), ("githubAppPrivateKey", pem.as_str())];
+    let data = entries.map(|(key, value)| (key.to_owned(), value.as_bytes().to_vec())).into();
+    let secret = Secret { place: "apps/app".to_owned(), data, ..Secret::default() };
+    let settings = |kind: &str| Settings {
+        provider_type: kind.to_owned(),
+        provider_uid: "uid".to_owned(),
+        address: "https://github.com/org/repo".to_owned(),
+        ..Settings::default()
+    };
+    assert_eq!(deliver(settings("githubpullrequestcomment"), Some(secret.clone()), &cloud).await, Ok(()));
+    assert_eq!(deliver(settings("githubdispatch"), Some(secret), &cloud).await, Ok(()));
+    let requests = cloud.requests();
+    let places: Vec<String> =
+        requests.iter().map(|line| line.split(['?', ' ']).take(3).collect::<Vec<_>>().join(" ")).collect();
+    let login = "POST api.github.com /app/installations/42/access_tokens";
+    let expected = [
+        login,
+        "GET api.github.com /app",
+        "GET api.github.com /repos/org/repo/issues/7/comments",
+        "PATCH api.github.com /repos/org/repo/issues/comments/5",
+        login,
+        "POST api.github.com /repos/org/repo/dispatches",
+    ];
+    assert_eq!(places, expected);
+    assert!(requests[1].contains(" Bearer ey") && requests[2].contains(" Bearer ghs_x "), "{requests:?}");
 }
