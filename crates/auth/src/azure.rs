@@ -28,8 +28,8 @@ use crate::error::{LoginError, ProviderError, words};
 use crate::identity::{AZURE_CLIENT, AZURE_TENANT, Account, Identity};
 use crate::rest;
 
-/// Azure DevOps.
-pub(crate) const DEVOPS_SCOPE: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
+/// Scope of tokens for Azure DevOps (NTF-79).
+pub const DEVOPS_SCOPE: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
 /// Storage accounts of every cloud of Azure.
 pub(crate) const STORAGE_SCOPE: &str = "https://storage.azure.com/.default";
 /// Registries of every public and sovereign cloud.

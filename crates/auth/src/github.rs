@@ -166,8 +166,12 @@ impl App {
         client.request(method, url).header("accept", ACCEPT).bearer_auth(own.expose_secret())
     }
 
-    /// Returns the token with which the app proves its identity.
-    fn own_token(&self) -> Result<SecretString, ProviderError> {
+    /// Returns the token with which the app itself, not an installation of it, proves its identity to GitHub. It lives for
+    /// two minutes (NTF-76).
+    ///
+    /// # Errors
+    /// When the private key cannot be used.
+    pub fn own_token(&self) -> Result<SecretString, ProviderError> {
         #[derive(Serialize)]
         struct Claims<'a> {
             iat: u64,

@@ -19,5 +19,5 @@ pub use profile::{Profile, Proxy};
 pub use retry_after::{asked_wait, retry_after};
 pub use secret::{SecretData, SecretError, text, user_info};
 pub use shown::{shown, shown_text, without_user_info};
-pub use tls::check_identity;
+pub use tls::{check_identity, tls_config};
 pub use words::{reason, told_by_basic, without_secrets};

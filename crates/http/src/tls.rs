@@ -51,6 +51,16 @@ pub(crate) fn client_config(profile: &Profile) -> Result<ClientConfig, ClientErr
     })
 }
 
+/// Returns the configuration of a profile for a protocol other than HTTP: it offers the server no protocol (ALPN).
+///
+/// # Errors
+/// When the profile's authorities or its certificate cannot be used.
+pub fn tls_config(profile: &Profile) -> Result<Arc<ClientConfig>, ClientError> {
+    let mut config = client_config(profile)?;
+    config.alpn_protocols.clear();
+    Ok(Arc::new(config))
+}
+
 /// Checks a client certificate with its chain and its private key: PEM blocks one after the other.
 ///
 /// # Errors

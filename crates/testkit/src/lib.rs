@@ -5,6 +5,7 @@
 //!        │      ├────────▶ Cluster ──────▶ a control plane and a node in namespaces of its own              (child processes)
 //!        │      ├────────▶ Registry ─────▶ distribution                                   (child process)
 //!        │      ├────────▶ BucketServer ─▶ moto, gofakes3, fake-gcs-server, azurite       (child process)
+//!        │      ├────────▶ NatsServer ───▶ nats-server                                    (child process)
 //!        │      ├────────▶ SshGitServer ─▶ sshd                                           (child process)
 //!        │      ├────────▶ DulwichServer ▶ dulwich, another implementation of Git         (child process)
 //!        │      └────────▶ GitServer, EchoServer, WebhookSink, Proxy, Server, Cloud       (tasks of the test's runtime)
@@ -34,6 +35,7 @@ mod git;
 mod grpc;
 mod keeper;
 mod memory_limit;
+mod nats_server;
 mod notation;
 pub mod object;
 mod port;
@@ -70,6 +72,7 @@ pub use git::{
 pub use grpc::authorized;
 pub use keeper::watched_processes;
 pub use memory_limit::MemoryLimit;
+pub use nats_server::NatsServer;
 pub use notation::{NotationAuthority, NotationCertificate, NotationSigner, ocsp_servers};
 pub use port::free_port;
 pub use process::Process;

@@ -3,15 +3,18 @@
 
 pub(crate) mod answer;
 pub mod mask;
+pub mod nats;
 mod redirect;
 pub mod retry;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use http::{StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
 use weir_http::{ClientError, Clients, Profile};
 
+use self::nats::NatsError;
 pub use self::retry::Retry;
 use crate::provider::{Accept, Comment, CommitStatus, Delivery, Message};
 
@@ -25,12 +28,12 @@ const MAX_LIST: usize = 4 * 1024 * 1024;
 pub enum DeliveryError {
     /// The time for the whole delivery is over.
     #[error("{0}failed to execute request: context deadline exceeded")]
-    Deadline(&'static str),
+    Deadline(Cow<'static, str>),
     /// The service refused.
     #[error("{prefix}request failed: request failed with status code {status}: {body}")]
     Status {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// Status code.
         status: u16,
         /// Start of the body, without control characters.
@@ -40,7 +43,7 @@ pub enum DeliveryError {
     #[error("{prefix}Slack responded with error: {error}")]
     Slack {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// Slack's code.
         error: String,
     },
@@ -48,7 +51,7 @@ pub enum DeliveryError {
     #[error("{prefix}unable to unmarshal response body: {error}")]
     Answer {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// The fault in it.
         error: String,
     },
@@ -56,7 +59,7 @@ pub enum DeliveryError {
     #[error("{prefix}failed to execute request: {method} {origin}: {error}")]
     Connection {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// Method of the request.
         method: http::Method,
         /// Scheme and host.
@@ -70,7 +73,7 @@ pub enum DeliveryError {
     )]
     GaveUp {
         /// Words of the provider type.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
         /// Method of the request.
         method: http::Method,
         /// Scheme and host.
@@ -79,6 +82,15 @@ pub enum DeliveryError {
         attempts: u32,
         /// Error of the last try.
         error: String,
+    },
+    /// No NATS server took the message.
+    #[error("{prefix}{source}")]
+    Nats {
+        /// Words of the provider type.
+        prefix: Cow<'static, str>,
+        /// The reason.
+        #[source]
+        source: NatsError,
     },
     /// TLS or proxy settings do not make a client.
     #[error("failed to get {subject}: {0}", subject = subject(.0))]
@@ -123,9 +135,12 @@ impl Sender {
         let client = self.clients.get(profile)?;
         let prefix = match &delivery {
             Delivery::Nothing => return Ok(()),
-            Delivery::Messages(messages) => messages.first().map_or("", |message| message.failure_prefix),
-            Delivery::CommitStatus(status) => status.read.failure_prefix,
-            Delivery::Comment(comment) => comment.who.failure_prefix,
+            Delivery::Messages(messages) => {
+                messages.first().map(|message| message.failure_prefix.clone()).unwrap_or_default()
+            }
+            Delivery::CommitStatus(status) => status.read.failure_prefix.clone(),
+            Delivery::Comment(comment) => comment.who.failure_prefix.clone(),
+            Delivery::Publication(publication) => publication.failure_prefix(),
         };
         let work = async {
             match delivery {
@@ -138,6 +153,11 @@ impl Sender {
                 }
                 Delivery::CommitStatus(status) => self.write_status(&client, &status).await,
                 Delivery::Comment(comment) => self.write_comment(&client, &comment).await,
+                Delivery::Publication(publication) => {
+                    let prefix = publication.failure_prefix();
+                    let published = nats::publish(&publication, profile).await;
+                    published.map_err(|source| DeliveryError::Nats { prefix, source })
+                }
             }
         };
         tokio::time::timeout(timeout, work).await.unwrap_or(Err(DeliveryError::Deadline(prefix)))
@@ -171,7 +191,7 @@ impl Sender {
         if answer.is_missing {
             return Ok(Value::Null);
         }
-        let prefix = message.failure_prefix;
+        let prefix = message.failure_prefix.clone();
         serde_json::from_slice(&answer.body)
             .map_err(|error| DeliveryError::Answer { prefix, error: error.to_string() })
     }
@@ -184,7 +204,7 @@ impl Sender {
         message: &Message,
         limit: usize,
     ) -> Result<Answer, DeliveryError> {
-        let prefix = message.failure_prefix;
+        let prefix = message.failure_prefix.clone();
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -227,11 +247,13 @@ async fn judge(
     response: reqwest::Response,
     limit: usize,
 ) -> Result<Answer, DeliveryError> {
-    let prefix = message.failure_prefix;
+    let prefix = message.failure_prefix.clone();
     let body = answer::read_at_most(response, limit).await;
     if message.accept == Accept::SlackOk {
-        let answer: Value = serde_json::from_slice(&body)
-            .map_err(|error| DeliveryError::Answer { prefix, error: error.to_string() })?;
+        let answer: Value = match serde_json::from_slice(&body) {
+            Ok(answer) => answer,
+            Err(error) => return Err(DeliveryError::Answer { prefix, error: error.to_string() }),
+        };
         if answer.get("ok").and_then(Value::as_bool) == Some(true) {
             return Ok(Answer { body, is_missing: false });
         }

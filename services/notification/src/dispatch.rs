@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use weir_access::Secrets;
 use weir_api::{Alert, Provider};
+use weir_auth::Logins;
 use weir_expression::{Expression, Type};
 use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 
@@ -24,8 +25,9 @@ use crate::event::metadata::{self, AlertMetadata};
 use crate::event::{Event, ObjectReference};
 use crate::metrics::DeliveryMetrics;
 use crate::outbox::{Entry, Outbox, Room, Target};
+use crate::provider::login::log_in;
 use crate::provider::resolve::{Resolved, resolve};
-use crate::provider::{self, GIT_STATUS_TYPES, Notifier, git};
+use crate::provider::{self, GIT_STATUS_TYPES, Notifier, Settings, git};
 
 /// Time for one delivery with all its tries; the Provider can set another.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -55,6 +57,8 @@ pub struct DispatcherParts {
     pub providers: Cache<Provider>,
     /// Kubernetes events on Alerts; they are never fed into this service (NTF-36).
     pub events: EventSink,
+    /// Logs in to clouds and GitHub for Providers.
+    pub logins: Logins,
     /// Sends.
     pub sender: Sender,
     /// Where deliveries are noted as done.
@@ -244,15 +248,23 @@ impl Dispatcher {
         let context = |error: String| {
             Failure::Dispatch(format!("failed to initialize notifier for provider '{name}': {error}"))
         };
-        let resolved = resolve(&Secrets::new(self.parts.client.clone()), provider, commit_status)
+        let started = Instant::now();
+        let mut resolved = resolve(&Secrets::new(self.parts.client.clone()), provider, commit_status)
             .await
             .map_err(|error| context(error.to_string()))?;
-        let Resolved { settings, profile, secrets } = resolved;
+        if let Err(error) = log_in(&self.parts.logins, provider, &mut resolved, timeout).await {
+            let error = format!("failed to initialize notifier: {error}");
+            return Err(context(mask::mask(&error, &resolved.secrets)));
+        }
+        let Resolved { settings, profile, secrets, .. } = resolved;
+        let settings = Settings { alert: reference(alert), now: (self.parts.clock)(), ..settings };
         let notifier: Box<dyn Notifier> = provider::build(&settings).map_err(|error| {
             context(mask::mask(&format!("failed to initialize notifier: {error}"), &secrets))
         })?;
         let delivery = notifier.render(event).map_err(|error| Failure::Send(error.to_string()))?;
-        let sent = self.parts.sender.deliver(delivery, &profile, timeout).await;
+        // The time covers the login too.
+        let left = timeout.saturating_sub(started.elapsed());
+        let sent = self.parts.sender.deliver(delivery, &profile, left).await;
         sent.map_err(|error| match error {
             error @ crate::delivery::DeliveryError::Client(_) => {
                 context(mask::mask(&error.to_string(), &secrets))
@@ -260,6 +272,12 @@ impl Dispatcher {
             error => Failure::Send(mask::mask(&error.to_string(), &secrets)),
         })
     }
+}
+
+fn reference(alert: &Alert) -> ObjectReference {
+    let ObjectKey { namespace, name } = ObjectKey::of(alert);
+    let uid = alert.metadata.uid.clone().unwrap_or_default();
+    ObjectReference { namespace, name, uid, ..ObjectReference::default() }
 }
 
 fn too_many(provider: &ObjectKey) -> String {

@@ -2,12 +2,15 @@
 //! ([`Notifier::render`]); both are pure. Sending lives in [`crate::delivery`], once for all.
 
 pub mod address;
+pub mod login;
 pub mod message;
+pub mod nats;
 pub mod resolve;
 pub mod settings;
 
 mod alertmanager;
 mod azure_devops;
+mod azure_event_hub;
 mod bitbucket;
 mod bitbucket_server;
 mod comment;
@@ -17,17 +20,21 @@ mod generic;
 pub(crate) mod git;
 mod gitea;
 mod github;
+pub mod github_app;
 mod github_dispatch;
 mod gitlab;
 mod googlechat;
+mod googlepubsub;
 mod grafana;
 mod incident_io;
 mod lark;
 mod matrix;
 mod msteams;
 mod opsgenie;
+mod otel;
 mod pagerduty;
 mod rocket;
+mod sentry;
 mod slack;
 mod telegram;
 mod webex;
@@ -69,9 +76,12 @@ pub enum InitError {
     /// A header cannot be sent; its value stays out of the text.
     #[error("invalid value of header '{0}'")]
     Header(String),
-    /// A type of the API that is not built yet.
-    #[error("provider type '{0}' is not supported yet")]
-    Unsupported(String),
+    /// The file of credentials for NATS in the Secret has another form.
+    #[error("the entry 'creds' of the secret holds no JWT with a seed")]
+    Credentials,
+    /// A type that the API does not know; the schema admits none.
+    #[error("provider {0} not supported")]
+    Type(String),
 }
 
 /// Errors that keep an event from being rendered.
@@ -134,6 +144,10 @@ pub fn build(settings: &Settings) -> Result<Box<dyn Notifier>, InitError> {
         "alertmanager" => Box::new(alertmanager::Alertmanager::new(settings)?),
         "grafana" => Box::new(grafana::Grafana::new(settings)?),
         "datadog" => Box::new(datadog::Datadog::new(settings)?),
+        "sentry" => Box::new(sentry::Sentry::new(settings)?),
+        "otel" => Box::new(otel::Otel::new(settings)?),
+        "googlepubsub" => Box::new(googlepubsub::GooglePubSub::new(settings)?),
+        "azureeventhub" => Box::new(azure_event_hub::AzureEventHub::new(settings)?),
         "github" => Box::new(github::GitHub::new(settings)?),
         "gitlab" => Box::new(gitlab::GitLab::new(settings)?),
         "gitea" => Box::new(gitea::Gitea::new(settings)?),
@@ -144,13 +158,8 @@ pub fn build(settings: &Settings) -> Result<Box<dyn Notifier>, InitError> {
         "giteapullrequestcomment" => Box::new(comment::Comments::gitea(settings)?),
         "gitlabmergerequestcomment" => Box::new(comment::Comments::gitlab(settings)?),
         "githubdispatch" => Box::new(github_dispatch::GitHubDispatch::new(settings)?),
-        "nats" if settings.address.is_empty() => {
-            return Err(InitError::Channel("NATS server (address) cannot be empty".into()));
-        }
-        "nats" if settings.channel.is_empty() => {
-            return Err(InitError::Channel("NATS subject (channel) cannot be empty".into()));
-        }
-        other => return Err(InitError::Unsupported(other.to_owned())),
+        "nats" => Box::new(nats::Nats::new(settings)?),
+        other => return Err(InitError::Type(other.to_owned())),
     })
 }
 

@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::core::PartialObjectMeta;
 use tokio::task::JoinHandle;
 use weir_access::Secrets;
-use weir_api::{Alert, Provider, Receiver};
+use weir_api::{Alert, FluxObject, Provider, Receiver};
+use weir_auth::Logins;
 use weir_proto::notification::v1::events_server::EventsServer;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::grpc::MAX_MESSAGE_BYTES;
@@ -65,20 +66,15 @@ pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
 /// When flags are wrong, or a part of the service ends in an error.
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let service = Service::start(NAME, &args.runtime, None, env, GATES).await?;
-    let may_name_accounts = service.gates().enabled(WORKLOAD_IDENTITY);
-    if !args.runtime.default_service_account.is_empty() && !may_name_accounts {
-        return Err(ServiceError::Other(
-            "cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
-                .to_owned(),
-        ));
-    }
+    let logins = service.logins(&args.runtime.default_service_account)?;
     // The endpoints open after this: until the caches are complete, senders are turned away and come again (NTF-24).
     let caches = Caches {
         alerts: service.cache().await?,
         providers: service.cache().await?,
         receivers: service.cache().await?,
     };
-    let pipeline = open_pipeline(&args, &service, &caches).await?;
+    forget_logins(&caches.providers, logins.clone());
+    let pipeline = open_pipeline(&args, &service, &caches, logins).await?;
     add_controllers(&args, &service, &caches).await?;
     serve_events(&args, &service, &pipeline).await?;
     serve_webhooks(&args, &service, &caches).await?;
@@ -96,7 +92,22 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     Ok(())
 }
 
-async fn open_pipeline(args: &Args, service: &Service, caches: &Caches) -> Result<Pipeline, ServiceError> {
+/// Removes the metrics of the token cache for Providers that are gone.
+fn forget_logins(providers: &Cache<Provider>, logins: Logins) {
+    providers.on_change(move |change| {
+        if let (Some(provider), None) = (&change.old, &change.new) {
+            let ObjectKey { namespace, name } = ObjectKey::of(&**provider);
+            logins.forget(Provider::KIND, &namespace, &name);
+        }
+    });
+}
+
+async fn open_pipeline(
+    args: &Args,
+    service: &Service,
+    caches: &Caches,
+    logins: Logins,
+) -> Result<Pipeline, ServiceError> {
     let clock = service.env().clock;
     let interval = SignedDuration::try_from(args.rate_limit_interval.to_std()).unwrap_or(SignedDuration::MAX);
     let opened = Outbox::open(&args.outbox_folder(), interval, clock()).await;
@@ -108,6 +119,7 @@ async fn open_pipeline(args: &Args, service: &Service, caches: &Caches) -> Resul
         providers: caches.providers.clone(),
         events: service.events(),
         sender: Sender::new(Retry::default()),
+        logins,
         outbox: outbox.clone(),
         metrics: DeliveryMetrics::new(service.metrics()),
         policy: Policy {

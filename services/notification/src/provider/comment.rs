@@ -77,7 +77,23 @@ struct Places {
     create: Message,
     update: Box<dyn Fn(u64) -> Message + Send + Sync>,
     author: &'static str,
-    name: &'static str,
+    name: Name,
+}
+
+/// The place of our name in the service's answer about us.
+#[derive(Clone, Copy)]
+pub(super) struct Name {
+    /// Key of the name.
+    pub(super) key: &'static str,
+    /// Text that comments have after the name.
+    pub(super) suffix: &'static str,
+}
+
+impl Name {
+    /// Returns our name as comments have it.
+    fn of(self, me: &Value) -> Option<String> {
+        Some(format!("{}{}", me.get(self.key)?.as_str()?, self.suffix))
+    }
 }
 
 impl Forge {
@@ -102,10 +118,11 @@ impl Forge {
             create: places.create.failing_with(on_create),
             update: Box::new(move |id| update(id).failing_with(on_update)),
             find: Box::new(move |me, comments| {
+                let own = name.of(me)?;
                 let is_mine = |comment: &&Value| {
-                    let by = comment.pointer(author);
+                    let by = comment.pointer(author).and_then(Value::as_str);
                     let text = comment.get("body").and_then(Value::as_str).unwrap_or_default();
-                    by.is_some() && by == me.get(name) && text.contains(&marker)
+                    by == Some(own.as_str()) && text.contains(&marker)
                 };
                 comments.as_array()?.iter().find(is_mine)?.get("id")?.as_u64()
             }),
@@ -117,13 +134,14 @@ impl Forge {
             Self::GitHub(api) => {
                 let listed = [("sort", "created"), ("direction", "asc"), ("per_page", "100")];
                 let patch = api.post("issues/comments/", body);
+                let (who, name) = api.author();
                 Places {
-                    who: api.get_global("user"),
+                    who,
                     list: api.get(&format!("issues/{number}/comments"), &listed),
                     create: api.post(&format!("issues/{number}/comments"), body),
                     update: Box::new(move |id| at(&patch, Method::PATCH, id)),
                     author: "/user/login",
-                    name: "login",
+                    name,
                 }
             }
             Self::Gitea(api) => {
@@ -134,7 +152,7 @@ impl Forge {
                     create: api.post(&format!("issues/{number}/comments"), body),
                     update: Box::new(move |id| at(&patch, Method::PATCH, id)),
                     author: "/user/login",
-                    name: "login",
+                    name: Name { key: "login", suffix: "" },
                 }
             }
             Self::GitLab { repository, token } => {
@@ -150,7 +168,7 @@ impl Forge {
                     create: allowed(Message::post_json(&repository.api(&notes, &[]), body)),
                     update: Box::new(move |id| at(&put, Method::PUT, id)),
                     author: "/author/username",
-                    name: "username",
+                    name: Name { key: "username", suffix: "" },
                 }
             }
         }

@@ -62,7 +62,8 @@ fn signature(key: &[u8], body: &[u8]) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("sha256={}", hex::encode(mac.finalize().into_bytes()))).ok()
 }
 
-fn user_headers(settings: &Settings) -> Result<HeaderMap, InitError> {
+/// Returns the headers that the user sets, except those of the connection.
+pub(super) fn user_headers(settings: &Settings) -> Result<HeaderMap, InitError> {
     let mut headers = HeaderMap::new();
     for (name, value) in &settings.headers {
         let bad = || InitError::Header(name.chars().filter(|c| !c.is_control()).collect());

@@ -4,6 +4,7 @@ use http::HeaderValue;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::comment::Name;
 use super::git::{Repository, commit, state};
 use super::{CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, text::reason_in_words};
@@ -16,6 +17,8 @@ pub(super) struct GitHubApi {
     repository: Repository,
     base: String,
     authorization: Option<HeaderValue>,
+    /// Identifies the app itself, where the authorization is one of an app's installation.
+    app: Option<HeaderValue>,
 }
 
 impl GitHubApi {
@@ -36,7 +39,9 @@ impl GitHubApi {
         } else {
             format!("/api/v3/{path}")
         };
-        Ok(Self { authorization: settings.authorization("Bearer ", token)?, repository, base })
+        let authorization = settings.authorization("Bearer ", token)?;
+        let app = settings.authorization("Bearer ", &settings.app_token)?;
+        Ok(Self { authorization, app, repository, base })
     }
 
     /// A POST below the repository.
@@ -45,11 +50,15 @@ impl GitHubApi {
         Message::post_json(&url, payload).authorized(self.authorization.as_ref())
     }
 
-    /// A GET of what belongs to no repository.
-    pub(super) fn get_global(&self, path: &str) -> Message {
+    /// Returns a GET of the app, or else of the user. Comments of an app have its name and `[bot]` as author.
+    pub(super) fn author(&self) -> (Message, Name) {
+        let (path, authorization, name) = match &self.app {
+            Some(app) => ("app", Some(app), Name { key: "slug", suffix: "[bot]" }),
+            None => ("user", self.authorization.as_ref(), Name { key: "login", suffix: "" }),
+        };
         let root = self.base.split_once("/repos/").map_or("", |(root, _)| root);
-        Message::get(&self.repository.api(&format!("{root}/{path}"), &[]))
-            .authorized(self.authorization.as_ref())
+        let message = Message::get(&self.repository.api(&format!("{root}/{path}"), &[]));
+        (message.authorized(authorization), name)
     }
 
     /// A GET below the repository.

@@ -1,11 +1,14 @@
 //! The message that a provider sends.
 
+use std::borrow::Cow;
+
 use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
+use super::nats::Publication;
 use crate::event::json;
 
 /// The delivery of one event.
@@ -18,6 +21,8 @@ pub enum Delivery {
     CommitStatus(Box<CommitStatus>),
     /// A comment that is written once and updated in place.
     Comment(Box<Comment>),
+    /// A message for a NATS server.
+    Publication(Box<Publication>),
 }
 
 impl From<Message> for Delivery {
@@ -78,7 +83,7 @@ pub struct Message {
     /// How the answer is read.
     pub accept: Accept,
     /// Put before the text of a failure.
-    pub failure_prefix: &'static str,
+    pub failure_prefix: Cow<'static, str>,
 }
 
 impl Message {
@@ -96,7 +101,7 @@ impl Message {
             headers,
             body,
             accept: Accept::Status,
-            failure_prefix: "postMessage failed: ",
+            failure_prefix: Cow::Borrowed("postMessage failed: "),
         }
     }
 
@@ -109,8 +114,8 @@ impl Message {
     }
 
     /// Changes what is put before the text of a failure.
-    pub fn failing_with(mut self, prefix: &'static str) -> Self {
-        self.failure_prefix = prefix;
+    pub fn failing_with(mut self, prefix: impl Into<Cow<'static, str>>) -> Self {
+        self.failure_prefix = prefix.into();
         self
     }
 

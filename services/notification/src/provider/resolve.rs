@@ -16,6 +16,12 @@ const MAX_ADDRESS: usize = 2048;
 /// Bytes of the `headers` map; more than any server takes.
 const MAX_HEADERS: usize = 64 * 1024;
 
+/// Variable that names the cloud of Azure (NTF-115).
+const AUTHORITY_HOST: &str = "AZURE_AUTHORITY_HOST";
+
+/// Entry of a Secret with a GitHub App.
+const APP_ID: &str = "githubAppID";
+
 /// Errors in the references of a Provider that keep settings from being made.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ResolveError {
@@ -49,6 +55,8 @@ pub struct Resolved {
     pub settings: Settings,
     /// How its service is reached.
     pub profile: Profile,
+    /// Secret with a GitHub App, if there is one (NTF-76).
+    pub app: Option<Secret>,
     /// Secrets, which no text may show.
     pub secrets: Vec<String>,
 }
@@ -100,6 +108,8 @@ fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, Res
         address: spec.address.clone().unwrap_or_default(),
         channel: spec.channel.clone().unwrap_or_default(),
         username: spec.username.clone().unwrap_or_default(),
+        account: spec.service_account_name.clone().unwrap_or_default(),
+        authority_host: std::env::var(AUTHORITY_HOST).unwrap_or_default(),
         commit_status,
         ..Settings::default()
     };
@@ -109,7 +119,7 @@ fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, Res
     };
     // A Provider's own authorities are the only ones that it trusts (NTF-49).
     let profile = Profile { proxy, ca_alone: true, ..Profile::default() };
-    Ok(Resolved { settings, profile, secrets: Vec::new() })
+    Ok(Resolved { settings, profile, ..Resolved::default() })
 }
 
 /// Each key is read by itself: one that is missing does not hide the others (NTF-43).
@@ -125,10 +135,16 @@ fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), Resol
         settings.address = address;
     }
     settings.token = text("token").unwrap_or_default();
+    settings.has_static_token = !settings.token.is_empty();
     settings.hmac_key = data.get("token").cloned().unwrap_or_default();
+    settings.creds = data.get("creds").cloned().unwrap_or_default();
+    settings.nkey = data.get("nkey").cloned().unwrap_or_default();
     settings.password = text("password").unwrap_or_default();
     if let Some(username) = text("username").filter(|username| !username.is_empty()) {
         settings.username = username;
+    }
+    if data.contains_key(APP_ID) {
+        resolved.app = Some(secret.clone());
     }
     if let Some(headers) = data.get("headers") {
         settings.headers = headers_of(headers)?;

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use http::HeaderValue;
+use jiff::Timestamp;
 
 use super::{InitError, message::secret_header};
+use crate::event::ObjectReference;
 
 /// The settings of one delivery. No `Debug`: most of it is secret.
 #[derive(Clone, Default)]
@@ -26,10 +28,26 @@ pub struct Settings {
     pub token: String,
     /// Token of the Secret, byte for byte.
     pub hmac_key: Vec<u8>,
+    /// File of credentials for NATS, of the Secret.
+    pub creds: Vec<u8>,
+    /// Seed of a key for NATS, of the Secret.
+    pub nkey: Vec<u8>,
     /// Header map of the Secret.
     pub headers: BTreeMap<String, String>,
     /// Name of the commit status (NTF-70, NTF-71); empty for other types.
     pub commit_status: String,
+    /// The Alert that the delivery is made for (NTF-66, NTF-67).
+    pub alert: ObjectReference,
+    /// `spec.serviceAccountName`
+    pub account: String,
+    /// `AZURE_AUTHORITY_HOST`, which names the cloud of Azure.
+    pub authority_host: String,
+    /// True when the Secret holds the token; false when a login gave it (NTF-69).
+    pub has_static_token: bool,
+    /// Token with which a GitHub App asks for its own name; empty without an app (NTF-76).
+    pub app_token: String,
+    /// The time of the delivery (NTF-67).
+    pub now: Timestamp,
 }
 
 impl Settings {
@@ -75,6 +93,9 @@ impl Settings {
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets = vec![self.token.clone(), self.password.clone()];
         secrets.extend(self.headers.values().cloned());
+        for file in [&self.creds, &self.nkey] {
+            secrets.extend(String::from_utf8_lossy(file).lines().map(str::to_owned));
+        }
         secrets
     }
 }

@@ -1,11 +1,15 @@
 //! The requests of each type: one snapshot of request and body, for good and for bad news.
 
+use std::sync::LazyLock;
+
 use http::HeaderMap;
+use regex::Regex;
 use rstest::rstest;
 
 use super::*;
 use crate::event::ObjectReference;
 
+static RANDOM: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b([0-9a-f]{32}|[0-9a-f]{16})\b").unwrap());
 const COMMIT: &str = "5394cb7f48332b2de7c17dd8b8384bbc84b7e736";
 
 pub(super) fn event(severity: &str) -> Event {
@@ -46,6 +50,9 @@ fn settings(kind: &str) -> Settings {
             "bitbucket" => "https://bitbucket.org/org/repo".into(),
             "bitbucketserver" => "https://example.com/context/scm/project/repo.git".into(),
             "azuredevops" => "https://dev.azure.com/org/project/_git/repo".into(),
+            "googlepubsub" => "project".into(),
+            "azureeventhub" => "hub".into(),
+            "sentry" => "https://key@sentry.example/42".into(),
             "gitlab" | "gitlabmergerequestcomment" => "https://gitlab.example/group/sub/repo.git".into(),
             _ => format!("https://example.com/{kind}"),
         },
@@ -71,6 +78,8 @@ fn text(message: &Message) -> String {
         Ok(json) => serde_json::to_string_pretty(&json).unwrap(),
         Err(_) => String::from_utf8(message.body.clone()).unwrap(),
     };
+    // Ids of traces, spans and events are random.
+    let body = RANDOM.replace_all(&body, "<random>");
     format!("{} {}\n{}\n{body}\n", message.method, message.url, headers(&message.headers))
 }
 
@@ -80,6 +89,7 @@ fn rendered(kind: &str, severity: &str) -> String {
         Delivery::Nothing => "nothing".to_owned(),
         Delivery::Messages(messages) => messages.iter().map(text).collect::<Vec<_>>().join("\n"),
         Delivery::CommitStatus(status) => format!("{}\n{}", text(&status.read), text(&status.write)),
+        Delivery::Publication(_) => "a publication".to_owned(),
         Delivery::Comment(comment) => {
             let messages = [&comment.who, &comment.list, &comment.create, &(comment.update)(7)];
             messages.map(text).join("\n")
@@ -109,6 +119,9 @@ fn requests(
         "alertmanager",
         "grafana",
         "datadog",
+        "sentry",
+        "googlepubsub",
+        "azureeventhub",
         "github",
         "gitlab",
         "githubdispatch",
@@ -185,7 +198,12 @@ fn security_headers_of_the_user_cannot_forge_signature_or_framing() {
     "could not parse git address: invalid repository id \"a\""
 )]
 #[case("nats", "", "NATS server (address) cannot be empty")]
-#[case("sentry", "x", "provider type 'sentry' is not supported yet")]
+#[case("carrier-pigeon", "https://h", "provider carrier-pigeon not supported")]
+#[case("sentry", "", "DSN cannot be empty")]
+#[case("sentry", "hello", "[Sentry] DsnParseError: invalid scheme")]
+#[case("googlepubsub", "", "GCP project ID cannot be empty")]
+#[case("azureeventhub", "", "invalid authentication options: endpoint URL cannot be empty")]
+#[case("otel", "", "invalid OTLP URL : 'parse \"\": empty url'")]
 fn addresses_that_cannot_work(#[case] kind: &str, #[case] address: &str, #[case] expected: &str) {
     let settings = Settings { address: address.into(), ..settings(kind) };
     assert_eq!(build(&settings).err().unwrap().to_string(), expected);
