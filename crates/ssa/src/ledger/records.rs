@@ -1,4 +1,4 @@
-//! What is known of each object, found by its name and by its owner.
+//! The knowledge of each object, found by its name and by its owner.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
