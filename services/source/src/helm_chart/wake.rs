@@ -84,6 +84,8 @@ mod tests {
             deleted: false,
             handled: None,
         };
-        assert_eq!(concerns(&source, &chart.unwrap()), expected);
+        let chart = chart.unwrap();
+        let is_source = source_of(&chart) == (kind.to_owned(), source.key.clone());
+        assert_eq!(is_source && concerns(&source, &chart), expected);
     }
 }
