@@ -45,7 +45,7 @@ pub(crate) use self::observe::dependencies_of;
 pub(crate) use self::prune_limit::PruneLimit;
 pub use self::wake::in_order;
 pub(crate) use self::wake::{
-    CONFIG_MAP, SECRET, configs_of, wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source,
+    SECRET, configs_of, wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source,
 };
 use crate::builds::Builds;
 use crate::cluster::{Clusters, owner_of};

@@ -24,11 +24,12 @@ use crate::builds::Builds;
 use crate::cluster::{Clusters, Entrances, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
-    CONFIG_MAP, Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, SECRET, Settings, configs_of,
+    Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, SECRET, Settings, configs_of,
     dependencies_of, wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source,
 };
 use crate::rpc::Rpc;
 use crate::source::{SourceId, Sources};
+use crate::variables::CONFIG_MAP;
 
 /// Environment variables that lead artifact downloads elsewhere, for local development (KS-SRC-25).
 const LOCAL_SOURCE: &str = "SOURCE_CONTROLLER_LOCALHOST";

@@ -14,7 +14,8 @@ use weir_envsubst::{VARIABLE_NAME, is_variable_name};
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The kind of source whose values are no secrets.
-const CONFIG_MAP: &str = "ConfigMap";
+/// Kind of object that holds no secrets.
+pub(crate) const CONFIG_MAP: &str = "ConfigMap";
 
 /// Name and value of every variable. Values may come from Secrets, so that they are not printed.
 #[derive(Clone, Default, PartialEq, Eq)]

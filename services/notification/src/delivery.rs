@@ -154,9 +154,8 @@ impl Sender {
                 Delivery::CommitStatus(status) => self.write_status(&client, &status).await,
                 Delivery::Comment(comment) => self.write_comment(&client, &comment).await,
                 Delivery::Publication(publication) => {
-                    let prefix = publication.failure_prefix();
                     let published = nats::publish(&publication, profile).await;
-                    published.map_err(|source| DeliveryError::Nats { prefix, source })
+                    published.map_err(|source| DeliveryError::Nats { prefix: prefix.clone(), source })
                 }
             }
         };

@@ -14,10 +14,10 @@ use super::memory::Memory;
 use super::observe::dependencies_of;
 use super::prune_limit;
 use crate::source::{SourceId, is_revision};
+use crate::variables::CONFIG_MAP;
 
-/// Kinds of object from which a Kustomization takes variables, keys, and ways to other clusters.
+/// Kind of object from which a Kustomization takes variables, keys, and ways to other clusters; the other one is [`CONFIG_MAP`].
 pub(crate) const SECRET: &str = "Secret";
-pub(crate) const CONFIG_MAP: &str = "ConfigMap";
 
 /// A Secret or ConfigMap: kind and name.
 pub(crate) type ConfigId = (&'static str, ObjectKey);

@@ -63,8 +63,13 @@ impl Nats {
         if subject.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return Err(InitError::Channel("NATS subject (channel) cannot have white space".to_owned()));
         }
-        let servers = settings.address.split(',').take(MAX_SERVERS).map(server);
-        let servers = servers.collect::<Result<_, _>>()?;
+        let servers = settings.address.split(',').map(server).collect::<Result<Vec<_>, _>>()?;
+        if servers.len() > MAX_SERVERS {
+            return Err(InitError::Address(format!(
+                "NATS server (address) names {} servers, {MAX_SERVERS} at most",
+                servers.len()
+            )));
+        }
         Ok(Self { servers, subject: subject.clone(), user: user(settings)? })
     }
 }
@@ -144,6 +149,7 @@ mod tests {
         "s",
         "invalid NATS server (address): the scheme must be one of nats, tls, got 'ws'"
     )]
+    #[case(&["a"; 17].join(","), "s", "NATS server (address) names 17 servers, 16 at most")]
     #[case("nats://u:hunter2@", "s", "invalid NATS server (address): it is no URL")]
     fn refused(#[case] address: &str, #[case] channel: &str, #[case] reason: &str) {
         assert_eq!(built(address, channel).err().as_deref(), Some(reason));

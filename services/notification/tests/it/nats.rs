@@ -166,7 +166,7 @@ async fn security_certificates_are_checked_and_demanded() {
     let other = Identity::for_names(&[]).unwrap();
     let error = publish(&settings(&address), &event(), &trusting(&other)).await.unwrap_err();
     assert!(error.starts_with(&format!("{PREFIX}error connecting to server: 127.0.0.1: ")), "{error}");
-    // Who names an authority gets no connection in plain text.
+    // A Provider with an authority makes no connection in plain text.
     let plain = NatsServer::start("").await.unwrap().unwrap();
     let error = publish(&settings(plain.address()), &event(), &trusting(&identity)).await.unwrap_err();
     assert_eq!(error, format!("{PREFIX}error connecting to server: nats: secure connection not available"));

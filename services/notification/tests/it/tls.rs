@@ -88,6 +88,7 @@ async fn deliver(kind: &str, address: &str, profile: &Profile) -> Result<(), Str
 #[case("alertmanager", "/api/v2/alerts")]
 #[case("grafana", "/api/annotations")]
 #[case("datadog", "")]
+#[case("otel", "")]
 #[case("githubdispatch", "/org/repository")]
 #[case("gitea", "/org/repository")]
 #[case("gitlab", "/org/repository")]
