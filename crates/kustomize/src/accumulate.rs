@@ -194,7 +194,7 @@ impl Target {
         accumulated.add_config(&own).context(|| "merging config".to_owned())?;
         let mut files = Arc::new(Config::default());
         for reference in &self.kustomization.crds {
-            let loading = || format!("loading CRDs '{reference}'");
+            let loading = || format!("loading CRDs [{}]", self.kustomization.crds.join(" "));
             let content = self.read(build, reference).context(loading)?;
             let file = config::from_crds(reference, content).context(loading)?;
             files = files.merged(&Arc::new(file))?;

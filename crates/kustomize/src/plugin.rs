@@ -65,7 +65,12 @@ pub(crate) fn generate(
 ) -> Result<Vec<Resource>, Error> {
     let mut generated = Vec::new();
     for config in configurations {
-        check_role(config, Role::Generator).context(|| "loading generator plugins".to_owned())?;
+        let checked = check_role(config, Role::Generator).map_err(|error| {
+            let is_known = matches!(error, PluginError::NotAGenerator(_));
+            let error = Error::from(error);
+            if is_known { error } else { error.context("failed to load generator".to_owned()) }
+        });
+        checked.context(|| "loading generator plugins".to_owned())?;
         let origin = origin_of(config);
         let made = generators::run(build, loader, config)?;
         generated.extend(with_origin(made, origin.as_ref()));

@@ -8,7 +8,7 @@ use http::StatusCode;
 use tokio::sync::Semaphore;
 use weir_api::Artifact;
 use weir_artifact::fetch::{FetchError, Fetcher, Spool, SpoolError, VerifiedBlob};
-use weir_artifact::{Digest, Limits};
+use weir_artifact::{Digest, DigestError, Limits};
 use weir_proto::source::v1::FetchRequest;
 use weir_proto::source::v1::artifacts_client::ArtifactsClient;
 use weir_runtime::grpc::PeerChannel;
@@ -129,11 +129,9 @@ impl Artifacts {
     }
 
     async fn blob(&self, source: &SourceId, artifact: &Artifact) -> Result<(VerifiedBlob, Route), Error> {
-        if artifact.digest.is_empty() {
-            return Err(Error::Verify("empty digest".to_owned()));
-        }
+        let digest = promised(&artifact.digest)?;
         if let Some(client) = &self.stream {
-            let streaming = self.streamed(client.clone(), source, artifact);
+            let streaming = self.streamed(client.clone(), source, artifact, &digest);
             match tokio::time::timeout(self.limits.timeout, streaming).await.unwrap_or_else(|_| stalled()) {
                 // A source that does not know it may stand beside the one that made it: the URL leads to the right
                 // one.
@@ -144,7 +142,7 @@ impl Artifacts {
             }
         }
         let http = if artifact.url.contains("//source-watcher") { &self.watcher_http } else { &self.http };
-        let downloaded = http.blob(&artifact.url, &artifact.digest).await;
+        let downloaded = http.blob(&artifact.url, &digest.to_string()).await;
         downloaded.map(|blob| (blob, Route::Http)).map_err(failure)
     }
 
@@ -153,8 +151,8 @@ impl Artifacts {
         mut client: StreamClient,
         source: &SourceId,
         artifact: &Artifact,
+        digest: &Digest,
     ) -> Result<VerifiedBlob, Error> {
-        let digest = Digest::parse(&artifact.digest).map_err(|error| Error::Verify(error.to_string()))?;
         let request = FetchRequest {
             kind: source.kind.clone(),
             namespace: source.key.namespace.clone(),
@@ -162,12 +160,27 @@ impl Artifacts {
             digest: artifact.digest.clone(),
         };
         let mut chunks = unless_stalled(client.fetch(request)).await?.into_inner();
-        let mut spool = Spool::new(&digest, self.limits.download);
+        let mut spool = Spool::new(digest, self.limits.download);
         while let Some(message) = unless_stalled(chunks.message()).await? {
             spool.push(&message.chunk).map_err(|error| verification(&error))?;
         }
         spool.finish().map_err(|error| verification(&error))
     }
+}
+
+/// The digest that the status promises, one of SHA-256 where it names no algorithm (KS-SRC-22).
+fn promised(text: &str) -> Result<Digest, Error> {
+    if text.is_empty() {
+        return Err(Error::Verify("empty digest".to_owned()));
+    }
+    let whole = if text.contains(':') { text.to_owned() } else { format!("sha256:{text}") };
+    Digest::parse(&whole).map_err(|error| {
+        let problem = match error {
+            DigestError::Algorithm { .. } => "unsupported digest algorithm",
+            DigestError::NoAlgorithm { .. } | DigestError::Hex { .. } => "invalid checksum digest format",
+        };
+        Error::Verify(format!("failed to parse digest '{whole}': {problem}"))
+    })
 }
 
 /// The pause after so many failures: twice as long each time.
@@ -203,7 +216,7 @@ fn failure(error: FetchError) -> Error {
     match error {
         FetchError::NotFound { .. } => Error::NotFound,
         FetchError::Status { url, status } => Error::Status { url, status },
-        FetchError::Digest(error) => Error::Verify(format!("failed to parse digest: {error}")),
+        FetchError::Digest(error) => Error::Verify(error.to_string()),
         FetchError::Spool(error) => verification(&error),
         FetchError::Untar(error) => Error::Extract(error.to_string()),
         FetchError::Client { .. } | FetchError::Transport { .. } | FetchError::Unpack { .. } => {
@@ -215,6 +228,19 @@ fn failure(error: FetchError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// KS-SRC-22
+    #[test]
+    fn digest_of_the_status_may_lack_its_algorithm_and_is_named_when_it_is_none() {
+        let hex = "a".repeat(64);
+        assert_eq!(promised(&hex).unwrap().to_string(), format!("sha256:{hex}"));
+        let failure = |text: &str| promised(text).unwrap_err().to_string();
+        assert!(failure("").ends_with("empty digest"));
+        let message = "failed to parse digest 'md5:ab': unsupported digest algorithm";
+        assert!(failure("md5:ab").ends_with(message), "{}", failure("md5:ab"));
+        let message = "failed to parse digest 'sha256:zz': invalid checksum digest format";
+        assert!(failure("zz").ends_with(message), "{}", failure("zz"));
+    }
 
     /// KS-SRC-20
     #[test]

@@ -40,9 +40,9 @@ impl Rule {
         let target = target.transpose().map_err(|error| {
             let cause = match error {
                 SelectorError::Pattern { field, cause } => format!("invalid {field} regex: {cause}"),
-                error @ SelectorError::Labels { .. } => error.to_string(),
+                SelectorError::Labels { problem, .. } => format!("invalid label selector: {problem}"),
             };
-            format!("failed to create ignore rule selector: {cause}")
+            format!("failed to create ignore rule selector: {cause}\n")
         })?;
         Ok(Self { paths: rule.paths.clone(), target })
     }

@@ -26,7 +26,9 @@ pub enum SpoolError {
     },
     /// All bytes are there, but they are not what was promised. The digest of the bytes is not shown: to know an artifact's
     /// digest is to be allowed to use it, and whoever can forge a status could ask for anybody's.
-    #[error("computed digest doesn't match advertised '{expected}'")]
+    #[error(
+        "computed digest doesn't match provided '{expected}' (check whether file size exceeds max download size)"
+    )]
     Mismatch {
         /// Digest promised.
         expected: Digest,

@@ -23,6 +23,11 @@ fn plugin(kind: &str, rest: &str) -> String {
     "apiVersion: x/v1\nkind: Custom\nmetadata: {name: p}\n",
     "external plugins disabled; unable to load external plugin 'Custom'"
 )]
+#[case(
+    "generators",
+    "apiVersion: x/v1\nkind: Custom\nmetadata: {name: p}\n",
+    "loading generator plugins: failed to load generator: external plugins disabled; unable to load external plugin 'Custom'"
+)]
 #[case("transformers", &plugin("Nothing", ""), "unable to load builtin Nothing.builtin.[noGrp]")]
 #[case("transformers", &plugin("SecretGenerator", ""), "plugin SecretGenerator.builtin.[noGrp]/p.[noNs] not a transformer")]
 #[case("generators", &plugin("LabelTransformer", ""), "plugin LabelTransformer.builtin.[noGrp]/p.[noNs] not a generator")]

@@ -192,7 +192,10 @@ where
                 self.tell(object, events);
                 Next::Backoff
             }
-            Finalized::Wait { give_up } => Next::Wait { give_up },
+            Finalized::Wait { give_up, events } => {
+                self.tell(object, events);
+                Next::Wait { give_up }
+            }
         }
     }
 

@@ -159,5 +159,7 @@ pub enum Finalized<K> {
     Wait {
         /// When to look again in any case.
         give_up: Duration,
+        /// Events to send.
+        events: Vec<EventDraft>,
     },
 }

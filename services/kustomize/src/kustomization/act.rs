@@ -31,11 +31,16 @@ use crate::ignore;
 const APPLY_TRIES: u32 = 30;
 /// The pause between them.
 const APPLY_PAUSE: Duration = Duration::from_secs(5);
+/// Corrections in a row that may fail without a word: a namespace or a definition that somebody deletes takes its time to go.
+const CORRECTION_TRIES: u32 = 6;
 
 impl KustomizationReconciler {
     pub(super) async fn act(&self, run: &Run<Kustomization>, observed: &Observed, plan: Plan) -> Done {
         match plan {
             Plan::Refuse(failure) => Done::Refused(failure),
+            Plan::Hold { artifact, failure } => {
+                Done::Held(Attempt::new(run, &artifact, Extent::Changed), failure)
+            }
             Plan::Leave => Done::Left,
             Plan::Postpone(pause) => Done::Postponed(pause),
             Plan::Cancel { waiting, trigger } => Done::Canceled(waiting.attempt.clone(), trigger),
@@ -58,6 +63,16 @@ impl KustomizationReconciler {
                     Ok(done) => done,
                     // A failed fetch or build is not reported when a newer run is about to begin.
                     Err(_) if run.cancel.is_cancelled() && attempt.digest.is_none() => Done::Superseded,
+                    Err(failure)
+                        if attempt.is_correction && observed.unit.tries_in_vain < CORRECTION_TRIES =>
+                    {
+                        tracing::info!(
+                            revision = attempt.revision,
+                            error = failure.message,
+                            "drift stays for now"
+                        );
+                        Done::Uncorrected(APPLY_PAUSE)
+                    }
                     Err(failure) => Done::Failed(attempt, observed.discreet(failure)),
                 }
             }
@@ -237,15 +252,19 @@ impl KustomizationReconciler {
                 Some(Arc::new(Waiting { attempt, ..Waiting::clone(waiting) }))
             }
             // Objects applied but not yet written to the status must be known to the next run.
-            Done::Superseded | Done::Refused(_) | Done::Left | Done::Postponed(_) => {
-                observed.unit.waiting.clone()
-            }
+            Done::Superseded
+            | Done::Refused(_)
+            | Done::Held(..)
+            | Done::Left
+            | Done::Postponed(_)
+            | Done::Uncorrected(_) => observed.unit.waiting.clone(),
             _ => None,
         };
         if let (None, Ok(cluster)) = (&waiting, &observed.target) {
             cluster.ledger().status_settled(&self.owner(&run.object));
         }
-        let has_failed_again = matches!(done, Done::Failed(_, Failure { class: Class::Again(_), .. }));
+        let has_failed_again =
+            matches!(done, Done::Failed(_, Failure { class: Class::Again(_), .. }) | Done::Uncorrected(_));
         self.memory.change(&run.key, |unit| {
             unit.waiting = waiting;
             unit.tries_in_vain = if has_failed_again { unit.tries_in_vain.saturating_add(1) } else { 0 };

@@ -52,10 +52,15 @@ pub(crate) struct Attempt {
 pub(crate) enum Done {
     /// Nothing was tried.
     Refused(Failure),
+    /// Nothing was tried with this artifact: the dependencies stand against it.
+    Held(Attempt, Failure),
     /// There was nothing to do.
     Left,
     /// It is too early; to be tried again after this long.
     Postponed(Duration),
+    /// What others have changed could not be undone yet, as while an object that somebody deleted is still going; to be tried again
+    /// after this long.
+    Uncorrected(Duration),
     /// Something newer is about to run.
     Superseded,
     /// It went wrong.
@@ -76,7 +81,12 @@ impl Done {
                 attempt.recorded.as_ref()
             }
             Self::Waiting { waiting, .. } => waiting.attempt.recorded.as_ref(),
-            Self::Refused(_) | Self::Left | Self::Postponed(_) | Self::Superseded => None,
+            Self::Refused(_)
+            | Self::Held(..)
+            | Self::Left
+            | Self::Postponed(_)
+            | Self::Uncorrected(_)
+            | Self::Superseded => None,
         }
     }
 }

@@ -19,6 +19,8 @@ use crate::source::{Source, SourceId, is_revision};
 pub(crate) enum Plan {
     /// Nothing, and say why.
     Refuse(Failure),
+    /// Nothing with this artifact, as the dependencies stand; say why.
+    Hold { artifact: Arc<Artifact>, failure: Failure },
     /// Nothing: what woke the run has already gone.
     Leave,
     /// Nothing yet: another run asks the remote cluster. It is no news of this Kustomization, so nothing is reported.
@@ -35,10 +37,16 @@ pub(crate) enum Plan {
 
 /// KS-REC-20..26, and the short ways of DESIGN §5.
 pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
-    let artifact = match gate(observed, settings) {
+    if let Err(message) = &observed.health_checks {
+        return Plan::Refuse(Failure::expression(message));
+    }
+    let artifact = match artifact(observed, settings) {
         Ok(artifact) => artifact,
         Err(failure) => return Plan::Refuse(failure),
     };
+    if let Err(failure) = dependencies(observed, &artifact, settings) {
+        return Plan::Hold { artifact, failure };
+    }
     if let Err(TargetError::Asking(pause)) = observed.target {
         return Plan::Postpone(pause);
     }
@@ -64,7 +72,8 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
         return Plan::Cancel { waiting: Arc::clone(waiting), trigger };
     }
     let applied = unit.applied.as_ref().filter(|applied| same(&applied.inputs));
-    if is_quiet(&[Cause::Drift, Cause::Health]) && applied.is_some() {
+    let is_tried_again = unit.tries_in_vain > 0 && is_quiet(&[Cause::Drift, Cause::Health, Cause::Timer]);
+    if (is_quiet(&[Cause::Drift, Cause::Health]) || is_tried_again) && applied.is_some() {
         let is_ready = condition::is_ready(conditions(&observed.kustomization));
         return match (observed.is_proved, is_ready) {
             (true, true) => Plan::Leave,
@@ -94,12 +103,8 @@ fn trigger(observed: &Observed) -> Option<String> {
     observed.unit.woken_by.clone().filter(|_| is_caused_by(Cause::Config))
 }
 
-/// Checks the conditions that must hold before anything is applied.
-fn gate(observed: &Observed, settings: &Settings) -> Result<Arc<Artifact>, Failure> {
-    if let Err(message) = &observed.health_checks {
-        return Err(Failure::expression(message));
-    }
-    let artifact = artifact(observed, settings)?;
+/// Checks that all dependencies are ready (KS-DEP-1..9).
+fn dependencies(observed: &Observed, artifact: &Artifact, settings: &Settings) -> Result<(), Failure> {
     for dependency in &observed.dependencies {
         if let Some(Verdict::Invalid(message)) = &dependency.verdict {
             let name = &dependency.key.name;
@@ -107,10 +112,10 @@ fn gate(observed: &Observed, settings: &Settings) -> Result<Arc<Artifact>, Failu
                 "terminal error: failed to evaluate dependency {name}: {message}"
             )));
         }
-        ready(dependency, observed, &artifact, settings)
+        ready(dependency, observed, artifact, settings)
             .map_err(|message| Failure::dependency(message + &circle_text(&observed.circle)))?;
     }
-    Ok(artifact)
+    Ok(())
 }
 
 /// The artifact, if the Kustomization may use it.

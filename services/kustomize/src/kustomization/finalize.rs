@@ -28,7 +28,9 @@ impl KustomizationReconciler {
         // A cluster that cannot be reached keeps its Kustomization (KS-GC-27).
         let cluster = match self.clusters.target(kustomization, &self.keys.secrets).await {
             Ok(cluster) => cluster,
-            Err(TargetError::Asking(pause)) => return Finalized::Wait { give_up: pause },
+            Err(TargetError::Asking(pause)) => {
+                return Finalized::Wait { give_up: pause, events: Vec::new() };
+            }
             Err(TargetError::Failed(error)) => {
                 let message = format!("pruning for deleted resource failed: {error}");
                 let events = vec![event(kustomization, EventDraft::error, &message)];
@@ -37,7 +39,7 @@ impl KustomizationReconciler {
         };
         let session = cluster.session(kustomization);
         if let Some(deletion) = unit.deletion {
-            return self.await_termination(run, &session, deletion).await;
+            return self.await_termination(run, &session, deletion, Vec::new()).await;
         }
         let pruned = session.prune(&self.owner(kustomization), &entries).await;
         if let Some(failure) = pruned.failure() {
@@ -56,13 +58,12 @@ impl KustomizationReconciler {
                 events: vec![event(kustomization, EventDraft::error, message)],
             };
         }
-        let lines = pruned.changes.lines();
+        let events = vec![event(kustomization, EventDraft::info, &pruned.changes.lines())];
         if policy(kustomization) != "WaitForTermination" {
-            return Finalized::Done { events: vec![event(kustomization, EventDraft::info, &lines)] };
+            return Finalized::Done { events };
         }
-        let entries = deleted(&pruned, &entries);
-        let deletion = Deletion { entries, lines, started: Instant::now() };
-        self.await_termination(run, &session, deletion).await
+        let deletion = Deletion { entries: deleted(&pruned, &entries), started: Instant::now() };
+        self.await_termination(run, &session, deletion, events).await
     }
 
     /// KS-GC-22: an object that stays past the timeout does not keep the Kustomization.
@@ -71,6 +72,7 @@ impl KustomizationReconciler {
         run: &Run<Kustomization>,
         session: &Session,
         deletion: Deletion,
+        mut events: Vec<EventDraft>,
     ) -> Finalized<Kustomization> {
         let mut left = Vec::new();
         for entry in &deletion.entries {
@@ -79,7 +81,6 @@ impl KustomizationReconciler {
                 left.push(entry.clone());
             }
         }
-        let mut events = vec![event(&run.object, EventDraft::info, &deletion.lines)];
         if left.is_empty() {
             return Finalized::Done { events };
         }
@@ -90,7 +91,7 @@ impl KustomizationReconciler {
         }
         let deletion = Deletion { entries: left, ..deletion };
         self.memory.change(&run.key, |unit| unit.deletion = Some(deletion));
-        Finalized::Wait { give_up: PAUSE }
+        Finalized::Wait { give_up: PAUSE, events }
     }
 }
 

@@ -66,18 +66,25 @@ pub(crate) fn work_limit_of(kustomization: &Kustomization) -> Duration {
     timeout_of(kustomization).max(MIN_WORK)
 }
 
-/// The objects to check after an apply (KS-HC-1..3); none means that there is no health check.
-pub(crate) fn targets(kustomization: &Kustomization, changes: &ChangeSet) -> Vec<ObjectId> {
+/// The objects to check after an apply (KS-HC-1..3), if there is a health check.
+pub(crate) fn targets(kustomization: &Kustomization, changes: &ChangeSet) -> Option<Vec<ObjectId>> {
     let entries = changes.0.iter().filter(|change| change.action != Action::Skipped);
     targets_of(kustomization, entries.map(|change| &change.id))
 }
 
 /// The objects to check when nothing had to be applied.
-pub(crate) fn targets_of_inventory(kustomization: &Kustomization, inventory: &[Entry]) -> Vec<ObjectId> {
+pub(crate) fn targets_of_inventory(
+    kustomization: &Kustomization,
+    inventory: &[Entry],
+) -> Option<Vec<ObjectId>> {
     targets_of(kustomization, inventory.iter().map(|entry| &entry.id))
 }
 
-fn targets_of<'a>(kustomization: &Kustomization, all: impl Iterator<Item = &'a ObjectId>) -> Vec<ObjectId> {
+/// The check of a Kustomization that names nothing but itself has nothing to wait for, and passes.
+fn targets_of<'a>(
+    kustomization: &Kustomization,
+    all: impl Iterator<Item = &'a ObjectId>,
+) -> Option<Vec<ObjectId>> {
     let spec = &kustomization.spec;
     let mut targets: Vec<ObjectId> = if spec.wait {
         all.cloned().collect()
@@ -95,8 +102,11 @@ fn targets_of<'a>(kustomization: &Kustomization, all: impl Iterator<Item = &'a O
         });
         checks.collect()
     };
+    if targets.is_empty() {
+        return None;
+    }
     targets.retain(|target| !is_itself(kustomization, target));
-    targets
+    Some(targets)
 }
 
 /// A Kustomization that applies itself would wait for itself.

@@ -90,7 +90,6 @@ impl Waiting {
 #[derive(Clone)]
 pub(crate) struct Deletion {
     pub(crate) entries: Vec<Entry>,
-    pub(crate) lines: String,
     pub(crate) started: Instant,
 }
 

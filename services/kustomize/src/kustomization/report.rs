@@ -34,9 +34,12 @@ pub(crate) fn report(
     let mut draft = Draft::new(object, status, now);
     match done {
         Done::Superseded => Outcome::superseded(Kustomization::clone(object)),
-        Done::Postponed(pause) => Outcome::postponed(Kustomization::clone(object), pause),
+        Done::Postponed(pause) | Done::Uncorrected(pause) => {
+            Outcome::postponed(Kustomization::clone(object), pause)
+        }
         Done::Left => Outcome::new(Kustomization::clone(object), interval(object)),
-        Done::Refused(failure) => refused(draft, settings, &failure),
+        Done::Refused(failure) => refused(draft, settings, None, &failure),
+        Done::Held(attempt, failure) => refused(draft, settings, Some(&attempt), &failure),
         Done::Failed(attempt, failure) => failed(draft, settings, &attempt, &failure),
         Done::Canceled(attempt, trigger) => canceled(draft, &attempt, &trigger),
         Done::Finished(attempt, _) if attempt.is_correction => {
@@ -60,18 +63,16 @@ pub(crate) fn left(object: &Kustomization) -> Option<Kustomization> {
     let mut object = object.clone();
     let generation = object.metadata.generation?;
     let status = object.status.as_mut()?;
-    let seen = match condition::find(&status.conditions, READY)?.status.as_str() {
-        "True" => READY,
-        "False" => RECONCILING,
+    match condition::find(&status.conditions, READY)?.status.as_str() {
+        "True" => status.observed_generation = generation,
+        "False" => {
+            let conditions = status.conditions.iter_mut();
+            conditions
+                .filter(|known| known.type_ == RECONCILING)
+                .for_each(|known| known.observed_generation = Some(generation));
+        }
         _ => return None,
-    };
-    if seen == READY {
-        status.observed_generation = generation;
     }
-    let conditions = status.conditions.iter_mut();
-    conditions
-        .filter(|known| known.type_ == seen)
-        .for_each(|known| known.observed_generation = Some(generation));
     Some(object)
 }
 
@@ -86,7 +87,12 @@ fn interval(object: &Kustomization) -> Next {
 }
 
 /// The table of failures: requeue, event and conditions of each class (KS 2, KS-EVT-6).
-fn refused(mut draft: Draft<'_>, settings: &Settings, failure: &Failure) -> Outcome<Kustomization> {
+fn refused(
+    mut draft: Draft<'_>,
+    settings: &Settings,
+    attempt: Option<&Attempt>,
+    failure: &Failure,
+) -> Outcome<Kustomization> {
     let retry = draft.retry_interval();
     let soon = settings.requeue_dependency;
     let was_told = draft.says(failure);
@@ -97,7 +103,7 @@ fn refused(mut draft: Draft<'_>, settings: &Settings, failure: &Failure) -> Outc
             }
             let stalled = weir_runtime::Failure::stalled(failure.reason, &failure.message);
             draft.writer.failed(&mut draft.status.conditions, &stalled, "");
-            draft.events.push(EventDraft::error(failure.reason, failure.message.clone()));
+            draft.tell(EventDraft::error(failure.reason, failure.message.clone()), attempt);
             draft.outcome(Next::Stop).error(failure.message.clone())
         }
         Class::Absent => {
@@ -105,14 +111,17 @@ fn refused(mut draft: Draft<'_>, settings: &Settings, failure: &Failure) -> Outc
             draft.outcome(Next::After(retry)).info(failure.message.clone())
         }
         Class::Pending => {
-            draft.not_ready(failure);
+            match attempt {
+                None => draft.not_ready(failure),
+                Some(attempt) => draft.failed(failure.reason, &failure.message, attempt),
+            }
             draft.outcome(Next::After(soon.to_std())).info(failure.message.clone())
         }
         Class::Dependency => {
             draft.not_ready(failure);
             let message = format!("Dependencies do not meet ready condition, retrying in {soon}");
             if !was_told {
-                draft.events.push(EventDraft::info(failure.reason, message.clone()));
+                draft.tell(EventDraft::info(failure.reason, message.clone()), attempt);
             }
             draft.outcome(Next::Wait { give_up: soon.to_std() }).info(message)
         }
@@ -122,7 +131,7 @@ fn refused(mut draft: Draft<'_>, settings: &Settings, failure: &Failure) -> Outc
         }
         Class::Retry => {
             draft.not_ready(failure);
-            draft.events.push(EventDraft::error(failure.reason, failure.message.clone()));
+            draft.tell(EventDraft::error(failure.reason, failure.message.clone()), attempt);
             draft.outcome(Next::After(retry)).error(failure.message.clone())
         }
     }
@@ -139,7 +148,7 @@ fn failed(
         Class::Retry if attempt.is_overtaken => Duration::ZERO,
         Class::Retry => draft.retry_interval(),
         Class::Again(pause) => pause,
-        _ => return refused(draft, settings, failure),
+        _ => return refused(draft, settings, Some(attempt), failure),
     };
     let message = match failure.reason {
         reason::HEALTH_CHECK_FAILED => {
@@ -150,8 +159,7 @@ fn failed(
     };
     draft.tell_changes(attempt);
     draft.attempted(attempt);
-    let retried = weir_runtime::Failure::retried(failure.reason, &message);
-    draft.writer.failed(&mut draft.status.conditions, &retried, &attempt.phase);
+    draft.failed(failure.reason, &message, attempt);
     let is_recorded = [
         reason::RECONCILIATION_FAILED,
         reason::PRUNE_FAILED,
@@ -175,8 +183,7 @@ fn failed(
 fn canceled(mut draft: Draft<'_>, attempt: &Attempt, trigger: &str) -> Outcome<Kustomization> {
     draft.attempted(attempt);
     let message = format!("New reconciliation triggered by {trigger}");
-    let failure = weir_runtime::Failure::retried(reason::HEALTH_CHECK_CANCELED, &message);
-    draft.writer.failed(&mut draft.status.conditions, &failure, &attempt.phase);
+    draft.failed(reason::HEALTH_CHECK_CANCELED, &message, attempt);
     let message = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
     draft.tell(EventDraft::info(reason::HEALTH_CHECK_CANCELED, message.clone()), attempt);
     draft.outcome(Next::After(Duration::ZERO)).info(message)
@@ -268,6 +275,12 @@ impl<'a> Draft<'a> {
         self.writer.not_ready(conditions, failure.reason, &failure.message);
     }
 
+    /// Ready=False of a run that is tried again, and the step at which it ended.
+    fn failed(&mut self, reason: &'static str, message: &str, attempt: &Attempt) {
+        let failure = weir_runtime::Failure::retried(reason, message);
+        self.writer.failed(&mut self.status.conditions, &failure, &attempt.phase);
+    }
+
     /// KS-HC-4
     fn announce(&mut self, attempt: &Attempt) {
         self.attempted(attempt);
@@ -304,7 +317,8 @@ impl<'a> Draft<'a> {
     }
 
     /// KS-EVT-3
-    fn tell(&mut self, event: EventDraft, attempt: &Attempt) {
+    fn tell<'b>(&mut self, event: EventDraft, attempt: impl Into<Option<&'b Attempt>>) {
+        let Some(attempt) = attempt.into() else { return self.events.push(event) };
         let event = event.with(format!("{GROUP}/revision"), attempt.revision.clone());
         let event = match &attempt.origin_revision {
             Some(origin) => event.with(format!("{GROUP}/originRevision"), origin.clone()),

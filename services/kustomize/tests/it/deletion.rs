@@ -42,6 +42,7 @@ async fn termination_is_waited_for() {
     })
     .await
     .unwrap();
+    assert!(world.event("app", "deleted").await.ends_with(&format!("ConfigMap/{}/a deleted", world.ns)));
     assert!(api.get_opt("app").await.unwrap().is_some());
     let release = Patch::Merge(json!({"metadata": {"finalizers": null}}));
     objects.patch("a", &PatchParams::default(), &release).await.unwrap();

@@ -92,6 +92,42 @@ async fn namespace_that_hangs_in_terminating_holds_up_nobody_else() {
     assert!(maps.get_opt("a").await.unwrap().is_some());
 }
 
+/// Flux comes by later, when the namespace is gone; who corrects at once must not tell of a failure in between.
+#[tokio::test(flavor = "multi_thread")]
+async fn namespace_that_is_deleted_by_hand_comes_back_without_a_failure() {
+    let world = World::new().await;
+    let space = format!("{}-lost", world.ns);
+    let namespaces = world.api("v1", "Namespace").await;
+    let namespace = format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: {space}}}\n");
+    world.source("src", 1, &[("ns.yaml", &namespace), ("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("lost", json!({"targetNamespace": space})).await;
+    let before = world.ready("lost").await;
+    let held = cm("held", "1").replace("name: held", "name: held\n  finalizers: [example.com/held]");
+    world.plane().apply_yaml(&space, &held).await.unwrap();
+    let old = namespaces.get(&space).await.unwrap().metadata.uid;
+    namespaces.delete(&space, &DeleteParams::default()).await.unwrap();
+    let refused = eventually("the service to try", PATIENCE, async || {
+        let requests = world.plane().audited_requests().ok()?;
+        requests.into_iter().find(|request| {
+            request.code == 403 && request.resource == "configmaps" && request.namespace == space
+        })
+    });
+    refused.await.unwrap();
+    let maps = world.plane().api("v1", "ConfigMap", &space).await.unwrap();
+    let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    maps.patch("held", &PatchParams::default(), &free).await.unwrap();
+    let back = eventually("the object to be back", PATIENCE, async || {
+        let namespace = namespaces.get_opt(&space).await.ok()??;
+        (namespace.metadata.uid != old).then_some(())?;
+        maps.get_opt("a").await.ok()?
+    });
+    back.await.unwrap();
+    let after = world.kustomizations().await.get("lost").await.unwrap();
+    assert_eq!(after.data["status"], before.data["status"]);
+    let events = world.events("lost").await;
+    assert!(events.iter().all(|event| !event.starts_with("ReconciliationFailed")), "{events:?}");
+}
+
 /// The answers of an admission webhook.
 #[derive(Clone, Copy)]
 enum Webhook {

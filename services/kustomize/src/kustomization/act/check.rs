@@ -42,11 +42,10 @@ impl KustomizationReconciler {
         observed: &Observed,
         session: &Session,
         mut attempt: Attempt,
-        targets: Vec<ObjectId>,
+        targets: Option<Vec<ObjectId>>,
         short_jobs: HashSet<ObjectId>,
     ) -> Done {
-        let (false, false, Some(inputs)) = (targets.is_empty(), attempt.is_correction, &observed.inputs)
-        else {
+        let (Some(targets), false, Some(inputs)) = (targets, attempt.is_correction, &observed.inputs) else {
             return Done::Finished(attempt, None);
         };
         attempt.enter(run, "Running health checks");
