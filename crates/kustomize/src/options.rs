@@ -46,10 +46,6 @@ pub struct Options {
     pub load_restriction: LoadRestriction,
     /// Adds `app.kubernetes.io/managed-by` to every resource.
     pub managed_by_label: bool,
-    /// True when the namespace of the root's kustomization becomes the name of Namespace objects, as in the
-    /// reference. A caller that sets that namespace for its user switches it off: the user did not ask for another
-    /// Namespace.
-    pub renames_namespaces: bool,
     /// The effect of a custom OpenAPI schema on the built-in one.
     pub custom_schema: CustomSchema,
     /// Caps on each YAML file.
@@ -67,7 +63,6 @@ impl Options {
             reorder: Reorder::None,
             load_restriction: LoadRestriction::None,
             managed_by_label: false,
-            renames_namespaces: true,
             custom_schema: CustomSchema::Extends,
             limits: Limits::default(),
             remote: None,
@@ -81,7 +76,6 @@ impl Options {
             reorder: Reorder::Unspecified,
             load_restriction: LoadRestriction::RootOnly,
             managed_by_label: false,
-            renames_namespaces: true,
             custom_schema: CustomSchema::Replaces,
             limits: Limits::default(),
             remote: None,

@@ -76,11 +76,8 @@ impl Builtins<'_, '_> {
         let kustomization = Rc::clone(&self.target.kustomization);
         self.add_patches()?;
         if !kustomization.namespace.is_empty() {
-            let mut specs = config.namespace.clone();
-            if !self.build.options.renames_namespaces && *self.target.loader.root() == self.build.root {
-                specs.retain(|spec| spec.path != namespace::OWN_NAME);
-            }
-            self.add("NamespaceTransformer", NamespaceTransformer::new(&kustomization.namespace, &specs));
+            let transformer = NamespaceTransformer::new(&kustomization.namespace, &config.namespace);
+            self.add("NamespaceTransformer", transformer);
         }
         if !kustomization.name_prefix.is_empty() {
             let prefix = Affix::Prefix(kustomization.name_prefix.as_str().into());

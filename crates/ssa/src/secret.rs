@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use kube::core::Status;
 use serde_json::Value;
 
 use crate::error::{status, whole_text};
@@ -12,6 +13,9 @@ const WITHHELD: &str = "the API server's message is not shown, because it may re
 
 /// Verbs that the API server names when it denies a request.
 const VERBS: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "impersonate"];
+
+/// Fields that may be immutable.
+const FIELDS: [&str; 3] = ["type", "data", "immutable"];
 
 /// Fields named in one message.
 const MAX_FLAWS: usize = 10;
@@ -30,7 +34,9 @@ pub(crate) fn message(id: &ObjectId, error: &kube::Error) -> String {
         None if !matches!(error, kube::Error::SerdeError(_)) => text,
         None => WITHHELD.to_owned(),
         Some(_) if names_only(id).contains(&text) => text,
-        Some(_) if text.contains("field is immutable") => format!("field is immutable; {WITHHELD}"),
+        Some(status) if text.contains("field is immutable") => {
+            format!("{}field is immutable; {WITHHELD}", immutable_field(status))
+        }
         Some(_) => denial(id, &text).unwrap_or_else(|| WITHHELD.to_owned()),
     }
 }
@@ -63,6 +69,14 @@ fn flaw(field: &str, value: &Value) -> Option<&'static str> {
         Value::String(_) => None,
         _ => Some("not text"),
     }
+}
+
+/// The field of a Secret that the server says is immutable, where it is one that has a name of the API's own.
+fn immutable_field(status: &Status) -> String {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let mut fields = causes.map(|cause| cause.field.as_str());
+    let field = fields.find(|field| FIELDS.contains(field));
+    field.map(|field| format!("{field}: ")).unwrap_or_default()
 }
 
 /// Texts of the API server that are made of names alone.
@@ -105,7 +119,6 @@ pub(crate) fn hide_values(before: &mut Value, after: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use kube::core::Status;
     use rstest::rstest;
     use serde_json::json;
 
@@ -137,6 +150,11 @@ mod tests {
             said("data: Forbidden: field is immutable: hunter2"),
             format!("field is immutable; {WITHHELD}")
         );
+        let status = json!({"code": 422, "message": "type: Invalid value: \"hunter2\": field is immutable",
+            "details": {"causes": [{"field": "data[hunter2]"}, {"field": "type"}]}});
+        let status: Status = serde_json::from_value(status).unwrap();
+        let shown = message(&"n_s__Secret".parse().unwrap(), &kube::Error::Api(Box::new(status)));
+        assert_eq!(shown, format!("type: field is immutable; {WITHHELD}"));
     }
 
     #[rstest]

@@ -161,7 +161,7 @@ fn build_from<F: FileSystem>(files: &dyn FileSystem, input: &Input<F>) -> Result
     let Input { directory, spec, variables, is_strict, ignored, remote, decryption, stop, .. } = input;
     let fingerprint = document::fingerprint(files, directory, spec)?;
     let document = document::merged(files, directory, spec, ignored)?;
-    let options = options(spec, remote.clone(), stop.clone());
+    let options = Options { remote: remote.clone(), stop: stop.clone(), ..Options::gitops() };
     let failed = |error| Error::Build(Box::new(error));
     let output = build_kustomization(files, directory, document, &options).map_err(failed)?;
     let mut manifests = Vec::with_capacity(output.resources.len());
@@ -204,13 +204,6 @@ fn build_from<F: FileSystem>(files: &dyn FileSystem, input: &Input<F>) -> Result
     let digest = format!("sha256:{}", hex::encode(hasher.finalize()));
     let footprint = Footprint { document: fingerprint, read_set: output.read_set };
     Ok(Built { manifests, secret_parts: output.secret_parts, digest, footprint })
-}
-
-/// A target namespace is the place of objects, and a Namespace among them keeps its name: Flux renames it, and
-/// deleting the Kustomization then deletes the whole target namespace.
-fn options(spec: &KustomizationSpec, remote: Option<Arc<dyn Remote>>, stop: Stop) -> Options {
-    let has_target = spec.target_namespace.as_ref().is_some_and(|namespace| !namespace.is_empty());
-    Options { renames_namespaces: !has_target, remote, stop, ..Options::gitops() }
 }
 
 /// The directory that `spec.path` names, if there is one.

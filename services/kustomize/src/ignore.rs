@@ -20,7 +20,7 @@ struct Rule {
 /// Compiles the rules of a spec.
 ///
 /// # Errors
-/// Flux's message, when a target cannot be understood.
+/// Flux's message, when a target cannot be understood; ours, when a path is no JSON pointer, which Flux notices when it finds drift.
 pub fn compile(rules: &[IgnoreRule]) -> Result<IgnoreRules, String> {
     if rules.is_empty() {
         return Ok(IgnoreRules::default());
@@ -36,6 +36,11 @@ pub fn compile(rules: &[IgnoreRule]) -> Result<IgnoreRules, String> {
 
 impl Rule {
     fn compile(rule: &IgnoreRule) -> Result<Self, String> {
+        if let Some(path) = rule.paths.iter().find(|path| !path.is_empty() && !path.starts_with('/')) {
+            return Err(format!(
+                "invalid ignore rule: path '{path}' is no JSON pointer, which begins with '/'\n"
+            ));
+        }
         let target = rule.target.as_ref().map(|target| CompiledSelector::new(&selector(target)));
         let target = target.transpose().map_err(|error| {
             let cause = match error {
@@ -58,5 +63,24 @@ impl Rule {
             |key| labels.get(key).map(String::as_str),
             |key| annotations.get(key).map(String::as_str),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!({"paths": ["/data/k", ""]}), None)]
+    #[case(json!({"paths": ["data/k"]}),
+        Some("invalid ignore rule: path 'data/k' is no JSON pointer, which begins with '/'\n"))]
+    #[case(json!({"paths": ["/a"], "target": {"labelSelector": "a=b=c"}}),
+        Some("failed to create ignore rule selector: invalid label selector: found '=', expected: ',' or 'end of string'\n"))]
+    fn rules_that_cannot_work_are_named(#[case] rule: Value, #[case] expected: Option<&str>) {
+        let error = compile(&[serde_json::from_value(rule).unwrap()]).err();
+        assert_eq!(error.as_deref(), expected);
     }
 }

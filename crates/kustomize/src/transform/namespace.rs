@@ -14,7 +14,7 @@ use crate::schema::Schema;
 use crate::transformer::Transformer;
 
 const OWN_NAMESPACE: &str = "metadata/namespace";
-pub(super) const OWN_NAME: &str = "metadata/name";
+const OWN_NAME: &str = "metadata/name";
 const SUBJECT_NAMESPACE: &str = "subjects/namespace";
 const HELM_GENERATED: &str = "internal.config.kubernetes.io/helm-generated";
 

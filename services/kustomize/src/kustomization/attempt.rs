@@ -58,7 +58,7 @@ pub(crate) enum Done {
     Left,
     /// It is too early; to be tried again after this long.
     Postponed(Duration),
-    /// What others have changed could not be undone yet, as while an object that somebody deleted is still going; to be tried again
+    /// Changes by others could not be undone yet, as while an object that somebody deleted is still going; to be tried again
     /// after this long.
     Uncorrected(Duration),
     /// Something newer is about to run.
