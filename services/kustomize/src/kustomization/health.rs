@@ -27,6 +27,9 @@ const POLL: Duration = Duration::from_secs(2);
 /// much as an apply does.
 const QUIET: Duration = Duration::from_secs(2);
 
+/// Longest pause between two tries to have a wait announced.
+const MAX_QUIET: Duration = Duration::from_secs(30);
+
 /// Objects whose health is awaited, since when, and until when.
 #[derive(Clone, Debug)]
 pub(crate) struct Check {
@@ -178,14 +181,15 @@ impl Check {
         text("namespace") != Some(self.owner.namespace.as_str()) && !is_applied
     }
 
-    /// When to look again in any case. A wait that has not got its turn to be announced tries again.
+    /// When to look again in any case. A wait that has not got its turn to be announced tries again, after pauses that double: of
+    /// thousands that wait at once, few get their turn within seconds.
     pub(crate) fn give_up(&self, is_announced: bool, poll: Option<Duration>) -> Duration {
         let elapsed = self.started.elapsed();
         let left = self.timeout.saturating_sub(elapsed);
         let quiet = match is_announced {
             true => left,
             false if elapsed < QUIET => QUIET.saturating_sub(elapsed),
-            false => QUIET,
+            false => elapsed.min(MAX_QUIET),
         };
         left.min(quiet).min(poll.unwrap_or(left))
     }
