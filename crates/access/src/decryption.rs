@@ -1,5 +1,6 @@
 //! The keys that a Kustomization decrypts with (KS-DEC-1 to KS-DEC-3).
 
+use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use weir_auth::{Credentials, KeyLogin, KeyLoginError};
@@ -27,6 +28,24 @@ pub struct DecryptionKeys {
     pub fingerprint: u64,
 }
 
+/// For whom a Secret holds keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeysFor {
+    /// The Kustomization that names it.
+    One,
+    /// All Kustomizations; only age identities count in it (KS-DEC-3).
+    All,
+}
+
+impl fmt::Display for KeysFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::One => "sops decryption Secret",
+            Self::All => "sops SOPS age decryption Secret",
+        })
+    }
+}
+
 /// Errors of reading keys.
 #[derive(Debug, thiserror::Error)]
 pub enum DecryptionKeysError {
@@ -34,11 +53,18 @@ pub enum DecryptionKeysError {
     #[error("{0}")]
     Missing(ReadError),
     /// The API server does not give it.
-    #[error("cannot get sops decryption Secret '{}': {}", .0.place, .0)]
-    Read(ReadError),
+    #[error("cannot get {holds} '{}': {source}", .source.place)]
+    Read {
+        /// For whom it is.
+        holds: KeysFor,
+        /// Cause.
+        source: ReadError,
+    },
     /// An entry is no key.
-    #[error("failed to import '{entry}' data from sops decryption Secret '{place}': {source}")]
+    #[error("failed to import '{entry}' data from {holds} '{place}': {source}")]
     Import {
+        /// For whom the Secret is.
+        holds: KeysFor,
         /// The entry.
         entry: String,
         /// `namespace/name` of the Secret.
@@ -66,7 +92,7 @@ pub enum ImportError {
 }
 
 impl DecryptionKeys {
-    /// Reads the keys of a Secret. Of the Secret for all Kustomizations, only age identities count (KS-DEC-3).
+    /// Reads the keys of a Secret.
     ///
     /// # Errors
     /// The Secret cannot be read, or an entry is none of what its name says.
@@ -74,21 +100,22 @@ impl DecryptionKeys {
         secrets: &Secrets,
         namespace: &str,
         name: &str,
-        is_only_age: bool,
+        holds: KeysFor,
     ) -> Result<Self, DecryptionKeysError> {
         let secret = secrets.get(namespace, name).await.map_err(|error| match error.is_not_found {
             true => DecryptionKeysError::Missing(error),
-            false => DecryptionKeysError::Read(error),
+            false => DecryptionKeysError::Read { holds, source: error },
         })?;
-        Self::of(&secret, is_only_age)
+        Self::of(&secret, holds)
     }
 
-    fn of(secret: &Secret, is_only_age: bool) -> Result<Self, DecryptionKeysError> {
+    fn of(secret: &Secret, holds: KeysFor) -> Result<Self, DecryptionKeysError> {
         let mut hasher = DefaultHasher::new();
         secret.data.hash(&mut hasher);
         let mut keys = Self { fingerprint: hasher.finish(), ..Self::default() };
         for (entry, value) in &secret.data {
-            keys.import(entry, value, is_only_age).map_err(|source| DecryptionKeysError::Import {
+            keys.import(entry, value, holds).map_err(|source| DecryptionKeysError::Import {
+                holds,
                 entry: entry.clone(),
                 place: secret.place.clone(),
                 source,
@@ -98,12 +125,12 @@ impl DecryptionKeys {
     }
 
     /// Entries with other names are ignored (KS-DEC-2).
-    fn import(&mut self, entry: &str, value: &[u8], is_only_age: bool) -> Result<(), ImportError> {
+    fn import(&mut self, entry: &str, value: &[u8], holds: KeysFor) -> Result<(), ImportError> {
         let text = || std::str::from_utf8(value).map_err(|_| ImportError::Utf8);
         if entry.ends_with(AGE) {
             return Ok(self.keyring.identities.add(text()?)?);
         }
-        if is_only_age {
+        if holds == KeysFor::All {
             return Ok(());
         }
         if entry.ends_with(PGP) {
@@ -138,11 +165,11 @@ mod tests {
         let pgp = include_str!("../../sops/tests/data/keys/pgp.asc");
         let entries =
             [("a.agekey", identity), ("b.asc", pgp), ("sops.vault-token", " s.x\n"), ("readme", "not a key")];
-        let keys = DecryptionKeys::of(&secret(&entries), false).unwrap();
+        let keys = DecryptionKeys::of(&secret(&entries), KeysFor::One).unwrap();
         assert!(
             !keys.keyring.identities.is_empty() && !keys.keyring.pgp.is_empty() && keys.held.vault.is_some()
         );
-        let keys = DecryptionKeys::of(&secret(&entries), true).unwrap();
+        let keys = DecryptionKeys::of(&secret(&entries), KeysFor::All).unwrap();
         assert!(
             !keys.keyring.identities.is_empty() && keys.keyring.pgp.is_empty() && keys.held.vault.is_none()
         );
@@ -160,9 +187,13 @@ mod tests {
     )]
     #[case("sops.gcp-kms", "it is not a JSON service account key")]
     fn an_entry_that_is_no_key(#[case] entry: &str, #[case] reason: &str) {
-        let error = DecryptionKeys::of(&secret(&[(entry, "hunter2")]), false).err().unwrap().to_string();
+        let error = |holds| {
+            DecryptionKeys::of(&secret(&[(entry, "hunter2")]), holds).err().map(|error| error.to_string())
+        };
         let expected =
             format!("failed to import '{entry}' data from sops decryption Secret 'apps/keys': {reason}");
-        assert_eq!(error, expected);
+        assert_eq!(error(KeysFor::One).as_deref(), Some(&*expected));
+        let of_all = (entry == "a.agekey").then(|| expected.replace("sops dec", "sops SOPS age dec"));
+        assert_eq!(error(KeysFor::All), of_all);
     }
 }

@@ -26,7 +26,7 @@ mod secrets;
 mod signing;
 
 pub use caller::caller;
-pub use decryption::{DecryptionKeys, DecryptionKeysError, ImportError};
+pub use decryption::{DecryptionKeys, DecryptionKeysError, ImportError, KeysFor};
 pub use git::{GitAccess, GitAccessError, GitRules};
 pub use keyring::{KeyringError, PullSecrets};
 pub use profile::{ProfileError, TransportError};

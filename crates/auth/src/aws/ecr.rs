@@ -13,9 +13,13 @@ use crate::error::{LoginError, ProviderError};
 use crate::rest;
 
 /// The pattern of registries that this login is for, as error messages show it. All of the host must match.
-const PATTERN: &str = r"([0-9+]*).dkr[.-]ecr(?:-fips)?\.([^/.]*)\.(amazonaws\.com[.cn]*|amazonaws\.eu|sc2s\.sgov\.gov|c2s\.ic\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov|on\.aws)";
-/// Ends of the hosts of single-stack and FIPS registries.
-const SUFFIXES: [&str; 7] = [
+const PATTERN: &str = r"^([0-9]{12})\.dkr[.-]ecr(?:-fips)?\.([a-zA-Z0-9][a-zA-Z0-9_-]{0,99})\.(amazonaws\.(?:com(?:\.cn)?|eu)|on\.(?:aws|amazonwebservices\.com\.cn)|sc2s\.sgov\.gov|c2s\.ic\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov)$";
+/// Digits of an account.
+const ACCOUNT: usize = 12;
+/// Longest region.
+const MAX_REGION: usize = 100;
+/// Ends of the hosts of registries.
+const SUFFIXES: [&str; 9] = [
     "amazonaws.com",
     "amazonaws.com.cn",
     "amazonaws.eu",
@@ -23,10 +27,11 @@ const SUFFIXES: [&str; 7] = [
     "c2s.ic.gov",
     "cloud.adc-e.uk",
     "csp.hci.ic.gov",
+    "on.aws",
+    "on.amazonwebservices.com.cn",
 ];
-/// Ends of the hosts of dual-stack registries.
-const DUAL_STACK_SUFFIXES: [&str; 2] = ["on.aws", "on.amazonwebservices.com.cn"];
-const PUBLIC_HOST: &str = "public.ecr.aws";
+/// Hosts of the public registry, for IPv4 alone and for both.
+const PUBLIC_HOSTS: [&str; 2] = ["public.ecr.aws", "ecr-public.aws.com"];
 /// The one region that gives passwords of the public registry.
 const PUBLIC_REGION: &str = "us-east-1";
 const PUBLIC_API: &str = "https://api.ecr-public.us-east-1.amazonaws.com/";
@@ -61,21 +66,20 @@ impl Registry {
     }
 
     fn parse(host: &str) -> Option<Self> {
-        if host == PUBLIC_HOST {
+        if PUBLIC_HOSTS.contains(&host) {
             return Some(Self::Public);
         }
         let (account, rest) = host.split_once('.')?;
-        if account.is_empty() || !account.bytes().all(|byte| byte.is_ascii_digit()) {
+        if account.len() != ACCOUNT || !account.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
-        let (rest, suffixes) = match rest.strip_prefix("dkr.ecr") {
-            Some(rest) => (rest, SUFFIXES.as_slice()),
-            None => (rest.strip_prefix("dkr-ecr")?, DUAL_STACK_SUFFIXES.as_slice()),
-        };
+        let rest = rest.strip_prefix("dkr.ecr").or_else(|| rest.strip_prefix("dkr-ecr"))?;
         let rest = rest.strip_prefix("-fips").unwrap_or(rest).strip_prefix('.')?;
         let (region, suffix) = rest.split_once('.')?;
-        let is_region = !region.is_empty() && region.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        (is_region && suffixes.contains(&suffix)).then(|| Self::Private { region: region.to_owned() })
+        let is_region = region.len() <= MAX_REGION
+            && region.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        (is_region && SUFFIXES.contains(&suffix)).then(|| Self::Private { region: region.to_owned() })
     }
 
     /// The region whose STS and API are asked.
@@ -198,7 +202,12 @@ mod tests {
     #[case("123456789012.dkr.ecr.eu-west-1@evil.amazonaws.com", None)]
     #[case("dkr.ecr.eu-west-1.amazonaws.com", None)]
     #[case(".dkr.ecr.eu-west-1.amazonaws.com", None)]
-    #[case("123456789012.dkr.ecr.eu-west-1.on.aws", None)]
+    #[case("123456789012.dkr.ecr.eusc-de-east-1.amazonaws.eu", Some("eusc-de-east-1"))]
+    #[case("123456789012.dkr.ecr.eu-west-1.on.aws", Some("eu-west-1"))]
+    #[case("123456789012.dkr-ecr.cn-north-1.on.amazonwebservices.com.cn", Some("cn-north-1"))]
+    #[case("ecr-public.aws.com", Some("us-east-1"))]
+    #[case("12345678901.dkr.ecr.eu-west-1.amazonaws.com", None)]
+    #[case("123456789012.dkr.ecr.-eu.amazonaws.com", None)]
     #[case("ghcr.io", None)]
     fn registries(#[case] host: &str, #[case] region: Option<&str>) {
         assert_eq!(Registry::parse(host).as_ref().map(Registry::region), region);

@@ -1,7 +1,7 @@
 //! The keys that a Kustomization decrypts with: those of its Secret, or the age keys for all (KS-DEC-1 to KS-DEC-3), and those
 //! that servers keep (KS-DEC-10 to KS-DEC-14).
 
-use weir_access::{DecryptionKeys, Secrets};
+use weir_access::{DecryptionKeys, KeysFor, Secrets};
 use weir_api::{FluxObject, Kustomization};
 use weir_kms::{KeyServers, Owner};
 use weir_runtime::ObjectKey;
@@ -27,9 +27,11 @@ impl Keys {
         let Some(decryption) = &kustomization.spec.decryption else { return Ok(None) };
         let ObjectKey { namespace: own, name } = ObjectKey::of(kustomization);
         let keys = match (&decryption.secret_ref, &self.for_all) {
-            (Some(reference), _) => DecryptionKeys::read(&self.secrets, &own, &reference.name, false).await,
+            (Some(reference), _) => {
+                DecryptionKeys::read(&self.secrets, &own, &reference.name, KeysFor::One).await
+            }
             (None, Some((namespace, secret))) => {
-                DecryptionKeys::read(&self.secrets, namespace, secret, true).await
+                DecryptionKeys::read(&self.secrets, namespace, secret, KeysFor::All).await
             }
             (None, None) => Ok(DecryptionKeys::default()),
         };
