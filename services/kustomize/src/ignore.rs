@@ -38,7 +38,7 @@ impl Rule {
     fn compile(rule: &IgnoreRule) -> Result<Self, String> {
         if let Some(path) = rule.paths.iter().find(|path| !path.is_empty() && !path.starts_with('/')) {
             return Err(format!(
-                "invalid ignore rule: path '{path}' is no JSON pointer, which begins with '/'\n"
+                "invalid ignore rule: path '{path}' is no JSON pointer, which begins with '/'"
             ));
         }
         let target = rule.target.as_ref().map(|target| CompiledSelector::new(&selector(target)));
@@ -47,7 +47,7 @@ impl Rule {
                 SelectorError::Pattern { field, cause } => format!("invalid {field} regex: {cause}"),
                 SelectorError::Labels { problem, .. } => format!("invalid label selector: {problem}"),
             };
-            format!("failed to create ignore rule selector: {cause}\n")
+            format!("failed to create ignore rule selector: {cause}")
         })?;
         Ok(Self { paths: rule.paths.clone(), target })
     }
@@ -76,9 +76,9 @@ mod tests {
     #[rstest]
     #[case(json!({"paths": ["/data/k", ""]}), None)]
     #[case(json!({"paths": ["data/k"]}),
-        Some("invalid ignore rule: path 'data/k' is no JSON pointer, which begins with '/'\n"))]
+        Some("invalid ignore rule: path 'data/k' is no JSON pointer, which begins with '/'"))]
     #[case(json!({"paths": ["/a"], "target": {"labelSelector": "a=b=c"}}),
-        Some("failed to create ignore rule selector: invalid label selector: found '=', expected: ',' or 'end of string'\n"))]
+        Some("failed to create ignore rule selector: invalid label selector: found '=', expected: ',' or 'end of string'"))]
     fn rules_that_cannot_work_are_named(#[case] rule: Value, #[case] expected: Option<&str>) {
         let error = compile(&[serde_json::from_value(rule).unwrap()]).err();
         assert_eq!(error.as_deref(), expected);

@@ -45,5 +45,5 @@ async fn immutable_secret_says_what_is_wrong() {
     };
     world.apply(&[secret("271828")]).await.unwrap();
     let failure = world.apply(&[secret("314159")]).await.unwrap_err().to_string();
-    assert!(failure.contains("dry-run failed (Invalid): field is immutable; "), "{failure}");
+    assert!(failure.contains("dry-run failed (Invalid): data: field is immutable; "), "{failure}");
 }

@@ -144,7 +144,9 @@ impl KustomizationReconciler {
     fn apply_settings(&self, observed: &Observed) -> Result<ApplySettings, Failure> {
         let kustomization = &observed.kustomization;
         let ignored = ignore::compile(&kustomization.spec.ignore);
-        let ignored = ignored.map_err(|text| Failure::retry(reason::RECONCILIATION_FAILED, text))?;
+        // Flux's message ends with a line break.
+        let failed = |text| Failure::retry(reason::RECONCILIATION_FAILED, format!("{text}\n"));
+        let ignored = ignored.map_err(failed)?;
         Ok(ApplySettings {
             field_manager: FIELD_MANAGER.to_owned(),
             owner: self.owner(kustomization),
