@@ -7,6 +7,8 @@ use age::armor::ArmoredReader;
 use age::{Decryptor, Identity, ssh, x25519};
 use zeroize::Zeroizing;
 
+use crate::post_quantum;
+
 /// Identities that are kept; each is tried with each message.
 const MAX_IDENTITIES: usize = 256;
 /// Bytes of a Secret's entry that is read.
@@ -16,7 +18,6 @@ const MAX_MESSAGE: usize = 256 << 10;
 /// Bytes of a decrypted data key that are read: more is no data key.
 const MAX_PLAINTEXT: u64 = 1 << 10;
 
-const POST_QUANTUM: &str = "AGE-SECRET-KEY-PQ-1";
 const PLUGIN: &str = "AGE-PLUGIN-";
 const SSH: &str = "-----BEGIN ";
 
@@ -53,7 +54,9 @@ pub enum IdentityError {
 
 /// Private keys of age and SSH. They are overwritten by their library when they are dropped.
 #[derive(Default)]
-pub struct Identities(Vec<Box<dyn Identity + Send + Sync>>);
+pub struct Identities(Vec<AnyIdentity>);
+
+type AnyIdentity = Box<dyn Identity + Send + Sync>;
 
 impl Identities {
     /// Adds the identities of a text: one a line, `#` begins a comment; or one SSH key in PEM.
@@ -72,13 +75,10 @@ impl Identities {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            for (prefix, kind) in [(POST_QUANTUM, "post-quantum identities"), (PLUGIN, "plugins")] {
-                if line.starts_with(prefix) {
-                    return Err(IdentityError::Unsupported { line: number, kind });
-                }
+            if line.starts_with(PLUGIN) {
+                return Err(IdentityError::Unsupported { line: number, kind: "plugins" });
             }
-            let identity = x25519::Identity::from_str(line);
-            self.push(Box::new(identity.map_err(|_| IdentityError::Line { line: number })?))?;
+            self.push(identity(line).ok_or(IdentityError::Line { line: number })?)?;
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Identities {
         }
     }
 
-    fn push(&mut self, identity: Box<dyn Identity + Send + Sync>) -> Result<(), IdentityError> {
+    fn push(&mut self, identity: AnyIdentity) -> Result<(), IdentityError> {
         if self.0.len() >= MAX_IDENTITIES {
             return Err(IdentityError::TooMany("256"));
         }
@@ -130,4 +130,12 @@ impl Identities {
         read.map_err(|error| IdentityError::Message(error.to_string()))?;
         Ok(plaintext)
     }
+}
+
+/// Reads a line that is an identity.
+fn identity(line: &str) -> Option<AnyIdentity> {
+    if line.starts_with(post_quantum::PREFIX) {
+        return Some(Box::new(post_quantum::Identity::from_str(line).ok()?));
+    }
+    Some(Box::new(x25519::Identity::from_str(line).ok()?))
 }

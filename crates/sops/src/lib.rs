@@ -23,6 +23,7 @@ mod mac;
 mod master_key;
 mod metadata;
 mod openpgp;
+mod post_quantum;
 mod report;
 mod scope;
 mod shamir;

@@ -6,7 +6,7 @@ export GNUPGHOME; GNUPGHOME=$(mktemp -d)
 gpg --batch --quiet --import keys/pgp.asc keys/pgp_curve.asc
 fingerprint() { gpg --list-keys --with-colons "$1" | awk -F: '/^fpr/{print $10; exit}'; }
 pgp=$(fingerprint test@example.com) curve=$(fingerprint curve@example.com)
-age=$(cat keys/age.pub) ed=$(cut -d' ' -f1,2 keys/ssh_ed25519.pub) rsa=$(cut -d' ' -f1,2 keys/ssh_rsa.pub)
+age=$(cat keys/age.pub) pq=$(cat keys/age_pq.pub) ed=$(cut -d' ' -f1,2 keys/ssh_ed25519.pub) rsa=$(cut -d' ' -f1,2 keys/ssh_rsa.pub)
 export SOPS_AGE_KEY_FILE=$PWD/keys/age.agekey
 empty=$(mktemp); : > "$empty"
 case_() { # name, type, file, flags
@@ -44,6 +44,7 @@ done
 # SOPS makes elements of comments in lists, and finds another MAC then.
 "$SOPS_BIN" --config "$empty" encrypt --age "$age" plain/list.yaml > cases/list_comment.yaml
 "$SOPS_BIN" decrypt --ignore-mac cases/list_comment.yaml > cases/list_comment.yaml.plain
+SOPS_AGE_KEY_FILE=$PWD/keys/age_pq.agekey case_ age_pq yaml doc.yaml --age "$pq"
 export SOPS_AGE_SSH_PRIVATE_KEY_FILE=$PWD/keys/ssh_ed25519
 case_ ssh_ed25519 yaml doc.yaml --age "$ed"
 export SOPS_AGE_SSH_PRIVATE_KEY_FILE=$PWD/keys/ssh_rsa

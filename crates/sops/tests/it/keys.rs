@@ -15,7 +15,7 @@ pub(crate) fn key(name: &str) -> String {
 /// All of them.
 pub(crate) fn all() -> Keyring {
     let mut ring = Keyring::default();
-    for name in ["age.agekey", "ssh_ed25519", "ssh_rsa"] {
+    for name in ["age.agekey", "age_pq.agekey", "ssh_ed25519", "ssh_rsa"] {
         ring.identities.add(&key(name)).unwrap();
     }
     for name in ["pgp.asc", "pgp_curve.asc"] {

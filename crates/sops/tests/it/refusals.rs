@@ -75,13 +75,30 @@ fn no_key_at_hand() {
 }
 
 #[rstest]
-#[case("AGE-SECRET-KEY-PQ-1QQQ\n", "post-quantum identities are not supported")]
+#[case("AGE-SECRET-KEY-PQ-1QQQ\n", "age identity at line 1")]
+// A seed of 31 bytes with a checksum that is right.
+#[case(
+    "AGE-SECRET-KEY-PQ-1QQQSYQCYQ5RQWZQFPG9SCRGWPUGPZYSNZS23V9CCRYDPK8QARC2NQVTJ\n",
+    "age identity at line 1"
+)]
 #[case("# fine\nnonsense\n", "line 2")]
 #[case("AGE-PLUGIN-YUBIKEY-1QQQ\n", "plugins are not supported")]
 #[case("-----BEGIN OPENSSH PRIVATE KEY-----\nxx\n", "SSH key")]
 fn bad_identities(#[case] text: &str, #[case] words: &str) {
     let error = Keyring::default().identities.add(text).unwrap_err().to_string();
     assert!(error.contains(words), "{error}");
+}
+
+/// Only the key that a message is for opens it, of either kind.
+#[rstest]
+#[case("age_pq.yaml", "age.agekey")]
+#[case("age.yaml", "age_pq.agekey")]
+fn keys_of_another_kind_open_nothing(#[case] file: &str, #[case] other: &str) {
+    let document = Document::read(case(file).as_bytes(), Format::Yaml).unwrap();
+    let mut ring = Keyring::default();
+    ring.identities.add(&key(other)).unwrap();
+    let error = document.data_key(&ring).unwrap_err().to_string();
+    assert!(error.contains("no identity matched any of the recipients"), "{error}");
 }
 
 #[test]

@@ -11,6 +11,9 @@ pub(crate) const MAX_RESIDENT: u64 = 256 << 20;
 /// Bytes of zeros in one archive; five of them are twice what the process may hold.
 const ZEROS: usize = 100 << 20;
 
+/// Bytes of random data in one archive: more than any consumer of artifacts takes that has a cap of its own.
+const NOISE: usize = 520 << 20;
+
 pub(crate) const SPEC: fn() -> serde_json::Value =
     || json!({"interval": "1h", "url": "https://example.com/x"});
 
@@ -59,6 +62,25 @@ async fn archives_of_zeros_do_not_keep_others_from_their_memory() {
         assert!(message.contains("reads more than 16777216 bytes of files"), "{message}");
     }
     assert!(world.config_map("never").await.is_none());
+}
+
+/// STO 14.6: only the disk bounds an artifact, and only what a build reads counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn artifacts_may_be_larger_than_what_others_download() {
+    let (world, process) = World::process(&[]).await;
+    // Repeated beyond the reach of gzip, which finds nothing to save.
+    let mut mebibyte = vec![0; 1 << 20];
+    rand::fill(mebibyte.as_mut_slice());
+    let noise = mebibyte.repeat(NOISE >> 20);
+    let large = archive(&[("noise.bin", &noise), ("a.yaml", cm("beside", "1").as_bytes())]);
+    drop(noise);
+    assert!(large.len() > weir_artifact::Limits::default().download as usize);
+    world.advertise("GitRepository", "src", SPEC(), "main@sha1:1", large).await;
+    world.kustomization("app", json!({})).await;
+    world.applied("app", "main@sha1:1").await;
+    assert!(world.config_map("beside").await.is_some());
+    let peak = peak(process.pid());
+    assert!(peak < MAX_RESIDENT, "{} MiB", peak >> 20);
 }
 
 /// KS-DEC-29
