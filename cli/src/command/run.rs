@@ -124,7 +124,7 @@ impl Run {
     }
 
     fn services(&self) -> Result<Vec<Entry>, Error> {
-        member::check_gates(&self.runtime.feature_gates)?;
+        member::check_gates(&self.runtime.feature_gates.join(","))?;
         let events_addr = self.matches.get_one::<String>("events_addr").map_or("", String::as_str);
         let Folders { state_dir, storage_path } = &self.folders;
         let layout = Layout::new(&self.runtime, events_addr, storage_path.as_deref(), state_dir.as_deref())?;

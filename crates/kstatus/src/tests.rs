@@ -52,7 +52,8 @@ fn deployments(#[case] spec: Value, #[case] status: Value, #[case] want: Status,
 #[case(json!({}), json!({"replicas": 3, "readyReplicas": 3}), Status::InProgress, "Pending termination: 2")]
 #[case(json!({"replicas": 3, "updateStrategy": {"rollingUpdate": {"partition": 1}}}), json!({"replicas": 3, "readyReplicas": 3, "updatedReplicas": 1}), Status::InProgress, "updated: 1/2")]
 #[case(json!({"replicas": 3, "updateStrategy": {"rollingUpdate": {"partition": 1}}}), json!({"replicas": 3, "readyReplicas": 3, "updatedReplicas": 2}), Status::Current, "Partition rollout complete. updated: 2")]
-#[case(json!({"updateStrategy": {"rollingUpdate": {"partition": 0}}}), json!({"replicas": 1, "readyReplicas": 1}), Status::InProgress, "current: 0/1")]
+#[case(json!({"updateStrategy": {"rollingUpdate": {"partition": 0}}}), json!({"replicas": 1, "readyReplicas": 1}), Status::InProgress, "updated: 0/1")]
+#[case(json!({"updateStrategy": {"rollingUpdate": {"partition": 0}}}), json!({"replicas": 1, "readyReplicas": 1, "updatedReplicas": 1, "currentRevision": "a", "updateRevision": "b"}), Status::Current, "Partition rollout complete. updated: 1")]
 #[case(json!({}), json!({"replicas": 1, "readyReplicas": 1, "currentReplicas": 1, "currentRevision": "a", "updateRevision": "b"}), Status::InProgress, "Waiting for updated revision to match current")]
 #[case(json!({}), json!({"replicas": 1, "readyReplicas": 1, "currentReplicas": 1}), Status::Current, "All replicas scheduled as expected. Replicas: 1")]
 fn stateful_sets(#[case] spec: Value, #[case] status: Value, #[case] want: Status, #[case] message: &str) {

@@ -132,9 +132,9 @@ pub struct RuntimeArgs {
     /// Longest delay between two attempts.
     #[arg(long, default_value = "15m")]
     pub max_retry_delay: Duration,
-    /// Feature gates, `Name=true,Other=false`.
-    #[arg(long, default_value = "")]
-    pub feature_gates: String,
+    /// Feature gates, `Name=true,Other=false`; each flag adds to those before.
+    #[arg(long)]
+    pub feature_gates: Vec<String>,
     /// Number of registry and cloud tokens kept.
     #[arg(long, default_value_t = 100)]
     pub token_cache_max_size: u32,

@@ -152,7 +152,7 @@ impl<R: Reconciler> Controller<R> {
     }
 
     async fn run_one(&self, ticket: Ticket) {
-        let key = ticket.key.clone();
+        let (key, due) = (ticket.key.clone(), ticket.due);
         let metrics = self.reporter.metrics();
         metrics.run_started(ticket.waited, self.queue.depth());
         let again = match self.cache.get(&key) {
@@ -166,7 +166,7 @@ impl<R: Reconciler> Controller<R> {
             Some(object) => self.reconcile(object, ticket).await,
         };
         metrics.run_ended();
-        let again = again.and_then(|next| self.backoff.schedule(&key, next));
+        let again = again.and_then(|next| self.backoff.schedule(&key, next, due));
         self.queue.done(&key, again);
     }
 

@@ -274,7 +274,7 @@ impl ControllerMetrics {
         self.families.time.get_or_create(&self.labels()).observe(took.as_secs_f64());
         let result = match next {
             Next::Stop => SUCCESS,
-            Next::Interval(_) | Next::After(_) | Next::Wait { .. } => REQUEUE_AFTER,
+            Next::Interval(_) | Next::Unchanged(_) | Next::After(_) | Next::Wait { .. } => REQUEUE_AFTER,
             Next::Superseded => REQUEUE,
             Next::Backoff => ERROR,
         };

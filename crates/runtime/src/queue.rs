@@ -65,8 +65,17 @@ struct State {
     /// Most urgent first, then in the order of arrival.
     ready: BTreeMap<(Reverse<Cause>, u64), ObjectKey>,
     running: HashMap<ObjectKey, Running>,
-    timers: BTreeMap<(Instant, u64), (ObjectKey, Cause)>,
-    timer_of: HashMap<ObjectKey, (Instant, u64)>,
+    /// What the last run of each object has asked for.
+    timers: Timers,
+    /// Causes that were put off.
+    delayed: Timers,
+}
+
+/// One timer an object, first due first.
+#[derive(Default)]
+struct Timers {
+    by_due: BTreeMap<(Instant, u64), (ObjectKey, Cause)>,
+    of: HashMap<ObjectKey, (Instant, u64)>,
 }
 
 struct Pending {
@@ -91,6 +100,8 @@ pub struct Ticket {
     pub cancel: CancellationToken,
     /// How long it stood in the queue.
     pub waited: Duration,
+    /// When the object's timer, which this run replaces, would have been due.
+    pub due: Option<Instant>,
 }
 
 impl Queue {
@@ -106,12 +117,14 @@ impl Queue {
         objects.into_iter().for_each(|object| self.enqueue(ObjectKey::of(&*object), cause));
     }
 
-    /// Adds a cause after a delay, unless the object's timer is due earlier anyway.
+    /// Adds a cause after a delay, unless the object runs earlier by a timer anyway.
     pub fn enqueue_after(&self, key: ObjectKey, cause: Cause, delay: Duration) {
         let mut state = self.inner.state.lock();
         let due = Instant::now() + delay;
-        if state.timer_of.get(&key).is_none_or(|(known, _)| *known > due) {
-            state.set_timer(key, cause, due);
+        let is_earlier = |timers: &Timers| timers.due(&key).is_some_and(|known| known <= due);
+        if !is_earlier(&state.timers) && !is_earlier(&state.delayed) {
+            let slot = (due, state.number());
+            state.delayed.set(key, cause, slot);
         }
         drop(state);
         self.inner.changed.notify_one();
@@ -130,7 +143,7 @@ impl Queue {
                     }
                     return ticket;
                 }
-                state.timers.keys().next().map(|(due, _)| *due)
+                state.timers.first().into_iter().chain(state.delayed.first()).min()
             };
             match timer {
                 Some(due) => {
@@ -146,7 +159,8 @@ impl Queue {
         let mut state = self.inner.state.lock();
         let now = Instant::now();
         if let Some((cause, delay)) = again {
-            state.set_timer(key.clone(), cause, now + delay);
+            let slot = (now + delay, state.number());
+            state.timers.set(key.clone(), cause, slot);
         }
         if let Some(running) = state.running.remove(key) {
             for cause in running.again {
@@ -177,8 +191,7 @@ impl State {
             }
             return;
         }
-        self.sequence += 1;
-        let slot = (Reverse(cause), self.sequence);
+        let slot = (Reverse(cause), self.number());
         match self.pending.get_mut(&key) {
             None => {
                 self.pending.insert(key.clone(), Pending { causes: [cause].into(), slot, since: now });
@@ -195,40 +208,59 @@ impl State {
         }
     }
 
-    fn set_timer(&mut self, key: ObjectKey, cause: Cause, due: Instant) {
-        self.clear_timer(&key);
+    /// A number that nothing else has.
+    fn number(&mut self) -> u64 {
         self.sequence += 1;
-        let slot = (due, self.sequence);
-        self.timer_of.insert(key.clone(), slot);
-        self.timers.insert(slot, (key, cause));
-    }
-
-    fn clear_timer(&mut self, key: &ObjectKey) {
-        if let Some(slot) = self.timer_of.remove(key) {
-            self.timers.remove(&slot);
-        }
+        self.sequence
     }
 
     fn fire(&mut self, now: Instant) {
-        while let Some(entry) = self.timers.first_entry() {
-            if entry.key().0 > now {
-                return;
-            }
-            let (key, cause) = entry.remove();
-            self.timer_of.remove(&key);
+        while let Some((key, cause)) = self.timers.pop_due(now).or_else(|| self.delayed.pop_due(now)) {
             self.add(key, cause, now);
         }
     }
 
-    /// The run replaces the object's timer: what it waited for is looked at now.
+    /// The run replaces the object's timers: what they waited for is looked at now.
     fn pop(&mut self) -> Option<Ticket> {
         let (_, key) = self.ready.pop_first()?;
-        self.clear_timer(&key);
+        let due = self.timers.clear(&key);
+        self.delayed.clear(&key);
         let pending = self.pending.remove(&key)?;
         let cancel = CancellationToken::new();
         self.running.insert(key.clone(), Running { cancel: cancel.clone(), again: BTreeSet::new() });
         let causes = pending.causes.into_iter().rev().collect();
-        Some(Ticket { key, causes, cancel, waited: pending.since.elapsed() })
+        Some(Ticket { key, causes, cancel, waited: pending.since.elapsed(), due })
+    }
+}
+
+impl Timers {
+    fn set(&mut self, key: ObjectKey, cause: Cause, slot: (Instant, u64)) {
+        self.clear(&key);
+        self.of.insert(key.clone(), slot);
+        self.by_due.insert(slot, (key, cause));
+    }
+
+    /// Removes an object's timer; returns when it would have been due.
+    fn clear(&mut self, key: &ObjectKey) -> Option<Instant> {
+        let slot = self.of.remove(key)?;
+        self.by_due.remove(&slot);
+        Some(slot.0)
+    }
+
+    fn due(&self, key: &ObjectKey) -> Option<Instant> {
+        self.of.get(key).map(|(due, _)| *due)
+    }
+
+    fn first(&self) -> Option<Instant> {
+        self.by_due.keys().next().map(|(due, _)| *due)
+    }
+
+    /// Removes the first timer, if it is due.
+    fn pop_due(&mut self, now: Instant) -> Option<(ObjectKey, Cause)> {
+        let first = self.by_due.first_entry().filter(|first| first.key().0 <= now)?;
+        let (key, cause) = first.remove();
+        self.of.remove(&key);
+        Some((key, cause))
     }
 }
 

@@ -71,7 +71,7 @@ impl Service {
         gates: &[(&'static str, bool)],
     ) -> Result<Self, ServiceError> {
         args.validate()?;
-        let gates = Gates::parse(gates, &args.feature_gates)?;
+        let gates = Gates::parse(gates, &args.feature_gates.join(","))?;
         let peer = events.map(|events| peer_of(events, &env.peers)).transpose()?.flatten();
         let (events, outbox) = EventSink::new(env.client.clone(), name, peer, &env.metrics);
         let authorizer = Authorizer::new(env.client.clone(), env.peers.clone());

@@ -12,6 +12,7 @@ use crate::error::shown;
 use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
+use crate::policy::Mark;
 use crate::probe;
 use crate::request::{Mode, Target};
 use crate::{
@@ -239,6 +240,10 @@ impl<'a> Applier<'a> {
         };
         if let Some(ledger) = self.session.ledger() {
             ledger.settle(&self.settings.owner, id, *desired, &applied);
+            // From now on it is left alone, and its health is nobody's concern.
+            if Mark::SsaIfNotPresent.on_desired(&self.settings.owner.group, manifest) {
+                ledger.release(&self.settings.owner, id);
+            }
         }
         let status = match self.judge_of(id) {
             // Its verdict takes a look of its own.

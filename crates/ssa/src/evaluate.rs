@@ -98,7 +98,13 @@ impl Applier<'_> {
         let desired = hash(manifest.value(), self.settings.ignored.fingerprint());
         let is_skipped = skips_desired(&owner.group, &manifest);
         let mapping = if is_skipped {
-            self.session.mapper.mapping(&manifest.api_version(), &manifest.id().kind).await.ok()
+            match self.session.mapper.mapping(&manifest.api_version(), &manifest.id().kind).await {
+                // Without an answer the object might be known by another name than before, and pruned by the old one.
+                Err(error @ MappingError::Discovery { .. }) => {
+                    return Err(Error::mapping(manifest.id(), &error));
+                }
+                found => found.ok(),
+            }
         } else {
             Some(self.mapping(&manifest).await?)
         };

@@ -175,10 +175,13 @@ impl Ledger {
     }
 
     /// Makes room for an object that is about to be applied, so that no watch event about it is missed. It takes the
-    /// object from another owner: the server has let this one change it.
+    /// object from another owner: the server has let this one change it. Until the answer comes nothing is known of how it is to
+    /// be: a watch that tells of this write first tells of no drift.
     pub(crate) fn open(&self, owner: &Owner, id: &ObjectId) {
         let mut state = self.state.lock();
-        if state.objects.get_of(owner, id).is_none() {
+        if state.objects.get_of(owner, id).is_some() {
+            state.objects.get_mut(id).into_iter().for_each(|record| record.settled = None);
+        } else {
             let touched = Instant::now();
             state.objects.insert(owner, id, |owner| Record { owner, settled: None, seen: None, touched });
         }

@@ -8,13 +8,16 @@ mod generate;
 mod objects;
 mod substitute;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, Options, ReadSet, RelPath, Remote, SecretPart, Stop, build_kustomization};
+use weir_kustomize::{
+    FileSystem, Kustomization, Options, ReadSet, RelPath, Remote, SecretPart, Stop, build_kustomization,
+};
 use weir_ssa::{Manifest, MetadataField};
 
 pub(crate) use self::document::selector;
@@ -135,6 +138,9 @@ pub enum Error {
         /// Cause.
         source: decryption::Error,
     },
+    /// Variables have made two objects one. Either would be applied over the other in each run.
+    #[error("in Replace: id matched 2 resources: {0}")]
+    Twice(String),
     /// A built object cannot be written as JSON or YAML.
     #[error("kustomize build failed: {0}")]
     Emit(String),
@@ -148,24 +154,31 @@ pub enum Error {
 /// # Errors
 /// The files, the spec or the variables do not make manifests; the text is what the condition will say.
 pub fn build<F: FileSystem>(input: Input<F>) -> Result<Built, Error> {
-    match &input.decryption {
+    let Input { files, directory, spec, ignored, decryption, .. } = &input;
+    let fingerprint = document::fingerprint(files, directory, spec)?;
+    let document = document::merged(files, directory, spec, ignored)?;
+    match decryption {
         Some(decryption) => {
-            let files = decrypt_files(&input.files, &input.directory, decryption);
-            build_from(&files.map_err(Error::DecryptFiles)?, &input)
+            let files = decrypt_files(files, directory, &document, decryption);
+            build_from(&files.map_err(Error::DecryptFiles)?, document, fingerprint, &input)
         }
-        None => build_from(&input.files, &input),
+        None => build_from(files, document, fingerprint, &input),
     }
 }
 
-fn build_from<F: FileSystem>(files: &dyn FileSystem, input: &Input<F>) -> Result<Built, Error> {
-    let Input { directory, spec, variables, is_strict, ignored, remote, decryption, stop, .. } = input;
-    let fingerprint = document::fingerprint(files, directory, spec)?;
-    let document = document::merged(files, directory, spec, ignored)?;
+fn build_from<F: FileSystem>(
+    files: &dyn FileSystem,
+    document: Kustomization,
+    fingerprint: u64,
+    input: &Input<F>,
+) -> Result<Built, Error> {
+    let Input { directory, spec, variables, is_strict, remote, decryption, stop, .. } = input;
     let options = Options { remote: remote.clone(), stop: stop.clone(), ..Options::gitops() };
     let failed = |error| Error::Build(Box::new(error));
     let output = build_kustomization(files, directory, document, &options).map_err(failed)?;
     let mut manifests = Vec::with_capacity(output.resources.len());
     let mut hasher = Sha256::new();
+    let mut known = HashSet::new();
     for (index, resource) in output.resources.iter().enumerate() {
         stop.check().map_err(failed)?;
         let mut object = resource.to_json().map_err(|error| Error::Emit(error.to_string()))?;
@@ -190,6 +203,9 @@ fn build_from<F: FileSystem>(files: &dyn FileSystem, input: &Input<F>) -> Result
         };
         if objects::count(&object) < expected {
             return Err(Error::Lost { resource: name, field: objects::missing(&object) });
+        }
+        if !known.insert(identity(&object)) {
+            return Err(Error::Twice(name));
         }
         if index > 0 {
             hasher.update(b"---\n");
@@ -230,6 +246,12 @@ fn without_content(object: &Value) -> Value {
     let metadata = object.get("metadata");
     let field = |name: &str| metadata.and_then(|metadata| metadata.get(name));
     json!({"kind": object.get("kind"), "metadata": {"name": field("name"), "namespace": field("namespace")}})
+}
+
+/// Returns what makes an object the same as another one: version, kind, namespace and name.
+fn identity(object: &Value) -> [String; 4] {
+    let pointers = ["/apiVersion", "/kind", "/metadata/namespace", "/metadata/name"];
+    pointers.map(|pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned())
 }
 
 /// An object as errors of the build name it: `Kind.version.group/name`.

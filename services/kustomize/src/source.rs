@@ -58,7 +58,8 @@ impl SourceId {
     pub(crate) fn of(kustomization: &Kustomization) -> Self {
         let CrossNamespaceSourceReference { kind, name, namespace, .. } = &kustomization.spec.source_ref;
         let own = kustomization.metadata.namespace.clone().unwrap_or_default();
-        let key = ObjectKey::new(namespace.clone().unwrap_or(own), name.clone());
+        let key =
+            ObjectKey::new(namespace.clone().filter(|text| !text.is_empty()).unwrap_or(own), name.clone());
         Self { kind: kind.clone(), key }
     }
 

@@ -94,8 +94,9 @@ impl Member {
             if let Some(value) = self.filled_in(flag) {
                 arguments.push(argument(long, value(layout)));
             } else if id == "feature_gates" {
-                let gates = given.get_one::<String>(id).map_or("", String::as_str);
-                arguments.push(argument(long, self.gates_among(gates).into()));
+                let gates: Vec<&str> =
+                    given.get_many::<String>(id).into_iter().flatten().map(String::as_str).collect();
+                arguments.push(argument(long, self.gates_among(&gates.join(",")).into()));
             } else if given.try_contains_id(id).unwrap_or_default() {
                 let values = given.get_raw(id).into_iter().flatten();
                 arguments.extend(values.map(|value| argument(long, value.to_owned())));

@@ -231,7 +231,7 @@ pub struct CrossNamespaceSourceReference {
 
 impl fmt::Display for CrossNamespaceSourceReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.namespace {
+        match self.namespace.as_deref().filter(|text| !text.is_empty()) {
             Some(namespace) => write!(f, "{}/{namespace}/{}", self.kind, self.name),
             None => write!(f, "{}/{}", self.kind, self.name),
         }

@@ -27,9 +27,8 @@ pub(crate) fn assess(object: &Value) -> Assessment {
 
 fn rollout(object: &Value, wanted: i64) -> Assessment {
     let updated = count(object, "updatedReplicas");
-    if let Some(partition) = integer(object, &["spec", "updateStrategy", "rollingUpdate", "partition"])
-        && partition != 0
-    {
+    // The API server's default of 0 counts too, so that nearly all end here.
+    if let Some(partition) = integer(object, &["spec", "updateStrategy", "rollingUpdate", "partition"]) {
         let share = wanted.saturating_sub(partition);
         return if updated < share {
             Assessment::in_progress(format!("updated: {updated}/{share}"))

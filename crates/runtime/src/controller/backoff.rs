@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rand::RngExt;
+use tokio::time::Instant;
 
 use super::Next;
 use crate::cache::ObjectKey;
@@ -36,8 +37,13 @@ impl Backoff {
         self.failures.lock().remove(key);
     }
 
-    /// The object's next timer; `None` waits for a change of the object.
-    pub(super) fn schedule(&self, key: &ObjectKey, next: Next) -> Option<(Cause, Duration)> {
+    /// The object's next timer; `None` waits for a change of the object. The timer before was `due`.
+    pub(super) fn schedule(
+        &self,
+        key: &ObjectKey,
+        next: Next,
+        due: Option<Instant>,
+    ) -> Option<(Cause, Duration)> {
         let spread = rand::rng().random_range(-1.0..=1.0);
         match next {
             Next::Backoff => {
@@ -51,6 +57,11 @@ impl Backoff {
             Next::Stop => {
                 self.reset(key);
                 None
+            }
+            Next::Unchanged(interval) => {
+                let Some(due) = due else { return self.schedule(key, Next::Interval(interval), None) };
+                self.reset(key);
+                Some((Cause::Timer, due.saturating_duration_since(Instant::now())))
             }
             Next::Interval(interval) => {
                 self.reset(key);
@@ -98,14 +109,28 @@ mod tests {
     #[test]
     fn success_starts_the_delays_over() {
         let (backoff, key) = (Backoff::new(DELAYS), ObjectKey::new("apps", "a"));
-        backoff.schedule(&key, Next::Backoff);
-        backoff.schedule(&key, Next::Interval(Duration::from_secs(60)));
-        assert_eq!(backoff.schedule(&key, Next::Backoff), Some((Cause::Retry, DELAYS.min)));
+        backoff.schedule(&key, Next::Backoff, None);
+        backoff.schedule(&key, Next::Interval(Duration::from_secs(60)), None);
+        assert_eq!(backoff.schedule(&key, Next::Backoff, None), Some((Cause::Retry, DELAYS.min)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn runs_in_between_do_not_put_off_the_regular_one() {
+        let (backoff, key, hour) =
+            (Backoff::new(DELAYS), ObjectKey::new("apps", "a"), Duration::from_secs(3600));
+        let due = Instant::now() + Duration::from_secs(5);
+        let kept = backoff.schedule(&key, Next::Unchanged(hour), Some(due));
+        assert_eq!(kept, Some((Cause::Timer, Duration::from_secs(5))));
+        let (_, new) = backoff.schedule(&key, Next::Unchanged(hour), None).unwrap();
+        assert!(new.as_secs() >= 3420, "{new:?}");
     }
 
     #[test]
     fn an_interval_of_zero_has_no_timer() {
         let backoff = Backoff::new(DELAYS);
-        assert_eq!(backoff.schedule(&ObjectKey::new("apps", "a"), Next::Interval(Duration::ZERO)), None);
+        assert_eq!(
+            backoff.schedule(&ObjectKey::new("apps", "a"), Next::Interval(Duration::ZERO), None),
+            None
+        );
     }
 }

@@ -125,6 +125,8 @@ impl<K> Outcome<K> {
 pub enum Next {
     /// After its interval, with jitter; zero means not by time. Failures are forgotten.
     Interval(Duration),
+    /// When it would have been without this run; after this interval, with jitter, if that is not known. Failures are forgotten.
+    Unchanged(Duration),
     /// After exactly this long. Failures are forgotten.
     After(Duration),
     /// After the exponential retry delay.

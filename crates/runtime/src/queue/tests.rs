@@ -71,3 +71,20 @@ async fn an_earlier_timer_wins() {
     queue.enqueue_after(key("a"), Cause::Timer, Duration::from_secs(20));
     assert_eq!(queue.next().await.causes, [Cause::Retry]);
 }
+
+/// A cause that is put off comes before the object's timer, and the ticket still knows when that was due.
+#[tokio::test(start_paused = true)]
+async fn a_cause_that_is_put_off_keeps_the_timer_known() {
+    let queue = Queue::default();
+    queue.enqueue(key("a"), Cause::Startup);
+    let ticket = queue.next().await;
+    assert_eq!(ticket.due, None);
+    let due = Instant::now() + Duration::from_secs(60);
+    queue.done(&ticket.key, Some((Cause::Timer, Duration::from_secs(60))));
+    queue.enqueue_after(key("a"), Cause::Drift, Duration::from_secs(10));
+    let ticket = queue.next().await;
+    assert_eq!((ticket.causes, ticket.due), (vec![Cause::Drift], Some(due)));
+    queue.done(&ticket.key, Some((Cause::Timer, Duration::from_secs(50))));
+    assert_eq!(queue.next().await.causes, [Cause::Timer]);
+    assert_eq!(Instant::now(), due);
+}

@@ -63,6 +63,20 @@ fn settled_object_is_proved_until_our_fields_change() {
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
+/// The watch tells of a write before the answer to it comes: nobody else has changed anything.
+#[test]
+fn own_write_is_no_drift() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.open(&owner("app"), &id());
+    assert!(!ledger.proves(&owner("app"), &entries()), "nobody knows how far the write has come");
+    let written = object("6", "b", Value::Null);
+    ledger.saw(&id(), &written.metadata, Some(&written));
+    ledger.settle(&owner("app"), &id(), 2, &written);
+    assert!(notices.lock().is_empty());
+    assert_eq!(ledger.trust(&owner("app"), &id(), 2), Trust::Settled);
+}
+
 #[test]
 fn nothing_is_proved_without_a_watch_or_for_another_owner() {
     let (ledger, _) = ledger();

@@ -48,7 +48,7 @@ async fn the_only_change_of_a_stage_is_refused_as_by_a_dry_run() {
     broken[1]["spec"]["template"]["spec"]["containers"][0]["image"] = json!(null);
     other[1]["spec"]["selector"]["matchLabels"] = json!({"app": "other"});
     other[1]["spec"]["template"]["metadata"]["labels"] = json!({"app": "other"});
-    for manifests in [&broken, &other] {
+    for (manifests, requests) in [(&broken, 3), (&other, 2)] {
         world.requests();
         let failure = world.apply(manifests).await.unwrap_err().to_string();
         let expected = format!(
@@ -56,8 +56,9 @@ async fn the_only_change_of_a_stage_is_refused_as_by_a_dry_run() {
             world.ns
         );
         assert!(failure.starts_with(&expected), "{failure}");
-        // The apply, the dry run, and a look at the object, which might ask to be left alone.
-        assert_eq!(world.requests(), 3);
+        // The apply, the dry run, and a look at the object, which might ask to be left alone. After a write that has failed an object
+        // is not taken for known, so that the dry run comes first.
+        assert_eq!(world.requests(), requests);
     }
     // What may be replaced, is.
     let changes = world.apply_with(&other, &Settings { force: true, ..world.settings() }).await.unwrap();

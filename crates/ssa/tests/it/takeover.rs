@@ -72,6 +72,8 @@ async fn marks_on_desired_and_live_are_heeded() {
         "ConfigMap/{ns}/case skipped\nConfigMap/{ns}/ignore skipped\nConfigMap/{ns}/live created\nConfigMap/{ns}/once created"
     );
     assert_eq!(lines(&changes), expected);
+    let again = world.apply(&manifests).await.unwrap();
+    assert!(lines(&again).ends_with(&format!("ConfigMap/{ns}/once skipped")), "{}", lines(&again));
     let api = world.api("v1", "ConfigMap").await;
     let hand = json!({"metadata": {"annotations": {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}, "data": {"k": "hand"}});
     for name in ["live", "once"] {

@@ -1,5 +1,6 @@
 //! Files that generators and patches read (KS-DEC-20 to KS-DEC-23).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, Kustomization, RelPath, UnknownFields};
@@ -20,20 +21,18 @@ pub(crate) struct Decrypted<'f> {
     plain: Plain,
 }
 
-/// Decrypts the files that the kustomization files of a directory, and of those that they name, give to `secretGenerator` and to
-/// `patches`.
+/// Decrypts the files that a document, which stands for a directory, and the kustomization files of the directories that it and they
+/// name give to `secretGenerator` and to `patches`.
 pub(crate) fn decrypt_files<'f>(
     files: &'f dyn FileSystem,
     directory: &RelPath,
+    document: &Kustomization,
     decryption: &Decryption,
 ) -> Result<Decrypted<'f>, Error> {
     let mut plain = Plain::new();
     let mut seen = BTreeSet::from([directory.clone()]);
-    let mut left = VecDeque::from([directory.clone()]);
-    while let Some(directory) = left.pop_front() {
-        let found = Kustomization::load(files, &directory, UnknownFields::Drop)
-            .map_err(|error| Error::Kustomization(Box::new(error)))?;
-        let Some((_, document)) = found else { continue };
+    let mut left = VecDeque::from([(directory.clone(), Cow::Borrowed(document))]);
+    while let Some((directory, document)) = left.pop_front() {
         let mut decrypt = |path: &str, format: Format| {
             decrypt_file(files, &directory, path, format, decryption, &mut plain)
         };
@@ -56,7 +55,9 @@ pub(crate) fn decrypt_files<'f>(
             if let Some((next, FileKind::Directory)) = next
                 && seen.insert(next.clone())
             {
-                left.push_back(next);
+                let found = Kustomization::load(files, &next, UnknownFields::Drop);
+                let found = found.map_err(|error| Error::Kustomization(Box::new(error)))?;
+                left.extend(found.map(|(_, document)| (next, Cow::Owned(document))));
             }
         }
         if seen.len() > MAX_DIRECTORIES {

@@ -1,7 +1,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use weir_kustomize::{FileSystem, MemoryFs, RelPath};
+use weir_kustomize::{FileSystem, Kustomization, MemoryFs, RelPath, UnknownFields};
 use weir_sops::Keyring;
 
 use super::*;
@@ -15,6 +15,10 @@ fn decryption() -> Decryption {
     let mut ring = Keyring::default();
     ring.identities.add(&data("keys/age.agekey")).unwrap();
     Decryption::new(Box::new(ring), 1)
+}
+
+fn document(files: &MemoryFs, directory: &RelPath) -> Kustomization {
+    Kustomization::load(files, directory, UnknownFields::Drop).unwrap().unwrap().1
 }
 
 /// KS-DEC-24: the object as a whole.
@@ -73,7 +77,8 @@ fn files_of_generators_and_patches() {
     ];
     let files = MemoryFs::from_files(content.iter().map(|(path, text)| (*path, text.as_str()))).unwrap();
     let path = |text: &str| RelPath::new(text).unwrap();
-    let decrypted = decrypt_files(&files, &path("app"), &decryption()).unwrap();
+    let decrypted =
+        decrypt_files(&files, &path("app"), &document(&files, &path("app")), &decryption()).unwrap();
     let read = |text: &str| String::from_utf8(decrypted.read(&path(text), 1 << 20).unwrap()).unwrap();
     assert_eq!(read("base/secret"), data("cases/age.yaml.plain"));
     assert_eq!(read("base/other.bin"), data("cases/age.binary.plain"));
@@ -88,6 +93,8 @@ fn a_large_file_is_refused() {
     let list = "secretGenerator:\n- name: s\n  files: [large.yaml]\n".to_owned();
     let files =
         MemoryFs::from_files([("kustomization.yaml", list.as_str()), ("large.yaml", file.as_str())]).unwrap();
-    let error = decrypt_files(&files, &RelPath::root(), &decryption()).err().unwrap().to_string();
+    let root = RelPath::root();
+    let error =
+        decrypt_files(&files, &root, &document(&files, &root), &decryption()).err().unwrap().to_string();
     assert!(error.contains("'/large.yaml'") && error.contains("exceeding limit (5242880)"), "{error}");
 }

@@ -176,6 +176,7 @@ impl KustomizationReconciler {
             session.ledger().inspect(|ledger| ledger.forget(&settings.owner));
         }
         let record = Record::new(run, observed.known_inventory());
+        self.doubt(run, observed);
         let applied = session.apply(manifests, &settings, &run.cancel, &record).await;
         attempt.recorded = record.status();
         if attempt.recorded.is_some() {
@@ -190,6 +191,13 @@ impl KustomizationReconciler {
             Err(failure) if matches!(failure.error, weir_ssa::Error::Cancelled) => Ok(None),
             Err(failure) => Err(apply_failure(observed, &failure)),
         }
+    }
+
+    /// Forgets the last apply of other inputs: objects that this one writes are no longer as that one has left them, also where
+    /// it ends half way and the old inputs come back.
+    fn doubt(&self, run: &Run<Kustomization>, observed: &Observed) {
+        let is_other = |applied: &mut Applied| observed.inputs.as_ref() != Some(&applied.inputs);
+        self.memory.change(&run.key, |unit| drop(unit.applied.take_if(is_other)));
     }
 
     /// KS-SSA-92

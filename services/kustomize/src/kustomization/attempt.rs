@@ -8,6 +8,7 @@ use weir_api::{Artifact, Kustomization};
 use weir_runtime::Run;
 use weir_ssa::Entry;
 
+use super::decide::is_healthy;
 use super::extent::Extent;
 use super::failure::Failure;
 use super::health::timeout_of;
@@ -44,6 +45,8 @@ pub(crate) struct Attempt {
     /// True when an earlier run, which then waited, has sent the events of all three.
     pub(crate) is_told: bool,
     pub(crate) is_correction: bool,
+    /// True when the health check before this one has passed.
+    pub(crate) was_healthy: bool,
     /// True when a newer run waits for the end of this one's health check (KS-HC-32).
     pub(crate) is_overtaken: bool,
 }
@@ -108,6 +111,7 @@ impl Attempt {
             warnings: Vec::new(),
             is_told: false,
             is_correction: extent == Extent::Correction,
+            was_healthy: is_healthy(&run.object),
             is_overtaken: false,
         }
     }

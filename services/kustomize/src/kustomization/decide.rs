@@ -44,28 +44,22 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
         Ok(artifact) => artifact,
         Err(failure) => return Plan::Refuse(failure),
     };
-    if let Err(failure) = dependencies(observed, &artifact, settings) {
+    let checked = checked(observed, settings);
+    // Dependencies count when a run begins, not any more while it waits for health.
+    if checked.is_none()
+        && let Err(failure) = dependencies(observed, &artifact, settings)
+    {
         return Plan::Hold { artifact, failure };
     }
     if let Err(TargetError::Asking(pause)) = observed.target {
         return Plan::Postpone(pause);
     }
+    if let Some(waiting) = checked {
+        return Plan::CheckHealth(waiting);
+    }
     let unit = &observed.unit;
     let same = |inputs: &Inputs| observed.inputs.as_ref() == Some(inputs);
     let is_quiet = |allowed: &[Cause]| observed.causes.iter().all(|cause| allowed.contains(cause));
-    if let Some(waiting) = &unit.waiting
-        && same(&waiting.inputs)
-        && is_quiet(&[Cause::Health, Cause::Timer, Cause::Dependency])
-    {
-        return Plan::CheckHealth(Arc::clone(waiting));
-    }
-    if settings.overtaken == Overtaken::GoesOn
-        && let Some(waiting) = &unit.waiting
-        && is_quiet(&[Cause::Health, Cause::Timer, Cause::Dependency, Cause::Revision, Cause::Config])
-        && observed.inputs.as_ref().is_some_and(|inputs| inputs.is_of_same_spec(&waiting.inputs))
-    {
-        return Plan::CheckHealth(Arc::new(waiting.overtaken()));
-    }
     if settings.overtaken == Overtaken::Cancels
         && let (Some(waiting), Some(trigger)) = (&unit.waiting, trigger(observed))
     {
@@ -74,7 +68,8 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     let applied = unit.applied.as_ref().filter(|applied| same(&applied.inputs));
     let is_tried_again = unit.tries_in_vain > 0 && is_quiet(&[Cause::Drift, Cause::Health, Cause::Timer]);
     if (is_quiet(&[Cause::Drift, Cause::Health]) || is_tried_again) && applied.is_some() {
-        let is_ready = condition::is_ready(conditions(&observed.kustomization));
+        // While a check goes on, Ready may still be that of the run before.
+        let is_ready = unit.waiting.is_none() && condition::is_ready(conditions(&observed.kustomization));
         return match (observed.is_proved, is_ready) {
             (true, true) => Plan::Leave,
             (false, true) => Plan::Apply { artifact, extent: Extent::Correction },
@@ -88,6 +83,25 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
         }
         _ => Plan::Apply { artifact, extent: Extent::Changed },
     }
+}
+
+/// The health check that goes on, if one does: what the watches tell of this service's own writes does not end it.
+fn checked(observed: &Observed, settings: &Settings) -> Option<Arc<Waiting>> {
+    let waiting = observed.unit.waiting.as_ref()?;
+    let inputs = observed.inputs.as_ref()?;
+    let is_old = |cause: &Cause| match cause {
+        Cause::Health | Cause::Timer | Cause::Dependency => true,
+        Cause::Drift => observed.is_proved,
+        _ => false,
+    };
+    if *inputs == waiting.inputs && observed.causes.iter().all(is_old) {
+        return Some(Arc::clone(waiting));
+    }
+    let may_wait = |cause: &Cause| is_old(cause) || matches!(cause, Cause::Revision | Cause::Config);
+    let goes_on = settings.overtaken == Overtaken::GoesOn
+        && observed.causes.iter().all(may_wait)
+        && inputs.is_of_same_spec(&waiting.inputs);
+    goes_on.then(|| Arc::new(waiting.overtaken()))
 }
 
 /// The object for which a running health check is given up, as `Kind/namespace/name` (KS-HC-30).

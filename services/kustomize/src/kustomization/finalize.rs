@@ -143,9 +143,13 @@ fn event(
     let ready = condition::find(conditions(kustomization), READY);
     let reason = ready.map_or_else(|| reason::FAILED.to_owned(), |ready| ready.reason.clone());
     let event = make(reason, message.to_owned());
-    let revision = kustomization.status.as_ref().and_then(|status| status.last_applied_revision.clone());
-    match revision {
-        Some(revision) => event.with(format!("{GROUP}/revision"), revision),
+    let Some(status) = &kustomization.status else { return event };
+    let revisions = [
+        ("revision", &status.last_applied_revision),
+        ("originRevision", &status.last_applied_origin_revision),
+    ];
+    revisions.into_iter().fold(event, |event, (key, revision)| match revision {
+        Some(revision) => event.with(format!("{GROUP}/{key}"), revision.clone()),
         None => event,
-    }
+    })
 }

@@ -153,7 +153,7 @@ impl Check {
             return (self.evaluate(session, id).await, true);
         }
         let known = session.ledger().and_then(|ledger| ledger.assessment(&self.owner, id));
-        match known.filter(|known| !needs_pods(id, known)) {
+        match known.filter(|known| !is_to_be_read(id, known)) {
             Some(known) => (known.into(), false),
             None => (probe(session, id).await, true),
         }
@@ -200,12 +200,11 @@ impl Check {
     }
 }
 
-/// Returns true for a StatefulSet or ReplicaSet in progress: it may have failed Pods, which its own status does not
-/// show.
-fn needs_pods(id: &ObjectId, known: &Assessment) -> bool {
-    id.group == "apps"
-        && matches!(id.kind.as_str(), "StatefulSet" | "ReplicaSet")
-        && known.status == Status::InProgress
+/// Returns true for an object in progress whose changes do not tell of its failure: a StatefulSet or ReplicaSet may have failed Pods,
+/// which its own status does not show, and a Pod that cannot be scheduled has failed after a while, without a change.
+fn is_to_be_read(id: &ObjectId, known: &Assessment) -> bool {
+    let kinds = [("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("", "Pod")];
+    kinds.contains(&(id.group.as_str(), id.kind.as_str())) && known.status == Status::InProgress
 }
 
 /// KS-HC-11

@@ -171,7 +171,8 @@ async fn evaluated(
 pub(crate) fn dependencies_of(kustomization: &Kustomization) -> impl Iterator<Item = ObjectKey> + '_ {
     let own = kustomization.metadata.namespace.as_deref().unwrap_or_default();
     kustomization.spec.depends_on.iter().map(move |reference| {
-        ObjectKey::new(reference.namespace.as_deref().unwrap_or(own), reference.name.as_str())
+        let named = reference.namespace.as_deref().filter(|text| !text.is_empty());
+        ObjectKey::new(named.unwrap_or(own), reference.name.as_str())
     })
 }
 

@@ -37,14 +37,14 @@ pub(crate) fn report(
         Done::Postponed(pause) | Done::Uncorrected(pause) => {
             Outcome::postponed(Kustomization::clone(object), pause)
         }
-        Done::Left => Outcome::new(Kustomization::clone(object), interval(object)),
+        Done::Left => Outcome::new(Kustomization::clone(object), in_between(object)),
         Done::Refused(failure) => refused(draft, settings, None, &failure),
         Done::Held(attempt, failure) => refused(draft, settings, Some(&attempt), &failure),
         Done::Failed(attempt, failure) => failed(draft, settings, &attempt, &failure),
         Done::Canceled(attempt, trigger) => canceled(draft, &attempt, &trigger),
         Done::Finished(attempt, _) if attempt.is_correction => {
             draft.tell_changes(&attempt);
-            draft.outcome(interval(object))
+            draft.outcome(in_between(object))
         }
         Done::Finished(attempt, health) => finished(draft, &attempt, health),
         Done::Waiting { waiting, give_up } => {
@@ -84,6 +84,11 @@ pub(super) fn status_of(object: &Kustomization) -> KustomizationStatus {
 
 fn interval(object: &Kustomization) -> Next {
     Next::Interval(object.spec.interval.to_std())
+}
+
+/// After a run that is none of the regular ones: these look at health, and at all that no watch tells of.
+fn in_between(object: &Kustomization) -> Next {
+    Next::Unchanged(object.spec.interval.to_std())
 }
 
 /// The table of failures: requeue, event and conditions of each class (KS 2, KS-EVT-6).
@@ -197,7 +202,7 @@ fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -
         None => condition::remove(&mut draft.status.conditions, HEALTHY),
         Some(took) => {
             let message = format!("Health check passed in {}", text(in_milliseconds(took)));
-            if !is_healthy(draft.object) || (is_new && !attempt.changed.is_empty()) {
+            if !attempt.was_healthy || (is_new && !attempt.changed.is_empty()) {
                 draft.tell(EventDraft::info(PROGRESSING, message.clone()), attempt);
             }
             // A check that passes again is no news: the message stays, and with it the status.

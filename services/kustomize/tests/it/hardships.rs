@@ -221,3 +221,32 @@ async fn refused_deletion_is_tried_again() {
     let events = world.events("app").await;
     assert!(!events.iter().any(|event| event.contains("/b deleted")), "{events:?}");
 }
+
+/// The watches prove that nobody has touched what a failed apply has left, but it is not what the commit before had made.
+#[tokio::test(flavor = "multi_thread")]
+async fn reverted_commit_puts_back_what_a_failed_apply_has_changed() {
+    let world = World::new().await;
+    let name = format!("{}-reader", world.ns);
+    let role = |verb: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: {name}}}\nrules:\n\
+             - {{apiGroups: [\"\"], resources: [pods], verbs: [{verb}]}}\n"
+        )
+    };
+    let verb = async || {
+        let roles = world.plane().api("rbac.authorization.k8s.io/v1", "ClusterRole", "").await.unwrap();
+        roles.get(&name).await.unwrap().data["rules"][0]["verbs"][0].as_str().unwrap().to_owned()
+    };
+    let good = [("role.yaml", role("get")), ("a.yaml", cm("a", "1"))];
+    let good = good.each_ref().map(|(path, text)| (*path, text.as_str()));
+    world.source("src", 1, &good).await;
+    world.kustomization("app", json!({})).await;
+    world.ready("app").await;
+    let bad = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nimmutable: perhaps\n";
+    world.source("src", 2, &[("role.yaml", &role("list")), ("a.yaml", bad)]).await;
+    world.not_ready("app", "ReconciliationFailed").await;
+    assert_eq!(verb().await, "list", "its stage comes first");
+    let revision = world.source("src", 3, &good).await;
+    world.applied("app", &revision).await;
+    assert_eq!(verb().await, "get");
+}
