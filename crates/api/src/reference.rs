@@ -50,8 +50,8 @@ pub struct CrossNamespaceObjectReference {
     #[schemars(length(min = 1, max = 253))]
     pub namespace: Option<String>,
     /// Labels that a referent must have, all of them. Needs the name to be `*`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub match_labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub match_labels: Option<BTreeMap<String, String>>,
 }
 
 impl fmt::Display for CrossNamespaceObjectReference {

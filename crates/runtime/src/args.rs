@@ -2,7 +2,7 @@
 
 mod switch;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -179,7 +179,7 @@ pub struct EventsArgs {
     pub events_grpc_addr: String,
 }
 
-/// Parses a Go-style listen address: `:8080` is every interface, `0` and the empty string are off (`None`).
+/// Parses a Go-style listen address: `:8080` is every interface of IPv6 and IPv4, `0` and the empty string are off (`None`).
 ///
 /// # Errors
 /// When the text is no address.
@@ -190,7 +190,7 @@ pub fn listen_addr(text: &str) -> Result<Option<SocketAddr>, ArgsError> {
     let refused = || ArgsError::ListenAddress(text.to_owned());
     if let Some(port) = text.strip_prefix(':') {
         let port = port.parse().map_err(|_| refused())?;
-        return Ok(Some(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))));
+        return Ok(Some(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))));
     }
     let text = text.strip_prefix("localhost:").map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
     SocketAddr::from_str(&text).map(Some).map_err(|_| refused())
@@ -231,7 +231,8 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case(":8080", Some("0.0.0.0:8080"))]
+    #[case(":8080", Some("[::]:8080"))]
+    #[case("0.0.0.0:8080", Some("0.0.0.0:8080"))]
     #[case("127.0.0.1:0", Some("127.0.0.1:0"))]
     #[case("localhost:9090", Some("127.0.0.1:9090"))]
     #[case("0", None)]

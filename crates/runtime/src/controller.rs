@@ -154,7 +154,7 @@ impl<R: Reconciler> Controller<R> {
     async fn run_one(&self, ticket: Ticket) {
         let (key, due) = (ticket.key.clone(), ticket.due);
         let metrics = self.reporter.metrics();
-        metrics.run_started(ticket.waited, self.queue.depth());
+        let started = metrics.run_started(ticket.waited, self.queue.depth());
         let again = match self.cache.get(&key) {
             None => {
                 self.reconciler.forget(&key);
@@ -165,7 +165,7 @@ impl<R: Reconciler> Controller<R> {
             Some(object) if object.meta().deletion_timestamp.is_some() => self.finalize(object, ticket).await,
             Some(object) => self.reconcile(object, ticket).await,
         };
-        metrics.run_ended();
+        metrics.run_ended(started);
         let again = again.and_then(|next| self.backoff.schedule(&key, next, due));
         self.queue.done(&key, again);
     }

@@ -42,4 +42,4 @@ pub use environment::{Environment, hostname};
 pub use event::{EventDraft, EventSink, Severity};
 pub use failure::Failure;
 pub use queue::{Cause, Queue};
-pub use service::{Program, Service, ServiceError, run_together, service_main};
+pub use service::{Program, Service, ServiceError, bind, run_together, service_main};

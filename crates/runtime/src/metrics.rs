@@ -2,9 +2,10 @@
 
 mod process;
 mod route;
+mod running;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -16,6 +17,7 @@ use prometheus_client::registry::Registry;
 
 use self::route::RouteFamily;
 pub use self::route::{Payload, Route, RouteMetrics};
+use self::running::Running;
 use crate::cache::ObjectKey;
 use crate::controller::Next;
 
@@ -88,6 +90,8 @@ struct Families {
     depth: Family<QueueLabels, Gauge>,
     adds: Family<QueueLabels, Counter>,
     waited: Histograms<QueueLabels>,
+    worked: Histograms<QueueLabels>,
+    running: Running,
     retries: Family<QueueLabels, Counter>,
     requests: Family<RequestLabels, Counter>,
     absent: Family<KindLabels, Gauge>,
@@ -109,6 +113,8 @@ impl Default for Metrics {
             depth: Family::default(),
             adds: Family::default(),
             waited: Family::new_with_constructor(queue),
+            worked: Family::new_with_constructor(queue),
+            running: Running::default(),
             retries: Family::default(),
             requests: Family::default(),
             absent: Family::default(),
@@ -149,6 +155,8 @@ impl Families {
         registry.register("workqueue_depth", "Objects waiting to be reconciled", self.depth.clone());
         registry.register("workqueue_adds", "Objects taken from the queue", self.adds.clone());
         registry.register("workqueue_queue_duration_seconds", "Time in the queue", self.waited.clone());
+        registry.register("workqueue_work_duration_seconds", "Time of a run", self.worked.clone());
+        registry.register_collector(Box::new(self.running.clone()));
         registry.register("workqueue_retries", "Retries after failures", self.retries.clone());
         registry.register("rest_client_requests", "Requests to the Kubernetes API", self.requests.clone());
         registry.register(
@@ -177,6 +185,7 @@ impl Metrics {
         }
         self.families.errors.get_or_create(&metrics.labels()).inc_by(0);
         self.families.panics.get_or_create(&metrics.labels()).inc_by(0);
+        self.families.running.add(name);
         metrics
     }
 
@@ -252,16 +261,22 @@ impl ControllerMetrics {
         QueueLabels { name: self.controller.clone() }
     }
 
-    pub(crate) fn run_started(&self, waited: Duration, depth: usize) {
+    /// A run begins; returns what [`Self::run_ended`] is to be given.
+    pub(crate) fn run_started(&self, waited: Duration, depth: usize) -> Instant {
         let queue = self.queue();
         self.families.depth.get_or_create(&queue).set(i64::try_from(depth).unwrap_or(i64::MAX));
         self.families.adds.get_or_create(&queue).inc();
         self.families.waited.get_or_create(&queue).observe(waited.as_secs_f64());
         self.families.active.get_or_create(&self.labels()).inc();
+        let started = Instant::now();
+        self.families.running.started(&self.controller, started);
+        started
     }
 
-    pub(crate) fn run_ended(&self) {
+    pub(crate) fn run_ended(&self, started: Instant) {
         self.families.active.get_or_create(&self.labels()).dec();
+        self.families.running.ended(&self.controller, started);
+        self.families.worked.get_or_create(&self.queue()).observe(started.elapsed().as_secs_f64());
     }
 
     pub(crate) fn panicked(&self) {
@@ -301,6 +316,7 @@ mod tests {
         let controller = metrics.controller("kustomization", 4);
         let key = ObjectKey::new("apps", "web");
         controller.reconciled("Kustomization", &key, Duration::from_millis(20), Next::Backoff);
+        controller.run_ended(controller.run_started(Duration::ZERO, 0));
         let text = metrics.encode().unwrap();
         for line in [
             r#"gotk_reconcile_duration_seconds_bucket{le="0.038364",kind="Kustomization",name="web",namespace="apps"} 1"#,
@@ -309,6 +325,9 @@ mod tests {
             r#"controller_runtime_reconcile_total{controller="kustomization",result="success"} 0"#,
             r#"controller_runtime_reconcile_errors_total{controller="kustomization"} 1"#,
             r#"controller_runtime_reconcile_panics_total{controller="kustomization"} 0"#,
+            r#"workqueue_longest_running_processor_seconds{name="kustomization"} 0.0"#,
+            r#"workqueue_unfinished_work_seconds{name="kustomization"} 0.0"#,
+            r#"workqueue_work_duration_seconds_count{name="kustomization"} 1"#,
         ] {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::error::ServiceError;
+pub use self::listen::bind;
 use self::listen::{listen, serve_grpc};
 pub use self::main::{
     Program, cancel_at_signal, forbid_core_dumps, install_crypto, service_main, tokio_runtime,

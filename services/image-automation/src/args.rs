@@ -14,10 +14,10 @@ pub struct Args {
     /// Where events go.
     #[command(flatten)]
     pub events: EventsArgs,
-    /// Key exchange algorithms for SSH, the built-in ones when empty (accepted, not used yet).
+    /// Key exchange algorithms for SSH, the built-in ones when empty.
     #[arg(long, value_delimiter = ',')]
     pub ssh_kex_algos: Vec<String>,
-    /// Host key algorithms for SSH, the built-in ones when empty (accepted, not used yet).
+    /// Host key algorithms for SSH, the built-in ones when empty.
     #[arg(long, value_delimiter = ',')]
     pub ssh_hostkey_algos: Vec<String>,
     /// `host:port` of Weir's image-reflector service; resolutions come from it as a stream, and from the Kubernetes

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_access::Secrets;
 use weir_api::{GitRepository, ImagePolicy, ImageUpdateAutomation};
-use weir_git::{Git, GitConfig};
+use weir_git::{Git, GitConfig, SshAlgorithms};
 use weir_proto::image::v1::automation_server::AutomationServer;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
 use weir_runtime::metrics::Payload;
@@ -40,7 +40,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let automations: Cache<ImageUpdateAutomation> = service.cache_sharded().await?;
     let policies: Cache<ImagePolicy> = service.cache().await?;
     let repositories: Cache<GitRepository> = service.cache().await?;
-    let git = Git::new(GitConfig::default()).map_err(|error| ServiceError::Other(error.to_string()))?;
+    let git = git(&args)?;
     let resolutions = Resolutions::new(service.metrics().routes(Payload::Resolution));
     let automation = Arc::new(Automation {
         client: service.client().clone(),
@@ -71,6 +71,15 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let rpc = rpc::Rpc { automation, automations, authorizer: service.authorizer() };
     service.grpc(|server| server.add(AutomationServer::new(rpc)));
     service.run_until_shutdown().await
+}
+
+/// The Git client: as many operations at once as there are runs, with the algorithms of the flags.
+fn git(args: &Args) -> Result<Git, ServiceError> {
+    let other = |error: &dyn std::error::Error| ServiceError::Other(error.to_string());
+    let ssh = SshAlgorithms::parse(&args.ssh_kex_algos, &args.ssh_hostkey_algos);
+    let ssh = ssh.map_err(|error| other(&error))?;
+    let concurrency = args.runtime.concurrent(args::CONCURRENT);
+    Git::new(GitConfig { concurrency, ssh, ..GitConfig::default() }).map_err(|error| other(&error))
 }
 
 /// A new selection may concern any automation of its namespace (IU-1).

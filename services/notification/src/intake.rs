@@ -176,7 +176,9 @@ impl Intake {
         object: &Result<std::collections::BTreeMap<String, String>, String>,
     ) -> bool {
         match object {
-            Ok(labels) => sources.iter().any(|source| labels::match_all(&source.match_labels, labels)),
+            Ok(labels) => sources.iter().any(|source| {
+                source.match_labels.as_ref().is_none_or(|wanted| labels::match_all(wanted, labels))
+            }),
             Err(error) => {
                 let text = format!("error getting source object {}", event.involved_object.path());
                 tracing::error!(alert = %ObjectKey::of(alert), error, "{text}");

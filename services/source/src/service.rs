@@ -131,7 +131,7 @@ async fn serve_artifacts(
         if stop.run_until_cancelled(leads).await != Some(true) {
             return;
         }
-        match listen(&addr).await {
+        match listen(&addr) {
             Ok(Some(listener)) => server::serve(listener, certificate, gate, stop).await,
             Ok(None) => {}
             Err(error) => {
@@ -143,9 +143,9 @@ async fn serve_artifacts(
     Ok(())
 }
 
-async fn listen(addr: &str) -> std::io::Result<Option<TcpListener>> {
+fn listen(addr: &str) -> std::io::Result<Option<TcpListener>> {
     match listen_addr(addr).map_err(std::io::Error::other)? {
-        Some(addr) => TcpListener::bind(addr).await.map(Some),
+        Some(addr) => weir_runtime::bind(addr).map(Some),
         None => Ok(None),
     }
 }

@@ -1,3 +1,7 @@
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -7,11 +11,39 @@ use crate::args::{DEFAULT_GRPC_ADDR, RuntimeArgs, listen_addr};
 use crate::certificate::{Certificate, Protocol, TlsFiles};
 use crate::grpc::GrpcServer;
 
+/// Connections that wait to be accepted; as many as the standard library lets wait.
+const BACKLOG: i32 = 128;
+
+/// Opens a listener; the one of every interface takes IPv4 too, and IPv4 alone where the system has no IPv6.
+///
+/// # Errors
+/// When the address is taken or not of this machine.
+pub fn bind(addr: SocketAddr) -> io::Result<TcpListener> {
+    let is_every = addr.is_ipv6() && addr.ip().is_unspecified();
+    match open(addr) {
+        Err(error) if is_every && error.kind() != io::ErrorKind::AddrInUse => {
+            open(SocketAddr::from((Ipv4Addr::UNSPECIFIED, addr.port())))
+        }
+        opened => opened,
+    }
+}
+
+fn open(addr: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, None)?;
+    if addr.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&addr.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
 /// Opens a listener; `None` when the address switches it off.
 pub(super) async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
     let Some(addr) = listen_addr(addr)? else { return Ok(None) };
-    let listener =
-        TcpListener::bind(addr).await.map_err(|source| ServiceError::Listen { what, addr, source })?;
+    let listener = bind(addr).map_err(|source| ServiceError::Listen { what, addr, source })?;
     tracing::info!(logger = "setup", what, addr = %listener.local_addr().unwrap_or(addr), "listening");
     Ok(Some(listener))
 }
@@ -45,4 +77,27 @@ pub(super) async fn serve_grpc(
         }
     });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv6Addr;
+
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_interface_takes_both_families() {
+        let listener = bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap();
+        listener.accept().await.unwrap();
+        if listener.local_addr().unwrap().is_ipv6() {
+            TcpStream::connect((Ipv6Addr::LOCALHOST, port)).await.unwrap();
+            listener.accept().await.unwrap();
+        }
+        let taken = bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
+    }
 }

@@ -91,7 +91,10 @@ impl Automation {
             Err(error) => return Err(failure::push(&error)),
         }
         weir_runtime::killpoint::hit("after-push");
-        self.request_source(work, now).await;
+        // A source that follows another branch has nothing new to fetch.
+        if !work.git.switches {
+            self.request_source(work, now).await;
+        }
         self.push_refspec(work, &checkout, commit, base).await?;
         let pushed = format!("{}@sha1:{commit}", work.git.push_branch);
         Ok(Attempt::Done(Done::Pushed(Pushed {

@@ -26,11 +26,18 @@ impl Selector {
 
     async fn digest(&self, observed: &Observed, choice: &Choice) -> Result<String, String> {
         let Some(object) = &observed.repository else { return Err("the repository is gone".to_owned()) };
-        let options =
-            self.accesses.options(object, &choice.repository).await.map_err(|error| error.to_string())?;
+        let options = self
+            .accesses
+            .options(object, &choice.repository)
+            .await
+            .map_err(|error| format!("failed to configure authentication options: {error}"))?;
+        let failed = |error: &dyn std::fmt::Display| {
+            let Choice { name, tag, .. } = choice;
+            format!("failed fetching descriptor for \"{name}:{tag}\": {error}")
+        };
         let registry = self.registries.open(&choice.repository, options);
-        let mut registry = registry.map_err(|error| error.to_string())?;
-        let digest = registry.resolve(&choice.tag).await.map_err(|error| error.to_string())?;
+        let mut registry = registry.map_err(|error| failed(&error))?;
+        let digest = registry.resolve(&choice.tag).await.map_err(|error| failed(&error))?;
         Ok(digest.to_string())
     }
 }

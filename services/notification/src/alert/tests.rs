@@ -78,7 +78,7 @@ fn a_suspended_alert_gets_nothing() {
 #[test]
 fn labels_are_asked_for_only_if_no_plain_source_fits() {
     let labelled = CrossNamespaceObjectReference {
-        match_labels: BTreeMap::from([("team".to_owned(), "a".to_owned())]),
+        match_labels: Some(BTreeMap::from([("team".to_owned(), "a".to_owned())])),
         ..source("Kustomization", "web", None)
     };
     let event = event("Kustomization", "ops", "web", "info");

@@ -50,7 +50,11 @@ impl Repository {
         let url = super::address::parse(&as_url).map_err(InitError::Address)?;
         let id = url.path().trim_start_matches('/').trim_end_matches('/');
         let id = id.strip_suffix(".git").unwrap_or(id).to_owned();
-        Ok(Self { host: super::address::with_path(&url, ""), id })
+        let mut host = super::address::with_path(&url, "");
+        // The token logs in; a login in the address is that of Git. Neither can fail for `http` and `https`.
+        let _ = host.set_username("");
+        let _ = host.set_password(None);
+        Ok(Self { host, id })
     }
 
     /// Owner and name, where the service has exactly these two.

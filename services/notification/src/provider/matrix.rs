@@ -1,7 +1,7 @@
 //! `matrix`: a text message to a room; the transaction id makes a repeated request harmless.
 
 use http::{HeaderValue, Method};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
 use url::Url;
@@ -26,7 +26,9 @@ impl Notifier for Matrix {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let transaction = hex::encode(Sha1::digest(event.to_bytes()));
         let base = self.url.path().trim_end_matches('/');
-        let room = utf8_percent_encode(&self.room, NON_ALPHANUMERIC);
+        // In Flux the room goes into the path as it is, so that people have encoded it themselves.
+        let room = percent_decode_str(&self.room).collect::<Vec<u8>>();
+        let room = percent_encode(&room, NON_ALPHANUMERIC);
         let path = format!("{base}/_matrix/client/r0/rooms/{room}/send/m.room.message/{transaction}");
         let url = address::with_path(&self.url, &path);
         let mut message = Message::post_json(&url, &payload(event)).authorized(self.authorization.as_ref());

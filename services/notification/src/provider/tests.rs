@@ -141,6 +141,19 @@ fn requests(
     });
 }
 
+/// Rooms that people have encoded for Flux, which takes them as they are.
+#[rstest]
+#[case("!abc:matrix.org")]
+#[case("%21abc%3Amatrix.org")]
+fn rooms_of_matrix_are_encoded_once(#[case] channel: &str) {
+    let notifier = build(&Settings { channel: channel.to_owned(), ..settings("matrix") }).unwrap();
+    let Ok(Delivery::Messages(messages)) = notifier.render(&Event::default()) else {
+        panic!("nothing to send")
+    };
+    let url = messages[0].url.as_str();
+    assert!(url.contains("/rooms/%21abc%3Amatrix%2Eorg/send/"), "{url}");
+}
+
 #[test]
 fn the_signature_is_over_the_very_bytes() {
     let event = Event {

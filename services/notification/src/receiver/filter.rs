@@ -104,7 +104,8 @@ impl Filters {
 fn request_of(call: Call<'_>) -> Result<Value, String> {
     let is_json =
         call.headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok()).any(|types| {
-            types.split(',').any(|one| one.split(';').next().unwrap_or_default().trim() == "application/json")
+            let mut types = types.split(',').map(|one| one.split(';').next().unwrap_or_default().trim());
+            types.any(|one| one.eq_ignore_ascii_case("application/json"))
         });
     if !is_json {
         return Ok(json!({}));
@@ -113,5 +114,24 @@ fn request_of(call: Call<'_>) -> Result<Value, String> {
         Ok(Value::Object(object)) => Ok(Value::Object(object)),
         Ok(_) => Err("failed to parse request body as JSON: not an object".to_owned()),
         Err(error) => Err(format!("failed to parse request body as JSON: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+    use rstest::rstest;
+
+    use super::*;
+
+    /// NTF-109
+    #[rstest]
+    #[case("application/json", true)]
+    #[case("Application/JSON; charset=utf-8", true)]
+    #[case("text/plain", false)]
+    fn only_json_is_read(#[case] content_type: &str, #[case] is_read: bool) {
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, content_type.parse().unwrap())]);
+        let request = request_of(Call { headers: &headers, body: br#"{"a":1}"# }).unwrap();
+        assert_eq!(request == json!({"a": 1}), is_read);
     }
 }

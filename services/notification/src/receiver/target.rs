@@ -60,7 +60,7 @@ impl Marker {
         let api_version = given
             .or_else(|| kind::default_api_version(&reference.kind))
             .ok_or_else(|| format!("apiVersion must be specified for kind {:?}", reference.kind))?;
-        if reference.name == ANY && reference.match_labels.is_empty() {
+        if reference.name == ANY && reference.match_labels.is_none() {
             return Err("matchLabels field not set when using wildcard '*' as name".to_owned());
         }
         let api = self.api(api_version, &reference.kind, &entry.namespace)?;
@@ -93,7 +93,7 @@ impl Marker {
             return self.mark(api, entry, &reference.name, metadata, filters).await;
         }
         let labels: Vec<String> =
-            reference.match_labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            reference.match_labels.iter().flatten().map(|(key, value)| format!("{key}={value}")).collect();
         let mut params = ListParams::default().labels(&labels.join(",")).limit(PAGE);
         let mut failures = Vec::new();
         let mut found = 0_usize;

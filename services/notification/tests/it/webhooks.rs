@@ -58,14 +58,17 @@ async fn marked(world: &World) -> Vec<String> {
     objects.into_iter().filter(is_marked).filter_map(|object| object.metadata.name).collect()
 }
 
+#[rstest::rstest]
+#[case::labelled(json!({"team": "a"}))]
+#[case::all(json!({}))]
 #[tokio::test]
-async fn a_signed_call_marks_what_the_filters_admit() {
+async fn a_signed_call_marks_what_the_filters_admit(#[case] labels: serde_json::Value) {
     let setup = Setup::new().await;
     for (name, team) in [("one", "a"), ("two", "a"), ("three", "b")] {
         setup.apply(&repository(name, team)).await;
     }
     setup.apply(TOKEN).await;
-    let resources = json!([{"kind": "GitRepository", "name": "*", "matchLabels": {"team": "a"}}]);
+    let resources = json!([{"kind": "GitRepository", "name": "*", "matchLabels": labels}]);
     let filter = "req.action == 'push' && res.metadata.name == req.name";
     setup
         .apply(&receiver("hooks", "github", json!({"resources": resources, "resourceFilter": filter})))

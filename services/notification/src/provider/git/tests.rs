@@ -6,6 +6,7 @@ use super::*;
 
 #[rstest]
 #[case("https://github.com/org/repo", "https://github.com/", "org/repo")]
+#[case("https://me:pin@github.com/org/repo", "https://github.com/", "org/repo")]
 #[case("https://github.com/org/repo.git", "https://github.com/", "org/repo")]
 #[case("http://127.0.0.1:3000/group/sub/repo.git", "http://127.0.0.1:3000/", "group/sub/repo")]
 #[case("ssh://git@gitlab.com/group/repo", "https://gitlab.com/", "group/repo")]

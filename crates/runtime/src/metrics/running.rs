@@ -1,0 +1,103 @@
+//! The runs that go on, under the names of client-go's workqueue: dashboards show from them how long the oldest has taken.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+/// Starts of the runs of each queue. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Running(Arc<Mutex<BTreeMap<String, Vec<Instant>>>>);
+
+impl Running {
+    /// Makes a queue known, so that its figures are there before its first run.
+    pub(super) fn add(&self, queue: &str) {
+        self.0.lock().entry(queue.to_owned()).or_default();
+    }
+
+    pub(super) fn started(&self, queue: &str, at: Instant) {
+        self.0.lock().entry(queue.to_owned()).or_default().push(at);
+    }
+
+    pub(super) fn ended(&self, queue: &str, started: Instant) {
+        let mut queues = self.0.lock();
+        let Some(runs) = queues.get_mut(queue) else { return };
+        if let Some(place) = runs.iter().position(|run| *run == started) {
+            runs.swap_remove(place);
+        }
+    }
+
+    fn seconds(&self, of: impl Fn(&mut dyn Iterator<Item = f64>) -> f64) -> Seconds {
+        let queues = self.0.lock();
+        let figures = queues.iter().map(|(queue, runs)| {
+            let mut seconds = runs.iter().map(|started| started.elapsed().as_secs_f64());
+            (queue.clone(), of(&mut seconds))
+        });
+        Seconds(figures.collect())
+    }
+}
+
+/// One figure a queue.
+struct Seconds(Vec<(String, f64)>);
+
+impl EncodeMetric for Seconds {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
+        for (queue, seconds) in &self.0 {
+            let labels = [("name", queue.as_str())];
+            ConstGauge::new(*seconds).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Gauge
+    }
+}
+
+impl Collector for Running {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let longest = self.seconds(|runs| runs.fold(0.0, f64::max));
+        let all = self.seconds(|runs| runs.sum());
+        for (name, help, figures) in [
+            ("longest_running_processor", "Time that the longest run has taken so far", longest),
+            ("unfinished_work", "Time that all runs have taken so far, together", all),
+        ] {
+            let name = format!("workqueue_{name}_seconds");
+            figures.encode(encoder.encode_descriptor(&name, help, None, MetricType::Gauge)?)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn only_runs_that_go_on_count() {
+        let running = Running::default();
+        running.add("idle");
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        let (long, short) = (ago(300), ago(100));
+        running.started("busy", long);
+        running.started("busy", short);
+        let figures = |running: &Running| {
+            let whole =
+                |seconds: Seconds| seconds.0.into_iter().map(|(_, figure)| figure as u64).collect::<Vec<_>>();
+            (
+                whole(running.seconds(|runs| runs.fold(0.0, f64::max))),
+                whole(running.seconds(|runs| runs.sum())),
+            )
+        };
+        assert_eq!(figures(&running), (vec![300, 0], vec![400, 0]));
+        running.ended("busy", long);
+        assert_eq!(figures(&running), (vec![100, 0], vec![100, 0]));
+    }
+}
