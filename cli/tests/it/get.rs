@@ -28,7 +28,7 @@ async fn fleet(namespace: &str) -> World {
     for (kind, revision, message) in [
         ("Bucket", format!("sha256:{}", "c".repeat(64)), "stored artifact: revision 'x'"),
         ("HelmRepository", format!("sha256:{}", "d".repeat(64)), "stored artifact: revision 'x'"),
-        ("HelmChart", "6.0.3+1".to_owned(), "pulled 'podinfo' chart with version '6.0.3'"),
+        ("HelmChart", format!("6.0.3+{SHA}"), "pulled 'podinfo' chart with version '6.0.3'"),
         ("ExternalArtifact", format!("latest@sha256:{}", "e".repeat(64)), "Artifact is ready"),
     ] {
         world.object(kind, "podinfo").await;
