@@ -39,7 +39,13 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let waited = with_nodes(&plane, weir.transcript(&["check --timeout 55s"])).await;
     assert!(waited.ends_with("2> ✔ all checks passed\n\n"), "{waited}");
     let provider = "create alert-provider slack --type slack --channel general";
-    let commands = [provider, "uninstall", "uninstall --dry-run", "uninstall --silent"];
+    let commands = [
+        provider,
+        "uninstall",
+        "uninstall --dry-run",
+        "uninstall --silent --as nobody",
+        "uninstall --silent",
+    ];
     transcript.push_str(&weir.transcript(&commands).await);
     // They are on their way out when the command ends.
     let wait = ["wait", "customresourcedefinition", "--all", "--for=delete", "--timeout=55s"];
