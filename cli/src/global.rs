@@ -1,7 +1,9 @@
 //! Flags of every command (cli.md 1.1).
 
 mod cluster_flags;
+mod kubeconfig;
 mod namespace;
+mod proxy;
 mod throttle;
 
 use clap::Args;
@@ -39,7 +41,7 @@ impl Global {
         let deadline = Instant::now() + self.timeout.to_std();
         let kubeconfig = self.access.kubeconfig()?;
         let namespace = self.namespace_with(kubeconfig.as_ref())?;
-        let config = self.access.config(kubeconfig).await?;
+        let config = self.access.config(kubeconfig.as_ref())?;
         let builder =
             weir_runtime::client::builder(config).map_err(|error| Error::KubeConfig(chain(&error)))?;
         let client = builder.with_layer(&self.access.throttle()).build();

@@ -101,7 +101,7 @@ impl Watch {
 
     /// Returns who tells of changes: the given address, or else the services of the cluster, or else its API server.
     async fn feeds(&self, kind: Option<&'static Kind>, global: &Global) -> Result<Vec<Changes>, Error> {
-        let config = global.access.config(global.access.kubeconfig()?).await?;
+        let config = global.access.config(global.access.kubeconfig()?.as_ref())?;
         let token = crate::global::bearer_token(&config);
         if let Some(address) = &self.grpc_addr {
             return self.of_services(&[Way::Address(address.clone())], token?, kind, global);
