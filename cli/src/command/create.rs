@@ -170,6 +170,9 @@ impl Object {
             let cluster = &global.cluster().await?;
             if let Some(secret) = source_secret::apply(kind, name, &flags, &labels, cluster).await? {
                 manifest::put(&mut spec, "/secretRef/name", secret);
+                if flags.is_on("pass-credentials") {
+                    manifest::put(&mut spec, "/passCredentials", true);
+                }
             }
             apply(cluster, kind, name, &object(kind, name, &cluster.namespace, labels, spec)).await?;
         }

@@ -7,6 +7,7 @@ use clap::ArgMatches;
 use secrecy::{ExposeSecret, SecretString};
 
 pub(crate) use self::draft::{Draft, host_keys};
+pub(super) use self::kinds::{TlsFlags, helm};
 use super::flag::{self, Flag, Flags};
 use super::{metadata, with_common};
 use crate::cluster::Cluster;
