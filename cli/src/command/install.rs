@@ -47,23 +47,25 @@ impl Install {
     /// Prints or applies the manifests.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         check_version(self.version.as_deref())?;
+        self.choice.warn();
         if self.export {
             return print(&self.choice.yaml(&global.namespace()?)?);
         }
         let cluster = &global.cluster().await?;
         progress::generating("generating manifests");
-        let objects = match Installation::has_helm_controller(cluster).await? {
-            true => self.choice.beside_helm_controller().objects(&cluster.namespace)?,
-            false => self.choice.objects(&cluster.namespace)?,
+        let choice = match Installation::has_helm_controller(cluster).await? {
+            true => &self.choice.beside_helm_controller(),
+            false => &self.choice,
         };
+        let objects = choice.objects(&cluster.namespace)?;
         progress::success("manifests build completed");
         self.guard(cluster).await?;
         self.ask(cluster, global)?;
         progress::action(&format!("installing components in {} namespace", cluster.namespace));
         apply::apply(cluster, &objects, progress::detail).await.map_err(failed)?;
-        if let (Some(name), Some(login)) = (&self.choice.image_pull_secret, &self.choice.registry_creds) {
-            progress::action(&format!("generating image pull secret {name}"));
-            create::apply_pull_secret(cluster, name, &self.choice.registry_host(), login).await?;
+        if let Some(secret) = self.choice.pull_secret()? {
+            progress::action(&format!("generating image pull secret {}", secret.name));
+            create::apply_pull_secret(cluster, &secret).await?;
         }
         progress::waiting("verifying installation");
         for component in self.choice.components() {

@@ -22,7 +22,11 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let commands =
         ["install --timeout 55s", "install --timeout 55s --components-extra image-reflector-controller"];
     transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
-    let commands = ["check", "check --components-extra image-automation-controller", "version"];
+    let commands = [
+        "check",
+        "check --components-extra image-automation-controller,source-watcher,helm-controller",
+        "version",
+    ];
     transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
     with_nodes(&plane, weir.agrees_with_flux(&["check --pre --timeout 20s", "check --timeout 20s"])).await;
     // A rollout whose Pods nobody runs ends with the time that is given for it.

@@ -102,6 +102,7 @@ impl BootstrapFlags {
             }
         }
         self.choice.check()?;
+        self.choice.warn();
         check_version(self.version.as_deref())
     }
 }
