@@ -30,6 +30,9 @@ pub(crate) struct Global {
     /// Longest time for the whole command, such as 30s or 1m30s.
     #[arg(long, global = true, default_value = "5m", value_name = "DURATION")]
     pub(crate) timeout: Duration,
+    /// Print the manifests that `install` applies; other commands have nothing more to print.
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) access: ClusterFlags,
 }

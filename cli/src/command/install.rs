@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use clap::Args;
+use weir_runtime::args::Switch;
 
 use super::create;
 use crate::apply;
@@ -33,13 +34,13 @@ pub(crate) struct Install {
     #[arg(long)]
     export: bool,
     /// Do not ask, not even on a terminal.
-    #[arg(short, long, visible_alias = "yes")]
+    #[arg(short, long, visible_alias = "yes", switched_off())]
     silent: bool,
     /// Install over an installation that another tool manages.
     #[arg(long)]
     force: bool,
     /// Version to install; there is only the one that is part of this program.
-    #[arg(long, value_name = "VERSION", hide = true)]
+    #[arg(short = 'v', long, value_name = "VERSION", hide = true)]
     version: Option<String>,
 }
 
@@ -57,6 +58,9 @@ impl Install {
             true => &self.choice.beside_helm_controller(),
             false => &self.choice,
         };
+        if global.verbose {
+            print(&choice.yaml(&cluster.namespace)?)?;
+        }
         let objects = choice.objects(&cluster.namespace)?;
         progress::success("manifests build completed");
         self.guard(cluster).await?;

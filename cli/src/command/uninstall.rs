@@ -6,6 +6,7 @@ use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch
 use kube::core::GroupVersionKind;
 use serde_json::json;
 use weir_api::PART_OF_LABEL;
+use weir_runtime::args::Switch;
 
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
@@ -38,7 +39,7 @@ const DEFINITION: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefi
   weir uninstall --keep-namespace")]
 pub(crate) struct Uninstall {
     /// Do not ask.
-    #[arg(short, long, visible_alias = "yes")]
+    #[arg(short, long, visible_alias = "yes", switched_off())]
     silent: bool,
     /// Change nothing.
     #[arg(long)]

@@ -13,6 +13,7 @@ use futures::StreamExt;
 use futures::stream::{BoxStream, select_all};
 use secrecy::SecretString;
 use weir_proto::status::v1::WatchResponse;
+use weir_runtime::args::Switch;
 
 use self::feed::Feed;
 use self::services::Way;
@@ -41,7 +42,7 @@ pub(crate) struct Watch {
     #[arg(requires = "kind")]
     name: Option<String>,
     /// Follow the objects of all namespaces.
-    #[arg(short = 'A', long)]
+    #[arg(short = 'A', long, switched_off())]
     all_namespaces: bool,
     /// Address of one service's gRPC API, as host:port or https://host:port (default: all services of the cluster, or its API
     /// server where there are none, and for users without a bearer token).

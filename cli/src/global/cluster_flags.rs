@@ -31,7 +31,7 @@ pub(crate) struct ClusterFlags {
     #[arg(long, global = true, hide_short_help = true)]
     user: Option<String>,
     /// Bearer token for the API server and for Weir's services.
-    #[arg(long, global = true, hide_short_help = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
+    #[arg(long, global = true, hide_short_help = true, allow_hyphen_values = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
     token: Option<SecretString>,
     /// Address of the API server.
     #[arg(long, global = true, hide_short_help = true, value_name = "URL")]

@@ -80,7 +80,8 @@ async fn an_installation_beside_helm_controller_leaves_it_its_rights() {
     });
     plane.apply("flux-system", deployment).await.unwrap();
     let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
-    let installed = with_nodes(&plane, weir.transcript(&["install --timeout 55s"])).await;
+    let installed = with_nodes(&plane, weir.transcript(&["install --verbose --timeout 55s"])).await;
+    assert!(installed.contains("\n---\napiVersion: apps/v1\nkind: Deployment\n"), "{installed}");
     assert!(installed.ends_with("2> ✔ install finished\n\n"), "{installed}");
     let account = "system:serviceaccount:flux-system:helm-controller";
     let can = plane.kubectl(&["auth", "can-i", "create", "secrets", "--as", account]).await.unwrap();

@@ -8,7 +8,7 @@ use clap::ArgMatches;
 pub(crate) use self::draft::{Draft, host_keys};
 pub(super) use self::kinds::{TlsFlags, helm};
 use super::flag::{self, Flag, Flags};
-use super::{metadata, with_common};
+use super::{metadata, recipe, with_name};
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::examples;
@@ -54,7 +54,8 @@ pub(super) fn command() -> clap::Command {
         let leaf = clap::Command::new(recipe.word).about(recipe.about);
         let purpose = recipe.about.replace("Create or update", "Print");
         let example = format!("  # {purpose}\n  weir create secret {} {}", recipe.word, recipe.example);
-        command.subcommand(examples::with(flag::augment(with_common(leaf), recipe.flags), &example))
+        let leaf = flag::augment(flag::augment(with_name(leaf), recipe.flags), &[recipe::UNUSED_INTERVAL]);
+        command.subcommand(examples::with(leaf, &example))
     });
     examples::with_those_of_subcommands(command)
 }
