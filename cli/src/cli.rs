@@ -56,6 +56,7 @@ use crate::verb::OnKinds;
     disable_version_flag = true,
     arg_required_else_help = true,
     subcommand_required = true,
+    args_override_self = true,
     after_help = "Examples:
   # What is applied, and is it healthy?
   weir get kustomizations -A
@@ -94,7 +95,7 @@ enum Command {
     /// Install the services, or print their manifests.
     Install(Box<Install>),
     /// Put the services under the care of a Git repository.
-    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    #[command(disable_help_subcommand = true)]
     Bootstrap(Box<Bootstrap>),
     /// Take the services away; what they applied stays.
     Uninstall(Uninstall),
@@ -170,6 +171,7 @@ enum Command {
 
 /// `weir build DIR` alone: to put the tree of all verbs together takes longer than a small build.
 #[derive(Parser)]
+#[command(args_override_self = true)]
 struct BuildAlone {
     #[command(flatten)]
     _global: Global,

@@ -215,6 +215,9 @@ pub(crate) enum Error {
     /// A check has found something (CLI-CHK01).
     #[error("check failed")]
     Check,
+    /// Something that was to be taken away is still there.
+    #[error("uninstall is not complete: see the failures above")]
+    Uninstall,
     /// The person at the terminal did not agree.
     #[error("aborting")]
     Aborted,

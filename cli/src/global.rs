@@ -1,7 +1,9 @@
 //! Flags of every command (cli.md 1.1).
 
 mod cluster_flags;
+mod kubeconfig;
 mod namespace;
+mod proxy;
 mod throttle;
 
 use clap::Args;
@@ -28,6 +30,9 @@ pub(crate) struct Global {
     /// Longest time for the whole command, such as 30s or 1m30s.
     #[arg(long, global = true, default_value = "5m", value_name = "DURATION")]
     pub(crate) timeout: Duration,
+    /// Print the manifests that `install` applies; other commands have nothing more to print.
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) access: ClusterFlags,
 }
@@ -39,7 +44,7 @@ impl Global {
         let deadline = Instant::now() + self.timeout.to_std();
         let kubeconfig = self.access.kubeconfig()?;
         let namespace = self.namespace_with(kubeconfig.as_ref())?;
-        let config = self.access.config(kubeconfig).await?;
+        let config = self.access.config(kubeconfig.as_ref())?;
         let builder =
             weir_runtime::client::builder(config).map_err(|error| Error::KubeConfig(chain(&error)))?;
         let client = builder.with_layer(&self.access.throttle()).build();

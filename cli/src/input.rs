@@ -58,7 +58,11 @@ pub(crate) fn secret(question: &str) -> Result<SecretString, Error> {
         echo("echo");
         crate::output::print("\n")?;
     }
-    read.map_err(|error| Error::Flags(format!("could not read token: could not read from stdin: {error}")))?;
+    let failed =
+        |cause: &str| Error::Flags(format!("could not read token: could not read from stdin: {cause}"));
+    if read.map_err(|cause| failed(&cause.to_string()))? == 0 {
+        return Err(failed("EOF"));
+    }
     Ok(SecretString::from(answer.trim_end_matches(['\r', '\n'])))
 }
 

@@ -8,12 +8,13 @@ mod tune;
 use std::path::PathBuf;
 
 use clap::Args;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use weir_runtime::args::Switch;
 
 pub(crate) use self::built::crds;
 use crate::error::Error;
-use crate::output::manifest;
+use crate::output::{manifest, progress};
 
 /// Path and content of each file of `deploy/kustomize`.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/manifests.rs"));
@@ -23,6 +24,10 @@ pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
 /// The service of Flux that Weir has not, and works with.
 pub(crate) const HELM_CONTROLLER: &str = "helm-controller";
+/// The service of Flux whose work one of Weir's does.
+pub(crate) const SOURCE_WATCHER: &str = "source-watcher";
+/// The one that does it.
+const SOURCE_CONTROLLER: &str = "source-controller";
 /// The variant with its rights.
 const BESIDE_HELM_CONTROLLER: &str = "flux-helm-controller";
 
@@ -58,10 +63,10 @@ pub(crate) struct Choice {
     registry: Option<String>,
     /// Name of the Secret for pulling the images.
     #[arg(long, value_name = "NAME")]
-    pub(crate) image_pull_secret: Option<String>,
+    image_pull_secret: Option<String>,
     /// Credentials of the registry, user:password; they become the pull Secret.
-    #[arg(long, value_name = "USER:PASSWORD", value_parser = |text: &str| Ok::<_, String>(secrecy::SecretString::from(text)))]
-    pub(crate) registry_creds: Option<secrecy::SecretString>,
+    #[arg(long, value_name = "USER:PASSWORD", allow_hyphen_values = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
+    registry_creds: Option<SecretString>,
     /// Work on the objects of all namespaces.
     #[arg(long, default_value_t = true, switch())]
     watch_all_namespaces: bool,
@@ -86,12 +91,23 @@ impl Choice {
     /// The components, each once.
     pub(crate) fn components(&self) -> Vec<&str> {
         let mut components = Vec::new();
-        for name in self.components.iter().chain(&self.components_extra).map(|name| name.trim()) {
+        for name in self.named().map(component) {
             if !name.is_empty() && !components.contains(&name) {
                 components.push(name);
             }
         }
         components
+    }
+
+    fn named(&self) -> impl Iterator<Item = &str> {
+        self.components.iter().chain(&self.components_extra).map(|name| name.trim())
+    }
+
+    /// Warns of components that are installed as a part of others.
+    pub(crate) fn warn(&self) {
+        if self.named().any(|name| name == SOURCE_WATCHER) {
+            warn_of_source_watcher();
+        }
     }
 
     /// The same choice on a cluster where Flux's helm-controller works, which keeps its rights.
@@ -103,10 +119,21 @@ impl Choice {
         choice
     }
 
-    /// The host of the registry that the images come from.
-    pub(crate) fn registry_host(&self) -> String {
-        let registry = self.registry.as_deref().unwrap_or_default();
-        registry.split('/').next().unwrap_or_default().to_owned()
+    /// The Secret with which the images are pulled, if one is to be made.
+    pub(crate) fn pull_secret(&self) -> Result<Option<PullSecret<'_>>, Error> {
+        let refused = |reason: &str| Error::Flags(reason.to_owned());
+        let Some(login) = &self.registry_creds else { return Ok(None) };
+        let name = self.image_pull_secret.as_deref();
+        let name = name.ok_or_else(|| refused("--registry-creds requires --image-pull-secret to be set"))?;
+        let login = login.expose_secret().split_once(':');
+        let (username, password) =
+            login.ok_or_else(|| refused("invalid --registry-creds format, expected 'user:password'"))?;
+        let registry = self.registry.as_deref().and_then(|registry| registry.split('/').next());
+        let registry = registry.filter(|host| !host.is_empty());
+        let registry = registry.ok_or_else(|| {
+            refused("--registry-creds requires --registry to be set: it names the host that they are for")
+        })?;
+        Ok(Some(PullSecret { name, registry, username, password }))
     }
 
     /// The objects of the installation, in the order in which they are applied.
@@ -135,6 +162,12 @@ impl Choice {
     /// Refuses components that there are not, and an installation that could not work.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let components = self.components();
+        if components.contains(&HELM_CONTROLLER) {
+            return Err(Error::Flags(format!(
+                "component {HELM_CONTROLLER} is not available: leave it out here and take Flux's own, which works with Weir; \
+                 docs/install.md, 'Helm releases', says how"
+            )));
+        }
         for name in &components {
             if !name.ends_with("-controller") || !exists(&format!("base/{name}")) {
                 return Err(Error::Flags(format!("component {name} is not available")));
@@ -146,12 +179,7 @@ impl Choice {
                 return Err(Error::Flags(format!("'{name}' is not a variant; variants are: {known}")));
             }
         }
-        match (&self.registry_creds, &self.image_pull_secret) {
-            (Some(_), None) => {
-                Err(Error::Flags("--registry-creds requires --image-pull-secret to be set".to_owned()))
-            }
-            _ => Ok(()),
-        }
+        self.pull_secret().map(drop)
     }
 
     fn kustomization(&self, namespace: &str) -> String {
@@ -175,6 +203,25 @@ impl Choice {
              app.kubernetes.io/part-of: flux\n      app.kubernetes.io/version: {VERSION}\n"
         )
     }
+}
+
+/// The Secret with which the images of an installation are pulled.
+pub(crate) struct PullSecret<'a> {
+    pub(crate) name: &'a str,
+    /// Host of the registry.
+    pub(crate) registry: &'a str,
+    pub(crate) username: &'a str,
+    pub(crate) password: &'a str,
+}
+
+/// Returns the component of Weir that does the work of one of Flux.
+pub(crate) fn component(name: &str) -> &str {
+    if name == SOURCE_WATCHER { SOURCE_CONTROLLER } else { name }
+}
+
+/// Warns that another component does the work of Flux's source-watcher.
+pub(crate) fn warn_of_source_watcher() {
+    progress::warning(&format!("{SOURCE_WATCHER} is part of {SOURCE_CONTROLLER} in Weir"));
 }
 
 fn exists(folder: &str) -> bool {
@@ -292,9 +339,40 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case("--components=helm-controller", "component helm-controller is not available")]
+    #[case("--components=nope", "component nope is not available")]
+    #[case(
+        "--components-extra=helm-controller",
+        "component helm-controller is not available: leave it out here and take Flux's own, which works with Weir; \
+         docs/install.md, 'Helm releases', says how"
+    )]
     #[case("--registry-creds=a:b", "--registry-creds requires --image-pull-secret to be set")]
-    fn what_is_not_there_is_refused(#[case] flag: &str, #[case] expected: &str) {
-        assert_eq!(objects(&[flag]).unwrap_err().to_string(), expected);
+    #[case(
+        "--registry-creds=a:b --image-pull-secret=pull",
+        "--registry-creds requires --registry to be set: it names the host that they are for"
+    )]
+    #[case(
+        "--registry-creds=a --image-pull-secret=pull --registry=r.io/weir",
+        "invalid --registry-creds format, expected 'user:password'"
+    )]
+    fn what_cannot_be_installed_is_refused(#[case] flags: &str, #[case] expected: &str) {
+        let flags: Vec<_> = flags.split(' ').collect();
+        assert_eq!(objects(&flags).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn source_watcher_is_part_of_source_controller() {
+        let flags =
+            Flags::parse_from(["install", "--components-extra=source-watcher,image-reflector-controller"]);
+        let expected = [
+            "source-controller",
+            "kustomize-controller",
+            "notification-controller",
+            "image-reflector-controller",
+        ];
+        assert_eq!(flags.choice.components(), expected);
+        assert_eq!(
+            names(&objects(&["--components=source-watcher"]).unwrap(), "Deployment"),
+            ["source-controller"]
+        );
     }
 }

@@ -2,6 +2,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use weir_runtime::args::on_or_off;
 
 /// Reads a command line. Flags that are on or off may have a value, as in Flux: `--export=true` is `--export`, and
 /// `--export=false` is nothing.
@@ -33,15 +34,6 @@ fn without_value(refused: &Error, words: &[OsString]) -> Option<Vec<OsString>> {
     words.extend(on.then(|| flag.into()));
     words.extend_from_slice(after);
     Some(words)
-}
-
-/// The words of Go's `strconv.ParseBool`.
-fn on_or_off(value: &str) -> Option<bool> {
-    match value {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
-        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Verbs over kinds: `weir <verb> <words of a kind> …`, built from the table of kinds.
 
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
 use crate::examples;
 use crate::kind::{Group, KINDS, Kind};
@@ -54,18 +54,23 @@ pub(crate) trait Verb: Sized {
     fn about(target: Target) -> String;
     /// Examples for a target, as lines below `Examples:`.
     fn examples(target: Target, command: &str) -> String;
-    /// Adds the flags for a target.
-    fn flags(target: Target, command: Command) -> Command;
-    /// Reads the flags for a target.
+    /// Adds the flags that all targets of the verb take, or, of a group, all of that group: they may stand before the words of
+    /// the kind, too.
+    fn common_flags(_group: Option<Group>, command: Command) -> Command {
+        command
+    }
+    /// Adds the arguments for a target, less the common flags.
+    fn arguments(target: Target, command: Command) -> Command;
+    /// Reads the arguments and flags for a target.
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, Error>;
 }
 
-/// The command line of a verb: a tree of kinds, with the verb's flags at each leaf.
+/// The command line of a verb: a tree of kinds. Each leaf takes the verb's flags.
 pub(crate) struct OnKinds<V>(pub(crate) V);
 
 impl<V: Verb> Args for OnKinds<V> {
     fn augment_args(command: Command) -> Command {
-        let command = examples::with(command, V::EXAMPLES)
+        let command = examples::with(common_flags::<V>(None, command), V::EXAMPLES)
             .subcommand_required(true)
             .arg_required_else_help(true)
             .disable_help_subcommand(true);
@@ -140,11 +145,21 @@ fn find<V: Verb>(group: Option<Group>, word: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.words.group == group && words_of_kind::<V>(kind).0 == word)
 }
 
+/// Place of the first common flag in help texts: behind the flags of each kind, and before `--help`.
+const COMMON: usize = 500;
+
+/// Adds common flags, which hold for all subcommands.
+fn common_flags<V: Verb>(group: Option<Group>, command: Command) -> Command {
+    let mut places = COMMON..;
+    let hold_for_all = |flag: Arg| flag.global(true).display_order(places.next());
+    V::common_flags(group, command).mut_args(hold_for_all)
+}
+
 fn branch<V: Verb>(group: Group) -> Command {
     let (one, many) = group.words();
     let word = word_of::<V>(group);
     let other = if V::PLURAL { one } else { many };
-    let mut command = Command::new(word)
+    let mut command = common_flags::<V>(Some(group), Command::new(word))
         .alias(other)
         .about(V::about(Target::Group(group)))
         .subcommand_required(true)
@@ -171,5 +186,37 @@ fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
 fn leaf<V: Verb>(target: Target, word: &'static str, words: &str) -> Command {
     let examples = V::examples(target, &format!("weir {} {words}", V::WORD));
     // The texts come last: flags bring the documentation of their struct along.
-    examples::with(V::flags(target, Command::new(word)).about(V::about(target)), &examples)
+    examples::with(V::arguments(target, Command::new(word)).about(V::about(target)), &examples)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::cli::Cli;
+
+    #[rstest::rstest]
+    #[case("get -A ks")]
+    #[case("get --no-header sources -w git")]
+    #[case("delete -s ks app")]
+    #[case("export --all ks")]
+    #[case("export source --with-credentials --all external")]
+    #[case("create --export --label a=b source --fetch-timeout 1m git app --url https://x/y")]
+    #[case("create --interval 5m secret --export git app --url https://x/y --interval 1m")]
+    #[case("create --export tenant app --interval 1m")]
+    #[case("suspend --all source git")]
+    #[case("resume --wait=0 --all ks")]
+    #[case("bootstrap --components-extra=image-reflector-controller --branch x github --owner me")]
+    #[case("get ks --verbose -A -A -n a -n b")]
+    #[case("install -v latest")]
+    #[case("bootstrap -v latest git --url ssh://git@x/y")]
+    #[case("bootstrap git --url ssh://git@x/y -v latest")]
+    #[case("plugin upgrade operator")]
+    #[case("migrate --yes")]
+    #[case("get all app")]
+    #[case("get sources all app")]
+    fn flags_stand_where_flux_takes_them(#[case] line: &str) {
+        let parsed = Cli::try_parse_from(["weir"].into_iter().chain(line.split(' ')));
+        assert!(parsed.is_ok(), "{:?}", parsed.err().map(|error| error.to_string()));
+    }
 }

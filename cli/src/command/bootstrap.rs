@@ -20,8 +20,9 @@ mod signing;
 mod sync;
 mod work_tree;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
+use self::flags::BootstrapFlags;
 use self::hosted::Vendor;
 use self::plan::Plan;
 use self::work_tree::WorkTree;
@@ -30,16 +31,26 @@ use crate::error::Error;
 use crate::global::Global;
 use crate::installation::Installation;
 
-/// Homes of Git repositories.
-#[derive(Subcommand, Debug)]
-#[command(after_help = "Examples:
+/// A bootstrap.
+#[derive(Args, Debug)]
+#[command(mut_args(|flag| flag.global(true)), after_help = "Examples:
   # From a repository on GitHub, with the token in $GITHUB_TOKEN
   weir bootstrap github --owner org --repository fleet --path clusters/prod
 
   # From any repository over SSH, with a key that may push
   weir bootstrap git --url ssh://git@example.com/fleet.git --private-key-file ./id_ed25519 \\
     --path clusters/prod")]
-pub(crate) enum Bootstrap {
+pub(crate) struct Bootstrap {
+    /// The flags that all homes have. They may stand before the word of the home, too; each home reads them by itself.
+    #[command(flatten)]
+    _flags: BootstrapFlags,
+    #[command(subcommand)]
+    home: Home,
+}
+
+/// Homes of Git repositories.
+#[derive(Subcommand, Debug)]
+enum Home {
     /// Bootstrap from any Git repository.
     Git(git::Git),
     /// Bootstrap from a repository on GitHub.
@@ -77,12 +88,12 @@ pub(crate) enum Bootstrap {
 impl Bootstrap {
     /// Bootstraps the cluster.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
-        match self {
-            Self::Git(git) => git.run(global).await,
-            Self::Github(flags) => flags.run(Vendor::GitHub, global).await,
-            Self::Gitlab(flags) => flags.run(Vendor::GitLab, global).await,
-            Self::Gitea(flags) => flags.run(Vendor::Gitea, global).await,
-            Self::BitbucketServer(flags) => flags.run(Vendor::BitbucketServer, global).await,
+        match self.home {
+            Home::Git(git) => git.run(global).await,
+            Home::Github(flags) => flags.run(Vendor::GitHub, global).await,
+            Home::Gitlab(flags) => flags.run(Vendor::GitLab, global).await,
+            Home::Gitea(flags) => flags.run(Vendor::Gitea, global).await,
+            Home::BitbucketServer(flags) => flags.run(Vendor::BitbucketServer, global).await,
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::cluster::Cluster;
 use crate::deployment::{assessed, rolled_out};
 use crate::error::Error;
 use crate::global::Global;
+use crate::manifests::{HELM_CONTROLLER, SOURCE_WATCHER, component, warn_of_source_watcher};
 use crate::output::progress;
 
 /// Oldest Kubernetes: major and minor version.
@@ -81,13 +82,30 @@ impl Check {
             let settled = settled(cluster, &api, deployment).await?;
             is_well &= controller(settled.as_ref().unwrap_or(deployment), &cluster.namespace);
         }
-        let is_there = |name: &str| deployments.iter().any(|deployment| deployment.name_any() == name);
-        for name in self.components.iter().chain(&self.components_extra).filter(|name| !is_there(name)) {
-            progress::failure(&format!("{name}: deployment not found"));
-            hint(&format!("weir install --components-extra {name}"));
-            is_well = false;
-        }
+        is_well &= self.components(&deployments);
         Ok(is_well)
+    }
+
+    /// Returns false when a component that has to be there is missing. Weir can do without Flux's helm-controller.
+    fn components(&self, deployments: &[DynamicObject]) -> bool {
+        let is_there =
+            |name: &str| deployments.iter().any(|deployment| deployment.name_any() == component(name));
+        let mut is_well = true;
+        for name in self.components.iter().chain(&self.components_extra) {
+            match name.as_str() {
+                SOURCE_WATCHER if is_there(name) => warn_of_source_watcher(),
+                name if is_there(name) => {}
+                HELM_CONTROLLER => progress::warning(
+                    "helm-controller: deployment not found; without it, nobody works on HelmReleases",
+                ),
+                name => {
+                    progress::failure(&format!("{name}: deployment not found"));
+                    hint(&format!("weir install --components-extra {name}"));
+                    is_well = false;
+                }
+            }
+        }
+        is_well
     }
 }
 

@@ -48,7 +48,7 @@ impl Args for Create {
         OnKinds::<Object>::augment_args(command).defer(|command| {
             OnKinds::<Object>::with_kinds(command)
                 .subcommand(secret::command())
-                .subcommand(with_common(tenant::command()))
+                .subcommand(with_name(tenant::command()))
         })
     }
 
@@ -87,10 +87,14 @@ pub(crate) use self::credentials::{Entries, KeyChoice, chosen_key_pair, ssh_host
 pub(crate) use self::recipe::below;
 pub(crate) use self::secret::{Draft, apply_pull_secret, host_keys};
 
-/// Adds what all of `create` take: a name, labels, and the choice to print only.
-fn with_common(command: Command) -> Command {
-    command
-        .arg(Arg::new("name").value_name("NAME").help("Name of the object"))
+/// Adds the name of the object.
+fn with_name(command: Command) -> Command {
+    command.arg(Arg::new("name").value_name("NAME").help("Name of the object"))
+}
+
+/// Adds the flags of all of `create`: an interval, labels, and the choice to print only.
+fn with_common_flags(command: Command) -> Command {
+    flag::augment(command, &[recipe::ANY_INTERVAL])
         .arg(
             Arg::new("export")
                 .long("export")
@@ -140,9 +144,17 @@ impl Verb for Object {
         )
     }
 
-    fn flags(target: Target, command: Command) -> Command {
+    fn common_flags(group: Option<Group>, command: Command) -> Command {
+        match group {
+            None => with_common_flags(command),
+            Some(Group::Source) => flag::augment(command, &[recipe::FETCH_TIMEOUT]),
+            Some(_) => command,
+        }
+    }
+
+    fn arguments(target: Target, command: Command) -> Command {
         let recipe = if let Target::Kind(kind) = target { Recipe::of(kind) } else { None };
-        flag::augment(with_common(command), recipe.map_or(&[], |recipe| recipe.flags))
+        flag::augment(with_name(command), recipe.map_or(&[], |recipe| recipe.flags))
     }
 
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -170,6 +182,9 @@ impl Object {
             let cluster = &global.cluster().await?;
             if let Some(secret) = source_secret::apply(kind, name, &flags, &labels, cluster).await? {
                 manifest::put(&mut spec, "/secretRef/name", secret);
+                if flags.is_on("pass-credentials") {
+                    manifest::put(&mut spec, "/passCredentials", true);
+                }
             }
             apply(cluster, kind, name, &object(kind, name, &cluster.namespace, labels, spec)).await?;
         }

@@ -1,11 +1,12 @@
 //! `weir delete` (CLI-DEL01).
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use weir_runtime::args::Switch;
 
 use crate::error::Error;
 use crate::global::Global;
 use crate::input;
-use crate::kind::{Kind, Verbs};
+use crate::kind::{Group, Kind, Verbs};
 use crate::output::progress;
 use crate::verb::{Target, Verb};
 
@@ -13,15 +14,20 @@ use crate::verb::{Target, Verb};
 #[derive(Debug)]
 pub(crate) struct Delete {
     target: Target,
-    object: Object,
+    name: Option<String>,
+    flags: Flags,
 }
 
 #[derive(Args, Debug)]
-struct Object {
+struct Name {
     /// Name of the object.
     name: Option<String>,
+}
+
+#[derive(Args, Debug)]
+struct Flags {
     /// Delete without asking.
-    #[arg(short, long)]
+    #[arg(short, long, switched_off())]
     silent: bool,
 }
 
@@ -53,12 +59,17 @@ impl Verb for Delete {
         )
     }
 
-    fn flags(_: Target, command: Command) -> Command {
-        Object::augment_args(command)
+    fn common_flags(group: Option<Group>, command: Command) -> Command {
+        if group.is_none() { Flags::augment_args(command) } else { command }
+    }
+
+    fn arguments(_: Target, command: Command) -> Command {
+        Name::augment_args(command)
     }
 
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { target, object: Object::from_arg_matches(matches)? })
+        let Name { name } = Name::from_arg_matches(matches)?;
+        Ok(Self { target, name, flags: Flags::from_arg_matches(matches)? })
     }
 }
 
@@ -66,11 +77,11 @@ impl Delete {
     /// Deletes the object after it was confirmed; does not wait for finalizers.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         for kind in self.target.kinds() {
-            let name = self.object.name.as_deref().ok_or(Error::NameRequired(kind.human))?;
+            let name = self.name.as_deref().ok_or(Error::NameRequired(kind.human))?;
             let cluster = &global.cluster().await?;
             cluster.get(kind, name).await?;
             let question = format!("Are you sure you want to delete this {}", kind.human);
-            if !self.object.silent && !input::confirm(&question)? {
+            if !self.flags.silent && !input::confirm(&question)? {
                 return Err(Error::Aborted);
             }
             progress::action(&format!("deleting {} {name} in {} namespace", kind.human, cluster.namespace));

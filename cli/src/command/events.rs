@@ -10,6 +10,7 @@ use futures::stream::{StreamExt, TryStreamExt, select_all};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, ListParams};
 use kube::runtime::watcher;
+use weir_runtime::args::Switch;
 
 use crate::cluster::{Cluster, PAGE};
 use crate::error::Error;
@@ -33,7 +34,7 @@ const TYPES: [&str; 2] = ["Normal", "Warning"];
   weir events --types Warning --watch")]
 pub(crate) struct Events {
     /// Show the events of all namespaces.
-    #[arg(short = 'A', long)]
+    #[arg(short = 'A', long, switched_off())]
     all_namespaces: bool,
     /// Show the events of one kind or one object.
     #[arg(long = "for", value_name = "KIND[/NAME]")]
@@ -42,7 +43,7 @@ pub(crate) struct Events {
     #[arg(long, value_name = "TYPES", value_delimiter = ',')]
     types: Vec<String>,
     /// Print later events too, until --timeout.
-    #[arg(short, long)]
+    #[arg(short, long, switched_off())]
     watch: bool,
 }
 

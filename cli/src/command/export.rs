@@ -16,14 +16,19 @@ use crate::verb::{Target, Verb};
 #[derive(Debug)]
 pub(crate) struct Export {
     target: Target,
-    objects: Objects,
+    name: Option<String>,
+    flags: Flags,
     with_credentials: bool,
 }
 
 #[derive(Args, Debug)]
-struct Objects {
+struct Name {
     /// Name of the object.
     name: Option<String>,
+}
+
+#[derive(Args, Debug)]
+struct Flags {
     /// All objects of the namespace.
     #[arg(long)]
     all: bool,
@@ -59,36 +64,36 @@ impl Verb for Export {
         )
     }
 
-    fn flags(target: Target, command: Command) -> Command {
-        let command = Objects::augment_args(command);
-        match target {
-            Target::Kind(kind) if has_secret(kind) => WithCredentials::augment_args(command),
-            _ => command,
+    fn common_flags(group: Option<Group>, command: Command) -> Command {
+        match group {
+            None => Flags::augment_args(command),
+            Some(Group::Source) => WithCredentials::augment_args(command),
+            Some(_) => command,
         }
+    }
+
+    fn arguments(_: Target, command: Command) -> Command {
+        Name::augment_args(command)
     }
 
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
         let with_credentials =
             matches.try_get_one::<bool>("with_credentials").ok().flatten().copied().unwrap_or_default();
-        Ok(Self { target, objects: Objects::from_arg_matches(matches)?, with_credentials })
+        let Name { name } = Name::from_arg_matches(matches)?;
+        Ok(Self { target, name, flags: Flags::from_arg_matches(matches)?, with_credentials })
     }
-}
-
-/// Sources may name a Secret; HelmCharts and ExternalArtifacts have one with whom they come from.
-fn has_secret(kind: &Kind) -> bool {
-    kind.words.group == Some(Group::Source) && !matches!(kind.name, "HelmChart" | "ExternalArtifact")
 }
 
 impl Export {
     /// Prints the objects.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         for kind in self.target.kinds() {
-            if !self.objects.all && self.objects.name.is_none() {
+            if !self.flags.all && self.name.is_none() {
                 return Err(Error::Flags("name is required".to_owned()));
             }
             let cluster = &global.cluster().await?;
-            let objects = match &self.objects.name {
-                Some(name) if !self.objects.all => vec![cluster.get(kind, name).await?],
+            let objects = match &self.name {
+                Some(name) if !self.flags.all => vec![cluster.get(kind, name).await?],
                 _ => cluster.list(kind, &Selection::default()).await?,
             };
             if objects.is_empty() {

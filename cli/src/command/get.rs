@@ -7,6 +7,7 @@ mod status_selector;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use futures::stream::{self, Stream, StreamExt};
 use kube::api::DynamicObject;
+use weir_runtime::args::Switch;
 
 use self::form::Form;
 use self::layout::Layout;
@@ -14,7 +15,7 @@ use self::status_selector::StatusSelector;
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
 use crate::global::Global;
-use crate::kind::{Column, Kind};
+use crate::kind::{Column, Group, Kind};
 use crate::output::{print, progress};
 use crate::verb::{Target, Verb};
 
@@ -33,7 +34,7 @@ pub(crate) struct Get {
 #[derive(Args, Debug)]
 struct Flags {
     /// List the objects of all namespaces.
-    #[arg(short = 'A', long)]
+    #[arg(short = 'A', long, switched_off())]
     all_namespaces: bool,
     /// Leave out the header.
     #[arg(long)]
@@ -48,13 +49,13 @@ struct Flags {
     #[arg(short, long, value_enum, value_name = "FORM")]
     output: Option<Form>,
     /// Print every later change too, until --timeout.
-    #[arg(short, long)]
+    #[arg(short, long, switched_off())]
     watch: bool,
 }
 
 #[derive(Args, Debug)]
-struct OneKind {
-    /// Name of one object; without it, all objects.
+struct Name {
+    /// Name of the objects to show; without it, all objects.
     name: Option<String>,
 }
 
@@ -97,14 +98,16 @@ impl Verb for Get {
         text
     }
 
-    fn flags(target: Target, mut command: Command) -> Command {
-        if let Target::Kind(kind) = target {
-            command = OneKind::augment_args(command);
-            if kind.columns.contains(&Column::Source) {
-                command = WithSource::augment_args(command);
-            }
+    fn common_flags(group: Option<Group>, command: Command) -> Command {
+        if group.is_none() { Flags::augment_args(command) } else { command }
+    }
+
+    fn arguments(target: Target, command: Command) -> Command {
+        let command = Name::augment_args(command);
+        match target {
+            Target::Kind(kind) if kind.columns.contains(&Column::Source) => WithSource::augment_args(command),
+            _ => command,
         }
-        Flags::augment_args(command)
     }
 
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -165,6 +168,7 @@ impl Get {
             let list = |kind| cluster.rows(kind, selection, row(layout, kind, selector.clone()));
             let mut tables = std::pin::pin!(self.each_kind(list));
             while let Some((kind, rows)) = tables.next().await {
+                self.report_missing(cluster, kind, &rows);
                 let rows: Vec<_> = rows.into_iter().flatten().collect();
                 if !rows.is_empty() {
                     print(&format!("{}\n", layout.table(kind, rows)))?;
@@ -173,8 +177,16 @@ impl Get {
             return Ok(());
         };
         let lists: Vec<_> = self.each_kind(|kind| cluster.list(kind, selection)).collect().await;
+        lists.iter().for_each(|(kind, objects)| self.report_missing(cluster, kind, objects));
         let all = lists.iter().flat_map(|(kind, objects)| objects.iter().map(|object| (*kind, object)));
         print(&form.list(all.filter(|(kind, object)| selected(selector.as_ref(), kind, object)))?)
+    }
+
+    /// Tells, of several kinds, that one has no object of the wanted name.
+    fn report_missing<T>(&self, cluster: &Cluster, kind: &Kind, listed: &[T]) {
+        if self.name.is_some() && listed.is_empty() {
+            progress::failure(&self.nothing_found(cluster, kind, "").to_string());
+        }
     }
 
     /// Lists the kinds, several at once. Those that the cluster does not know are left out; what else fails is told.

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use clap::Args;
+use weir_runtime::args::Switch;
 
 use super::create;
 use crate::apply;
@@ -33,13 +34,13 @@ pub(crate) struct Install {
     #[arg(long)]
     export: bool,
     /// Do not ask, not even on a terminal.
-    #[arg(short, long, visible_alias = "yes")]
+    #[arg(short, long, visible_alias = "yes", switched_off())]
     silent: bool,
     /// Install over an installation that another tool manages.
     #[arg(long)]
     force: bool,
     /// Version to install; there is only the one that is part of this program.
-    #[arg(long, value_name = "VERSION", hide = true)]
+    #[arg(short = 'v', long, value_name = "VERSION", hide = true)]
     version: Option<String>,
 }
 
@@ -47,23 +48,28 @@ impl Install {
     /// Prints or applies the manifests.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         check_version(self.version.as_deref())?;
+        self.choice.warn();
         if self.export {
             return print(&self.choice.yaml(&global.namespace()?)?);
         }
         let cluster = &global.cluster().await?;
         progress::generating("generating manifests");
-        let objects = match Installation::has_helm_controller(cluster).await? {
-            true => self.choice.beside_helm_controller().objects(&cluster.namespace)?,
-            false => self.choice.objects(&cluster.namespace)?,
+        let choice = match Installation::has_helm_controller(cluster).await? {
+            true => &self.choice.beside_helm_controller(),
+            false => &self.choice,
         };
+        if global.verbose {
+            print(&choice.yaml(&cluster.namespace)?)?;
+        }
+        let objects = choice.objects(&cluster.namespace)?;
         progress::success("manifests build completed");
         self.guard(cluster).await?;
         self.ask(cluster, global)?;
         progress::action(&format!("installing components in {} namespace", cluster.namespace));
         apply::apply(cluster, &objects, progress::detail).await.map_err(failed)?;
-        if let (Some(name), Some(login)) = (&self.choice.image_pull_secret, &self.choice.registry_creds) {
-            progress::action(&format!("generating image pull secret {name}"));
-            create::apply_pull_secret(cluster, name, &self.choice.registry_host(), login).await?;
+        if let Some(secret) = self.choice.pull_secret()? {
+            progress::action(&format!("generating image pull secret {}", secret.name));
+            create::apply_pull_secret(cluster, &secret).await?;
         }
         progress::waiting("verifying installation");
         for component in self.choice.components() {

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, LogParams};
+use weir_runtime::args::Switch;
 
 use self::entry::{Entry, Filter};
 use crate::builtin;
@@ -49,7 +50,7 @@ pub(crate) struct Logs {
     #[arg(long)]
     level: Option<String>,
     /// Print later lines too, until --timeout.
-    #[arg(short, long)]
+    #[arg(short, long, switched_off())]
     follow: bool,
     /// Print only so many of the last lines of each service.
     #[arg(long, value_name = "LINES", default_value_t = -1, hide_default_value = true, allow_negative_numbers = true)]
@@ -61,7 +62,7 @@ pub(crate) struct Logs {
     #[arg(long, value_name = "TIME")]
     since_time: Option<String>,
     /// Print lines about the objects of all namespaces.
-    #[arg(short = 'A', long)]
+    #[arg(short = 'A', long, switched_off())]
     all_namespaces: bool,
     /// Namespace of the services.
     #[arg(long, value_name = "NAMESPACE", default_value = "flux-system")]

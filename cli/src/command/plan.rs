@@ -106,7 +106,7 @@ impl Verb for Plan {
         }
     }
 
-    fn flags(target: Target, command: Command) -> Command {
+    fn arguments(target: Target, command: Command) -> Command {
         let command = Flags::augment_args(command);
         match target {
             Target::Kind(kind) if kind.name == GIT => GitRevision::augment_args(command),

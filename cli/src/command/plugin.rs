@@ -53,12 +53,15 @@ pub(crate) enum Plugin {
         name: String,
     },
     /// Update one plugin, or all that came from the catalogue.
-    #[command(after_help = "Examples:
+    #[command(
+        visible_alias = "upgrade",
+        after_help = "Examples:
   # All that came from the catalogue
   weir plugin update
 
   # One of them
-  weir plugin update operator")]
+  weir plugin update operator"
+    )]
     Update {
         /// Name of the plugin.
         name: Option<String>,

@@ -94,7 +94,7 @@ impl Verb for Reconcile {
         text
     }
 
-    fn flags(target: Target, command: Command) -> Command {
+    fn arguments(target: Target, command: Command) -> Command {
         let command = Object::augment_args(command);
         let Target::Kind(kind) = target else { return command };
         let command = if kind.sources.is_empty() { command } else { WithSource::augment_args(command) };

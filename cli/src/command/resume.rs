@@ -9,7 +9,7 @@ use super::suspend::Objects;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
-use crate::kind::{Kind, Verbs};
+use crate::kind::{Group, Kind, Verbs};
 use crate::output::progress;
 use crate::readiness::is_ready;
 use crate::verb::{Target, Verb};
@@ -58,12 +58,16 @@ impl Verb for Resume {
         )
     }
 
-    fn flags(_: Target, command: Command) -> Command {
-        Flags::augment_args(Objects::augment_args(command))
+    fn common_flags(group: Option<Group>, command: Command) -> Command {
+        if group.is_none() { Flags::augment_args(Objects::flags(command)) } else { command }
+    }
+
+    fn arguments(_: Target, command: Command) -> Command {
+        Objects::arguments(command)
     }
 
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let (objects, flags) = (Objects::from_arg_matches(matches)?, Flags::from_arg_matches(matches)?);
+        let (objects, flags) = (Objects::read(matches)?, Flags::from_arg_matches(matches)?);
         Ok(Self { target, objects, flags })
     }
 }

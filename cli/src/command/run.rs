@@ -108,7 +108,7 @@ impl Run {
     /// Runs the services until SIGTERM or SIGINT; a second signal cuts the stop short.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         weir_runtime::log::init(self.runtime.log_level, self.runtime.log_encoding);
-        let config = global.access.config(global.access.kubeconfig()?).await?;
+        let config = global.access.config(global.access.kubeconfig()?.as_ref())?;
         let namespace = match std::env::var("RUNTIME_NAMESPACE") {
             Ok(namespace) if !namespace.is_empty() => namespace,
             _ => global.namespace()?,

@@ -4,6 +4,7 @@ use clap::Args;
 use futures::future::try_join_all;
 use kube::api::DynamicObject;
 use serde_json::Value;
+use weir_runtime::args::Switch;
 
 use crate::cluster::Selection;
 use crate::error::Error;
@@ -41,7 +42,7 @@ const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
   weir stats --all-namespaces")]
 pub(crate) struct Stats {
     /// Count the objects of all namespaces.
-    #[arg(short = 'A', long)]
+    #[arg(short = 'A', long, switched_off())]
     all_namespaces: bool,
 }
 

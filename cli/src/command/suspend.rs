@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
 use crate::global::Global;
-use crate::kind::{Kind, Verbs};
+use crate::kind::{Group, Kind, Verbs};
 use crate::output::progress;
 use crate::verb::{Target, Verb};
 
@@ -21,14 +21,24 @@ pub(crate) struct Suspend {
 }
 
 /// Which objects of a kind.
-#[derive(Args, Debug, Clone)]
-pub(crate) struct Objects {
+#[derive(Debug)]
+pub(super) struct Objects {
+    pub(super) names: Vec<String>,
+    all: bool,
+}
+
+#[derive(Args, Debug)]
+struct Names {
     /// Names of objects.
     #[arg(value_name = "NAME")]
-    pub(super) names: Vec<String>,
+    names: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+struct All {
     /// All objects of the namespace.
     #[arg(long)]
-    pub(super) all: bool,
+    all: bool,
 }
 
 impl Verb for Suspend {
@@ -60,12 +70,16 @@ impl Verb for Suspend {
         )
     }
 
-    fn flags(_: Target, command: Command) -> Command {
-        Objects::augment_args(command)
+    fn common_flags(group: Option<Group>, command: Command) -> Command {
+        if group.is_none() { Objects::flags(command) } else { command }
+    }
+
+    fn arguments(_: Target, command: Command) -> Command {
+        Objects::arguments(command)
     }
 
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { target, objects: Objects::from_arg_matches(matches)? })
+        Ok(Self { target, objects: Objects::read(matches)? })
     }
 }
 
@@ -95,6 +109,23 @@ impl Suspend {
 }
 
 impl Objects {
+    /// Adds the flag that stands for names.
+    pub(super) fn flags(command: Command) -> Command {
+        All::augment_args(command)
+    }
+
+    /// Adds the names.
+    pub(super) fn arguments(command: Command) -> Command {
+        Names::augment_args(command)
+    }
+
+    /// Reads both.
+    pub(super) fn read(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let (Names { names }, All { all }) =
+            (Names::from_arg_matches(matches)?, All::from_arg_matches(matches)?);
+        Ok(Self { names, all })
+    }
+
     /// Refuses a command line that names no object.
     pub(super) fn check(&self, kind: &Kind) -> Result<(), Error> {
         if self.names.is_empty() && !self.all { Err(Error::NameRequired(kind.human)) } else { Ok(()) }

@@ -6,6 +6,7 @@ use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch
 use kube::core::GroupVersionKind;
 use serde_json::json;
 use weir_api::PART_OF_LABEL;
+use weir_runtime::args::Switch;
 
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
@@ -38,7 +39,7 @@ const DEFINITION: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefi
   weir uninstall --keep-namespace")]
 pub(crate) struct Uninstall {
     /// Do not ask.
-    #[arg(short, long, visible_alias = "yes")]
+    #[arg(short, long, visible_alias = "yes", switched_off())]
     silent: bool,
     /// Change nothing.
     #[arg(long)]
@@ -57,40 +58,46 @@ impl Uninstall {
             return Err(Error::Aborted);
         }
         progress::action(&format!("deleting components in {} namespace", cluster.namespace));
+        let mut is_done = true;
         for (api_version, kind, is_namespaced) in COMPONENTS {
-            self.delete_all(cluster, api_version, kind, is_namespaced).await?;
+            is_done &= self.delete_all(cluster, api_version, kind, is_namespaced).await;
         }
         progress::action("deleting toolkit.fluxcd.io finalizers in all namespaces");
         for kind in KINDS.iter().filter(|kind| kind.name != "ExternalArtifact") {
-            self.release(cluster, kind).await?;
+            is_done &= self.release(cluster, kind).await;
         }
         progress::action("deleting toolkit.fluxcd.io custom resource definitions");
-        self.delete_all(cluster, DEFINITION.0, DEFINITION.1, false).await?;
+        is_done &= self.delete_all(cluster, DEFINITION.0, DEFINITION.1, false).await;
         if !self.keep_namespace {
             let api = api(cluster, "v1", "Namespace", false);
-            self.delete(cluster, &api, "Namespace", &cluster.namespace, &cluster.namespace).await?;
+            is_done &= self.delete(cluster, &api, "Namespace", &cluster.namespace, &cluster.namespace).await;
+        }
+        if !is_done {
+            return Err(Error::Uninstall);
         }
         progress::success("uninstall finished");
         Ok(())
     }
 
-    /// Deletes the installation's objects of a kind.
+    /// Deletes the installation's objects of a kind. Returns false when something failed.
     async fn delete_all(
         &self,
         cluster: &Cluster,
         api_version: &str,
         kind: &str,
         is_namespaced: bool,
-    ) -> Result<(), Error> {
+    ) -> bool {
         let api = api(cluster, api_version, kind, is_namespaced);
         let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
-        let objects = cluster.in_time(api.list(&params)).await??;
+        let listed = cluster.in_time(api.list(&params)).await.and_then(|listed| Ok(listed?.items));
+        let Some(objects) = listed_or_told(kind, listed) else { return false };
+        let mut is_done = true;
         for object in objects {
             let name = object.name_any();
             let place = object.namespace().map_or(name.clone(), |namespace| format!("{namespace}/{name}"));
-            self.delete(cluster, &api, kind, &name, &place).await?;
+            is_done &= self.delete(cluster, &api, kind, &name, &place).await;
         }
-        Ok(())
+        is_done
     }
 
     async fn delete(
@@ -100,46 +107,59 @@ impl Uninstall {
         kind: &str,
         name: &str,
         place: &str,
-    ) -> Result<(), Error> {
+    ) -> bool {
         let params = DeleteParams { dry_run: self.dry_run, ..DeleteParams::background() };
-        let deleted = cluster.in_time(api.delete(name, &params)).await?;
-        self.report(kind, place, "deleted", "deletion", deleted.map(drop).map_err(Error::from));
-        Ok(())
+        let deleted = cluster.in_time(api.delete(name, &params)).await;
+        self.report(kind, place, "deleted", "deletion", deleted)
     }
 
-    /// Lets go of all objects of a kind, so that they can be deleted without anybody who works on them.
-    async fn release(&self, cluster: &Cluster, kind: &'static Kind) -> Result<(), Error> {
+    /// Lets go of all objects of a kind, so that they can be deleted without anybody who works on them. Returns false when something
+    /// failed.
+    async fn release(&self, cluster: &Cluster, kind: &'static Kind) -> bool {
         let selection = Selection { all_namespaces: true, ..Selection::default() };
-        let objects = match cluster.list(kind, &selection).await {
-            Err(Error::NoSuchKind(_)) => return Ok(()),
-            listed => listed?,
+        let listed = match cluster.list(kind, &selection).await {
+            Err(Error::NoSuchKind(_)) => return true,
+            listed => listed,
         };
+        let Some(objects) = listed_or_told(kind.name, listed) else { return false };
+        let mut is_done = true;
         for object in objects {
             let (name, namespace) = (object.name_any(), object.namespace().unwrap_or_default());
             let resource = kind.api_resource();
             let api: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), &namespace, &resource);
             let params = PatchParams { dry_run: self.dry_run, ..PatchParams::default() };
             let patch = Patch::Merge(json!({ "metadata": { "finalizers": [] } }));
-            let patched = cluster.in_time(api.patch(&name, &params, &patch)).await?;
-            let outcome = patched.map(drop).map_err(Error::from);
-            self.report(
-                kind.name,
-                &format!("{namespace}/{name}"),
-                "finalizers deleted",
-                "finalizers deletion",
-                outcome,
-            );
+            let patched = cluster.in_time(api.patch(&name, &params, &patch)).await;
+            let place = format!("{namespace}/{name}");
+            is_done &= self.report(kind.name, &place, "finalizers deleted", "finalizers deletion", patched);
         }
-        Ok(())
+        is_done
     }
 
-    fn report(&self, kind: &str, place: &str, done: &str, deed: &str, outcome: Result<(), Error>) {
+    /// Prints the outcome. Returns true when it is a good one, or the object is gone anyway.
+    fn report<T>(
+        &self,
+        kind: &str,
+        place: &str,
+        done: &str,
+        deed: &str,
+        outcome: Result<kube::Result<T>, Error>,
+    ) -> bool {
         let end = if self.dry_run { "(dry run)" } else { "" };
-        match outcome {
-            Ok(()) => progress::success(&format!("{kind}/{place} {done} {end}")),
+        let is_gone = matches!(&outcome, Ok(Err(kube::Error::Api(status))) if status.is_not_found());
+        let outcome = outcome.and_then(|answer| answer.map_err(Error::from));
+        match &outcome {
+            Ok(_) => progress::success(&format!("{kind}/{place} {done} {end}")),
             Err(error) => progress::failure(&format!("{kind}/{place} {deed} failed: {error}")),
         }
+        outcome.is_ok() || is_gone
     }
+}
+
+/// Returns the objects that were listed, or prints why there are none.
+fn listed_or_told(kind: &str, listed: Result<Vec<DynamicObject>, Error>) -> Option<Vec<DynamicObject>> {
+    let told = |error: Error| progress::failure(&format!("listing {kind} objects failed: {error}"));
+    listed.map_err(told).ok()
 }
 
 fn api(cluster: &Cluster, api_version: &str, kind: &str, is_namespaced: bool) -> Api<DynamicObject> {

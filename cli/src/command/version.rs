@@ -94,10 +94,10 @@ async fn services(cluster: &Cluster) -> Result<Versions, Error> {
     Ok(versions)
 }
 
-/// `registry:5000/path/name:tag@digest` is `name` and `tag`.
+/// Splits `registry:5000/path/name:tag@digest` into `name` and `tag@digest`. As in Flux, `name@sha256:digest` becomes `name@sha256`
+/// and `digest`.
 fn split(image: &str) -> Result<(String, String), Error> {
-    let without_digest = image.split('@').next().unwrap_or(image);
-    let last = without_digest.rsplit('/').next().unwrap_or(without_digest);
+    let last = image.rsplit('/').next().unwrap_or(image);
     let (name, tag) = last.split_once(':').ok_or_else(|| Error::ImageTag(image.to_owned()))?;
     Ok((name.to_owned(), tag.to_owned()))
 }
@@ -108,7 +108,8 @@ mod tests {
 
     #[rstest::rstest]
     #[case("ghcr.io/weir/source-controller:v0.1.0", Some(("source-controller", "v0.1.0")))]
-    #[case("localhost:5000/source-controller:v1@sha256:aa", Some(("source-controller", "v1")))]
+    #[case("localhost:5000/source-controller:v1@sha256:aa", Some(("source-controller", "v1@sha256:aa")))]
+    #[case("ghcr.io/weir/source-controller@sha256:aa", Some(("source-controller@sha256", "aa")))]
     #[case("localhost:5000/source-controller", None)]
     fn images_are_names_and_tags(#[case] image: &str, #[case] expected: Option<(&str, &str)>) {
         let found = split(image).ok();

@@ -13,6 +13,7 @@ use futures::StreamExt;
 use futures::stream::{BoxStream, select_all};
 use secrecy::SecretString;
 use weir_proto::status::v1::WatchResponse;
+use weir_runtime::args::Switch;
 
 use self::feed::Feed;
 use self::services::Way;
@@ -41,7 +42,7 @@ pub(crate) struct Watch {
     #[arg(requires = "kind")]
     name: Option<String>,
     /// Follow the objects of all namespaces.
-    #[arg(short = 'A', long)]
+    #[arg(short = 'A', long, switched_off())]
     all_namespaces: bool,
     /// Address of one service's gRPC API, as host:port or https://host:port (default: all services of the cluster, or its API
     /// server where there are none, and for users without a bearer token).
@@ -101,7 +102,7 @@ impl Watch {
 
     /// Returns who tells of changes: the given address, or else the services of the cluster, or else its API server.
     async fn feeds(&self, kind: Option<&'static Kind>, global: &Global) -> Result<Vec<Changes>, Error> {
-        let config = global.access.config(global.access.kubeconfig()?).await?;
+        let config = global.access.config(global.access.kubeconfig()?.as_ref())?;
         let token = crate::global::bearer_token(&config);
         if let Some(address) = &self.grpc_addr {
             return self.of_services(&[Way::Address(address.clone())], token?, kind, global);

@@ -8,6 +8,7 @@ use kube::config::{ExecInteractiveMode, KubeConfigOptions, Kubeconfig};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::throttle::{Pace, Throttle};
+use super::{kubeconfig, proxy};
 use crate::error::{Error, chain};
 
 /// Largest file read for a flag, in bytes: token files have about one KiB.
@@ -30,7 +31,7 @@ pub(crate) struct ClusterFlags {
     #[arg(long, global = true, hide_short_help = true)]
     user: Option<String>,
     /// Bearer token for the API server and for Weir's services.
-    #[arg(long, global = true, hide_short_help = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
+    #[arg(long, global = true, hide_short_help = true, allow_hyphen_values = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
     token: Option<SecretString>,
     /// Address of the API server.
     #[arg(long, global = true, hide_short_help = true, value_name = "URL")]
@@ -89,28 +90,23 @@ pub(crate) struct ClusterFlags {
 impl ClusterFlags {
     /// The kubeconfig; `None` where there is none and the Pod's service account may be used instead.
     pub(crate) fn kubeconfig(&self) -> Result<Option<Kubeconfig>, Error> {
-        let wanted =
-            self.kubeconfig.is_some() || std::env::var_os("KUBECONFIG").is_some_and(|it| !it.is_empty());
-        let read = match &self.kubeconfig {
-            Some(path) => Kubeconfig::read_from(path),
-            None => Kubeconfig::read(),
-        };
-        match read {
-            Ok(mut file) => {
-                if self.asks_nobody {
-                    let users =
-                        file.auth_infos.iter_mut().filter_map(|user| user.auth_info.as_mut()?.exec.as_mut());
-                    users.for_each(|program| program.interactive_mode = Some(ExecInteractiveMode::Never));
-                }
-                Ok(Some(file))
+        let mut found = match &self.kubeconfig {
+            Some(path) => {
+                let read = Kubeconfig::read_from(path);
+                Some(read.map_err(|error| Error::KubeConfig(chain(&error)))?)
             }
-            Err(error) if wanted => Err(Error::KubeConfig(chain(&error))),
-            Err(_) => Ok(None),
+            None => kubeconfig::find()?,
+        };
+        if let Some(file) = found.as_mut().filter(|_| self.asks_nobody) {
+            let users = file.auth_infos.iter_mut().filter_map(|user| user.auth_info.as_mut()?.exec.as_mut());
+            users.for_each(|program| program.interactive_mode = Some(ExecInteractiveMode::Never));
         }
+        Ok(found)
     }
 
     /// The configuration that the flags make of a kubeconfig.
-    pub(crate) async fn config(&self, kubeconfig: Option<Kubeconfig>) -> Result<Config, Error> {
+    pub(crate) fn config(&self, kubeconfig: Option<&Kubeconfig>) -> Result<Config, Error> {
+        let is_in_pod = kubeconfig.is_none() && self.server.is_none();
         let mut config = match kubeconfig {
             Some(file) => {
                 let options = KubeConfigOptions {
@@ -118,19 +114,25 @@ impl ClusterFlags {
                     cluster: self.cluster.clone(),
                     user: self.user.clone(),
                 };
-                let config = Config::from_custom_kubeconfig(file, &options).await;
-                config.map_err(|error| Error::KubeConfig(chain(&error)))?
+                kubeconfig::config(file, &options)?
             }
             None => match &self.server {
                 Some(server) => Config::new(server.clone()),
                 None => Config::incluster().map_err(|error| {
-                    let reason = format!("no kubeconfig, and not in a Pod: {}", chain(&error));
+                    let reason = format!(
+                        "no kubeconfig at {}, and not in a Pod: {}",
+                        kubeconfig::places(),
+                        chain(&error)
+                    );
                     Error::KubeConfig(reason)
                 })?,
             },
         };
         self.override_connection(&mut config);
         self.override_identity(&mut config);
+        if config.proxy_url.is_none() && !is_in_pod {
+            config.proxy_url = proxy::of_environment(&config.cluster_url);
+        }
         Ok(config)
     }
 
@@ -159,7 +161,7 @@ impl ClusterFlags {
         let server = cluster.and_then(|it| it.cluster.as_ref()?.server.clone()).unwrap_or_default();
         let path = match &self.kubeconfig {
             Some(path) => path.display().to_string(),
-            None => std::env::var("KUBECONFIG").unwrap_or_else(|_| "~/.kube/config".to_owned()),
+            None => kubeconfig::places(),
         };
         (server, format!("context '{}' of {path}", name.map_or("", String::as_str)))
     }

@@ -51,7 +51,8 @@ pub(crate) static KINDS: [Kind; 15] = [
     Kind {
         human: "source chart",
         words: Words { group: Some(Group::Source), one: "chart", many: "chart", short: None },
-        columns: SOURCE_COLUMNS,
+        // The revision is a version, whose build part may look like a hash.
+        columns: &[Name, Text("Revision", "/status/artifact/revision"), Suspended, Ready, Message],
         shortens: true,
         sources: &["HelmRepository", "GitRepository", "Bucket"],
         success: fetched,

@@ -303,7 +303,14 @@ async fn bootstraps_that_cannot_work_are_refused() {
         format!("{http} --components source-controller"),
         format!("{http} --components-extra nope"),
         format!("{http} --registry-creds a:b"),
-        format!("{http} --version v9.9.9"),
+        format!("{http} --registry-creds a:b --image-pull-secret pull"),
+        format!("{http} -v v9.9.9"),
+        http.replace("bootstrap", "bootstrap --components-extra nope"),
+        http.replace(
+            "-p pass",
+            "--components helm-controller,source-controller,kustomize-controller -p pass",
+        ),
+        http.replace("-p pass", ""),
         format!("{http} --timeout 20s"),
     ];
     let commands: Vec<_> = commands.iter().map(String::as_str).collect();

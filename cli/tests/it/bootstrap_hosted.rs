@@ -98,6 +98,7 @@ async fn what_vendors_do_not_take_is_refused() {
         "bootstrap gitlab --owner org --repository -fleet",
         "bootstrap gitlab --owner org --repository fleet --token-auth --deploy-token-auth",
         "bootstrap bitbucket-server --owner org --repository fleet",
+        "bootstrap gitea --owner org --repository fleet",
     ];
     insta::assert_snapshot!(weir.transcript(&commands).await);
 }

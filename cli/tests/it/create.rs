@@ -121,7 +121,14 @@ async fn a_source_that_does_not_get_ready_tells_why_in_the_end() {
 async fn credentials_of_a_source_become_a_secret() {
     let world = World::new("create-login").await;
     let line = "create source git podinfo --url https://x/y --branch main -u me -p secret --timeout 4s";
-    let transcript = world.weir().transcript(&[line, "export source git podinfo --with-credentials"]).await;
+    let helm = "create source helm podinfo --url https://x/y -u me -p secret --pass-credentials --timeout 4s";
+    let commands = [
+        line,
+        "export source git podinfo --with-credentials",
+        helm,
+        "export source helm podinfo --with-credentials",
+    ];
+    let transcript = world.weir().transcript(&commands).await;
     insta::assert_snapshot!(transcript);
 }
 

@@ -33,6 +33,26 @@ async fn requests_keep_the_pace_of_the_flags() {
     assert_eq!(slow, world.weir().stdout("get all").await);
 }
 
+/// As with kubectl, files of KUBECONFIG may be missing; the variables about proxies are those of Go.
+#[tokio::test]
+async fn the_api_server_is_found_as_kubectl_finds_it() {
+    let world = World::new("found").await;
+    world.object("GitRepository", "podinfo").await;
+    let line = "get source git -n found -o name";
+    let expected = world.weir().stdout(line).await;
+    let kubeconfig = world.plane.kubeconfig_path().to_str().unwrap();
+    let weir = Weir::default()
+        .with_env("KUBECONFIG", &format!("/nonexistent:{kubeconfig}:/nowhere"))
+        .with_env("HTTPS_PROXY", "127.0.0.1:1")
+        .with_env("NO_PROXY", "example.org,");
+    assert_eq!(weir.stdout(line).await, expected);
+    let behind_proxy =
+        weir.transcript(&["get source git --server https://192.0.2.1:6443 --timeout 20s"]).await;
+    assert!(behind_proxy.contains("Connection refused"), "{behind_proxy}");
+    let none = Weir::default().with_env("KUBECONFIG", "/nonexistent").transcript(&[line]).await;
+    assert!(none.contains("no kubeconfig at /nonexistent, and not in a Pod"), "{none}");
+}
+
 #[tokio::test]
 async fn another_user_is_played_with_extra_fields() {
     let world = World::new("extra").await;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::world::World;
 
-const EXPORTS: [&str; 22] = [
+const EXPORTS: [&str; 24] = [
     "export source git podinfo",
     "export source git --all",
     "export source oci podinfo",
@@ -27,6 +27,8 @@ const EXPORTS: [&str; 22] = [
     "export kustomization nowhere",
     "export helmrelease --all",
     "export source git podinfo --with-credentials",
+    "export --all ks",
+    "export source --with-credentials chart podinfo",
 ];
 
 /// One object of each kind, with fields that the API's types write in another way.
@@ -84,7 +86,7 @@ async fn objects_are_deleted_when_confirmed() {
         "delete kustomization podinfo",
         "delete kustomization podinfo --silent",
         "delete kustomization podinfo --silent",
-        "delete source git podinfo -s",
+        "delete -s source git podinfo",
         "delete image update podinfo -s",
         "delete alert podinfo -s",
         "delete receiver",

@@ -28,7 +28,7 @@ async fn fleet(namespace: &str) -> World {
     for (kind, revision, message) in [
         ("Bucket", format!("sha256:{}", "c".repeat(64)), "stored artifact: revision 'x'"),
         ("HelmRepository", format!("sha256:{}", "d".repeat(64)), "stored artifact: revision 'x'"),
-        ("HelmChart", "6.0.3+1".to_owned(), "pulled 'podinfo' chart with version '6.0.3'"),
+        ("HelmChart", format!("6.0.3+{SHA}"), "pulled 'podinfo' chart with version '6.0.3'"),
         ("ExternalArtifact", format!("latest@sha256:{}", "e".repeat(64)), "Artifact is ready"),
     ] {
         world.object(kind, "podinfo").await;
@@ -140,6 +140,9 @@ async fn flux_prints_the_same_tables() {
         "get kustomizations --status-selector ready",
         "get all --watch",
         "get sources git -n no-such-namespace",
+        "get -A=false --no-header ks -n nowhere -n tables-flux",
+        "get all podinfo",
+        "get sources all podinfo",
     ];
     weir.agrees_wholly_with_flux(&selections).await;
 }
@@ -155,6 +158,8 @@ async fn objects_are_selected_by_status_label_and_namespace() {
         "get source git -n default -A -l of=selectors",
         "get all --status-selector ready=false",
         "get alerts --status-selector ready=false",
+        "get --status-selector ready=false -A=false kustomizations",
+        "get sources --no-header all podinfo",
     ];
     insta::assert_snapshot!(weir.transcript(&commands).await);
 }

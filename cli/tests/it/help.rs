@@ -24,6 +24,7 @@ async fn every_command_explains_itself() {
         "bootstrap git -h",
         "bootstrap github -h",
         "create -h",
+        "create source -h",
         "create source git -h",
         "create kustomization -h",
         "create secret -h",

@@ -22,7 +22,11 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let commands =
         ["install --timeout 55s", "install --timeout 55s --components-extra image-reflector-controller"];
     transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
-    let commands = ["check", "check --components-extra image-automation-controller", "version"];
+    let commands = [
+        "check",
+        "check --components-extra image-automation-controller,source-watcher,helm-controller",
+        "version",
+    ];
     transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
     with_nodes(&plane, weir.agrees_with_flux(&["check --pre --timeout 20s", "check --timeout 20s"])).await;
     // A rollout whose Pods nobody runs ends with the time that is given for it.
@@ -39,7 +43,13 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let waited = with_nodes(&plane, weir.transcript(&["check --timeout 55s"])).await;
     assert!(waited.ends_with("2> ✔ all checks passed\n\n"), "{waited}");
     let provider = "create alert-provider slack --type slack --channel general";
-    let commands = [provider, "uninstall", "uninstall --dry-run", "uninstall --silent"];
+    let commands = [
+        provider,
+        "uninstall",
+        "uninstall --dry-run",
+        "uninstall --silent --as nobody",
+        "uninstall --silent",
+    ];
     transcript.push_str(&weir.transcript(&commands).await);
     // They are on their way out when the command ends.
     let wait = ["wait", "customresourcedefinition", "--all", "--for=delete", "--timeout=55s"];
@@ -70,7 +80,8 @@ async fn an_installation_beside_helm_controller_leaves_it_its_rights() {
     });
     plane.apply("flux-system", deployment).await.unwrap();
     let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
-    let installed = with_nodes(&plane, weir.transcript(&["install --timeout 55s"])).await;
+    let installed = with_nodes(&plane, weir.transcript(&["install --verbose --timeout 55s"])).await;
+    assert!(installed.contains("\n---\napiVersion: apps/v1\nkind: Deployment\n"), "{installed}");
     assert!(installed.ends_with("2> ✔ install finished\n\n"), "{installed}");
     let account = "system:serviceaccount:flux-system:helm-controller";
     let can = plane.kubectl(&["auth", "can-i", "create", "secrets", "--as", account]).await.unwrap();

@@ -51,7 +51,7 @@ async fn migrated(program: Option<PathBuf>) -> String {
     let plane = plane().await;
     let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
     let weir = program.map_or(weir.clone(), |program| weir.with_program(&program));
-    let mut transcript = weir.transcript(&["migrate", "migrate"]).await;
+    let mut transcript = weir.transcript(&["migrate", "migrate --yes"]).await;
     let api: Api<CustomResourceDefinition> = Api::all(plane.client().unwrap());
     let stored = api.get(DEFINITION).await.unwrap().status.unwrap().stored_versions.unwrap();
     transcript.push_str(&format!("stored: {stored:?}\n"));
@@ -129,7 +129,7 @@ async fn manifests_are_edited_line_by_line() {
         "migrate -f apps/c.tpl",
         "migrate -f missing.yaml",
         "migrate -f . --version 2.5",
-        "migrate --yes",
+        "migrate --dry-run",
     ];
     let transcript = weir.transcript(&refused).await;
     assert_eq!(all(), before, "nothing is written without a yes");

@@ -17,7 +17,8 @@ async fn installed_services_are_told_by_their_images() {
     let world = World::new("versions").await;
     for name in ["source-controller", "kustomize-controller"] {
         let labels = json!({ "app.kubernetes.io/part-of": "flux", "app.kubernetes.io/component": name });
-        let image = format!("localhost:5000/weir/{name}:v1.2.3@sha256:{}", "a".repeat(64));
+        let tag = if name == "source-controller" { ":v1.2.3" } else { "" };
+        let image = format!("localhost:5000/weir/{name}{tag}@sha256:{}", "a".repeat(64));
         let deployment = json!({
             "apiVersion": "apps/v1",
             "kind": "Deployment",

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use clap::Args;
 use weir_api::Duration;
 
-pub use self::switch::Switch;
+pub use self::switch::{Switch, on_or_off};
 use crate::log::{Encoding, Level};
 
 /// Errors in the value of a flag; printed before the process exits with 1.

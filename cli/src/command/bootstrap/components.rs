@@ -114,12 +114,9 @@ async fn is_synced(cluster: &Cluster, plan: &Plan) -> bool {
 }
 
 async fn pull_secret(cluster: &Cluster, plan: &Plan) -> Result<(), Error> {
-    let choice = &plan.flags.choice;
-    let (Some(name), Some(login)) = (&choice.image_pull_secret, &choice.registry_creds) else {
-        return Ok(());
-    };
-    create::apply_pull_secret(cluster, name, &choice.registry_host(), login).await?;
-    progress::success(&format!("reconciled image pull secret {name}"));
+    let Some(secret) = plan.flags.choice.pull_secret()? else { return Ok(()) };
+    create::apply_pull_secret(cluster, &secret).await?;
+    progress::success(&format!("reconciled image pull secret {}", secret.name));
     Ok(())
 }
 

@@ -30,7 +30,7 @@ pub(super) struct BootstrapFlags {
     #[arg(long, default_value = "flux-system", value_name = "NAME")]
     pub(super) secret_name: String,
     /// Give the services the token, instead of a key for SSH.
-    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, switched_off())]
     pub(super) token_auth: bool,
     /// Apply what is in Git submodules too.
     #[arg(long)]
@@ -48,8 +48,9 @@ pub(super) struct BootstrapFlags {
     #[arg(long)]
     pub(super) force: bool,
     /// Version to install; there is only the one that is part of this program.
-    #[arg(long, value_name = "VERSION", hide = true)]
-    version: Option<String>,
+    // Not `version`: a flag that holds for subcommands has a name that no command above has for another one.
+    #[arg(short = 'v', long = "version", value_name = "VERSION", hide = true)]
+    wanted_version: Option<String>,
 }
 
 /// The key of the services for Git over SSH, and the way there.
@@ -82,13 +83,19 @@ pub(super) struct Key {
 #[derive(Args, Debug)]
 pub(super) struct Commit {
     /// Author of the commits.
-    #[arg(long, default_value = "Flux", value_name = "NAME")]
+    #[arg(long, default_value = "Flux", value_name = "NAME", allow_hyphen_values = true)]
     pub(super) author_name: String,
     /// Address of the author.
     #[arg(long, default_value = "", hide_default_value = true, value_name = "ADDRESS")]
     pub(super) author_email: String,
     /// Text behind the messages of the commits, for example "[ci skip]".
-    #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        value_name = "TEXT",
+        allow_hyphen_values = true
+    )]
     pub(super) commit_message_appendix: String,
 }
 
@@ -102,7 +109,8 @@ impl BootstrapFlags {
             }
         }
         self.choice.check()?;
-        check_version(self.version.as_deref())
+        self.choice.warn();
+        check_version(self.wanted_version.as_deref())
     }
 }
 

@@ -45,16 +45,16 @@ pub(crate) struct Git {
     #[arg(short, long, default_value = USER)]
     username: String,
     /// Password or token, or passphrase of the private key [env: GIT_PASSWORD].
-    #[arg(short, long, value_name = "TEXT", value_parser = secret)]
+    #[arg(short, long, value_name = "TEXT", value_parser = secret, allow_hyphen_values = true)]
     password: Option<SecretString>,
     /// Do not ask if the new key has got access to the repository.
-    #[arg(short, long)]
+    #[arg(short, long, switched_off())]
     silent: bool,
     /// Allow HTTP without TLS.
-    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, switched_off())]
     allow_insecure_http: bool,
     /// Use the password as bearer token.
-    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, switched_off())]
     with_bearer_token: bool,
     #[command(flatten)]
     flags: BootstrapFlags,

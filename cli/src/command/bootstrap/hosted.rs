@@ -37,7 +37,7 @@ pub(crate) struct Flags {
     #[arg(long, default_value = "", hide_default_value = true)]
     repository: String,
     /// The owner is a user.
-    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, switched_off())]
     personal: bool,
     /// Make the repository private, if it has to be made.
     #[arg(long, default_value_t = true, switch())]

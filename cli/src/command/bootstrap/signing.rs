@@ -21,7 +21,7 @@ pub(super) struct Signing {
     #[arg(long, value_name = "FILE")]
     gpg_key_ring: Option<String>,
     /// Passphrase of the OpenPGP key.
-    #[arg(long, value_name = "TEXT", value_parser = secret)]
+    #[arg(long, value_name = "TEXT", value_parser = secret, allow_hyphen_values = true)]
     gpg_passphrase: Option<SecretString>,
     /// Id of the OpenPGP key, of 16 digits; without it, the first private key signs.
     #[arg(long, value_name = "ID")]
@@ -30,13 +30,13 @@ pub(super) struct Signing {
     #[arg(long, value_name = "FILE")]
     ssh_signing_key_file: Option<String>,
     /// Passphrase of the SSH key.
-    #[arg(long, value_name = "TEXT", value_parser = secret)]
+    #[arg(long, value_name = "TEXT", value_parser = secret, allow_hyphen_values = true)]
     ssh_signing_password: Option<SecretString>,
     /// The same as --ssh-signing-password.
-    #[arg(long, value_name = "TEXT", value_parser = secret, hide = true)]
+    #[arg(long, value_name = "TEXT", value_parser = secret, allow_hyphen_values = true, hide = true)]
     ssh_signing_passphrase: Option<SecretString>,
     /// Sign the commits with the key of --private-key-file.
-    #[arg(long, default_value_t = false, switch(), hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, switched_off())]
     pub(super) ssh_signing_reuse_private_key: bool,
 }
 

@@ -17,6 +17,7 @@ use kube::ResourceExt;
 use serde_json::Value;
 use weir_kustomize::{FileSystem, Remote};
 use weir_kustomize_controller::build::to_yaml;
+use weir_runtime::args::Switch;
 
 use self::local_sources::LocalSource;
 pub(crate) use self::local_sources::source_of;
@@ -73,7 +74,7 @@ pub(crate) struct Local {
     #[arg(long)]
     strict_substitute: bool,
     /// Build the Kustomizations that come out of it, too.
-    #[arg(short, long)]
+    #[arg(short, long, switched_off())]
     recursive: bool,
     /// Where the sources of these are: Kind/namespace/name=path; may be given several times.
     #[arg(long, value_name = "SOURCE=DIR", value_delimiter = ',')]

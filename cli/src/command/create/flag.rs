@@ -88,13 +88,18 @@ impl Flag {
             None => arg,
         };
         let arg = match self.form {
-            Form::Text => arg.value_name("TEXT"),
+            // As in Go, the word behind the flag is its value, also if it begins with a dash.
+            Form::Text => arg.value_name("TEXT").allow_hyphen_values(true),
             Form::Secret => {
-                arg.value_name("TEXT").value_parser(|text: &str| Ok::<_, String>(SecretString::from(text)))
+                let arg = arg.value_name("TEXT").allow_hyphen_values(true);
+                arg.value_parser(|text: &str| Ok::<_, String>(SecretString::from(text)))
             }
-            Form::Switch => arg.switch().value_parser(clap::value_parser!(bool)),
+            Form::Switch => arg.switch(),
             Form::Duration => arg.value_name("DURATION").value_parser(clap::value_parser!(Duration)),
-            Form::List | Form::Lines => arg.value_name("LIST").value_delimiter(',').action(ArgAction::Append),
+            Form::List | Form::Lines => {
+                let arg = arg.value_name("LIST").value_delimiter(',').action(ArgAction::Append);
+                arg.allow_hyphen_values(true)
+            }
             Form::OneOf(values) => {
                 let parser = PossibleValuesParser::new(values.iter().copied());
                 arg.value_name("WORD").ignore_case(true).value_parser(parser)

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::kustomization::below;
 pub(super) use self::notification::RECEIVER_TYPES;
+pub(super) use self::source::FETCH_TIMEOUT;
 use super::flag::{Flag, Flags, duration};
 use crate::error::Error;
 use crate::kind::Kind;
@@ -54,11 +55,15 @@ impl Recipe {
     }
 }
 
+/// The interval, for all kinds. Each of them says by itself what holds without the flag.
+pub(super) const ANY_INTERVAL: &[Flag] = &[duration("interval", "", "Time between reconciliations")];
+
 /// The interval, for kinds that have one in their spec.
 const INTERVAL: &[Flag] = &[duration("interval", "/interval", "Time between reconciliations").or("1m")];
 
-/// The interval, for kinds that take the flag and have no use for it.
-const NO_INTERVAL: &[Flag] = &[duration("interval", "", "Taken for compatibility").or("1m")];
+/// The interval, for objects that have no use for it.
+pub(super) const UNUSED_INTERVAL: &[Flag] =
+    &[duration("interval", "", "Taken for compatibility").or("1m").hidden()];
 
 /// Returns the text of a flag that has to be there.
 fn required<'a>(flags: &Flags<'a>, name: &str, missing: &str) -> Result<&'a str, Error> {

@@ -4,15 +4,16 @@ mod draft;
 mod kinds;
 
 use clap::ArgMatches;
-use secrecy::{ExposeSecret, SecretString};
 
 pub(crate) use self::draft::{Draft, host_keys};
+pub(super) use self::kinds::{TlsFlags, helm};
 use super::flag::{self, Flag, Flags};
-use super::{metadata, with_common};
+use super::{metadata, recipe, with_name};
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::examples;
 use crate::global::Global;
+use crate::manifests::PullSecret;
 use crate::output::{manifest, print, progress};
 
 /// A kind of Secret.
@@ -37,17 +38,9 @@ pub(crate) struct Command {
 }
 
 /// Makes or updates the Secret with which the images of an installation are pulled.
-pub(crate) async fn apply_pull_secret(
-    cluster: &Cluster,
-    name: &str,
-    registry: &str,
-    login: &SecretString,
-) -> Result<(), Error> {
-    let Some((username, password)) = login.expose_secret().split_once(':') else {
-        return Err(Error::Flags("invalid --registry-creds format, expected 'user:password'".to_owned()));
-    };
-    let draft = Draft::new(name, &cluster.namespace, serde_json::Map::new());
-    kinds::pull_secret(draft, registry, username, password)?.apply(cluster).await
+pub(crate) async fn apply_pull_secret(cluster: &Cluster, secret: &PullSecret<'_>) -> Result<(), Error> {
+    let draft = Draft::new(secret.name, &cluster.namespace, serde_json::Map::new());
+    kinds::pull_secret(draft, secret.registry, secret.username, secret.password)?.apply(cluster).await
 }
 
 /// The command line of `create secret`.
@@ -61,7 +54,8 @@ pub(super) fn command() -> clap::Command {
         let leaf = clap::Command::new(recipe.word).about(recipe.about);
         let purpose = recipe.about.replace("Create or update", "Print");
         let example = format!("  # {purpose}\n  weir create secret {} {}", recipe.word, recipe.example);
-        command.subcommand(examples::with(flag::augment(with_common(leaf), recipe.flags), &example))
+        let leaf = flag::augment(flag::augment(with_name(leaf), recipe.flags), &[recipe::UNUSED_INTERVAL]);
+        command.subcommand(examples::with(leaf, &example))
     });
     examples::with_those_of_subcommands(command)
 }

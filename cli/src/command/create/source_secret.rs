@@ -4,12 +4,15 @@ use serde_json::{Map, Value};
 
 use super::credentials::{self, Entries};
 use super::flag::Flags;
-use super::secret::Draft;
+use super::secret::{self, Draft, TlsFlags};
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::input;
 use crate::kind::Kind;
 use crate::output::progress;
+
+/// Flags of HelmRepositories about TLS.
+const TLS_FLAGS: TlsFlags = TlsFlags { certificate: "cert-file", key: "key-file", authority: "ca-file" };
 
 /// Makes the Secret of a new source and returns its name; nothing when no credentials are given, or a Secret is named.
 pub(super) async fn apply(
@@ -26,7 +29,7 @@ pub(super) async fn apply(
     let draft = match kind.name {
         "GitRepository" => of_git(flags, draft(name))?.with_host_keys().await?,
         "Bucket" => of_bucket(flags, draft(&format!("bucket-{name}"))),
-        "HelmRepository" => of_helm(flags, draft(&format!("helm-{name}")))?,
+        "HelmRepository" => secret::helm(flags, draft(&format!("helm-{name}")), TLS_FLAGS)?,
         _ => return Ok(None),
     };
     if draft.entries.is_empty() {
@@ -67,11 +70,4 @@ fn of_bucket(flags: &Flags<'_>, draft: Draft) -> Draft {
         Entries::from([("accesskey".to_owned(), access.into()), ("secretkey".to_owned(), secret.clone())])
     });
     Draft { entries: entries.unwrap_or_default(), ..draft }
-}
-
-fn of_helm(flags: &Flags<'_>, draft: Draft) -> Result<Draft, Error> {
-    let mut entries = credentials::login(flags).unwrap_or_default();
-    entries.extend(credentials::client_certificate(flags, "cert-file", "key-file")?.unwrap_or_default());
-    entries.extend(credentials::authority(flags, "ca-file")?);
-    Ok(Draft { entries, ..draft })
 }

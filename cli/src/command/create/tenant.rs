@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::flag::{self, Flag, Flags, list, switch, text};
 use super::metadata;
+use super::recipe::UNUSED_INTERVAL;
 use crate::cluster::{Cluster, FIELD_MANAGER};
 use crate::error::Error;
 use crate::examples;
@@ -37,7 +38,7 @@ pub(super) fn command() -> Command {
             Command::new("tenant").about("Create or update namespaces and rights of a tenant"),
             "  # Print them, as they would be made\n  weir create tenant dev-team --with-namespace apps --cluster-role edit --export",
         ),
-        &[FLAGS],
+        &[FLAGS, UNUSED_INTERVAL],
     )
 }
 

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use clap::Args;
+use weir_runtime::args::Switch;
 
 use super::line::{Edit, Versions, edits, rewritten};
 use crate::error::Error;
@@ -39,7 +40,7 @@ pub(super) struct Flags {
     #[arg(short, long, value_name = "VERSION", requires = "path")]
     version: Option<String>,
     /// Do not ask before files are written.
-    #[arg(short, long, requires = "path")]
+    #[arg(short, long, switched_off())]
     yes: bool,
     /// Only show what would be written.
     #[arg(long, requires = "path")]

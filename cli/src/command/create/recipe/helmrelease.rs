@@ -117,10 +117,12 @@ fn values_from(text: &str) -> Result<Value, Error> {
         (None, _) => {
             refuse(format!("invalid Kubernetes object reference '{text}', must be in format <kind>/<name>"))
         }
-        (Some(kind @ ("Secret" | "ConfigMap")), name) => Ok(reference::reference(Some(kind), name, None)),
-        (Some(kind), _) => {
-            refuse(format!("reference kind '{kind}' is not supported, must be one of: Secret, ConfigMap"))
-        }
+        (Some(kind), name) => match ["Secret", "ConfigMap"].iter().find(|it| it.eq_ignore_ascii_case(kind)) {
+            Some(kind) => Ok(reference::reference(Some(kind), name, None)),
+            None => {
+                refuse(format!("reference kind '{kind}' is not supported, must be one of: Secret, ConfigMap"))
+            }
+        },
     }
 }
 

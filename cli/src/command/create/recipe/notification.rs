@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::flag::{list, one_of, text};
 use super::super::reference;
-use super::{NO_INTERVAL, Recipe, refuse, required};
+use super::{Recipe, UNUSED_INTERVAL, refuse, required};
 use crate::error::Error;
 use crate::output::manifest::put;
 
@@ -28,7 +28,7 @@ pub(super) static ALERT: Recipe = Recipe {
     kind: "Alert",
     example: "slack --provider-ref slack --event-source 'Kustomization/*' --event-severity error --export",
     flags: &[
-        NO_INTERVAL,
+        UNUSED_INTERVAL,
         &[
             text("provider-ref", "/providerRef/name", "Name of the provider"),
             text("event-severity", "/eventSeverity", "Least severity, info or error"),
@@ -51,7 +51,7 @@ pub(super) static PROVIDER: Recipe = Recipe {
     kind: "Provider",
     example: "slack --type slack --channel general --secret-ref webhook-url --export",
     flags: &[
-        NO_INTERVAL,
+        UNUSED_INTERVAL,
         &[
             text("type", "/type", "Type of the provider"),
             text("channel", "/channel", "Channel to write to"),
@@ -67,7 +67,7 @@ pub(super) static RECEIVER: Recipe = Recipe {
     kind: "Receiver",
     example: "github --type github --event ping,push --secret-ref webhook-token --resource GitRepository/webapp --export",
     flags: &[
-        NO_INTERVAL,
+        UNUSED_INTERVAL,
         &[
             one_of("type", "/type", RECEIVER_TYPES, "Type of the sender"),
             text("secret-ref", "/secretRef/name", "Name of the Secret with the token"),

@@ -8,7 +8,8 @@ use super::{INTERVAL, Recipe, Spec, refuse, required};
 use crate::error::Error;
 use crate::output::manifest::put;
 
-const FETCH_TIMEOUT: &[Flag] = &[duration("fetch-timeout", "/timeout", "Longest time of one download")];
+pub(in crate::command::create) const FETCH_TIMEOUT: &[Flag] =
+    &[duration("fetch-timeout", "/timeout", "Longest time of one download")];
 
 const SECRET_REF: Flag = text("secret-ref", "/secretRef/name", "Name of the Secret with the credentials");
 

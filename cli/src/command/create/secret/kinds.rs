@@ -27,6 +27,16 @@ const TLS: &[Flag] = &[
     text("tls-key-file", "", "File with the key of the client certificate"),
     text("ca-crt-file", "", "File with the certificate of the server's authority"),
 ];
+const TLS_FLAGS: TlsFlags =
+    TlsFlags { certificate: "tls-crt-file", key: "tls-key-file", authority: "ca-crt-file" };
+
+/// Names of flags with files about TLS.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::command::create) struct TlsFlags {
+    pub(in crate::command::create) certificate: &'static str,
+    pub(in crate::command::create) key: &'static str,
+    pub(in crate::command::create) authority: &'static str,
+}
 
 /// All kinds.
 pub(super) static ALL: [Recipe; 8] = [
@@ -66,7 +76,7 @@ pub(super) static ALL: [Recipe; 8] = [
         about: "Create or update a Secret for Helm repositories",
         example: "repo-auth --username me --password secret --export",
         flags: &[TLS, credentials::LOGIN],
-        make: helm,
+        make: |flags, draft| helm(flags, draft, TLS_FLAGS),
     },
     Recipe {
         word: "notation",
@@ -121,7 +131,7 @@ pub(super) static ALL: [Recipe; 8] = [
         example: "certs --tls-crt-file tls.crt --tls-key-file tls.key --ca-crt-file ca.crt --export",
         flags: &[TLS],
         make: |flags, draft| {
-            let draft = tls(flags, draft)?;
+            let draft = tls(flags, draft, TLS_FLAGS)?;
             match draft.entries.is_empty() {
                 true => Err(Error::Flags("no CA certificate or client certificate pair found".to_owned())),
                 false => Ok(draft),
@@ -189,16 +199,21 @@ fn github_app(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
 }
 
 /// The client certificate, the authority, or both.
-fn tls(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
-    let pair = credentials::client_certificate(flags, "tls-crt-file", "tls-key-file")?;
+fn tls(flags: &Flags<'_>, mut draft: Draft, names: TlsFlags) -> Result<Draft, Error> {
+    let pair = credentials::client_certificate(flags, names.certificate, names.key)?;
     draft.type_ = Some(if pair.is_some() { "kubernetes.io/tls" } else { "Opaque" });
     draft.entries.extend(pair.unwrap_or_default());
-    draft.entries.extend(credentials::authority(flags, "ca-crt-file")?);
+    draft.entries.extend(credentials::authority(flags, names.authority)?);
     Ok(draft)
 }
 
-fn helm(flags: &Flags<'_>, draft: Draft) -> Result<Draft, Error> {
-    let mut draft = tls(flags, draft)?;
+/// A client certificate, or else a user with a password; with either, or alone, the authority.
+pub(in crate::command::create) fn helm(
+    flags: &Flags<'_>,
+    draft: Draft,
+    names: TlsFlags,
+) -> Result<Draft, Error> {
+    let mut draft = tls(flags, draft, names)?;
     if draft.entries.contains_key("tls.crt") {
         return Ok(draft);
     }
