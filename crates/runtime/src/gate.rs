@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::args::ArgsError;
+use crate::args::{ArgsError, on_or_off};
 
 /// Gate of the services that log in to clouds: whether objects act with the identities of ServiceAccounts that they name
 /// (SRC-CLD-2).
@@ -34,8 +34,9 @@ impl Gates {
         for entry in flag.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             let syntax = || ArgsError::FeatureGateSyntax(entry.to_owned());
             let (name, value) = entry.split_once('=').ok_or_else(syntax)?;
+            let (name, value) = (name.trim(), value.trim());
             let gate = values.get_mut(name).ok_or_else(|| ArgsError::FeatureGate(name.to_owned()))?;
-            *gate = value.parse().map_err(|_| syntax())?;
+            *gate = on_or_off(value).ok_or_else(syntax)?;
             given.insert(name.to_owned());
         }
         Ok(Self { values, given })
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_flag_overrides_defaults() {
-        let gates = Gates::parse(TABLE, "Extra=true, Strict=false").unwrap();
+        let gates = Gates::parse(TABLE, "Extra = T, Strict=False").unwrap();
         assert!(gates.enabled("Extra") && !gates.enabled("Strict"));
         assert!(gates.turned_off("Strict") && !gates.turned_off("Extra"));
         assert!(

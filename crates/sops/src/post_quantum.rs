@@ -14,7 +14,7 @@ use hpke::kem::XWing;
 use hpke::{Deserializable, Kem, OpModeR, single_shot_open};
 use zeroize::Zeroizing;
 
-/// What each identity of the kind begins with.
+/// The beginning of each identity of the kind.
 pub(crate) const PREFIX: &str = "AGE-SECRET-KEY-PQ-1";
 /// The part of it before Bech32's separator.
 const HUMAN_READABLE: &str = "age-secret-key-pq-";
