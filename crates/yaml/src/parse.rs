@@ -3,12 +3,15 @@
 mod binary;
 mod builder;
 mod events;
+mod lenient;
 mod merge;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use builder::{Builder, Expanded};
+use events::Failure;
+pub(crate) use lenient::Mender;
 
 use crate::{Limits, Node, Source, YamlError, documents};
 
@@ -17,11 +20,14 @@ use crate::{Limits, Node, Source, YamlError, documents};
 /// # Errors
 /// The text is not YAML or goes over one of the caps.
 pub fn parse_documents(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Node>, YamlError> {
+    parse_all(source, limits, &mut File::default())
+}
+
+fn parse_all(source: &Arc<Source>, limits: &Limits, file: &mut File) -> Result<Vec<Node>, YamlError> {
     let ranges = documents::split(source.as_str(), limits.documents)?;
     let mut nodes = Vec::with_capacity(ranges.len());
-    let mut expanded = Expanded::default();
     for range in ranges {
-        if let Some(node) = parse_range(source, range, limits, &mut expanded)?
+        if let Some(node) = parse_range(source, range, limits, file)?
             && !node.is_null()
         {
             nodes.push(node);
@@ -35,18 +41,40 @@ pub fn parse_documents(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Node
 /// # Errors
 /// The text is not YAML or goes over one of the caps.
 pub fn parse_first_document(source: &Arc<Source>, limits: &Limits) -> Result<Option<Node>, YamlError> {
-    parse_range(source, 0..source.as_str().len(), limits, &mut Expanded::default())
+    parse_range(source, 0..source.as_str().len(), limits, &mut File::default())
 }
 
+/// Counts what all documents of a file have cost.
+#[derive(Default)]
+struct File {
+    expanded: Expanded,
+    mender: Mender,
+}
+
+/// Parses a document. Where the parser stops and go-yaml would not, mends the text and begins again.
 fn parse_range(
     source: &Arc<Source>,
     range: Range<usize>,
     limits: &Limits,
-    expanded: &mut Expanded,
+    file: &mut File,
 ) -> Result<Option<Node>, YamlError> {
-    let mut builder = Builder::new(source, range.start, limits, expanded);
-    events::read_document(source, range, limits, &mut builder)?;
-    Ok(builder.finish())
+    let expanded = file.expanded;
+    let (mut text, mut at) = (Arc::clone(source), range.clone());
+    loop {
+        let mut builder = Builder::new(&text, at.start, limits, &mut file.expanded);
+        let error = match events::read_document(&text, at.clone(), limits, &mut builder) {
+            Ok(()) => return Ok(builder.finish()),
+            Err(Failure::Refused(error)) => return Err(error),
+            Err(Failure::Syntax(error)) => error,
+        };
+        let document = text.as_str().get(at.clone()).unwrap_or_default();
+        let Some(mended) = file.mender.mend(document, &error, limits) else {
+            return Err(events::syntax(&error, &text, at.start, limits));
+        };
+        text = Source::mended(source, range.start, mended);
+        at = 0..text.as_str().len();
+        file.expanded = expanded;
+    }
 }
 
 #[cfg(test)]
