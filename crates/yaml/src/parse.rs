@@ -13,13 +13,23 @@ use builder::{Builder, Expanded};
 use events::Failure;
 pub(crate) use lenient::Mender;
 
-use crate::{Limits, Node, Source, YamlError, documents};
+use crate::{Limits, Node, Scalar, Source, YamlError, documents};
 
 /// Parses every document of a file; empty, null and comment-only ones are dropped (KZ-602).
 ///
 /// # Errors
 /// The text is not YAML or goes over one of the caps.
 pub fn parse_documents(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Node>, YamlError> {
+    let mut nodes = parse_every_document(source, limits)?;
+    nodes.retain(|node| !node.is_null());
+    Ok(nodes)
+}
+
+/// Parses every document of a file as [`parse_documents`] does, with a null in the place of each that would be dropped.
+///
+/// # Errors
+/// The text is not YAML or goes over one of the caps.
+pub fn parse_every_document(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Node>, YamlError> {
     parse_all(source, limits, &mut File::default())
 }
 
@@ -27,11 +37,7 @@ fn parse_all(source: &Arc<Source>, limits: &Limits, file: &mut File) -> Result<V
     let ranges = documents::split(source.as_str(), limits.documents)?;
     let mut nodes = Vec::with_capacity(ranges.len());
     for range in ranges {
-        if let Some(node) = parse_range(source, range, limits, file)?
-            && !node.is_null()
-        {
-            nodes.push(node);
-        }
+        nodes.push(parse_range(source, range, limits, file)?.unwrap_or_else(|| Node::Scalar(Scalar::null())));
     }
     Ok(nodes)
 }
