@@ -70,8 +70,13 @@ pub enum ConfigError {
     #[error("error unmarshaling JSON: while decoding JSON: {0}")]
     Decode(#[source] DecodeError),
     /// A `crds` file that is not a map of type names (KZ-1206).
-    #[error("{0}")]
-    Crds(String),
+    #[error("unable to parse open API definition from '{file}': {problem}")]
+    Crds {
+        /// The file, as the kustomization names it.
+        file: String,
+        /// The fault found.
+        problem: String,
+    },
 }
 
 impl Config {

@@ -88,6 +88,9 @@ pub enum Error {
     /// A file that is not there, where files of any directory may be read (KZ-302).
     #[error("open {0}: no such file or directory")]
     MissingFile(RelPath),
+    /// A directory in place of a file, where files of any directory may be read (KZ-302).
+    #[error("read {0}: is a directory")]
+    ReadDirectory(RelPath),
     /// A directory without kustomization file (KZ-201).
     #[error(
         "unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{0}'"
@@ -102,6 +105,9 @@ pub enum Error {
     /// Fields of the kustomization file that are unknown or have the wrong type (KZ-203).
     #[error("invalid Kustomization: {0}")]
     InvalidKustomization(Box<DecodeError>),
+    /// A kustomization file that is not YAML.
+    #[error("invalid Kustomization: {0}")]
+    MalformedKustomization(YamlError),
     /// A kind or version that is not kustomize's (KZ-206).
     #[error("Failed to read kustomization file under {directory}:\n{problems}")]
     InvalidHeader {

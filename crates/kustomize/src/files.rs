@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use sha2::{Digest, Sha256};
-use weir_yaml::{Limits, Node, Source, YamlError, parse_documents};
+use weir_yaml::{Limits, Node, Source, YamlError, parse_every_document};
 
 use crate::fs::{FileKind, FileSystem, FsError, RelPath};
 use crate::kustomization::{Kustomization, UnknownFields};
@@ -167,13 +167,13 @@ impl<'f> Files<'f> {
     ) -> Result<Documents<'s>, Error> {
         let work = {
             let (source, limits, reference) = (Arc::clone(source), self.limits, reference.to_owned());
-            move || parse_documents(&source, &limits).map_err(|cause| malformed(&reference, cause))
+            move || parse_every_document(&source, &limits).map_err(|cause| malformed(&reference, cause))
         };
         match thread::Builder::new().spawn_scoped(scope, work) {
             Ok(thread) => Ok(Documents::Parsing(thread)),
             // No more threads are to be had: it takes longer then.
             Err(_) => {
-                let nodes = parse_documents(source, &self.limits);
+                let nodes = parse_every_document(source, &self.limits);
                 nodes.map(Documents::Parsed).map_err(|cause| malformed(reference, cause))
             }
         }
@@ -183,10 +183,10 @@ impl<'f> Files<'f> {
         Source::read(name, content, &self.limits).map_err(|cause| malformed(reference, cause))
     }
 
-    /// Parses YAML from anywhere with the caps of this build.
+    /// Parses YAML from anywhere with the caps of this build; empty documents are nulls.
     pub(crate) fn parse(&self, name: String, content: Vec<u8>, reference: &str) -> Result<Vec<Node>, Error> {
         let source = self.source(name, content, reference)?;
-        parse_documents(&source, &self.limits).map_err(|cause| malformed(reference, cause))
+        parse_every_document(&source, &self.limits).map_err(|cause| malformed(reference, cause))
     }
 
     /// The kustomization file at `path`, strictly decoded.

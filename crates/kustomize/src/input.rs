@@ -43,7 +43,7 @@ pub(crate) fn resources(documents: Vec<Node>) -> Result<Vec<Resource>, Error> {
     Ok(resources)
 }
 
-/// A file that holds nothing but one `List` stands for the items of the list.
+/// A file that holds nothing but one `List` stands for the items of the list. Empty documents count, as in the reference.
 fn unwrap_single_list(mut documents: Vec<Node>) -> Vec<Node> {
     let [document] = documents.as_mut_slice() else { return documents };
     let is_list = matches!(document.text_at(&["kind"]), Some("List" | "ResourceList"));

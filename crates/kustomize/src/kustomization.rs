@@ -14,6 +14,7 @@ pub(crate) use self::decode::decodes;
 pub use self::decoder::DecodeError;
 pub(crate) use self::decoder::{Decode, Decoder, Strictness, decode_struct};
 pub use self::generators::{ConfigMapArgs, GeneratorOptions, SecretArgs};
+pub(crate) use self::replacement::FiledReplacement;
 pub use self::replacement::{
     Replacement, ReplacementSource, ReplacementTarget, TargetSelector, ValueOptions,
 };
@@ -202,12 +203,12 @@ pub struct HelmGlobals {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opaque(pub(crate) Node);
 
-/// The treatment of fields that the engine does not know.
+/// The treatment of fields that the engine does not know, and of numbers and booleans where it wants strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownFields {
     /// Fail, as the reference does (KZ-203).
     Reject,
-    /// Leave them out, as Flux does when it rewrites the file.
+    /// Leave the fields out and print the values, as Flux does when it rewrites the file.
     Drop,
 }
 

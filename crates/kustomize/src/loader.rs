@@ -158,7 +158,8 @@ impl Loader {
             error => error.into(),
         })?;
         if kind == FileKind::Directory {
-            return Err(FsError::IsDirectory { path }.into());
+            let restricted = || FsError::IsDirectory { path: path.clone() }.into();
+            return Err(if is_restricted { restricted() } else { Error::ReadDirectory(path) });
         }
         if is_restricted && !real.is_in_or_below(&self.root) {
             return Err(outside(real));

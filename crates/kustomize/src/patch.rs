@@ -19,7 +19,7 @@ use crate::loader::Loader;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
-use crate::selector::CompiledSelector;
+use crate::selector::{CompiledSelector, SelectorError};
 use crate::transformer::Transformer;
 use crate::{input, merge, quote};
 
@@ -60,7 +60,7 @@ impl PatchTransformer {
                 (patch.path.clone(), text, format!("[path: {:?}]", patch.path))
             }
         };
-        let target = patch.target.as_ref().map(CompiledSelector::new).transpose()?;
+        let target = patch.target.as_ref().map(CompiledSelector::of_build).transpose()?;
         Ok(Self {
             content: Content::parse(build, &name, &text, &source)?,
             source,
@@ -131,7 +131,7 @@ impl PatchTransformer {
         resources: &mut ResMap,
         schema: &Schema,
     ) -> Result<(), Error> {
-        for position in selected(target, resources, schema) {
+        for position in selected(target, resources, schema)? {
             let Some(api_version) = resources.get(position).map(|target| target.api_version().to_owned())
             else {
                 continue;
@@ -157,11 +157,18 @@ fn copy_for(patch: &Resource, api_version: String) -> Resource {
 }
 
 /// Positions of the resources that a target means.
-fn selected(target: &CompiledSelector, resources: &ResMap, schema: &Schema) -> Vec<usize> {
-    let matches = |(position, resource): (usize, &Resource)| {
-        (!resource.is_empty() && target.matches_target(resource, schema)).then_some(position)
-    };
-    resources.iter().enumerate().filter_map(matches).collect()
+fn selected(
+    target: &CompiledSelector,
+    resources: &ResMap,
+    schema: &Schema,
+) -> Result<Vec<usize>, SelectorError> {
+    let mut positions = Vec::new();
+    for (position, resource) in resources.iter().enumerate() {
+        if !resource.is_empty() && target.matches_target(resource, schema)? {
+            positions.push(position);
+        }
+    }
+    Ok(positions)
 }
 
 /// The only resource that has or had the id of a patch.
@@ -225,7 +232,7 @@ fn apply_operations(
     resources: &mut ResMap,
     schema: &Schema,
 ) -> Result<(), Error> {
-    for position in selected(target, resources, schema) {
+    for position in selected(target, resources, schema)? {
         let Some(resource) = resources.get_mut(position) else { continue };
         // This leaves a mapping of annotations, so operations find one (KZ-856).
         resource.store_previous_id(schema);

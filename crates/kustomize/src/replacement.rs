@@ -13,7 +13,7 @@ use self::target::CompiledTarget;
 use crate::Error;
 use crate::build::Build;
 use crate::id::{DEFAULT_NAMESPACE, Gvk, ResId};
-use crate::kustomization::{Decoder, Replacement, ReplacementSource, Strictness};
+use crate::kustomization::{Decoder, FiledReplacement, Replacement, ReplacementSource, Strictness};
 use crate::loader::Loader;
 use crate::path::{self, Part};
 use crate::quote;
@@ -74,8 +74,14 @@ fn read_file(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Vec<R
     let source = weir_yaml::Source::read(path, content, limits).map_err(malformed)?;
     let node = parse_first_document(&source, limits).map_err(malformed)?;
     match &node {
-        Some(node @ Node::Map(_)) => Ok(vec![Decoder::document(Strictness::LENIENT, node)?]),
-        Some(node @ Node::Seq(_)) => Ok(Decoder::document(Strictness::LENIENT, node)?),
+        Some(node @ Node::Map(_)) => {
+            let FiledReplacement(replacement) = Decoder::document(Strictness::LENIENT, node)?;
+            Ok(vec![replacement])
+        }
+        Some(node @ Node::Seq(_)) => {
+            let replacements: Vec<FiledReplacement> = Decoder::document(Strictness::LENIENT, node)?;
+            Ok(replacements.into_iter().map(|FiledReplacement(replacement)| replacement).collect())
+        }
         Some(Node::Scalar(_)) => Err(ReplacementError::UnsupportedFile("string").into()),
         None => Err(ReplacementError::UnsupportedFile("invalid").into()),
     }
@@ -109,7 +115,8 @@ impl Prepared {
         }
         for target in &self.targets {
             for position in 0..resources.len() {
-                if !resources.get(position).is_some_and(|resource| target.selects(resource)) {
+                let Some(candidate) = resources.get(position) else { continue };
+                if !target.selects(candidate)? {
                     continue;
                 }
                 let Some(resource) = resources.get_mut(position) else { continue };

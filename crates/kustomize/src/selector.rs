@@ -11,7 +11,7 @@ use crate::resource::Resource;
 use crate::schema::Schema;
 
 /// A selector that cannot be understood.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum SelectorError {
     /// Not a regular expression.
     #[error("error parsing regexp in selector field '{field}': {cause}")]
@@ -22,13 +22,8 @@ pub enum SelectorError {
         cause: regex::Error,
     },
     /// Not a label selector.
-    #[error("unable to parse requirement: '{text}': {problem}")]
-    Labels {
-        /// The whole selector.
-        text: String,
-        /// The fault in it.
-        problem: String,
-    },
+    #[error("{0}")]
+    Labels(String),
 }
 
 /// A selector, compiled.
@@ -39,8 +34,8 @@ pub struct CompiledSelector {
     kind: Pattern,
     name: Pattern,
     namespace: Pattern,
-    labels: LabelSelector,
-    annotations: LabelSelector,
+    labels: Result<LabelSelector, SelectorError>,
+    annotations: Result<LabelSelector, SelectorError>,
     /// True when any part of an id is given.
     pub(crate) names_an_id: bool,
     /// True when labels or annotations are given.
@@ -84,6 +79,18 @@ impl CompiledSelector {
     /// # Errors
     /// A part of it is no regular expression, or no label selector.
     pub fn new(selector: &Selector) -> Result<Self, SelectorError> {
+        let compiled = Self::of_build(selector)?;
+        for part in [&compiled.labels, &compiled.annotations] {
+            part.as_ref().map_err(SelectorError::clone)?;
+        }
+        Ok(compiled)
+    }
+
+    /// Compiles a selector of a build, whose label selectors have to be right only when a resource is held against them.
+    ///
+    /// # Errors
+    /// A part of it is no regular expression.
+    pub(crate) fn of_build(selector: &Selector) -> Result<Self, SelectorError> {
         let id = [&selector.group, &selector.version, &selector.kind, &selector.name, &selector.namespace];
         Ok(Self {
             group: Pattern::new(&selector.group, "group")?,
@@ -91,8 +98,8 @@ impl CompiledSelector {
             kind: Pattern::new(&selector.kind, "kind")?,
             name: Pattern::new(&selector.name, "name")?,
             namespace: Pattern::new(&selector.namespace, "namespace")?,
-            labels: LabelSelector::parse(&selector.label_selector)?,
-            annotations: LabelSelector::parse(&selector.annotation_selector)?,
+            labels: LabelSelector::parse(&selector.label_selector),
+            annotations: LabelSelector::parse(&selector.annotation_selector),
             names_an_id: id.iter().any(|part| !part.is_empty()),
             names_metadata: !(selector.label_selector.is_empty() && selector.annotation_selector.is_empty()),
         })
@@ -122,24 +129,28 @@ impl CompiledSelector {
         self.matches_gvk(gvk)
             && self.matches_namespace(namespace)
             && self.matches_name(name)
-            && self.labels.matches(label)
-            && self.annotations.matches(annotation)
+            && self.labels.as_ref().is_ok_and(|labels| labels.matches(label))
+            && self.annotations.as_ref().is_ok_and(|annotations| annotations.matches(annotation))
     }
 
-    /// Returns true when labels and annotations fit.
-    pub(crate) fn matches_metadata(&self, resource: &Resource) -> bool {
-        self.labels.matches(|key| resource.metadata_entry("labels", key))
-            && self.annotations.matches(|key| resource.metadata_entry("annotations", key))
+    pub(crate) fn matches_labels(&self, resource: &Resource) -> Result<bool, SelectorError> {
+        let labels = self.labels.as_ref().map_err(SelectorError::clone)?;
+        Ok(labels.matches(|key| resource.metadata_entry("labels", key)))
+    }
+
+    pub(crate) fn matches_annotations(&self, resource: &Resource) -> Result<bool, SelectorError> {
+        let annotations = self.annotations.as_ref().map_err(SelectorError::clone)?;
+        Ok(annotations.matches(|key| resource.metadata_entry("annotations", key)))
     }
 
     /// Returns true when a patch with this target applies: by original or current name and namespace, current type.
-    pub(crate) fn matches_target(&self, resource: &Resource, schema: &Schema) -> bool {
+    pub(crate) fn matches_target(&self, resource: &Resource, schema: &Schema) -> Result<bool, SelectorError> {
         let (current, original) = (resource.id(), resource.original_id());
-        self.matches_gvk(current.gvk)
+        let matches_id = self.matches_gvk(current.gvk)
             && (self.matches_namespace(original.effective_namespace(schema))
                 || self.matches_namespace(current.effective_namespace(schema)))
-            && (self.matches_name(original.name) || self.matches_name(current.name))
-            && self.matches_metadata(resource)
+            && (self.matches_name(original.name) || self.matches_name(current.name));
+        Ok(matches_id && self.matches_labels(resource)? && self.matches_annotations(resource)?)
     }
 }
 

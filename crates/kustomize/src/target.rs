@@ -29,7 +29,7 @@ impl Target {
     ) -> Result<Self, Error> {
         let directory = loader.root();
         let (file, document) = match given {
-            Some(document) => (directory.join(FILE_NAMES[0])?, Rc::new(document)),
+            Some(document) => (replaced(build, directory)?, Rc::new(document)),
             None => {
                 let file = find(build, directory)?;
                 let document = build.files.kustomization(&file)?;
@@ -48,31 +48,40 @@ impl Target {
         self.loader.read(&build.files, reference, build.options.load_restriction)
     }
 
-    /// Applies the `openapi` field; the first setting of a build counts (KZ-1210, KZ-1211).
+    /// Applies the `openapi` field; the first setting of a build counts, and only that one has to be right (KZ-1210,
+    /// KZ-1211).
     pub(crate) fn set_schema(&self, build: &Build<'_>) -> Result<(), Error> {
         let openapi = &self.kustomization.openapi;
         let version = openapi.get("version").filter(|version| !version.is_empty());
-        let path = openapi.get("path");
-        let Some(path) = path else {
-            return match version {
-                Some(version) if version != BUILT_IN_VERSION => Err(SchemaError::UnknownVersion.into()),
-                Some(_) => build.set_schema(|_| Ok(Schema::built_in().clone())),
-                None => Ok(()),
-            };
+        let file = match (openapi.get("path"), version) {
+            (Some(path), _) => Some((path, self.read(build, path)?)),
+            (None, Some(_)) => None,
+            (None, None) => return Ok(()),
         };
-        let content = self.read(build, path)?;
-        if version.is_some() {
-            return Err(SchemaError::VersionAndPath.into());
-        }
-        build.set_schema(|base| {
-            let limits = Limits::default();
-            let malformed = |cause| Error::MalformedYaml { file: path.clone(), cause };
-            let source = Source::read(path.as_str(), content, &limits).map_err(malformed)?;
-            let document = parse_first_document(&source, &limits).map_err(malformed)?;
-            let document = document.ok_or(SchemaError::NotASchema)?;
-            Ok(Schema::custom(&document, base)?)
+        build.set_schema(|base| match file {
+            Some(_) if openapi.contains_key("version") => Err(SchemaError::VersionAndPath.into()),
+            Some((path, content)) => custom_schema(path, content, base),
+            None if version.is_some_and(|version| version == BUILT_IN_VERSION) => {
+                Ok(Schema::built_in().clone())
+            }
+            None => Err(SchemaError::UnknownVersion.into()),
         })
     }
+}
+
+fn custom_schema(path: &str, content: Vec<u8>, base: Option<&Schema>) -> Result<Schema, Error> {
+    let limits = Limits::default();
+    let malformed = |cause| Error::MalformedYaml { file: path.to_owned(), cause };
+    let source = Source::read(path, content, &limits).map_err(malformed)?;
+    let document = parse_first_document(&source, &limits).map_err(malformed)?;
+    let document = document.ok_or(SchemaError::NotASchema)?;
+    Ok(Schema::custom(&document, base)?)
+}
+
+/// Returns the file that a given document stands for: the one that is there, or the one that would be made.
+fn replaced(build: &Build<'_>, directory: &RelPath) -> Result<RelPath, Error> {
+    let found = Kustomization::files_of(directory, |path| build.files.is_file(path))?;
+    found.into_iter().next().map_or_else(|| Ok(directory.join(FILE_NAMES[0])?), Ok)
 }
 
 /// The only kustomization file of a directory (KZ-201).

@@ -5,7 +5,7 @@ mod expand;
 
 use std::collections::{BTreeMap, HashSet};
 
-use weir_yaml::{Node, Scalar, Style, Tag, Value};
+use weir_yaml::{Node, Scalar, Style, Tag, Value, format_float64};
 
 use self::error::VarError;
 use crate::build::Build;
@@ -88,7 +88,7 @@ fn is_meant(var: &Var, resource: &Resource, schema: &Schema) -> bool {
 
 fn described(var: &Var) -> String {
     let field = if var.field_path.is_empty() { "metadata.name" } else { &var.field_path };
-    format!("{{{} {{{} {}}} {{{field}}}}}", var.name, gvk(var), var.object.name)
+    format!("{{{} {} {{{field}}}}}", var.name, gvk(var))
 }
 
 /// Replaces `$(NAME)` in every field that may hold vars.
@@ -128,21 +128,32 @@ fn value_of(var: &Var, resources: &ResMap) -> Result<Option<Scalar>, Error> {
     };
     let field = if var.field_path.is_empty() { "metadata.name" } else { &var.field_path };
     match path::get(&resource.node, &path::split_with_indexes(field)) {
-        Ok(Some(Node::Scalar(scalar))) => Ok(Some(typed(scalar))),
+        Ok(Some(Node::Scalar(scalar))) => {
+            let value = typed(scalar).ok_or_else(|| VarError::NoField(described(var)))?;
+            Ok(Some(value))
+        }
         Ok(Some(_)) => Ok(None),
         Ok(None) | Err(_) => Err(VarError::NoField(described(var)).into()),
     }
 }
 
-/// Returns a var's value with the type of its tag; text without tag is a string.
-fn typed(scalar: &Scalar) -> Scalar {
-    let text = scalar.text.clone();
-    match (scalar.tag, scalar.value()) {
-        (Tag::Int, Ok(Value::Int(value))) => Scalar::tagged(value.to_string(), Tag::Int),
-        (Tag::Float, Ok(Value::Float(value))) => Scalar::tagged(format!("{value}"), Tag::Float),
-        (Tag::Bool, Ok(Value::Bool(value))) => Scalar::tagged(value.to_string(), Tag::Bool),
-        _ => Scalar::tagged(text, Tag::Str),
-    }
+/// Returns a var's value with the type of its tag; text without tag is a string. The text of an integer is read as a decimal
+/// number, which `0644` is and `0x10` is not; infinite numbers are none.
+fn typed(scalar: &Scalar) -> Option<Scalar> {
+    let text = &scalar.text;
+    let (text, tag) = match scalar.tag {
+        Tag::Int => (text.parse::<i64>().ok()?.to_string(), Tag::Int),
+        Tag::Float => match scalar.value().ok()? {
+            Value::Float(value) if value.is_finite() => (format_float64(value), Tag::Float),
+            _ => return None,
+        },
+        Tag::Bool => match scalar.value().ok()? {
+            Value::Bool(value) => (value.to_string(), Tag::Bool),
+            _ => return None,
+        },
+        _ => return Some(Scalar::tagged(text.clone(), Tag::Str)),
+    };
+    Some(Scalar::tagged(text, tag))
 }
 
 /// Values by name.

@@ -16,6 +16,8 @@ enum Origin {
     File(String),
     /// The text was decoded (escapes, folded lines) from this place of another source.
     Decoded { from: Arc<Source>, at: u32 },
+    /// The text is a document of the file of this name, changed line by line; it begins on this line.
+    Mended { name: String, first_line: usize },
     /// The text was made by a program.
     Made,
 }
@@ -41,6 +43,12 @@ impl Source {
         Arc::new(Self { text, origin: Origin::File(name.into()) })
     }
 
+    /// A text that replaces the document at `start` of `source` and has the same lines.
+    pub(crate) fn mended(source: &Self, start: usize, text: String) -> Arc<Self> {
+        let origin = Origin::Mended { name: source.name().to_owned(), first_line: source.line_at(start) };
+        Arc::new(Self { text, origin })
+    }
+
     /// The whole content.
     pub fn as_str(&self) -> &str {
         &self.text
@@ -49,7 +57,7 @@ impl Source {
     /// The file's name; empty for text made by a program.
     pub fn name(&self) -> &str {
         match &self.origin {
-            Origin::File(name) => name,
+            Origin::File(name) | Origin::Mended { name, .. } => name,
             Origin::Decoded { from, .. } => from.name(),
             Origin::Made => "",
         }
@@ -58,12 +66,15 @@ impl Source {
     /// The line (from 1) that the byte at `offset` is on.
     pub fn line_at(&self, offset: usize) -> usize {
         let before = self.text.as_bytes().get(..offset).unwrap_or_default();
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
+        let first = if let Origin::Mended { first_line, .. } = &self.origin { *first_line } else { 1 };
+        before.iter().filter(|byte| **byte == b'\n').count() + first
     }
 
     fn position_at(&self, offset: usize) -> Option<Position> {
         match &self.origin {
-            Origin::File(name) => Some(Position { file: name.clone(), line: self.line_at(offset) }),
+            Origin::File(name) | Origin::Mended { name, .. } => {
+                Some(Position { file: name.clone(), line: self.line_at(offset) })
+            }
             Origin::Decoded { from, at } => from.position_at(*at as usize),
             Origin::Made => None,
         }

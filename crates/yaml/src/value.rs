@@ -33,6 +33,11 @@ pub fn format_float(value: f64) -> Option<String> {
     Some(shortest_general(value))
 }
 
+/// A float in a text, as Go prints it.
+pub fn format_float64(value: f64) -> String {
+    shortest_general(value)
+}
+
 /// A float where a string is wanted: with the digits of a 32-bit one, as Go's YAML decoder gives it.
 pub fn format_float32(value: f64) -> String {
     shortest_general(value as f32)

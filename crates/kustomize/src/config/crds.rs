@@ -1,6 +1,6 @@
 //! `crds`: OpenAPI snippets that mark fields of custom types (KZ-1206).
 
-use weir_yaml::{Limits, Map, Node, Source, parse_first_document};
+use weir_yaml::{Limits, Map, Node, Source, Value, parse_first_document, yaml11_value};
 
 use super::{Config, ConfigError, NameReference};
 use crate::Error;
@@ -11,13 +11,14 @@ const MAX_DEPTH: usize = 32;
 
 /// Reads one file of `crds`.
 pub(crate) fn from_crds(file: &str, content: Vec<u8>) -> Result<Config, Error> {
+    let unusable = |problem| ConfigError::Crds { file: file.to_owned(), problem };
+    let is_json = content.starts_with(b"{");
     let limits = Limits::default();
-    let malformed = |cause| Error::MalformedYaml { file: file.to_owned(), cause };
-    let source = Source::read(file, content, &limits).map_err(malformed)?;
-    let node = parse_first_document(&source, &limits).map_err(malformed)?;
-    let Some(types) = node.as_ref().and_then(Node::as_map) else {
-        return Err(ConfigError::Crds(format!("{file}: expected a mapping of type names")).into());
-    };
+    let node = Source::read(file, content, &limits).and_then(|source| parse_first_document(&source, &limits));
+    let node = node.map_err(|cause| unusable(format!("error converting YAML to JSON: {cause}")))?;
+    let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(Config::default()) };
+    let decoding = if is_json { "" } else { "error unmarshaling JSON: while decoding JSON: " };
+    let types = types(&node).map_err(|problem| unusable(format!("{decoding}{problem}")))?;
     let mut config = Config::default();
     for (name, definition) in types.iter() {
         let kind = name.rsplit('.').next().unwrap_or(name);
@@ -28,6 +29,33 @@ pub(crate) fn from_crds(file: &str, content: Vec<u8>) -> Result<Config, Error> {
     }
     config.sort();
     Ok(config)
+}
+
+/// Returns the types by name. A manifest is no map of types, not even one of a CustomResourceDefinition. Of several values
+/// that are no types, the error names the one that Go comes to first: its names are sorted.
+fn types(node: &Node) -> Result<&Map, String> {
+    let mismatch = |node, wanted| {
+        format!("json: cannot unmarshal {} into Go value of type accumulator.{wanted}", json_kind(node))
+    };
+    let types = node.as_map().ok_or_else(|| mismatch(node, "nameToApiMap"))?;
+    let others = types.iter().filter(|(_, value)| value.as_map().is_none() && !value.is_null());
+    match others.min_by_key(|(name, _)| *name) {
+        Some((_, value)) => Err(mismatch(value, "OpenAPIDefinition")),
+        None => Ok(types),
+    }
+}
+
+fn json_kind(node: &Node) -> &'static str {
+    match node {
+        Node::Map(_) => "object",
+        Node::Seq(_) => "array",
+        Node::Scalar(scalar) => match yaml11_value(scalar) {
+            Value::Null => "null",
+            Value::Bool(_) => "bool",
+            Value::Str(_) => "string",
+            Value::Int(_) | Value::Uint(_) | Value::Float(_) => "number",
+        },
+    }
 }
 
 fn properties(definition: &Node) -> Option<&Map> {

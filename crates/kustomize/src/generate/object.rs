@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use weir_yaml::{Entry, Map, Node, Scalar, Tag};
+use weir_yaml::{Entry, Map, Node, Scalar, Style, Tag};
 
 use super::error::GenerateError;
 use super::sources::{Pair, pairs};
@@ -56,9 +56,11 @@ pub(crate) fn secret(
     Ok(finished(object, &args.common, options))
 }
 
-/// Keys are unique here, so nothing has to be looked for.
+/// Keys are unique here, so nothing has to be looked for. Values of several lines are blocks, which keep their type when
+/// numbers are merged onto them.
 fn entry(key: String, value: String) -> Entry {
-    Entry { key: Scalar::string(key), value: Node::string(value) }
+    let style = if value.contains('\n') { Style::Literal } else { Style::Plain };
+    Entry { key: Scalar::string(key), value: Node::Scalar(Scalar { style, ..Scalar::string(value) }) }
 }
 
 fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {

@@ -39,8 +39,6 @@ macro_rules! decodes {
 pub(crate) use decodes;
 
 decodes!(Kustomization as "Kustomization" {
-    api_version = "apiVersion",
-    kind = "kind",
     metadata = "metadata",
     openapi = "openapi",
     name_prefix = "namePrefix",
@@ -73,6 +71,8 @@ decodes!(Kustomization as "Kustomization" {
     transformers = "transformers",
     validators = "validators",
     build_metadata = "buildMetadata",
+} inline {
+    api_version = "apiVersion", kind = "kind",
 } + has_empty_collections);
 
 decodes!(ObjectMeta as "ObjectMeta" {
@@ -99,12 +99,9 @@ decodes!(Replica as "Replica" { name = "name", count = "count" });
 decodes!(SortOptions as "SortOptions" { order = "order", legacy = "legacySortOptions" });
 decodes!(LegacySortOptions as "LegacySortOptions" { order_first = "orderFirst", order_last = "orderLast" });
 decodes!(ObjectReference as "Target" {
-    api_version = "apiVersion",
-    group = "group",
-    version = "version",
-    kind = "kind",
-    name = "name",
-    namespace = "namespace",
+    api_version = "apiVersion", name = "name", namespace = "namespace",
+} inline {
+    group = "group", version = "version", kind = "kind",
 });
 decodes!(FieldSpec as "FieldSpec" { path = "path", create = "create" } inline {
     group = "group", version = "version", kind = "kind",
@@ -173,12 +170,14 @@ impl Kustomization {
         unknown: UnknownFields,
     ) -> Result<Self, crate::Error> {
         let limits = Limits::default();
-        let malformed = |cause| crate::Error::MalformedYaml { file: name.to_owned(), cause };
+        let malformed = crate::Error::MalformedKustomization;
         let source = Source::read(name, content, &limits).map_err(malformed)?;
         let node = parse_first_document(&source, &limits).map_err(malformed)?;
         let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(Self::default()) };
-        let strictness =
-            Strictness { reject_unknown: unknown == UnknownFields::Reject, ..Strictness::STRICT };
+        let strictness = match unknown {
+            UnknownFields::Reject => Strictness::STRICT,
+            UnknownFields::Drop => Strictness::LENIENT,
+        };
         let mut kustomization: Self = Decoder::document(strictness, &node)
             .map_err(|cause| crate::Error::InvalidKustomization(Box::new(cause)))?;
         kustomization.has_empty_collections =

@@ -30,7 +30,7 @@ impl Strictness {
     pub(crate) const STRICT: Self = Self { reject_unknown: true, coercion: Coercion::None };
     /// Files of `configurations`: unknown fields fail.
     pub(crate) const KNOWN: Self = Self { reject_unknown: true, coercion: Coercion::Value };
-    /// Plugin configurations and replacement files: both pass.
+    /// Plugin configurations, replacement files and the file that Flux rewrites: both pass.
     pub(crate) const LENIENT: Self = Self { reject_unknown: false, coercion: Coercion::Value };
     /// Configurations of prefixes and suffixes.
     pub(crate) const TEXTUAL: Self = Self { reject_unknown: false, coercion: Coercion::Text };

@@ -1,7 +1,10 @@
 //! The entries of `replacements` (KZ-1101).
 
-use super::Selector;
+use weir_yaml::Node;
+
 use super::decode::decodes;
+use super::decoder::DecodeError;
+use super::{Decode, Decoder, Selector, decode_struct};
 
 /// One replacement, inline or in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,8 +61,8 @@ pub struct ReplacementTarget {
 /// A selector of replacement targets.
 pub type TargetSelector = Selector;
 
-decodes!(Replacement as "ReplacementField" {
-    path = "path", source = "source", source_value = "sourceValue", targets = "targets",
+decodes!(Replacement as "ReplacementField" { path = "path" } inline {
+    source = "source", source_value = "sourceValue", targets = "targets",
 });
 decodes!(ReplacementSource as "SourceSelector" { field_path = "fieldPath", options = "options" } inline {
     group = "group", version = "version", kind = "kind", name = "name", namespace = "namespace",
@@ -70,3 +73,24 @@ decodes!(ValueOptions as "FieldOptions" {
 decodes!(ReplacementTarget as "TargetSelector" {
     select = "select", reject = "reject", field_paths = "fieldPaths", options = "options",
 });
+
+/// A replacement that stands in a file of its own: none of its fields are embedded ones.
+#[derive(Default)]
+pub(crate) struct FiledReplacement(pub(crate) Replacement);
+
+impl Decode for FiledReplacement {
+    fn go_type() -> String {
+        "types.Replacement".to_owned()
+    }
+
+    fn decode(node: &Node, decoder: &mut Decoder) -> Result<Self, DecodeError> {
+        decode_struct("Replacement", node, decoder, |fields, decoder| {
+            Ok(Self(Replacement {
+                path: String::new(),
+                source: fields.take("source", decoder)?,
+                source_value: fields.take("sourceValue", decoder)?,
+                targets: fields.take("targets", decoder)?,
+            }))
+        })
+    }
+}

@@ -50,13 +50,13 @@ impl Json6902Transformer {
             let problem = format!("patch appears to be empty; file={}, JsonOp={shown}", patch.path);
             return refuse(&problem);
         }
-        Ok(Self { operations, target: CompiledSelector::new(target)? })
+        Ok(Self { operations, target: CompiledSelector::of_build(target)? })
     }
 }
 
 impl Transformer for Json6902Transformer {
     fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
-        for position in selected(&self.target, resources, build.schema()) {
+        for position in selected(&self.target, resources, build.schema())? {
             let Some(resource) = resources.get_mut(position) else { continue };
             resource.replace_node(jsonpatch::apply(&resource.node, &self.operations)?);
         }

@@ -55,12 +55,19 @@ impl StrategicMergeTransformer {
 fn load_one(build: &Build<'_>, loader: &Rc<Loader>, source: &str) -> Result<Vec<Resource>, Error> {
     match parse(build, "", source) {
         Ok(patches) => return Ok(patches),
-        // The error of the path would repeat the path.
-        Err(error) if quote::patch(source, None) == quote::HIDDEN => return Err(error),
+        // The error of the path would repeat a patch.
+        Err(error) if !may_be_path(source) && quote::patch(source, None) == quote::HIDDEN => {
+            return Err(error);
+        }
         Err(_) => {}
     }
     let path = loader.locate(&build.files, source, build.options.load_restriction)?;
     input::resources(build.files.documents(&path, source)?)
+}
+
+/// Returns false for what is written as a patch: names of files have neither line breaks nor YAML's punctuation.
+fn may_be_path(source: &str) -> bool {
+    !source.contains(['\n', '{']) && !source.contains(": ")
 }
 
 fn parse(build: &Build<'_>, name: &str, text: &str) -> Result<Vec<Resource>, Error> {

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::kustomization::{ReplacementTarget, ValueOptions};
 use crate::path::{self, Creating, Part};
 use crate::resource::Resource;
-use crate::selector::CompiledSelector;
+use crate::selector::{CompiledSelector, SelectorError};
 
 /// A target, compiled.
 pub(super) struct CompiledTarget {
@@ -34,17 +34,26 @@ impl TargetField {
 impl CompiledTarget {
     pub(super) fn new(target: &ReplacementTarget) -> Result<Self, Error> {
         let Some(select) = &target.select else { return Err(ReplacementError::NoSelect.into()) };
-        let reject = target.reject.iter().map(CompiledSelector::new).collect::<Result<_, _>>()?;
+        let reject = target.reject.iter().map(CompiledSelector::of_build).collect::<Result<_, _>>()?;
         let mut fields: Vec<_> = target.field_paths.iter().map(|path| TargetField::new(path)).collect();
         if fields.is_empty() {
             fields.push(TargetField::new(DEFAULT_FIELD));
         }
         let options = target.options.clone().unwrap_or_default();
-        Ok(Self { select: CompiledSelector::new(select)?, reject, fields, options })
+        Ok(Self { select: CompiledSelector::of_build(select)?, reject, fields, options })
     }
 
     /// Returns true when the value goes into this resource.
-    pub(super) fn selects(&self, resource: &Resource) -> bool {
+    pub(super) fn selects(&self, resource: &Resource) -> Result<bool, SelectorError> {
+        // Ids and metadata of one `reject` exclude independently of each other. Metadata comes first.
+        if !fits_metadata(&self.select, resource)? {
+            return Ok(false);
+        }
+        for reject in self.reject.iter().filter(|reject| reject.names_metadata) {
+            if fits_metadata(reject, resource)? {
+                return Ok(false);
+            }
+        }
         let has_id = |selector: &CompiledSelector| {
             resource.any_ids().any(|id| {
                 selector.matches_gvk(id.gvk)
@@ -52,13 +61,7 @@ impl CompiledTarget {
                     && selector.matches_namespace(id.namespace)
             })
         };
-        self.select.matches_metadata(resource)
-            && has_id(&self.select)
-            // Ids and metadata of one `reject` exclude independently of each other.
-            && !self.reject.iter().any(|reject| {
-                (reject.names_metadata && reject.matches_metadata(resource))
-                    || (reject.names_an_id && has_id(reject))
-            })
+        Ok(has_id(&self.select) && !self.reject.iter().any(|reject| reject.names_an_id && has_id(reject)))
     }
 
     /// Puts the value into a field.
@@ -124,4 +127,10 @@ fn spliced(target: &str, text: &str, options: &ValueOptions) -> String {
         },
     }
     parts.join(&options.delimiter)
+}
+
+/// Both selectors are read before one of them decides, as in the reference.
+fn fits_metadata(selector: &CompiledSelector, resource: &Resource) -> Result<bool, SelectorError> {
+    let fits_annotations = selector.matches_annotations(resource)?;
+    Ok(selector.matches_labels(resource)? && fits_annotations)
 }

@@ -1,6 +1,13 @@
-//! Kubernetes' label selector grammar; all requirements must hold.
+//! Kubernetes' label selector grammar, with its words for mistakes; all requirements must hold.
+
+mod check;
 
 use super::SelectorError;
+
+/// Characters that end a word and mean something by themselves.
+const MARKS: [char; 7] = ['=', '!', '(', ')', ',', '>', '<'];
+/// Characters between words.
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// A parsed selector.
 #[derive(Debug, Clone, Default)]
@@ -27,9 +34,7 @@ enum Operator {
 impl LabelSelector {
     /// Parses `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `a`, `!a`, `a>1`, `a<1`, joined by commas.
     pub(crate) fn parse(text: &str) -> Result<Self, SelectorError> {
-        let failed = |problem| SelectorError::Labels { text: text.to_owned(), problem };
-        let parts = split(text).map_err(failed)?;
-        let requirements = parts.into_iter().map(requirement).collect::<Result<_, _>>().map_err(failed)?;
+        let requirements = Tokens { rest: text }.requirements().map_err(SelectorError::Labels)?;
         Ok(Self { requirements })
     }
 
@@ -52,77 +57,129 @@ impl LabelSelector {
     }
 }
 
-/// Splits at commas outside of parentheses.
-fn split(text: &str) -> Result<Vec<&str>, String> {
-    if text.trim().is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut parts = Vec::new();
-    let (mut depth, mut start) = (0_usize, 0);
-    for (at, character) in text.char_indices() {
-        match character {
-            '(' => depth += 1,
-            ')' => depth = depth.checked_sub(1).ok_or("found ')', expected: ','")?,
-            ',' if depth == 0 => {
-                parts.push(text.get(start..at).unwrap_or_default());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    if depth > 0 {
-        return Err("found '', expected: ',' or ')'".to_owned());
-    }
-    parts.push(text.get(start..).unwrap_or_default());
-    Ok(parts)
+/// The words and marks of a selector; the end is an empty one.
+struct Tokens<'t> {
+    rest: &'t str,
 }
 
-fn requirement(text: &str) -> Result<Requirement, String> {
-    let text = text.trim();
-    if let Some(key) = text.strip_prefix('!') {
-        return Ok(Requirement { key: checked_key(key)?, operator: Operator::Missing });
+impl<'t> Tokens<'t> {
+    fn next(&mut self) -> &'t str {
+        let text = self.rest.trim_start_matches(BLANKS);
+        let length = if text.starts_with("==") || text.starts_with("!=") {
+            2
+        } else if text.starts_with(MARKS) {
+            1
+        } else {
+            text.find(|character| MARKS.contains(&character) || BLANKS.contains(&character))
+                .unwrap_or(text.len())
+        };
+        let (token, rest) = text.split_at_checked(length).unwrap_or((text, ""));
+        self.rest = rest;
+        token
     }
-    for (mark, is_negated) in [("!=", true), ("==", false), ("=", false)] {
-        if let Some((key, value)) = text.split_once(mark) {
-            if value.contains('=') {
-                return Err("found '=', expected: ',' or 'end of string'".to_owned());
-            }
-            let values = vec![value.trim().to_owned()];
-            let operator = if is_negated { Operator::NotIn(values) } else { Operator::In(values) };
-            return Ok(Requirement { key: checked_key(key)?, operator });
-        }
-    }
-    for (mark, make) in [('>', Operator::GreaterThan as fn(i64) -> Operator), ('<', Operator::LessThan)] {
-        if let Some((key, value)) = text.split_once(mark) {
-            let limit =
-                value.trim().parse().map_err(|_| format!("for '{mark}' the value must be an integer"))?;
-            return Ok(Requirement { key: checked_key(key)?, operator: make(limit) });
-        }
-    }
-    match text.split_once(char::is_whitespace) {
-        None => Ok(Requirement { key: checked_key(text)?, operator: Operator::Exists }),
-        Some((key, rest)) => Ok(Requirement { key: checked_key(key)?, operator: set_operator(rest.trim())? }),
-    }
-}
 
-fn set_operator(text: &str) -> Result<Operator, String> {
-    let (operator, values) = text
-        .strip_prefix("notin")
-        .map(|values| (Operator::NotIn as fn(Vec<String>) -> Operator, values))
-        .or_else(|| {
-            text.strip_prefix("in").map(|values| (Operator::In as fn(Vec<String>) -> Operator, values))
+    fn peek(&self) -> &'t str {
+        Self { rest: self.rest }.next()
+    }
+
+    fn requirements(mut self) -> Result<Vec<Requirement>, String> {
+        let mut requirements = Vec::new();
+        let starts_requirement = |token: &str| is_word(token) || token == "!";
+        loop {
+            match self.peek() {
+                "" => return Ok(requirements),
+                token if !starts_requirement(token) => {
+                    return found(token, "!, identifier, or 'end of string'");
+                }
+                _ => {}
+            }
+            let requirement = self.requirement();
+            requirements
+                .push(requirement.map_err(|problem| format!("unable to parse requirement: {problem}"))?);
+            match (self.next(), self.peek()) {
+                ("", _) => return Ok(requirements),
+                (",", token) if starts_requirement(token) => {}
+                (",", token) => return found(token, "identifier after ','"),
+                (token, _) => return found(token, "',' or 'end of string'"),
+            }
+        }
+    }
+
+    fn requirement(&mut self) -> Result<Requirement, String> {
+        let is_negated = self.peek() == "!";
+        if is_negated {
+            self.next();
+        }
+        let key = self.next();
+        if !is_word(key) {
+            return found(key, "identifier");
+        }
+        check::key(key)?;
+        let operator = match self.peek() {
+            _ if is_negated => Operator::Missing,
+            "" | "," => Operator::Exists,
+            _ => self.operator(key)?,
+        };
+        Ok(Requirement { key: key.to_owned(), operator })
+    }
+
+    fn operator(&mut self, key: &str) -> Result<Operator, String> {
+        let operator = self.next();
+        let mut values = match operator {
+            "in" | "notin" => self.set()?,
+            "=" | "==" | "!=" | ">" | "<" => vec![self.value()?.to_owned()],
+            other => return found(other, "'=', '!=', '==', 'in', notin'"),
+        };
+        let number = values.first().and_then(|value| value.parse().ok());
+        if matches!(operator, ">" | "<") && number.is_none() {
+            return Err("for 'Gt', 'Lt' operators, the value must be an integer".to_owned());
+        }
+        values.sort();
+        values.iter().try_for_each(|value| check::value(key, value))?;
+        Ok(match (operator, number) {
+            (">", Some(limit)) => Operator::GreaterThan(limit),
+            ("<", Some(limit)) => Operator::LessThan(limit),
+            ("notin" | "!=", _) => Operator::NotIn(values),
+            _ => Operator::In(values),
         })
-        .ok_or_else(|| format!("found '{text}', expected: in, notin, =, ==, !=, gt, lt"))?;
-    let inner = values.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    let inner = inner.ok_or_else(|| format!("found '{values}', expected: '('"))?;
-    Ok(operator(inner.split(',').map(|value| value.trim().to_owned()).collect()))
+    }
+
+    /// The value behind `=` and the like; none is an empty one.
+    fn value(&mut self) -> Result<&'t str, String> {
+        if matches!(self.peek(), "" | ",") {
+            return Ok("");
+        }
+        let value = self.next();
+        if is_word(value) { Ok(value) } else { found(value, "identifier") }
+    }
+
+    /// The values between parentheses; where there is none, an empty one.
+    fn set(&mut self) -> Result<Vec<String>, String> {
+        let open = self.next();
+        if open != "(" {
+            return Err(format!("found '{open}' expected: '('"));
+        }
+        if !is_word(self.peek()) && !matches!(self.peek(), "," | ")") {
+            return found(self.peek(), "',', ')' or identifier");
+        }
+        let mut values = Vec::new();
+        loop {
+            let value = if is_word(self.peek()) { self.next() } else { "" };
+            values.push(value.to_owned());
+            match self.next() {
+                ")" => return Ok(values),
+                "," => {}
+                other if value.is_empty() => return found(other, "',', or identifier"),
+                other => return found(other, "',' or ')'"),
+            }
+        }
+    }
 }
 
-fn checked_key(key: &str) -> Result<String, String> {
-    let key = key.trim();
-    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
-    if key.is_empty() || !key.bytes().all(is_legal) {
-        return Err(format!("name part '{key}' must consist of alphanumeric characters, '-', '_' or '.'"));
-    }
-    Ok(key.to_owned())
+fn is_word(token: &str) -> bool {
+    !token.is_empty() && !token.starts_with(MARKS)
+}
+
+fn found<T>(token: &str, expected: &str) -> Result<T, String> {
+    Err(format!("found '{token}', expected: {expected}"))
 }

@@ -76,7 +76,7 @@ impl ValueAddTransformer {
                 let problem = format!("value of FilePathPosition ({}) cannot be negative", place.position);
                 return Err(PluginError::Config(problem).into());
             }
-            places.push((place.selector.as_ref().map(CompiledSelector::new).transpose()?, place));
+            places.push((place.selector.as_ref().map(CompiledSelector::of_build).transpose()?, place));
         }
         Ok(Self { value, places })
     }
@@ -101,7 +101,9 @@ impl Transformer for ValueAddTransformer {
         for (selector, place) in &self.places {
             let path = path::parts(&split_slash_path(&place.field_path));
             for resource in resources.iter_mut() {
-                if selector.as_ref().is_some_and(|selector| !selector.matches_target(resource, schema)) {
+                if let Some(selector) = selector
+                    && !selector.matches_target(resource, schema)?
+                {
                     continue;
                 }
                 if place.field_path == OWN_NAMESPACE {

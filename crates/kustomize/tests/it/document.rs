@@ -77,3 +77,18 @@ fn manifests_can_be_checked_without_building() {
     assert_eq!(check("# nothing\n").unwrap(), 0);
     assert!(check("creation_rules: []\n").unwrap_err().to_string().contains("missing Resource metadata"));
 }
+
+#[test]
+fn origins_name_the_file_that_a_document_stands_for() {
+    let configured_in = |files: &[(&str, &str)]| {
+        let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
+        let text = "configMapGenerator: [{name: c, literals: [a=b]}]\nbuildMetadata: [originAnnotations]\n";
+        let document = Kustomization::parse(text.as_bytes(), UnknownFields::Drop).unwrap();
+        let output = build_kustomization(&fs, &RelPath::new("app").unwrap(), document, &Options::gitops());
+        let text = output.unwrap().to_yaml().unwrap();
+        text.lines().find_map(|line| line.trim().strip_prefix("configuredIn: ").map(str::to_owned)).unwrap()
+    };
+    assert_eq!(configured_in(&[("app/kustomization.yml", "")]), "kustomization.yml");
+    assert_eq!(configured_in(&[("app/Kustomization", "")]), "Kustomization");
+    assert_eq!(configured_in(&[("app/x.yaml", "")]), "kustomization.yaml");
+}

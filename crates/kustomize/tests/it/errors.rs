@@ -18,6 +18,9 @@ const FILES: &[(&str, &str)] = &[
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: one}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: two}\n",
     ),
     ("config.yaml", "nameReferences: []\n"),
+    ("definition.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {}\n"),
+    ("definition.json", "{\"kind\": 1, \"apiVersion\": [\"b\"], \"a\": {}}"),
+    ("broken/kustomization.yaml", "resources: [a\nb: [\n"),
     ("empty/x.txt", "x\n"),
     ("base/kustomization.yaml", "resources: [map.yaml]\n"),
     ("base/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base}\n"),
@@ -171,7 +174,7 @@ const FILES: &[(&str, &str)] = &[
 )]
 #[case::a_var_of_nothing(
     "resources: [map.yaml]\nvars: [{name: V, objref: {apiVersion: v1, kind: Secret, name: s}}]\n",
-    "cannot be mapped to a field in the set of known resources"
+    "var '{V Secret.v1.[noGrp] {metadata.name}}' cannot be mapped to a field in the set of known resources"
 )]
 #[case::a_var_that_is_taken(
     "resources: [map.yaml]\nvars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: a}}, {name: V, objref: {apiVersion: v1, kind: ConfigMap, name: a}}]\n",
@@ -197,6 +200,31 @@ const FILES: &[(&str, &str)] = &[
     "resources: [map.yaml]\nopenapi: {version: v1.21.2, path: map.yaml}\n",
     "builtin version and custom schema provided, cannot use both"
 )]
+#[case::a_base_that_is_not_yaml(
+    "resources: [broken]\n",
+    "accumulating resources: accumulation err='accumulating resources from 'broken': '/broken' must resolve to a file': couldn't make target for path '/broken': invalid Kustomization: yaml: line "
+)]
+#[case::a_file_that_is_not_yaml("resources: [\n", "invalid Kustomization: yaml: line ")]
+#[case::a_definition_in_crds(
+    "resources: [map.yaml]\ncrds: [definition.yaml]\n",
+    "loading CRDs [definition.yaml]: unable to parse open API definition from 'definition.yaml': error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go value of type accumulator.OpenAPIDefinition"
+)]
+#[case::another_json_in_crds(
+    "resources: [map.yaml]\ncrds: [definition.json]\n",
+    "unable to parse open API definition from 'definition.json': json: cannot unmarshal array into Go value of type accumulator.OpenAPIDefinition"
+)]
+#[case::a_long_label_in_a_selector(
+    "resources: [map.yaml]\npatches: [{target: {labelSelector: 'a=b_'}, patch: '[{\"op\": \"remove\", \"path\": \"/data\"}]'}]\n",
+    "unable to parse requirement: invalid label value: \"b_\": at key: \"a\": a valid label must be an empty string or consist of"
+)]
+#[case::a_selector_of_a_replacement_that_fits_nothing(
+    "resources: [map.yaml]\nreplacements: [{source: {kind: ConfigMap, fieldPath: data.k}, targets: [{select: {kind: Other, labelSelector: a=b=c}}]}]\n",
+    "found '=', expected: ',' or 'end of string'"
+)]
+#[case::a_version_with_a_schema(
+    "resources: [map.yaml]\nopenapi: {version: '', path: map.yaml}\n",
+    "builtin version and custom schema provided, cannot use both"
+)]
 #[case::helm_charts("helmCharts: [{name: c}]\n", "must specify --enable-helm")]
 #[case::labels_that_conflict(
     "resources: [map.yaml]\nlabels: [{pairs: {a: b}, fields: [{path: metadata/labels}]}]\n",
@@ -216,12 +244,20 @@ fn a_failure_has_the_text_of_the_reference(#[case] kustomization: &str, #[case] 
     "resources: [nothing.yaml]\n",
     "accumulating resources: accumulation err='accumulating resources from 'nothing.yaml': open /nothing.yaml: no such file or directory': must build at directory: not a valid directory: evalsymlink failure on '/nothing.yaml' : lstat /nothing.yaml: no such file or directory"
 )]
+#[case::a_directory(
+    "resources: [folder]\n",
+    "accumulating resources: accumulation err='accumulating resources from 'folder': read /folder: is a directory': couldn't make target for path '/folder': unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '/folder'"
+)]
+#[case::a_directory_as_a_source_of_a_generator(
+    "configMapGenerator: [{name: a, files: [folder]}]\n",
+    "loading KV pairs: file sources: [folder]: read /folder: is a directory"
+)]
 #[case::a_source_of_a_generator(
     "configMapGenerator: [{name: a, files: [gone.txt]}]\n",
     "loading KV pairs: file sources: [gone.txt]: open /gone.txt: no such file or directory"
 )]
 fn a_missing_file_is_named_as_by_flux(#[case] kustomization: &str, #[case] wanted: &str) {
-    let fs = MemoryFs::from_files([("kustomization.yaml", kustomization)]).unwrap();
+    let fs = MemoryFs::from_files([("kustomization.yaml", kustomization), ("folder/x.txt", "x")]).unwrap();
     let error = build(&fs, &RelPath::root(), &Options::gitops()).err().unwrap().to_string();
     assert_eq!(error, wanted);
 }

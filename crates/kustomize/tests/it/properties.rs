@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use weir_kustomize::{MemoryFs, Options, RelPath, build};
 
-use crate::built;
+use crate::{built, config_map};
 
 /// A tree with a few resources that refer to each other by name.
 fn tree(names: &[String], kustomization: &str) -> Vec<(String, String)> {
@@ -85,5 +85,19 @@ proptest! {
         fs.insert("all.yaml", made.to_yaml().unwrap()).unwrap();
         let read = build(&fs, &RelPath::root(), &Options::gitops()).unwrap();
         prop_assert_eq!(&read.resources[0].to_json().unwrap()["data"]["value"], &serde_json::Value::from(text));
+    }
+    #[test]
+    fn quoted_lines_join_whatever_their_indentation(
+        words in proptest::collection::vec("[a-z]{1,5}", 2..6),
+        blanks in proptest::collection::vec("[ \t]{0,6}", 6),
+        quote in "[\"']",
+    ) {
+        let lines: Vec<String> =
+            words.iter().zip(&blanks).skip(1).map(|(word, blanks)| format!("\n{blanks}{word}")).collect();
+        let map = config_map("c");
+        let text = format!("{map}---\na:\n  - b: {quote}{}{}{quote}# c\n", words[0], lines.concat());
+        let source = weir_yaml::Source::file("f.yaml", text);
+        let nodes = weir_yaml::parse_documents(&source, &weir_yaml::Limits::default()).unwrap();
+        prop_assert_eq!(&nodes[1].to_json().unwrap()["a"][0]["b"], &serde_json::Value::from(words.join(" ")));
     }
 }

@@ -440,3 +440,61 @@ fn regression_4_what_is_missing_in_a_json_patch_is_null() {
         "patches:\n- target: {kind: ConfigMap}\n  patch: |\n    - {op: add, path: /data, value: {a: , b}}\n";
     assert!(built_from(patch, &map("")).unwrap().contains("data:\n  a: null\n  b: null\n"));
 }
+
+#[test]
+fn paths_that_speak_of_data_and_secrets_are_read() {
+    let patch = |key: &str| map(&format!("data: {{{key}: p}}\n"));
+    let kustomization =
+        "resources: [r.yaml]\npatchesStrategicMerge: [patch-data.yaml, data/p.yaml, ExternalSecret.yaml]\n";
+    let (first, second, third) = (patch("x"), patch("y"), patch("z"));
+    let files = [
+        ("kustomization.yaml", kustomization),
+        ("r.yaml", &map("data: {k: v}\n")),
+        ("patch-data.yaml", &first),
+        ("data/p.yaml", &second),
+        ("ExternalSecret.yaml", &third),
+    ];
+    assert!(built(&files).unwrap().contains("data:\n  k: v\n  x: p\n  \"y\": p\n  z: p\n"));
+}
+
+#[test]
+fn numbers_merged_onto_generated_lines_are_text() {
+    let patch = |kind: &str, data: &str| {
+        format!(
+            "- patch: |\n    apiVersion: v1\n    kind: {kind}\n    metadata: {{name: a}}\n    data: {data}\n"
+        )
+    };
+    let long = "a".repeat(60);
+    let text = format!(
+        "generatorOptions: {{disableNameSuffixHash: true}}\nconfigMapGenerator: [{{name: a, files: [f]}}]\n\
+         secretGenerator: [{{name: a, files: [f], literals: [l={long}]}}]\npatches:\n{}{}",
+        patch("ConfigMap", "{f: 7}"),
+        patch("Secret", "{f: 7, l: 8}")
+    );
+    let output = built(&[("kustomization.yaml", &text), ("f", "1\n2\n")]).unwrap();
+    assert!(output.contains("data:\n  f: \"7\"\nkind: ConfigMap\n"), "{output}");
+    assert!(output.contains("data:\n  f: 7\n  l: \"8\"\nkind: Secret\n"), "{output}");
+}
+
+#[test]
+fn only_the_first_openapi_setting_is_judged() {
+    let base = "resources: [r.yaml]\nopenapi: {version: v9}\n";
+    let files =
+        |top| [("kustomization.yaml", top), ("base/kustomization.yaml", base), ("base/r.yaml", DEPLOYMENT)];
+    assert!(built(&files("resources: [base]\nopenapi: {version: v1.21.2}\n")).is_ok());
+    let error = built(&files("resources: [base]\n")).unwrap_err();
+    assert!(error.ends_with("the specified OpenAPI version is not built in"), "{error}");
+}
+
+#[test]
+fn a_list_behind_an_empty_document_is_expanded_by_way_of_json() {
+    let list = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Foo, metadata: {name: a}, spec: {m: 0644}}\n- \
+                {apiVersion: v1, kind: Bar, metadata: {name: b}, spec: {n: \"\"}}\n";
+    let replacement = "replacements:\n- source: {kind: Foo, fieldPath: spec.m}\n  targets: [{select: {kind: Bar}, \
+                       fieldPaths: [spec.n]}]\n";
+    let copied = |before: &str| built_from(replacement, &format!("{before}{list}")).unwrap();
+    assert!(copied("").contains("  \"n\": \"0644\"\n"), "{}", copied(""));
+    for before in ["# c\n---\n", "---\n---\n", "\n---\n", "null\n---\n"] {
+        assert!(copied(before).contains("  \"n\": \"420\"\n"), "{}", copied(before));
+    }
+}

@@ -108,3 +108,88 @@ fn regression_4_fields_with_blanks_and_nulls_are_found(#[case] path: &str, #[cas
     let text = built_from(&transformer, &format!("{FOO}spec: {{s: x, u: null}}\n")).unwrap();
     assert!(text.ends_with(wanted), "{text}");
 }
+
+/// Reads a kustomization file as Flux reads the one that it rewrites.
+fn read(text: &str) -> Result<weir_kustomize::Kustomization, String> {
+    let read = weir_kustomize::Kustomization::parse(text.as_bytes(), weir_kustomize::UnknownFields::Drop);
+    read.map_err(|error| error.to_string())
+}
+
+#[test]
+fn numbers_and_booleans_are_text_in_the_file_that_flux_rewrites() {
+    let text = "images: [{name: nginx, newTag: 1.27}, {name: b, newTag: 1.10}]\ncommonLabels: {version: 1, at: 0x10}\n\
+                commonAnnotations: {x: true, z: 123456789.125}\nnamePrefix: 5\nlabels: [{pairs: {a: 1e3}}]\n\
+                patches: [{path: 7, target: {labelSelector: 8}}]\nvars: [{name: 1, objref: {apiVersion: 2, name: 3}}]\n";
+    let file = read(text).unwrap();
+    assert_eq!(file.images[0].new_tag, "1.27");
+    assert_eq!(file.images[1].new_tag, "1.1");
+    assert_eq!((file.common_labels["version"].as_str(), file.common_labels["at"].as_str()), ("1", "16"));
+    assert_eq!(file.common_annotations["x"], "true");
+    assert_eq!(file.common_annotations["z"], "1.2345679e+08");
+    assert_eq!((file.name_prefix.as_str(), file.labels[0].pairs["a"].as_str()), ("5", "1000"));
+    let patch = &file.patches[0];
+    assert_eq!((patch.path.as_str(), patch.target.as_ref().unwrap().label_selector.as_str()), ("7", "8"));
+    assert_eq!((file.vars[0].name.as_str(), file.vars[0].object.name.as_str()), ("1", "3"));
+}
+
+#[rstest]
+#[case("kind: 1")]
+#[case("patches: [{path: a, target: {name: 5}}]")]
+#[case("vars: [{name: a, objref: {kind: 5, name: b}}]")]
+#[case("configMapGenerator: [{name: 5}]")]
+#[case("replacements: [{sourceValue: 5, targets: [{select: {kind: A}}]}]")]
+#[case("replacements: [{source: {kind: A, fieldPath: 5}, targets: [{select: {kind: A}}]}]")]
+#[case("replacements: [{source: {kind: A}, targets: [{select: {kind: A}, fieldPaths: [5]}]}]")]
+#[case("resources: [{a: 1}]")]
+fn fields_of_embedded_structs_stay_strict(#[case] text: &str) {
+    let error = read(text).unwrap_err();
+    assert!(error.starts_with("invalid Kustomization: json: cannot unmarshal "), "{error}");
+}
+
+#[test]
+fn bases_stay_strict() {
+    let base = "resources: [r.yaml]\ncommonLabels: {version: 1}\n";
+    let files = [
+        ("kustomization.yaml", "resources: [base]\n"),
+        ("base/kustomization.yaml", base),
+        ("base/r.yaml", FOO),
+    ];
+    assert!(built(&files).unwrap_err().contains("cannot unmarshal number"));
+}
+
+#[test]
+fn replacements_in_files_of_their_own_have_no_embedded_fields() {
+    let file =
+        "sourceValue: 5\ntargets: [{select: {kind: Foo}, fieldPaths: [spec], options: {create: true}}]\n";
+    assert!(built_with("replacements: [{path: f.yaml}]", file).unwrap().contains("spec: 5\n"));
+}
+
+#[rstest]
+#[case("0644", "644", "x-644")]
+#[case("+5", "5", "x-5")]
+#[case("1e3", "1000", "x-1000")]
+#[case("1e6", "1000000", "x-1e+06")]
+#[case("99999999999999999999", "1e+20", "x-1e+20")]
+#[case("TRUE", "true", "x-true")]
+#[case("0x10", "", "")]
+#[case("1_0", "", "")]
+#[case("0o17", "", "")]
+#[case("0b11", "", "")]
+#[case(".inf", "", "")]
+fn vars_read_numbers_as_go_does(#[case] value: &str, #[case] alone: &str, #[case] inside: &str) {
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {{v: {value}, containers: [{{name: c, args: [$(X), \
+         x-$(X)]}}]}}\n"
+    );
+    let var =
+        "vars: [{name: X, objref: {apiVersion: v1, kind: Pod, name: a}, fieldref: {fieldPath: spec.v}}]\n";
+    let built = built_from(var, &pod);
+    if alone.is_empty() {
+        let wanted =
+            "field specified in var '{X Pod.v1.[noGrp] {spec.v}}' not found in corresponding resource";
+        assert_eq!(built.unwrap_err(), wanted);
+    } else {
+        let wanted = format!("  - args:\n    - {alone}\n    - {inside}\n");
+        assert!(built.as_ref().unwrap().contains(&wanted), "{built:?}");
+    }
+}

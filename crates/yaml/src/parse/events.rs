@@ -12,23 +12,48 @@ use super::binary;
 use super::builder::Builder;
 use crate::{Limits, Scalar, Source, Style, Tag, Text, YamlError, resolve};
 
+/// The end of a document that could not be read.
+pub(super) enum Failure {
+    /// The parser stopped; go-yaml might go on here.
+    Syntax(ScanError),
+    /// The document is refused.
+    Refused(YamlError),
+}
+
+impl From<YamlError> for Failure {
+    fn from(error: YamlError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<ScanError> for Failure {
+    fn from(error: ScanError) -> Self {
+        Self::Syntax(error)
+    }
+}
+
+/// Returns the parser's options for documents without comments.
+pub(super) fn options(limits: &Limits) -> Options {
+    let mut options = Options::default();
+    options.emit_comments = false;
+    // The builder names the line and the cap; the parser's own limit only has to be no lower.
+    options.block_nesting_limit = limits.depth + 1;
+    options.flow_nesting_limit = limits.depth + 1;
+    options
+}
+
 /// Feeds the first document in `range` to `builder`.
 pub(super) fn read_document(
     source: &Arc<Source>,
     range: Range<usize>,
     limits: &Limits,
     builder: &mut Builder<'_>,
-) -> Result<(), YamlError> {
+) -> Result<(), Failure> {
     let text = source.as_str().get(range.clone()).unwrap_or_default();
     let mut reader = Reader { source, text, base: range.start, flow_depth: 0 };
-    let mut options = Options::default();
-    options.emit_comments = false;
-    // The builder names the line and the cap; the parser's own limit only has to be no lower.
-    options.block_nesting_limit = limits.depth + 1;
-    options.flow_nesting_limit = limits.depth + 1;
-    let mut parser = Parser::new_from_str_with_options(text, options);
+    let mut parser = Parser::new_from_str_with_options(text, options(limits));
     while let Some(next) = parser.next() {
-        let (event, span) = next.map_err(|error| reader.syntax(&error, limits))?;
+        let (event, span) = next?;
         let at = reader.base + span.byte_range().map_or(0, |range| range.start);
         match event {
             Event::Scalar(value, style, anchor, tag) => {
@@ -40,7 +65,7 @@ pub(super) fn read_document(
                 }
                 // The value that is missing, and the end of the mapping.
                 for passed in parser.by_ref().take(2) {
-                    passed.map_err(|error| reader.syntax(&error, limits))?;
+                    passed?;
                 }
             }
             Event::SequenceStart(style, anchor, _) => {
@@ -188,15 +213,14 @@ impl Reader<'_> {
     fn cut(&self, range: Range<usize>) -> Text {
         Text::slice(self.source, self.base + range.start, self.base + range.end)
     }
+}
 
-    fn syntax(&self, error: &ScanError, limits: &Limits) -> YamlError {
-        let line = self.source.line_at(self.base) + error.marker().line().saturating_sub(1);
-        match error.kind() {
-            granit_parser::ErrorKind::RecursionLimitExceeded => {
-                YamlError::TooDeep { line, limit: limits.depth }
-            }
-            _ => YamlError::Syntax { line, problem: error.info() },
-        }
+/// Returns the parser's error about a document that begins at `base`.
+pub(super) fn syntax(error: &ScanError, source: &Source, base: usize, limits: &Limits) -> YamlError {
+    let line = source.line_at(base) + error.marker().line().saturating_sub(1);
+    match error.kind() {
+        granit_parser::ErrorKind::RecursionLimitExceeded => YamlError::TooDeep { line, limit: limits.depth },
+        _ => YamlError::Syntax { line, problem: error.info() },
     }
 }
 

@@ -1,10 +1,12 @@
 //! How a document was laid out: a tree beside the nodes, child by child.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use granit_parser::{Event, Options, Parser, Placement, StructureStyle};
+use granit_parser::{Event, Options, Parser, Placement, ScanError, StructureStyle};
 
-use crate::{Source, YamlError};
+use crate::parse::Mender;
+use crate::{Limits, Source, YamlError};
 
 /// The layout of one node. Children are the values of a mapping or the elements of a list.
 #[derive(Debug, Default)]
@@ -53,15 +55,30 @@ struct Reader<'s> {
 
 impl Layout {
     pub(super) fn read(source: &Arc<Source>) -> Result<Self, YamlError> {
+        let mut mender = Mender::default();
+        let mut text = Cow::Borrowed(source.as_str());
+        loop {
+            let error = match Self::of(&text) {
+                Ok(layout) => return Ok(layout),
+                Err(error) => error,
+            };
+            text = match mender.mend(&text, &error, &Limits::default()) {
+                Some(mended) => Cow::Owned(mended),
+                None => {
+                    return Err(YamlError::Syntax { line: error.marker().line(), problem: error.info() });
+                }
+            };
+        }
+    }
+
+    fn of(text: &str) -> Result<Self, ScanError> {
         let mut options = Options::default();
         // Long comment blocks are common at the top of configuration files (DEP-YAML-4).
         options.max_buffered_comment_events = 65_536;
-        let text = source.as_str();
         let mut reader =
             Reader { source: text, seen: 0, open: Vec::new(), pending: Vec::new(), root: Self::default() };
         for next in Parser::new_from_str_with_options(text, options) {
-            let (event, span) = next
-                .map_err(|error| YamlError::Syntax { line: error.marker().line(), problem: error.info() })?;
+            let (event, span) = next?;
             let range = span.byte_range().unwrap_or(0..0);
             match event {
                 Event::Comment(text, placement) => reader.comment(text.into_owned(), placement, range.start),

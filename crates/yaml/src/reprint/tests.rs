@@ -35,6 +35,8 @@ fn reprinted(text: &str) -> String {
 #[case("a:\n    x: 1\n    # c\nb:\n  # d\n- x # e\n", "a:\n  x: 1\n  # c\nb:\n# d\n- x # e\n")]
 #[case("a: # b\n  # c\n  d: e\nf: # g\n- h\n", "a: # b\n  # c\n  d: e\nf: # g\n- h\n")]
 #[case("a:\n  - x\n  # c\nb: 1\n", "a:\n- x\n# c\n\nb: 1\n")]
+// The text is mended as it is to be parsed.
+#[case("a: \"x\"# right\nb:\n  c: 'it\n  is' # behind\n", "a: \"x\" # right\nb:\n  c: 'it is' # behind\n")]
 fn layout_survives(#[case] text: &str, #[case] wanted: &str) {
     assert_eq!(reprinted(text), wanted);
 }
