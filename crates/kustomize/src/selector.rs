@@ -22,8 +22,11 @@ pub enum SelectorError {
         cause: regex::Error,
     },
     /// Not a label selector.
-    #[error("{0}")]
-    Labels(String),
+    #[error("{problem}")]
+    Labels {
+        /// The fault in it, in Kubernetes' words.
+        problem: String,
+    },
 }
 
 /// A selector, compiled.

@@ -34,7 +34,8 @@ enum Operator {
 impl LabelSelector {
     /// Parses `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `a`, `!a`, `a>1`, `a<1`, joined by commas.
     pub(crate) fn parse(text: &str) -> Result<Self, SelectorError> {
-        let requirements = Tokens { rest: text }.requirements().map_err(SelectorError::Labels)?;
+        let requirements = Tokens { rest: text }.requirements();
+        let requirements = requirements.map_err(|problem| SelectorError::Labels { problem })?;
         Ok(Self { requirements })
     }
 

@@ -123,9 +123,9 @@ fn next_part(rest: &str, quote: char) -> Option<(&str, &str)> {
 
 /// Puts a space before a comment that begins right behind a quote, a bracket, a comma or the header of a block.
 fn separated(text: &str, at: usize) -> Option<String> {
-    const ENDS: [char; 11] = ['"', '\'', '[', ']', '{', '}', ',', '|', '>', '+', '-'];
     let (before, comment) = text.split_at_checked(at)?;
-    (before.ends_with(ENDS) && comment.starts_with('#')).then(|| format!("{before} {comment}"))
+    let is_end = |character: char| "\"'[]{},|>+-".contains(character) || character.is_ascii_digit();
+    (before.ends_with(is_end) && comment.starts_with('#')).then(|| format!("{before} {comment}"))
 }
 
 /// Indents the line of a byte with spaces, and so the lines behind it that have tabs and cannot go on with plain text, which
