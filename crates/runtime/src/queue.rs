@@ -65,7 +65,7 @@ struct State {
     /// Most urgent first, then in the order of arrival.
     ready: BTreeMap<(Reverse<Cause>, u64), ObjectKey>,
     running: HashMap<ObjectKey, Running>,
-    /// What the last run of each object has asked for.
+    /// When each object runs again, as its last run has asked.
     timers: Timers,
     /// Causes that were put off.
     delayed: Timers,
