@@ -1,5 +1,6 @@
 //! Go's `text/template` over values of our own.
 
+mod change;
 mod exec;
 mod function;
 mod lex;

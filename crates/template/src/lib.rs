@@ -6,8 +6,9 @@
 //!
 //! The engine is Weir's own: the messages need struct values with printed forms, maps with objects as keys and
 //! Go's refusals in Go's words, none of which a value model of JSON can give. Invariants: a template can read
-//! nothing but its data (no environment, files, network, time or randomness); source, output, steps and sizes
-//! are capped, so that every template ends; maps are walked in sorted order.
+//! nothing but its data (no environment, files, network, time or randomness), and changes nothing but dictionaries
+//! of its own; source, output, steps and sizes are capped, so that every template ends; maps are walked in sorted
+//! order.
 //!
 //! It does not do Handlebars messages (TP-2): see `docs/gaps.md`.
 

@@ -62,7 +62,7 @@ impl EncodeMetric for Seconds {
 impl Collector for Running {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let longest = self.seconds(|runs| runs.fold(0.0, f64::max));
-        let all = self.seconds(|runs| runs.sum());
+        let all = self.seconds(|runs| runs.fold(0.0, |all, run| all + run));
         for (name, help, figures) in [
             ("longest_running_processor", "Time that the longest run has taken so far", longest),
             ("unfinished_work", "Time that all runs have taken so far, together", all),

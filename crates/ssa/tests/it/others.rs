@@ -4,7 +4,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use weir_ssa::{IgnoreRules, Owner, Settings};
 
-use crate::world::{World, lines};
+use crate::world::{PATIENCE, World, lines};
 
 fn ignoring(world: &World, pointer: &'static str) -> Settings {
     let ignored = IgnoreRules::new(1, move |object: &DynamicObject| {
@@ -38,6 +38,12 @@ async fn ignored_field_that_another_applies_is_left_to_them() {
     world.apply_with(&[deployment(&world, 2, 0)], &settings).await.unwrap();
     let api = world.api("apps/v1", "Deployment").await;
     assert_eq!(api.get("web").await.unwrap().data["spec"]["replicas"], 2);
+    // Its controller numbers it, which between a dry run and a look would be a difference.
+    let is_numbered = |found: Option<&DynamicObject>| {
+        let annotations = found.and_then(|found| found.metadata.annotations.as_ref());
+        annotations.is_some_and(|known| known.contains_key("deployment.kubernetes.io/revision"))
+    };
+    weir_testkit::wait_for(&api, "web", "its number", PATIENCE, is_numbered).await.unwrap();
     let scaled = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 5}});
     api.patch("web", &PatchParams::apply("scaler").force(), &Patch::Apply(scaled)).await.unwrap();
     world.ledger.forget(&world.owner());

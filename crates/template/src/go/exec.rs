@@ -6,6 +6,7 @@ use std::fmt::Display;
 
 use super::{
     Template, TemplateError,
+    change::Changes,
     limit::{MAX_DEPTH, MAX_OUTPUT, MAX_STEPS},
     node::{Branch, Command, List, Node, Operand, OperandKind, Pipe},
     value::Value,
@@ -24,6 +25,7 @@ pub(super) struct Run<'t> {
     /// The name of the template that is running.
     inside: String,
     variables: Vec<(String, Value)>,
+    changes: Changes,
     out: String,
     steps: usize,
     depth: usize,
@@ -35,6 +37,7 @@ impl<'t> Run<'t> {
             template,
             inside: template.name.clone(),
             variables: vec![("$".to_owned(), data)],
+            changes: Changes::default(),
             out: String::new(),
             steps: 0,
             depth: 0,
@@ -129,7 +132,7 @@ impl<'t> Run<'t> {
         let value = self.value_of(dot, &branch.pipe)?;
         let entries: Vec<(Value, Value)> = match &value {
             Value::List(list) => (0..).map(Value::Int).zip(list.items.iter().cloned()).collect(),
-            Value::Map(map) => map.entries.clone(),
+            Value::Map(map) => map.entries(),
             Value::Int(count) => {
                 let count = usize::try_from(*count).unwrap_or_default().min(MAX_STEPS + 1);
                 (0_i64..).take(count).map(|index| (Value::Int(index), Value::Int(index))).collect()
@@ -282,7 +285,7 @@ impl<'t> Run<'t> {
         for name in names {
             value = match &value {
                 Value::Nil => Value::Nil,
-                Value::Map(map) => map.get(name).cloned().unwrap_or(Value::Nil),
+                Value::Map(map) => map.get(name).unwrap_or(Value::Nil),
                 Value::Struct(structure) => {
                     let field = structure.fields.iter().find(|(known, _)| known == name);
                     field

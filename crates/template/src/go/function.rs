@@ -1,25 +1,47 @@
 //! The functions of templates: Go's own and the part of sprig that computes from its arguments alone.
 
+mod base32;
 mod builtin;
-mod collection;
+mod case;
+mod decimal;
+mod dictionary;
 mod encoding;
+mod json;
+mod list;
 mod logic;
 mod math;
 mod path;
 mod pattern;
 mod string;
+mod time;
+mod url;
+mod walk;
+mod wrap;
 
-use super::value::{ListValue, Map, Value};
+use std::rc::Rc;
+
+use super::{
+    change::Changes,
+    limit::MAX_OUTPUT,
+    value::{DICTIONARY, ListValue, Map, Value},
+};
 
 /// A function and how many arguments it takes.
 pub(super) struct Function {
     pub(super) least: usize,
     /// `None` for any number.
     pub(super) most: Option<usize>,
-    pub(super) call: Call,
+    kind: Kind,
 }
 
 type Call = fn(&[Value]) -> Result<Value, CallError>;
+type Change = fn(&[Value], &mut Changes) -> Result<Value, CallError>;
+
+enum Kind {
+    Call(Call),
+    /// Changes dictionaries among its arguments.
+    Change(Change),
+}
 
 /// Errors of a call.
 #[derive(Debug)]
@@ -42,8 +64,8 @@ impl From<String> for CallError {
 }
 
 /// Functions that exist in Flux's templates and are refused here, because they make keys or need randomness or
-/// the time, or because they would change a value that others hold.
-const REFUSED: [&str; 22] = [
+/// the time.
+const REFUSED: [&str; 21] = [
     "ago",
     "bcrypt",
     "buildCustomCert",
@@ -59,31 +81,37 @@ const REFUSED: [&str; 22] = [
     "genSignedCertWithKey",
     "htpasswd",
     "randInt",
-    "set",
     "shuffle",
-    "unset",
     "toDate",
     "mustToDate",
+    "mustDateModify",
+    "must_date_modify",
     "unixEpoch",
-    "duration",
 ];
 
 /// Returns true when a template may name the function.
 pub(super) fn is_known(name: &str) -> bool {
-    matches!(name, "and" | "or") || REFUSED.contains(&name) || find(name).is_some()
+    matches!(name, "and" | "or" | "call") || REFUSED.contains(&name) || find(name).is_some()
 }
 
 /// Finds a function that can be called.
 pub(super) fn find(name: &str) -> Option<Function> {
     [
+        list::find,
+        dictionary::find,
         builtin::find,
         logic::find,
         string::find,
-        collection::find,
+        case::find,
+        wrap::find,
         math::find,
+        decimal::find,
         encoding::find,
+        json::find,
         pattern::find,
         path::find,
+        time::find,
+        url::find,
     ]
     .into_iter()
     .find_map(|find| find(name))
@@ -91,15 +119,26 @@ pub(super) fn find(name: &str) -> Option<Function> {
 
 impl Function {
     fn exactly(count: usize, call: Call) -> Option<Self> {
-        Some(Self { least: count, most: Some(count), call })
+        Some(Self { least: count, most: Some(count), kind: Kind::Call(call) })
     }
 
     fn at_least(count: usize, call: Call) -> Option<Self> {
-        Some(Self { least: count, most: None, call })
+        Some(Self { least: count, most: None, kind: Kind::Call(call) })
     }
 
     fn between(least: usize, most: usize, call: Call) -> Option<Self> {
-        Some(Self { least, most: Some(most), call })
+        Some(Self { least, most: Some(most), kind: Kind::Call(call) })
+    }
+
+    fn changing(least: usize, most: Option<usize>, change: Change) -> Option<Self> {
+        Some(Self { least, most, kind: Kind::Change(change) })
+    }
+
+    pub(super) fn call(&self, arguments: &[Value], changes: &mut Changes) -> Result<Value, CallError> {
+        match self.kind {
+            Kind::Call(call) => call(arguments),
+            Kind::Change(change) => change(arguments, changes),
+        }
     }
 }
 
@@ -132,17 +171,27 @@ fn boolean(arguments: &[Value], index: usize) -> Result<bool, CallError> {
     }
 }
 
-fn list(arguments: &[Value], index: usize) -> Result<&ListValue, CallError> {
+/// A list; the refusal of another value ends with its kind.
+fn list<'a>(arguments: &'a [Value], index: usize, refusal: &str) -> Result<&'a ListValue, CallError> {
     match at(arguments, index) {
         Value::List(list) => Ok(list),
-        other => failed(format!("Cannot use type {} as a list", other.kind_name())),
+        Value::Nil => failed("runtime error: invalid memory address or nil pointer dereference"),
+        other => failed(format!("{refusal} {}", other.kind_name())),
     }
 }
 
 fn map(arguments: &[Value], index: usize) -> Result<&Map, CallError> {
     match at(arguments, index) {
         Value::Map(map) => Ok(map),
-        _ => Err(CallError::Type { index, expected: "map[string]interface {}" }),
+        _ => Err(CallError::Type { index, expected: DICTIONARY }),
+    }
+}
+
+/// A map that a template has made and may change.
+fn dictionary(arguments: &[Value], index: usize) -> Result<&Rc<Map>, CallError> {
+    match at(arguments, index) {
+        Value::Map(map) if map.go_type == DICTIONARY => Ok(map),
+        _ => Err(CallError::Type { index, expected: DICTIONARY }),
     }
 }
 
@@ -150,15 +199,24 @@ fn texts(items: impl IntoIterator<Item = String>) -> Result<Value, CallError> {
     Ok(Value::list(items.into_iter().map(Value::text).collect())?)
 }
 
-/// The texts of a list, or of one value; nothing is left out.
-fn strings(value: &Value) -> Result<Vec<String>, String> {
-    match value {
-        Value::Nil => Ok(Vec::new()),
-        Value::List(list) => {
-            list.items.iter().filter(|item| !matches!(item, Value::Nil)).map(Value::printed).collect()
-        }
-        other => Ok(vec![other.printed()?]),
+/// The texts of a list, or of one value; nothing is left out. All together are as long as a text may be.
+fn strings(value: &Value) -> Result<Vec<String>, CallError> {
+    let items = match value {
+        Value::List(list) => list.items.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let (mut texts, mut length) = (Vec::new(), 0);
+    for item in items.iter().filter(|item| !matches!(item, Value::Nil)) {
+        let text = item.printed()?;
+        length += text.len();
+        check_length(length)?;
+        texts.push(text);
     }
+    Ok(texts)
+}
+
+fn check_length(length: usize) -> Result<(), CallError> {
+    if length > MAX_OUTPUT { failed(format!("string is longer than {MAX_OUTPUT} bytes")) } else { Ok(()) }
 }
 
 /// Same type and same printed form; exact for all that templates can hold.

@@ -4,17 +4,23 @@ mod format;
 mod number;
 
 pub(super) use self::{format::format, number::float};
-use super::{limit::MAX_OUTPUT, value::Value};
+use super::{
+    limit::{MAX_OUTPUT, MAX_VALUE_DEPTH},
+    value::Value,
+};
 
 /// Prints a value as `%v` does.
 pub(super) fn value(value: &Value) -> Result<String, String> {
     let mut out = String::new();
-    write(&mut out, value)?;
+    write(&mut out, value, 0)?;
     Ok(out)
 }
 
-/// Values share their parts, so a small one can print long: the length is checked on the way.
-fn write(out: &mut String, value: &Value) -> Result<(), String> {
+/// Values share their parts, and a dictionary may hold itself: length and depth are checked on the way.
+fn write(out: &mut String, value: &Value, depth: usize) -> Result<(), String> {
+    if depth > MAX_VALUE_DEPTH {
+        return Err("values nest too deeply".to_owned());
+    }
     if out.len() > MAX_OUTPUT {
         return Err(format!("output is longer than {MAX_OUTPUT} bytes"));
     }
@@ -31,19 +37,19 @@ fn write(out: &mut String, value: &Value) -> Result<(), String> {
                 if index > 0 {
                     out.push(' ');
                 }
-                write(out, item)?;
+                write(out, item, depth + 1)?;
             }
             out.push(']');
         }
         Value::Map(map) => {
             out.push_str("map[");
-            for (index, (key, item)) in map.entries.iter().enumerate() {
+            for (index, (key, item)) in map.entries().iter().enumerate() {
                 if index > 0 {
                     out.push(' ');
                 }
-                write(out, key)?;
+                write(out, key, depth + 1)?;
                 out.push(':');
-                write(out, item)?;
+                write(out, item, depth + 1)?;
             }
             out.push(']');
         }
@@ -60,7 +66,7 @@ pub(super) fn print(values: &[Value]) -> Result<String, String> {
         if previous.is_some() && !are_strings {
             out.push(' ');
         }
-        write(&mut out, value)?;
+        write(&mut out, value, 0)?;
     }
     Ok(out)
 }
@@ -72,7 +78,7 @@ pub(super) fn println(values: &[Value]) -> Result<String, String> {
         if index > 0 {
             out.push(' ');
         }
-        write(&mut out, value)?;
+        write(&mut out, value, 0)?;
     }
     out.push('\n');
     Ok(out)

@@ -131,6 +131,139 @@ fn functions_compute_what_sprig_computes(#[case] template: &str, #[case] output:
     assert_eq!(render(template).as_deref(), Ok(output));
 }
 
+/// Each line is what Go prints with sprig v3.3.0 (TP-9).
+#[rstest]
+#[case(
+    "{{ $d := dict \"a\" 1 }}{{ $e := $d }}{{ $_ := set $e \"b\" 2 }}{{ $d }}{{ unset $d \"a\" }}",
+    "map[a:1 b:2]map[b:2]"
+)]
+#[case(
+    "{{ $d := dict }}{{ range .Items }}{{ $_ := set $d . (append (default list (get $d .)) 1) }}{{ end }}{{ $d }}",
+    "map[a:[1] b:[1] c:[1]]"
+)]
+#[case(
+    "{{ $d := dict \"a\" 1 \"b\" (dict \"x\" 1) }}{{ $_ := merge $d (dict \"a\" 2 \"b\" (dict \"x\" 2 \"y\" 3) \"c\" 4) }}{{ $d }}",
+    "map[a:1 b:map[x:1 y:3] c:4]"
+)]
+#[case(
+    "{{ mergeOverwrite (dict \"a\" 1 \"b\" (dict \"x\" 1)) (dict \"a\" \"\" \"b\" (dict \"x\" 2)) }}",
+    "map[a: b:map[x:2]]"
+)]
+#[case("{{ merge (dict \"a\" \"\" \"f\" false) (dict \"a\" \"x\" \"f\" true) }}", "map[a:x f:true]")]
+#[case(
+    "{{ $d := dict \"a\" (dict \"x\" 1) }}{{ $e := deepCopy $d }}{{ $_ := set $e.a \"x\" 2 }}{{ $d }}{{ $e }}",
+    "map[a:map[x:1]]map[a:map[x:2]]"
+)]
+#[case(
+    "{{ mustAppend (list 1) 2 }}{{ mustFirst .Items }}{{ mustSlice .Items 1 }}{{ mustChunk 2 .Items }}{{ slice (list) }}",
+    "[1 2]a[b c][[a b] [c]]<no value>"
+)]
+#[case(
+    "{{ mustRegexMatch \"a+\" \"caab\" }}{{ mustRegexReplaceAll \"a(.)\" \"abac\" \"${1}-\" }}{{ regexMatch \"(\" \"a\" }}",
+    "trueb-c-false"
+)]
+#[case(
+    "{{ mustToJson (dict \"b\" 1.5 \"a\" (list \"<\" nil)) }}{{ toRawJson \"<\" }}{{ toJson (fromJson \"1\") }}|{{ toJson (float64 \"nan\") }}",
+    "{\"a\":[\"\\u003c\",null],\"b\":1.5}\"<\"1|"
+)]
+#[case("{{ toPrettyJson (dict \"a\" (list 1) \"b\" (list)) }}", "{\n  \"a\": [\n    1\n  ],\n  \"b\": []\n}")]
+#[case(
+    "{{ initials \"John Doe foo\" }} {{ abbrev 5 \"hello world\" }} {{ abbrevboth 5 10 \"1234 5678 9123\" }}",
+    "JDf he... ...5678..."
+)]
+#[case(
+    "{{ wrap 5 \"a verylongword and\" }}|{{ wrapWith 3 \"-\" \"abcdefgh ij\" }}",
+    "a\nverylongword\nand|abc-def-gh-ij"
+)]
+#[case(
+    "{{ snakecase \"HTTP20xOK\" }} {{ snakecase \"Bld4Floor3rd\" }} {{ snakecase \"v1\" }} {{ kebabcase \"ABCd e.F\" }}",
+    "http_20x_ok bld4_floor_3rd v1 ab-cd-e.f"
+)]
+#[case(
+    "{{ camelcase \"_complex__case_\" }} {{ camelcase \"GOLANG_IS\" }} {{ camelcase \"_\" }} {{ swapcase \"This is\" }}",
+    "_Complex_Case_ GolangIs __ tHIS IS"
+)]
+#[case(
+    "{{ addf 0.1 0.2 }} {{ subf 1 0.9 }} {{ mulf 1.1 1.1 }} {{ divf 2 3 }} {{ add1f 1.1 }}",
+    "0.3 0.1 1.21 0.6666666666666667 2.1"
+)]
+#[case(
+    "{{ maxf 1 2.5 }} {{ minf 3 1.5 }} {{ biggest 1 5 3 }} {{ toDecimal \"777\" }} {{ int \"0x10\" }} {{ round -1.4 0 }} {{ 1e6 }}",
+    "2.5 1.5 5 511 16 -2 1e+06"
+)]
+#[case(
+    "{{ b32enc \"hello world\" }} {{ b32dec \"MFRGGZA=\" }} {{ b32dec \"ME\" }} {{ b64dec \"Y!==\" }}",
+    "NBSWY3DPEB3W64TMMQ====== abcd illegal base32 data at input byte 0 illegal base64 data at input byte 1"
+)]
+#[case(
+    "{{ $u := urlParse \"http://u:p@h:80/a%20b?q=1#f\" }}{{ $u }} {{ urlJoin $u }}",
+    "map[fragment:f host:h:80 hostname:h opaque: path:/a b query:q=1 scheme:http userinfo:u:p] http://u:p@h:80/a%20b?q=1#f"
+)]
+#[case(
+    "{{ durationRound \"2400h10m5s\" }} {{ durationRound \"x\" }} {{ duration \"3661\" }}",
+    "3mo 0s 1h1m1s"
+)]
+#[case(
+    "{{ isAbs \"/a\" }} {{ osBase \"/a/b\" }} {{ osClean \"a/../b\" }} {{ trimall \"$\" \"$5$\" }} {{ typeIsLike \"semver.Version\" (semver \"1.2.3\") }}",
+    "true b b 5 true"
+)]
+fn the_rest_of_sprig_computes_the_same(#[case] template: &str, #[case] output: &str) {
+    assert_eq!(render(template).as_deref(), Ok(output));
+}
+
+#[rstest]
+#[case("{{ mustFirst \"a\" }}", "mustFirst \"a\"", "Cannot find first on type string")]
+#[case("{{ mustAppend \"a\" 1 }}", "mustAppend \"a\" 1", "Cannot push on type string")]
+#[case(
+    "{{ mustSlice \"abc\" 1 }}",
+    "mustSlice \"abc\" 1",
+    "list should be type of slice or array but string"
+)]
+#[case(
+    "{{ mustRegexFind \"(\" \"a\" }}",
+    "mustRegexFind \"(\" \"a\"",
+    "error parsing regexp: missing closing ): `(`"
+)]
+#[case(
+    "{{ regexFind \"(\" \"a\" }}",
+    "regexFind \"(\" \"a\"",
+    "regexp: Compile(`(`): error parsing regexp: missing closing ): `(`"
+)]
+#[case("{{ mustFromJson \"\" }}", "mustFromJson \"\"", "unexpected end of JSON input")]
+#[case("{{ mustToJson (float64 \"nan\") }}", "mustToJson (float64 \"nan\")", "json: unsupported value: NaN")]
+#[case("{{ divf 1 0 }}", "divf 1 0", "decimal division by 0")]
+#[case(
+    "{{ urlParse \":a\" }}",
+    "urlParse \":a\"",
+    "unable to parse url: parse \":a\": missing protocol scheme"
+)]
+#[case(
+    "{{ urlJoin (dict \"host\" 1) }}",
+    "urlJoin (dict \"host\" 1)",
+    "unable to parse host key, must be of type string, but int found"
+)]
+#[case("{{ call .Name 1 }}", "call .Name 1", "non-function .Name of type string")]
+fn the_rest_of_sprig_refuses_the_same(#[case] template: &str, #[case] piece: &str, #[case] text: &str) {
+    let name = piece.split(' ').next().unwrap();
+    let text = format!("template: t:1:3: executing \"t\" at <{piece}>: error calling {name}: {text}");
+    assert_eq!(render(template), Err(text));
+}
+
+#[test]
+fn maps_of_the_data_do_not_change() {
+    let text = "wrong type for value; expected map[string]interface {}; got map[string]string";
+    for template in ["{{ set .Map \"k\" 1 }}", "{{ unset .Map \"k\" }}", "{{ merge .Map (dict) }}"] {
+        assert!(render(template).unwrap_err().ends_with(text));
+    }
+}
+
+#[test]
+fn long_chains_of_changed_dictionaries_are_freed() {
+    let chain =
+        "{{ $d := dict }}{{ range 100000 }}{{ $n := dict }}{{ $_ := set $n \"d\" $d }}{{ $d = $n }}{{ end }}";
+    assert_eq!(render(chain), Ok(String::new()));
+}
+
 #[rstest]
 #[case("{{else}}", "unexpected {{else}}")]
 #[case("{{! c }}", r#"unexpected "!" in command"#)]
@@ -192,6 +325,19 @@ fn what_fails_in_go_fails_in_its_words(#[case] template: &str, #[case] text: &st
 #[case("{{ $x := list 1 }}{{ range 100 }}{{ $x = list $x $x }}{{ end }}{{ $x }}", "too deep")]
 #[case("{{ $x := list \"aaaaaaaaaa\" }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ $x }}", "longer than")]
 #[case("{{ $x := list 1 }}{{ range 60 }}{{ $x = concat $x $x }}{{ end }}", "more than")]
+#[case("{{ $d := dict }}{{ $_ := set $d \"d\" $d }}{{ $d }}", "too deep")]
+#[case("{{ $d := dict }}{{ $_ := set $d \"d\" $d }}{{ toJson $d }}", "too deep")]
+#[case("{{ $d := dict }}{{ $_ := set $d \"d\" $d }}{{ deepCopy $d }}", "too deep")]
+#[case("{{ $d := dict }}{{ $_ := set $d \"d\" $d }}{{ merge $d (deepCopy (dict \"d\" $d)) }}", "too deep")]
+#[case("{{ $x := list 1 }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ deepCopy $x }}", "more than")]
+#[case("{{ $x := list 1 }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ toJson $x }}", "longer than")]
+#[case(
+    "{{ $x := dict }}{{ $y := dict }}{{ range 60 }}{{ $x = dict \"a\" $x \"b\" $x }}{{ $y = dict \"a\" $y \"b\" $y }}{{ end }}{{ $_ := merge $x $y }}",
+    "more than"
+)]
+#[case("{{ wrapWith 1 (repeat 10000 \"x\") (repeat 10000 \"y\") }}", "longer than")]
+#[case("{{ $x := repeat 200000 \"x\" }}{{ join \"\" (list $x $x) }}", "longer than")]
+#[case("{{ $x := repeat 200000 \"x\" }}{{ regexReplaceAll \"x\" $x $x }}", "longer than")]
 fn every_template_ends_within_its_limits(#[case] template: &str, #[case] text: &str) {
     let error = render(template).unwrap_err();
     assert!(error.contains(text), "{error}");

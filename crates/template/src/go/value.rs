@@ -1,13 +1,14 @@
 //! The values that templates compute with.
 
-use std::{cmp::Ordering, collections::BTreeMap, rc::Rc};
+use std::{cell::RefCell, cmp::Ordering, collections::BTreeMap, rc::Rc};
 
 use super::{
     limit::{MAX_ITEMS, MAX_VALUE_DEPTH},
     print,
 };
 
-/// A value. Compound values are shared and never change, so that none can hold itself.
+/// A value. Compound values are shared. Only dictionaries change, and those that did are emptied when the run ends
+/// ([`Changes`](super::change::Changes)): one that holds itself does not stay in memory.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     /// Nothing: Go's nil, and what a missing key yields.
@@ -32,9 +33,13 @@ pub(crate) struct ListValue {
 #[derive(Debug)]
 pub(crate) struct Map {
     pub(super) go_type: &'static str,
-    pub(super) entries: Vec<(Value, Value)>,
+    entries: RefCell<Vec<(Value, Value)>>,
+    /// Of the values it was made with; what `set` put in later is not counted.
     depth: usize,
 }
+
+/// Go's type of the maps that templates make.
+pub(super) const DICTIONARY: &str = "map[string]interface {}";
 
 /// A Go struct: its fields and zero-argument methods alike (TP-8), and how it prints.
 #[derive(Debug)]
@@ -69,14 +74,14 @@ impl Value {
 
     /// A map of the data; the entries come sorted.
     pub(crate) fn data_map(go_type: &'static str, entries: Vec<(Self, Self)>) -> Self {
-        Self::Map(Rc::new(Map { go_type, entries, depth: 1 }))
+        Self::Map(Rc::new(Map { go_type, entries: RefCell::new(entries), depth: 1 }))
     }
 
     /// A dictionary made by a template.
     pub(super) fn dictionary(entries: BTreeMap<String, Self>) -> Result<Self, String> {
         let depth = deeper(entries.values())?;
         let entries = entries.into_iter().map(|(key, value)| (Self::text(key), value)).collect();
-        Ok(Self::Map(Rc::new(Map { go_type: "map[string]interface {}", entries, depth })))
+        Ok(Self::Map(Rc::new(Map { go_type: DICTIONARY, entries: RefCell::new(entries), depth })))
     }
 
     fn depth(&self) -> usize {
@@ -96,7 +101,7 @@ impl Value {
             Self::Float(value) => *value != 0.0,
             Self::Text(text) => !text.is_empty(),
             Self::List(list) => !list.items.is_empty(),
-            Self::Map(map) => !map.entries.is_empty(),
+            Self::Map(map) => map.len() > 0,
             Self::Struct(_) => true,
         }
     }
@@ -132,15 +137,69 @@ impl Value {
     }
 }
 
-impl Map {
-    /// Looks a key up; maps whose keys are no strings have none.
-    pub(super) fn get(&self, key: &str) -> Option<&Value> {
-        let order = |(entry, _): &(Value, Value)| match entry {
-            Value::Text(text) => (**text).cmp(key),
-            _ => Ordering::Less,
-        };
-        self.entries.get(self.entries.binary_search_by(order).ok()?).map(|(_, value)| value)
+impl ListValue {
+    /// A list of the same type with other items.
+    pub(super) fn with(&self, items: Vec<Value>) -> Result<Value, String> {
+        let depth = deeper(items.iter())?;
+        Ok(Value::List(Rc::new(Self { go_type: self.go_type, items, depth })))
     }
+}
+
+impl Map {
+    pub(super) fn len(&self) -> usize {
+        self.entries.borrow().len()
+    }
+
+    /// The entries as they are now.
+    pub(super) fn entries(&self) -> Vec<(Value, Value)> {
+        self.entries.borrow().clone()
+    }
+
+    /// Looks a key up; maps whose keys are no strings have none.
+    pub(super) fn get(&self, key: &str) -> Option<Value> {
+        let entries = self.entries.borrow();
+        let place = place(&entries, key).ok()?;
+        entries.get(place).map(|(_, value)| value.clone())
+    }
+
+    /// Sets an entry of a dictionary.
+    pub(super) fn set(&self, key: &str, value: Value) -> Result<(), String> {
+        let mut entries = self.entries.borrow_mut();
+        match place(&entries, key) {
+            Ok(place) => {
+                if let Some(entry) = entries.get_mut(place) {
+                    entry.1 = value;
+                }
+            }
+            Err(_) if entries.len() >= MAX_ITEMS => {
+                return Err(format!("map of more than {MAX_ITEMS} entries"));
+            }
+            Err(place) => entries.insert(place, (Value::text(key), value)),
+        }
+        Ok(())
+    }
+
+    /// Takes an entry away, if it is there.
+    pub(super) fn unset(&self, key: &str) {
+        let mut entries = self.entries.borrow_mut();
+        if let Ok(place) = place(&entries, key) {
+            entries.remove(place);
+        }
+    }
+
+    /// Takes all entries away.
+    pub(super) fn empty(&self) {
+        let entries = self.entries.take();
+        drop(entries);
+    }
+}
+
+/// The place of a key among sorted entries, or where it belongs.
+fn place(entries: &[(Value, Value)], key: &str) -> Result<usize, usize> {
+    entries.binary_search_by(|(entry, _)| match entry {
+        Value::Text(text) => (**text).cmp(key),
+        _ => Ordering::Less,
+    })
 }
 
 /// One more than the deepest of the values, if that is allowed.

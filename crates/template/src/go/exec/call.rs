@@ -22,9 +22,10 @@ impl Run<'_> {
         if matches!(name, "and" | "or") {
             return self.short_circuit(dot, command, name == "and", last);
         }
-        let Some(function) = function::find(name) else {
+        let function = function::find(name);
+        if function.is_none() && name != "call" {
             return Err(self.error(command.at, command, format!("function {name:?} is not available")));
-        };
+        }
         let mut arguments = Vec::with_capacity(command.rest.len() + 1);
         for operand in &command.rest {
             arguments.push(match operand.kind {
@@ -33,9 +34,11 @@ impl Run<'_> {
             });
         }
         arguments.extend(last);
+        let Some(function) = function else { return self.call(command, arguments.first()) };
         self.check_count(command, name, &function, arguments.len())?;
-        let result =
-            (function.call)(&arguments).map_err(|error| self.call_error(command, name, &arguments, error))?;
+        let result = function
+            .call(&arguments, &mut self.changes)
+            .map_err(|error| self.call_error(command, name, &arguments, error))?;
         match &result {
             Value::Text(text) if text.len() > MAX_OUTPUT => {
                 let message = format!("error calling {name}: string is longer than {MAX_OUTPUT} bytes");
@@ -64,6 +67,23 @@ impl Run<'_> {
             let name = if is_and { "and" } else { "or" };
             self.error(command.at, &name, format!("wrong number of args for {name}: want at least 1 got 0"))
         })
+    }
+
+    /// Go's `call`: no value that a template can have is a function.
+    fn call(&self, command: &Command, callee: Option<&Value>) -> Result<Value, TemplateError> {
+        let Some(callee) = callee else {
+            let message = "wrong number of args for call: want at least 1 got 0";
+            return Err(self.error(command.first.at, &command.first, message));
+        };
+        let message = match (callee, command.rest.first()) {
+            (Value::Nil, _) => "call of nil".to_owned(),
+            (_, Some(written)) => format!("non-function {written} of type {}", callee.type_name()),
+            (_, None) => {
+                let printed = callee.printed().unwrap_or_default();
+                format!("non-function {printed} of type {}", callee.type_name())
+            }
+        };
+        Err(self.error(command.at, command, format!("error calling call: {message}")))
     }
 
     fn check_count(
@@ -102,6 +122,9 @@ impl Run<'_> {
                 let operand = command.rest.get(index);
                 let literal = operand.filter(|operand| matches!(operand.kind, OperandKind::Literal(..)));
                 let message = match (literal, value) {
+                    (Some(literal), _) if expected.starts_with("map") => {
+                        format!("can't handle {literal} for arg of type {expected}")
+                    }
                     (Some(literal), _) => {
                         let expected = if expected == "int" { "integer" } else { expected };
                         format!("expected {expected}; found {literal}")

@@ -16,7 +16,6 @@ pub(super) fn find(name: &str) -> Option<Function> {
         "index" => Function::at_least(1, |a| {
             a.iter().skip(1).try_fold(at(a, 0).clone(), |value, key| index(&value, key))
         }),
-        "slice" => Function::between(1, 3, slice),
         "not" => Function::exactly(1, |a| Ok(Value::Bool(!at(a, 0).is_true()))),
         "eq" => Function::at_least(1, equal),
         "ne" => Function::exactly(2, |a| Ok(Value::Bool(!is_equal(at(a, 0), at(a, 1))?))),
@@ -35,7 +34,7 @@ fn length(value: &Value) -> Result<i64, CallError> {
     let length = match value {
         Value::Text(text) => text.len(),
         Value::List(list) => list.items.len(),
-        Value::Map(map) => map.entries.len(),
+        Value::Map(map) => map.len(),
         Value::Nil => return failed("len of nil pointer"),
         other => return failed(format!("len of type {}", other.type_name())),
     };
@@ -58,7 +57,7 @@ fn index(value: &Value, key: &Value) -> Result<Value, CallError> {
         (Value::Map(map), Value::Text(key)) => {
             // A map of strings yields its zero value for a key it does not have.
             let missing = if map.go_type == "map[string]string" { Value::text("") } else { Value::Nil };
-            Ok(map.get(key).cloned().unwrap_or(missing))
+            Ok(map.get(key).unwrap_or(missing))
         }
         (Value::List(_) | Value::Text(_), Value::Nil) => failed("cannot index slice/array with nil"),
         (Value::List(_) | Value::Text(_), _) => {
@@ -70,7 +69,8 @@ fn index(value: &Value, key: &Value) -> Result<Value, CallError> {
     }
 }
 
-fn slice(arguments: &[Value]) -> Result<Value, CallError> {
+/// Of texts only: sprig's `slice` hides it, and takes lists.
+pub(super) fn slice(arguments: &[Value]) -> Result<Value, CallError> {
     let value = at(arguments, 0);
     let length = usize::try_from(length(value)?).unwrap_or_default();
     let bound = |index: usize, otherwise: usize| match arguments.get(index) {

@@ -1,27 +1,29 @@
-//! JSON, base64 and checksums.
+//! Base64, base32 and checksums.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use base64::{
+    Engine, alphabet,
+    engine::{GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD},
+};
 use sha1::{Digest, Sha1};
 use sha2::{Sha256, Sha512};
 
-use super::{CallError, Function, at, failed, text};
+use super::{Function, base32, text};
 use crate::go::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Function> {
     match name {
-        "toJson" => Function::exactly(1, |a| Ok(Value::text(escaped(&json(at(a, 0))?.to_string())))),
-        "toRawJson" => Function::exactly(1, |a| Ok(Value::text(json(at(a, 0))?.to_string()))),
-        "toPrettyJson" => {
-            Function::exactly(1, |a| Ok(Value::text(escaped(&format!("{:#}", json(at(a, 0))?)))))
-        }
-        "fromJson" => Function::exactly(1, |a| {
-            let parsed = serde_json::from_str(text(a, 0)?).unwrap_or(serde_json::Value::Null);
-            Ok(value(&parsed)?)
-        }),
         "b64enc" => Function::exactly(1, |a| Ok(Value::text(STANDARD.encode(text(a, 0)?)))),
-        "b64dec" => Function::exactly(1, |a| match STANDARD.decode(text(a, 0)?) {
+        "b64dec" => Function::exactly(1, |a| {
+            let written = text(a, 0)?.replace(['\r', '\n'], "");
+            match BASE64.decode(&written) {
+                Ok(bytes) => Ok(Value::text(String::from_utf8_lossy(&bytes))),
+                Err(_) => Ok(Value::text(format!("illegal base64 data at input byte {}", fault(&written)))),
+            }
+        }),
+        "b32enc" => Function::exactly(1, |a| Ok(Value::text(base32::encode(text(a, 0)?.as_bytes())))),
+        "b32dec" => Function::exactly(1, |a| match base32::decode(text(a, 0)?) {
             Ok(bytes) => Ok(Value::text(String::from_utf8_lossy(&bytes))),
-            Err(error) => Ok(Value::text(error.to_string())),
+            Err(at) => Ok(Value::text(format!("illegal base32 data at input byte {at}"))),
         }),
         "sha1sum" => Function::exactly(1, |a| Ok(Value::text(hex(&Sha1::digest(text(a, 0)?))))),
         "sha256sum" => Function::exactly(1, |a| Ok(Value::text(hex(&Sha256::digest(text(a, 0)?))))),
@@ -30,6 +32,27 @@ pub(super) fn find(name: &str) -> Option<Function> {
             Function::exactly(1, |a| Ok(Value::text(adler32(text(a, 0)?.as_bytes()).to_string())))
         }
         _ => None,
+    }
+}
+
+/// Decodes as Go does, whatever the bits that make no whole byte.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+/// The byte that Go complains of in a text that is no base64.
+fn fault(text: &str) -> usize {
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let length = text.len();
+    let is_padding = |at: usize| text.as_bytes().get(at) == Some(&b'=');
+    match text.bytes().position(|byte| !is_digit(byte)) {
+        None => length / 4 * 4,
+        Some(at) if at % 4 < 2 || !is_padding(at) => at,
+        Some(at) if at % 4 == 2 && at + 1 < length && !is_padding(at + 1) => at,
+        Some(at) if length > at / 4 * 4 + 4 => at / 4 * 4 + 4,
+        Some(at) if length < at / 4 * 4 + 4 => length,
+        Some(at) => at,
     }
 }
 
@@ -45,45 +68,4 @@ fn adler32(bytes: &[u8]) -> u32 {
     };
     let (a, b) = bytes.iter().fold((1, 0), sum);
     b << 16 | a
-}
-
-fn json(source: &Value) -> Result<serde_json::Value, CallError> {
-    Ok(match source {
-        Value::Nil => serde_json::Value::Null,
-        Value::Bool(value) => (*value).into(),
-        Value::Int(value) => (*value).into(),
-        Value::Float(value) => (*value).into(),
-        Value::Text(text) => (&**text).into(),
-        Value::List(list) => serde_json::Value::Array(list.items.iter().map(json).collect::<Result<_, _>>()?),
-        Value::Map(map) => {
-            let entry = |(key, value): &(Value, Value)| match key {
-                Value::Text(key) => Ok((key.to_string(), json(value)?)),
-                _ => failed(format!("json: unsupported type: {}", map.go_type)),
-            };
-            serde_json::Value::Object(map.entries.iter().map(entry).collect::<Result<_, _>>()?)
-        }
-        Value::Struct(value) => {
-            let entry = |(name, value): &(&str, Value)| Ok(((*name).to_owned(), json(value)?));
-            serde_json::Value::Object(value.fields.iter().map(entry).collect::<Result<_, CallError>>()?)
-        }
-    })
-}
-
-/// Go's encoder writes what HTML could misread as escapes.
-fn escaped(json: &str) -> String {
-    json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
-}
-
-fn value(source: &serde_json::Value) -> Result<Value, String> {
-    Ok(match source {
-        serde_json::Value::Null => Value::Nil,
-        serde_json::Value::Bool(value) => Value::Bool(*value),
-        serde_json::Value::Number(number) => Value::Float(number.as_f64().unwrap_or_default()),
-        serde_json::Value::String(text) => Value::text(text),
-        serde_json::Value::Array(items) => Value::list(items.iter().map(value).collect::<Result<_, _>>()?)?,
-        serde_json::Value::Object(entries) => {
-            let entries = entries.iter().map(|(key, item)| Ok((key.clone(), value(item)?)));
-            Value::dictionary(entries.collect::<Result<_, String>>()?)?
-        }
-    })
 }

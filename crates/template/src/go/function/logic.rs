@@ -21,6 +21,11 @@ pub(super) fn find(name: &str) -> Option<Function> {
         "kindIs" => Function::exactly(2, |a| Ok(Value::Bool(text(a, 0)? == at(a, 1).kind_name()))),
         "typeOf" => Function::exactly(1, |a| Ok(Value::text(type_name(at(a, 0))))),
         "typeIs" => Function::exactly(2, |a| Ok(Value::Bool(text(a, 0)? == type_name(at(a, 1))))),
+        "typeIsLike" => Function::exactly(2, |a| {
+            let (name, known) = (text(a, 0)?, type_name(at(a, 1)));
+            Ok(Value::Bool(name == known || known.strip_prefix('*') == Some(name)))
+        }),
+        "hello" => Function::exactly(0, |_| Ok(Value::text("Hello!"))),
         "deepEqual" => Function::exactly(2, |a| Ok(Value::Bool(are_equal(at(a, 0), at(a, 1))?))),
         _ => None,
     }

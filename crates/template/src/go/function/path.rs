@@ -1,14 +1,15 @@
-//! Slash-separated paths.
+//! Slash-separated paths; those of the system are the same, as Flux runs on Linux.
 
 use super::{Function, text};
 use crate::go::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Function> {
     match name {
-        "base" => Function::exactly(1, |a| Ok(Value::text(base(text(a, 0)?)))),
-        "dir" => Function::exactly(1, |a| Ok(Value::text(dir(text(a, 0)?)))),
-        "ext" => Function::exactly(1, |a| Ok(Value::text(ext(text(a, 0)?)))),
-        "clean" => Function::exactly(1, |a| Ok(Value::text(clean(text(a, 0)?)))),
+        "base" | "osBase" => Function::exactly(1, |a| Ok(Value::text(base(text(a, 0)?)))),
+        "dir" | "osDir" => Function::exactly(1, |a| Ok(Value::text(dir(text(a, 0)?)))),
+        "ext" | "osExt" => Function::exactly(1, |a| Ok(Value::text(ext(text(a, 0)?)))),
+        "clean" | "osClean" => Function::exactly(1, |a| Ok(Value::text(clean(text(a, 0)?)))),
+        "isAbs" | "osIsAbs" => Function::exactly(1, |a| Ok(Value::Bool(text(a, 0)?.starts_with('/')))),
         _ => None,
     }
 }

@@ -1,35 +1,33 @@
 //! Regular expressions and versions.
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use weir_policy::{
     go_regex,
     semver::{Constraint, Version},
 };
 
-use super::{CallError, Function, int, text, texts};
+use super::{CallError, Function, check_length, failed, int, text, texts};
 use crate::go::value::{Struct, Value};
 
 pub(super) fn find(name: &str) -> Option<Function> {
     match name {
-        "regexMatch" => Function::exactly(2, |a| Ok(Value::Bool(regex(text(a, 0)?)?.is_match(text(a, 1)?)))),
-        "regexFind" => Function::exactly(2, |a| {
-            Ok(Value::text(regex(text(a, 0)?)?.find(text(a, 1)?).map_or("", |found| found.as_str())))
+        "regexMatch" => Function::exactly(2, |a| {
+            let (pattern, subject) = (go_regex::compile(text(a, 0)?), text(a, 1)?);
+            Ok(Value::Bool(pattern.is_ok_and(|pattern| pattern.is_match(subject))))
         }),
-        "regexFindAll" => Function::exactly(3, |a| {
-            let (pattern, most) = (regex(text(a, 0)?)?, most(int(a, 2)?));
-            texts(pattern.find_iter(text(a, 1)?).take(most).map(|found| found.as_str().to_owned()))
-        }),
-        "regexReplaceAll" => Function::exactly(3, |a| {
-            Ok(Value::text(regex(text(a, 0)?)?.replace_all(text(a, 1)?, text(a, 2)?)))
-        }),
-        "regexReplaceAllLiteral" => Function::exactly(3, |a| {
-            let literal = regex::NoExpand(text(a, 2)?);
-            Ok(Value::text(regex(text(a, 0)?)?.replace_all(text(a, 1)?, literal)))
-        }),
-        "regexSplit" => Function::exactly(3, |a| {
-            let (pattern, most) = (regex(text(a, 0)?)?, most(int(a, 2)?));
-            texts(pattern.splitn(text(a, 1)?, most).map(str::to_owned))
-        }),
+        "mustRegexMatch" => {
+            Function::exactly(2, |a| Ok(Value::Bool(regex(text(a, 0)?)?.is_match(text(a, 1)?))))
+        }
+        "regexFind" => Function::exactly(2, |a| first(&panicking(text(a, 0)?)?, a)),
+        "mustRegexFind" => Function::exactly(2, |a| first(&regex(text(a, 0)?)?, a)),
+        "regexFindAll" => Function::exactly(3, |a| all(&panicking(text(a, 0)?)?, a)),
+        "mustRegexFindAll" => Function::exactly(3, |a| all(&regex(text(a, 0)?)?, a)),
+        "regexReplaceAll" => Function::exactly(3, |a| replace(&panicking(text(a, 0)?)?, a)),
+        "mustRegexReplaceAll" => Function::exactly(3, |a| replace(&regex(text(a, 0)?)?, a)),
+        "regexReplaceAllLiteral" => Function::exactly(3, |a| replace_literally(&panicking(text(a, 0)?)?, a)),
+        "mustRegexReplaceAllLiteral" => Function::exactly(3, |a| replace_literally(&regex(text(a, 0)?)?, a)),
+        "regexSplit" => Function::exactly(3, |a| split(&panicking(text(a, 0)?)?, a)),
+        "mustRegexSplit" => Function::exactly(3, |a| split(&regex(text(a, 0)?)?, a)),
         "regexQuoteMeta" => Function::exactly(1, |a| Ok(Value::text(quote_meta(text(a, 0)?)))),
         "semver" => Function::exactly(1, |a| version(text(a, 0)?)),
         "semverCompare" => Function::exactly(2, |a| {
@@ -41,8 +39,58 @@ pub(super) fn find(name: &str) -> Option<Function> {
     }
 }
 
+fn first(pattern: &Regex, arguments: &[Value]) -> Result<Value, CallError> {
+    Ok(Value::text(pattern.find(text(arguments, 1)?).map_or("", |found| found.as_str())))
+}
+
+fn all(pattern: &Regex, arguments: &[Value]) -> Result<Value, CallError> {
+    let found = pattern.find_iter(text(arguments, 1)?).take(most(int(arguments, 2)?));
+    texts(found.map(|found| found.as_str().to_owned()))
+}
+
+fn replace(pattern: &Regex, arguments: &[Value]) -> Result<Value, CallError> {
+    let new = text(arguments, 2)?;
+    replaced(pattern, text(arguments, 1)?, |found, out| found.expand(new, out))
+}
+
+fn replace_literally(pattern: &Regex, arguments: &[Value]) -> Result<Value, CallError> {
+    let new = text(arguments, 2)?;
+    replaced(pattern, text(arguments, 1)?, |_, out| out.push_str(new))
+}
+
+/// Replaces all; the length is checked on the way.
+fn replaced(
+    pattern: &Regex,
+    subject: &str,
+    write: impl Fn(&Captures<'_>, &mut String),
+) -> Result<Value, CallError> {
+    let (mut out, mut end) = (String::new(), 0);
+    for found in pattern.captures_iter(subject) {
+        let Some(whole) = found.get(0) else { continue };
+        out.push_str(subject.get(end..whole.start()).unwrap_or_default());
+        write(&found, &mut out);
+        check_length(out.len())?;
+        end = whole.end();
+    }
+    out.push_str(subject.get(end..).unwrap_or_default());
+    Ok(Value::text(out))
+}
+
+fn split(pattern: &Regex, arguments: &[Value]) -> Result<Value, CallError> {
+    texts(pattern.splitn(text(arguments, 1)?, most(int(arguments, 2)?)).map(str::to_owned))
+}
+
 fn regex(pattern: &str) -> Result<Regex, CallError> {
     go_regex::compile(pattern).map_err(|error| CallError::Failed(error.to_string()))
+}
+
+/// Go's words where the function has no error to return, and panics.
+fn panicking(pattern: &str) -> Result<Regex, CallError> {
+    let quote = if pattern.contains('`') { '"' } else { '`' };
+    go_regex::compile(pattern).or_else(|error| {
+        let error = error.to_string().replacen("error parsing regexp: ", "", 1);
+        failed(format!("regexp: Compile({quote}{pattern}{quote}): error parsing regexp: {error}"))
+    })
 }
 
 /// A negative count means all.

@@ -1,7 +1,7 @@
 //! Sprig's functions of strings; the subject comes last (TP-9).
 
-use super::{CallError, Function, at, failed, int, strings, text, texts};
-use crate::go::{limit::MAX_OUTPUT, value::Value};
+use super::{CallError, Function, at, check_length, failed, int, strings, text, texts};
+use crate::go::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Function> {
     shape(name).or_else(|| test(name)).or_else(|| split(name))
@@ -19,7 +19,7 @@ fn shape(name: &str) -> Option<Function> {
             Ok(Value::text(map_initials(text(a, 0)?, |c| c.to_lowercase().collect())))
         }),
         "trim" => Function::exactly(1, |a| Ok(Value::text(text(a, 0)?.trim()))),
-        "trimAll" => Function::exactly(2, |a| {
+        "trimAll" | "trimall" => Function::exactly(2, |a| {
             let set = text(a, 0)?;
             Ok(Value::text(text(a, 1)?.trim_matches(|character| set.contains(character))))
         }),
@@ -133,10 +133,6 @@ fn repeat(count: i64, text: &str) -> Result<String, CallError> {
 fn indent(count: i64, text: &str) -> Result<String, CallError> {
     let pad = repeat(count, " ")?;
     Ok(format!("{pad}{}", replace(text, "\n", &format!("\n{pad}"))?))
-}
-
-fn check_length(length: usize) -> Result<(), CallError> {
-    if length > MAX_OUTPUT { failed(format!("string is longer than {MAX_OUTPUT} bytes")) } else { Ok(()) }
 }
 
 /// Joins the printed forms of all that is something by spaces.

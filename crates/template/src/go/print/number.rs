@@ -1,6 +1,6 @@
 //! Floating-point numbers as Go prints them.
 
-/// `%v` of a `float64`: the shortest text, with an exponent below -4 and from 21 on.
+/// `%v` of a `float64`: the shortest text, with an exponent below 1e-4 and from 1e6 on.
 pub(in crate::go) fn float(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0".to_owned() } else { "0".to_owned() };
@@ -17,7 +17,7 @@ pub(in crate::go) fn float(value: f64) -> String {
     let scientific = format!("{value:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     match exponent.parse::<i32>() {
-        Ok(power) if !(-4..21).contains(&power) => format!("{mantissa}e{}", go_exponent(power)),
+        Ok(power) if !(-4..6).contains(&power) => format!("{mantissa}e{}", go_exponent(power)),
         _ => format!("{value}"),
     }
 }
