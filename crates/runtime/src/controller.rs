@@ -75,7 +75,8 @@ pub trait Reconciler: Send + Sync + 'static {
     }
 
     /// Returns the event of each visit to a suspended object; by default none.
-    fn suspended_event() -> Option<EventDraft> {
+    fn suspended_event(object: &Self::Object) -> Option<EventDraft> {
+        let _ = object;
         None
     }
 

@@ -41,7 +41,6 @@ mod secret;
 mod session;
 mod stage;
 mod undeclared;
-mod verdict;
 mod watch;
 
 pub use apply::{ApplyFailure, Settings};
@@ -62,5 +61,4 @@ pub use prune::Pruned;
 pub use rivals::Rivals;
 pub use session::Session;
 pub use stage::{GroupKind, Stage};
-pub use verdict::evaluated;
 pub use watch::Watches;

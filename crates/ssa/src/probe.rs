@@ -10,7 +10,7 @@ use weir_kstatus::{Assessment, Status, assess, assess_pods};
 use crate::error::shown;
 use crate::ledger::assessable;
 use crate::request::Target;
-use crate::{ObjectId, Session, evaluated};
+use crate::{ObjectId, Session};
 
 /// Pods looked at for one StatefulSet or ReplicaSet; the first failed one decides.
 const MAX_PODS: u32 = 500;
@@ -55,7 +55,7 @@ pub(crate) async fn judged(session: &Session, judge: Arc<dyn Judge>, id: &Object
         Err(error) => return Probe::unknown(error),
     };
     let id = id.clone();
-    evaluated(move || judge.judge(&id, &object)).await.unwrap_or_else(Probe::unknown)
+    weir_evaluation::evaluated(move || judge.judge(&id, &object)).await.unwrap_or_else(Probe::unknown)
 }
 
 /// Reads an object in the version that the cluster prefers; nothing if there is none.

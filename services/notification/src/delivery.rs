@@ -6,82 +6,37 @@ pub mod mask;
 pub mod nats;
 mod redirect;
 pub mod retry;
+mod words;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use http::{StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 use weir_http::{ClientError, Clients, Profile};
 
+use self::answer::Reply;
 use self::nats::NatsError;
 pub use self::retry::Retry;
 use crate::provider::{Accept, Comment, CommitStatus, Delivery, Message};
 
-/// Bytes of an answer that are read to judge it or to quote it (NTF-55); more than any error page needs to be understood.
-const MAX_QUOTED: usize = 4 * 1024;
 /// Bytes of a list of commit statuses; 50 statuses of GitHub are about 100 KiB.
 const MAX_LIST: usize = 4 * 1024 * 1024;
+/// Bytes of an answer of Slack, which repeats the whole message in several forms.
+const MAX_SLACK: usize = 1024 * 1024;
+/// Bytes of a good answer that nobody looks at: read so that the connection can be used again.
+const MAX_IGNORED: usize = 4 * 1024;
 
-/// Errors of a delivery. The texts name scheme and host at most, since paths of webhooks are secrets (NTF-53).
+/// Errors of a delivery. The texts name scheme and host at most, where paths are secrets (NTF-53).
 #[derive(Debug, thiserror::Error)]
 pub enum DeliveryError {
-    /// The time for the whole delivery is over.
-    #[error("{0}failed to execute request: context deadline exceeded")]
-    Deadline(Cow<'static, str>),
-    /// The service refused.
-    #[error("{prefix}request failed: request failed with status code {status}: {body}")]
-    Status {
+    /// A request failed.
+    #[error("{prefix}{text}")]
+    Request {
         /// Words of the provider type.
         prefix: Cow<'static, str>,
-        /// Status code.
-        status: u16,
-        /// Start of the body, without control characters.
-        body: String,
-    },
-    /// Slack's API refused the message.
-    #[error("{prefix}Slack responded with error: {error}")]
-    Slack {
-        /// Words of the provider type.
-        prefix: Cow<'static, str>,
-        /// Slack's code.
-        error: String,
-    },
-    /// The answer is not what the service promises.
-    #[error("{prefix}unable to unmarshal response body: {error}")]
-    Answer {
-        /// Words of the provider type.
-        prefix: Cow<'static, str>,
-        /// The fault in it.
-        error: String,
-    },
-    /// No answer, and no hope of one.
-    #[error("{prefix}failed to execute request: {method} {origin}: {error}")]
-    Connection {
-        /// Words of the provider type.
-        prefix: Cow<'static, str>,
-        /// Method of the request.
-        method: http::Method,
-        /// Scheme and host.
-        origin: String,
-        /// The innermost cause.
-        error: String,
-    },
-    /// Every try failed.
-    #[error(
-        "{prefix}failed to execute request: {method} {origin} giving up after {attempts} attempt(s): {error}"
-    )]
-    GaveUp {
-        /// Words of the provider type.
-        prefix: Cow<'static, str>,
-        /// Method of the request.
-        method: http::Method,
-        /// Scheme and host.
-        origin: String,
-        /// Number of tries.
-        attempts: u32,
-        /// Error of the last try.
-        error: String,
+        /// The failure, in the words of the client that Flux uses for the service.
+        text: String,
     },
     /// No NATS server took the message.
     #[error("{prefix}{source}")]
@@ -109,6 +64,13 @@ pub struct Sender {
     retry: Retry,
 }
 
+/// The requests of one delivery, with one time for all of them and all tries.
+struct Conversation {
+    client: reqwest::Client,
+    retry: Retry,
+    deadline: Instant,
+}
+
 /// A good answer.
 struct Answer {
     body: Vec<u8>,
@@ -122,6 +84,24 @@ impl Sender {
         Self { clients: Clients::without_redirects("weir-notification"), retry }
     }
 
+    /// Sends the questions that a notifier has before it renders; returns the last answer.
+    ///
+    /// # Errors
+    /// When one of them is not answered in time.
+    pub async fn ask(
+        &self,
+        questions: &[Message],
+        profile: &Profile,
+        timeout: Duration,
+    ) -> Result<Value, DeliveryError> {
+        let conversation = self.converse(profile, timeout)?;
+        let mut last = Value::Null;
+        for question in questions {
+            last = conversation.read(question).await?;
+        }
+        Ok(last)
+    }
+
     /// Sends everything of one delivery; `timeout` covers all requests and all tries.
     ///
     /// # Errors
@@ -132,142 +112,121 @@ impl Sender {
         profile: &Profile,
         timeout: Duration,
     ) -> Result<(), DeliveryError> {
-        let client = self.clients.get(profile)?;
-        let prefix = match &delivery {
-            Delivery::Nothing => return Ok(()),
+        let conversation = self.converse(profile, timeout)?;
+        match delivery {
+            Delivery::Nothing => Ok(()),
             Delivery::Messages(messages) => {
-                messages.first().map(|message| message.failure_prefix.clone()).unwrap_or_default()
-            }
-            Delivery::CommitStatus(status) => status.read.failure_prefix.clone(),
-            Delivery::Comment(comment) => comment.who.failure_prefix.clone(),
-            Delivery::Publication(publication) => publication.failure_prefix(),
-        };
-        let work = async {
-            match delivery {
-                Delivery::Nothing => Ok(()),
-                Delivery::Messages(messages) => {
-                    for message in &messages {
-                        self.send(&client, message, MAX_QUOTED).await?;
-                    }
-                    Ok(())
+                for message in &messages {
+                    conversation.write(message).await?;
                 }
-                Delivery::CommitStatus(status) => self.write_status(&client, &status).await,
-                Delivery::Comment(comment) => self.write_comment(&client, &comment).await,
-                Delivery::Publication(publication) => {
-                    let published = nats::publish(&publication, profile).await;
-                    published.map_err(|source| DeliveryError::Nats { prefix: prefix.clone(), source })
+                Ok(())
+            }
+            Delivery::CommitStatus(status) => conversation.write_status(&status).await,
+            Delivery::Comment(comment) => conversation.write_comment(&comment).await,
+            Delivery::Publication(publication) => {
+                let prefix = publication.failure_prefix();
+                match timeout_at(conversation.deadline, nats::publish(&publication, profile)).await {
+                    Ok(published) => published.map_err(|source| DeliveryError::Nats { prefix, source }),
+                    Err(_) => Err(DeliveryError::Request { prefix, text: words::DEADLINE.to_owned() }),
                 }
             }
-        };
-        tokio::time::timeout(timeout, work).await.unwrap_or(Err(DeliveryError::Deadline(prefix)))
+        }
     }
 
-    async fn write_status(
-        &self,
-        client: &reqwest::Client,
-        status: &CommitStatus,
-    ) -> Result<(), DeliveryError> {
-        let listed = self.read(client, &status.read).await?;
+    fn converse(&self, profile: &Profile, timeout: Duration) -> Result<Conversation, DeliveryError> {
+        let client = self.clients.get(profile)?;
+        let now = Instant::now();
+        Ok(Conversation { client, retry: self.retry, deadline: now.checked_add(timeout).unwrap_or(now) })
+    }
+}
+
+impl Conversation {
+    async fn write_status(&self, status: &CommitStatus) -> Result<(), DeliveryError> {
+        let listed = self.read(&status.read).await?;
         if !(status.is_current)(&listed) {
-            self.send(client, &status.write, MAX_QUOTED).await?;
+            self.write(&status.write).await?;
         }
         Ok(())
     }
 
-    async fn write_comment(&self, client: &reqwest::Client, comment: &Comment) -> Result<(), DeliveryError> {
-        let me = self.read(client, &comment.who).await?;
-        let comments = self.read(client, &comment.list).await?;
-        let message = match (comment.find)(&me, &comments) {
+    async fn write_comment(&self, comment: &Comment) -> Result<(), DeliveryError> {
+        let comments = self.read(&comment.list).await?;
+        let message = match (comment.find)(&comments) {
             Some(id) => (comment.update)(id),
             None => comment.create.clone(),
         };
-        self.send(client, &message, MAX_QUOTED).await.map(drop)
+        self.write(&message).await
+    }
+
+    async fn write(&self, message: &Message) -> Result<(), DeliveryError> {
+        let limit = if message.accept == Accept::SlackOk { MAX_SLACK } else { MAX_IGNORED };
+        self.send(message, limit).await.map(drop)
     }
 
     /// Reads JSON; what is not there yet is null.
-    async fn read(&self, client: &reqwest::Client, message: &Message) -> Result<Value, DeliveryError> {
-        let answer = self.send(client, message, MAX_LIST).await?;
+    async fn read(&self, message: &Message) -> Result<Value, DeliveryError> {
+        let answer = self.send(message, MAX_LIST).await?;
         if answer.is_missing {
             return Ok(Value::Null);
         }
-        let prefix = message.failure_prefix.clone();
-        serde_json::from_slice(&answer.body)
-            .map_err(|error| DeliveryError::Answer { prefix, error: error.to_string() })
+        serde_json::from_slice(&answer.body).map_err(|error| not_json(message, &error))
     }
 
-    /// Tries until the answer is final; the caller bounds the time.
+    /// Tries until the answer is final or the time is over; `limit` is how much of a good answer is read, in bytes.
     #[expect(clippy::disallowed_methods, reason = "a delivery is no run")]
-    async fn send(
-        &self,
-        client: &reqwest::Client,
-        message: &Message,
-        limit: usize,
-    ) -> Result<Answer, DeliveryError> {
-        let prefix = message.failure_prefix.clone();
+    async fn send(&self, message: &Message, limit: usize) -> Result<Answer, DeliveryError> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let (outcome, error) = match redirect::send(client, message).await {
-                Ok(response) => {
-                    let status = response.status();
-                    let retry_after =
-                        response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()).map(str::to_owned);
-                    if !retry::is_worth_another(status) {
-                        return judge(message, status, response, limit).await;
-                    }
-                    (
-                        retry::Failure::Status { status, retry_after },
-                        format!("status code {}", status.as_u16()),
-                    )
-                }
-                Err(error) => {
-                    let text = answer::cause(&error);
-                    if answer::is_final(&error) {
-                        let (method, origin) = (message.method.clone(), origin(message));
-                        return Err(DeliveryError::Connection { prefix, method, origin, error: text });
-                    }
-                    (retry::Failure::Connection, text)
-                }
+            let exchange = answer::exchange(&self.client, message, limit);
+            let Ok(exchanged) = timeout_at(self.deadline, exchange).await else {
+                return Err(failed(message, words::late(message, attempts)));
             };
-            match self.retry.wait_after(attempts, &outcome, jiff::Timestamp::now()) {
-                Some(wait) => tokio::time::sleep(wait).await,
-                None => {
-                    let (method, origin) = (message.method.clone(), origin(message));
-                    return Err(DeliveryError::GaveUp { prefix, method, origin, attempts, error });
+            let is_worth_another = match &exchanged {
+                Ok(reply) => retry::is_worth_another(reply.status),
+                Err(error) => !answer::is_final(error),
+            };
+            let retry_after = exchanged.as_ref().ok().and_then(|reply| reply.wait.as_deref());
+            let wait = self.retry.wait_after(message.dialect, attempts, retry_after, jiff::Timestamp::now());
+            match (wait.filter(|_| is_worth_another), exchanged) {
+                (Some(wait), _) => {
+                    if timeout_at(self.deadline, tokio::time::sleep(wait)).await.is_err() {
+                        return Err(failed(message, words::late_waiting(message)));
+                    }
+                }
+                (None, Ok(_)) if is_worth_another && message.dialect.gives_up() => {
+                    return Err(failed(message, words::gave_up(message, attempts)));
+                }
+                (None, Ok(reply)) => return judge(message, reply),
+                (None, Err(error)) => {
+                    let reason = answer::cause(&error, &message.url);
+                    return Err(failed(message, words::unanswered(message, &reason, attempts)));
                 }
             }
         }
     }
 }
 
-async fn judge(
-    message: &Message,
-    status: StatusCode,
-    response: reqwest::Response,
-    limit: usize,
-) -> Result<Answer, DeliveryError> {
-    let prefix = message.failure_prefix.clone();
-    let body = answer::read_at_most(response, limit).await;
+fn judge(message: &Message, reply: Reply) -> Result<Answer, DeliveryError> {
     if message.accept == Accept::SlackOk {
-        let answer: Value = match serde_json::from_slice(&body) {
-            Ok(answer) => answer,
-            Err(error) => return Err(DeliveryError::Answer { prefix, error: error.to_string() }),
-        };
+        let answer: Value = serde_json::from_slice(&reply.body).map_err(|error| not_json(message, &error))?;
         if answer.get("ok").and_then(Value::as_bool) == Some(true) {
-            return Ok(Answer { body, is_missing: false });
+            return Ok(Answer { body: reply.body, is_missing: false });
         }
-        let error = answer.get("error").and_then(Value::as_str).unwrap_or_default().to_owned();
-        return Err(DeliveryError::Slack { prefix, error });
+        let error = answer.get("error").and_then(Value::as_str).unwrap_or_default();
+        return Err(failed(message, format!("Slack responded with error: {error}")));
     }
-    let is_missing = message.accept == Accept::StatusOrMissing && status == StatusCode::NOT_FOUND;
-    if status.is_success() || is_missing {
-        return Ok(Answer { body, is_missing });
+    let is_missing = message.accept == Accept::StatusOrMissing && reply.status == http::StatusCode::NOT_FOUND;
+    if reply.status.is_success() || is_missing {
+        return Ok(Answer { body: reply.body, is_missing });
     }
-    let quoted = body.get(..MAX_QUOTED).unwrap_or(&body);
-    let body = String::from_utf8_lossy(quoted).chars().filter(|c| !c.is_control()).collect();
-    Err(DeliveryError::Status { prefix, status: status.as_u16(), body })
+    Err(failed(message, words::refused(message, &reply)))
 }
 
-fn origin(message: &Message) -> String {
-    message.url.origin().ascii_serialization()
+fn failed(message: &Message, text: String) -> DeliveryError {
+    DeliveryError::Request { prefix: message.failure_prefix.clone(), text }
+}
+
+fn not_json(message: &Message, error: &serde_json::Error) -> DeliveryError {
+    failed(message, format!("unable to unmarshal response body: {error}"))
 }

@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 
 use kube::api::Api;
 use tokio::sync::broadcast;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use weir_access::Secrets;
 use weir_api::{Alert, Provider};
 use weir_auth::Logins;
@@ -20,14 +18,15 @@ use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 
 use self::fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
 use self::guard::{Policy, Verdict};
-use crate::delivery::{Sender, mask};
+use crate::delivery::{DeliveryError, Sender, mask};
 use crate::event::metadata::{self, AlertMetadata};
 use crate::event::{Event, ObjectReference};
 use crate::metrics::DeliveryMetrics;
 use crate::outbox::{Entry, Outbox, Room, Target};
 use crate::provider::login::log_in;
 use crate::provider::resolve::{Resolved, resolve};
-use crate::provider::{self, GIT_STATUS_TYPES, Notifier, Settings, git};
+use crate::provider::{self, GIT_STATUS_TYPES, Settings, git};
+use crate::tasks::Tasks;
 
 /// Time for one delivery with all its tries; the Provider can set another.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -76,8 +75,7 @@ pub struct DispatcherParts {
 pub struct Dispatcher {
     parts: Arc<DispatcherParts>,
     fairness: Arc<Fairness>,
-    tasks: TaskTracker,
-    stop: CancellationToken,
+    tasks: Tasks,
     delivered: broadcast::Sender<Delivered>,
 }
 
@@ -107,8 +105,7 @@ impl Dispatcher {
         Self {
             parts: Arc::new(parts),
             fairness: Arc::default(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            tasks: Tasks::default(),
             delivered: broadcast::Sender::new(WATCHERS_LAG),
         }
     }
@@ -124,21 +121,24 @@ impl Dispatcher {
         for target in entry.alerts {
             let (this, event, room) = (self.clone(), entry.event.clone(), room.clone());
             let id = entry.id;
-            self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(async move {
+            self.tasks.start(async move {
                 this.deliver(&target, event).await;
                 this.parts.outbox.done(id, target, (this.parts.clock)()).await;
                 drop(room);
-            }));
+            });
         }
+    }
+
+    /// The tasks that are waited for at a stop.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// Waits for deliveries in flight; what is left after the grace period is made again after the next start (NTF-118).
     pub async fn drain(&self, grace: Duration) {
-        self.tasks.close();
-        if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
-            tracing::warn!(deliveries = self.tasks.len(), "deliveries are left for the next start");
-            self.stop.cancel();
-            self.tasks.wait().await;
+        let left = self.tasks.drain(grace).await;
+        if left > 0 {
+            tracing::warn!(deliveries = left, "deliveries are left for the next start");
         }
     }
 
@@ -258,17 +258,22 @@ impl Dispatcher {
         }
         let Resolved { settings, profile, secrets, .. } = resolved;
         let settings = Settings { alert: reference(alert), now: (self.parts.clock)(), ..settings };
-        let notifier: Box<dyn Notifier> = provider::build(&settings).map_err(|error| {
-            context(mask::mask(&format!("failed to initialize notifier: {error}"), &secrets))
-        })?;
-        let delivery = notifier.render(event).map_err(|error| Failure::Send(error.to_string()))?;
+        let uninitialized =
+            |error: String| context(mask::mask(&format!("failed to initialize notifier: {error}"), &secrets));
+        let no_client = |error: &DeliveryError| context(mask::mask(&error.to_string(), &secrets));
+        let mut notifier = provider::build(&settings).map_err(|error| uninitialized(error.to_string()))?;
         // The time covers the login too.
-        let left = timeout.saturating_sub(started.elapsed());
-        let sent = self.parts.sender.deliver(delivery, &profile, left).await;
+        let left = || timeout.saturating_sub(started.elapsed());
+        let answer = self.parts.sender.ask(&notifier.questions(), &profile, left()).await;
+        let answer = answer.map_err(|error| match error {
+            error @ DeliveryError::Client(_) => no_client(&error),
+            error => uninitialized(error.to_string()),
+        })?;
+        notifier.answered(&answer);
+        let delivery = notifier.render(event).map_err(|error| Failure::Send(error.to_string()))?;
+        let sent = self.parts.sender.deliver(delivery, &profile, left()).await;
         sent.map_err(|error| match error {
-            error @ crate::delivery::DeliveryError::Client(_) => {
-                context(mask::mask(&error.to_string(), &secrets))
-            }
+            error @ DeliveryError::Client(_) => no_client(&error),
             error => Failure::Send(mask::mask(&error.to_string(), &secrets)),
         })
     }
@@ -304,18 +309,11 @@ async fn commit_status(alert: &Alert, provider: &Provider, event: &Event) -> Res
     let [Ok(event), Ok(alert), Ok(provider)] = values else {
         return Err(failed("the objects are no JSON".to_owned()));
     };
-    let evaluated = tokio::task::spawn_blocking(move || {
+    let evaluated = weir_evaluation::evaluated(move || {
         let expression = Expression::compile(&text, &["event", "alert", "provider"], Type::String)
             .map_err(|error| format!("failed to compile expression: {error}"))?;
         let variables = [("event", &event), ("alert", &alert), ("provider", &provider)];
         expression.to_text(&variables).map_err(|error| error.to_string())
     });
-    match evaluated.await {
-        Ok(Ok(name)) if name.is_empty() => {
-            Err("failed to create commit status: commit status cannot be empty".to_owned())
-        }
-        Ok(Ok(name)) => Ok(name),
-        Ok(Err(error)) => Err(failed(error)),
-        Err(_) => Err(failed("the evaluation was stopped".to_owned())),
-    }
+    evaluated.await.and_then(|name| name).map_err(failed)
 }

@@ -28,7 +28,10 @@ pub async fn handle(intake: Arc<Intake>, call: Call) -> Response<Body> {
             return answer(StatusCode::BAD_REQUEST, "");
         }
     };
-    match intake.receive(event, body.len()).await {
+    let size = body.len();
+    // What is held from here on has its room in the outbox.
+    drop(body);
+    match intake.receive(event, size).await {
         Ok(Receipt::Accepted(reset)) => limited(answer(StatusCode::ACCEPTED, ""), reset),
         Ok(Receipt::Duplicate(reset)) => {
             let mut response = limited(answer(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests\n"), reset);
@@ -59,5 +62,5 @@ fn insert(response: &mut Response<Body>, name: HeaderName, text: &str) {
 
 /// RFC 1123, as Go's limiter writes it.
 fn date(time: Timestamp) -> String {
-    time.to_zoned(TimeZone::UTC).strftime("%a, %d %b %Y %H:%M:%S UTC").to_string()
+    time.to_zoned(TimeZone::UTC).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }

@@ -1,6 +1,7 @@
 //! The plain HTTP/1 server under both endpoints: limits on heads, bodies, time and connections (NTF-2, NTF-16).
 
 use std::future::Future;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Ur
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use weir_runtime::connections::{self, Limits};
 
@@ -22,8 +23,10 @@ pub const MAX_BODY: usize = 3 * 1024 * 1024;
 const LIMITS: Limits = Limits { connections: 512, head_timeout: Duration::from_secs(10), head: 256 * 1024 };
 /// Time for a whole request.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bodies held at once: with the largest ones 96 MiB.
+/// Large bodies held at once: with the largest ones 96 MiB.
 const MAX_BODIES: usize = 32;
+/// Bytes from which on a body is a large one. Smaller ones wait for nothing; with all connections they are 32 MiB.
+const LARGE: usize = 64 * 1024;
 
 /// A request with its body not read yet.
 pub struct Call {
@@ -33,6 +36,21 @@ pub struct Call {
     pub headers: HeaderMap,
     body: Incoming,
     bodies: Arc<Semaphore>,
+}
+
+/// The bytes of a request, with their place among the large ones as long as they are held.
+#[derive(Debug, Default)]
+pub struct Content {
+    bytes: Vec<u8>,
+    place: Option<OwnedSemaphorePermit>,
+}
+
+impl Deref for Content {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// Errors that leave a request without a body.
@@ -59,10 +77,8 @@ impl Call {
     ///
     /// # Errors
     /// When the body is too large, too slow, or ends early.
-    pub async fn read(self) -> Result<Bytes, BodyError> {
-        // The semaphore is never closed.
-        let _permit = self.bodies.acquire().await;
-        read(self.body, true).await
+    pub async fn read(self) -> Result<Content, BodyError> {
+        within_time(read(self.body, &self.bodies)).await
     }
 
     /// Reads the body and throws it away: what it costs is bounded by time, not by memory.
@@ -70,26 +86,58 @@ impl Call {
     /// # Errors
     /// As [`Call::read`].
     pub async fn discard(self) -> Result<(), BodyError> {
-        read(self.body, false).await.map(drop)
+        within_time(discard(self.body)).await
     }
 }
 
-async fn read(mut body: Incoming, keep: bool) -> Result<Bytes, BodyError> {
-    let work = async {
-        let (mut kept, mut size) = (Vec::new(), 0);
-        while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|_| BodyError::Unreadable)?.into_data() else { continue };
-            size += data.len();
-            if size > MAX_BODY {
-                return Err(BodyError::TooLarge);
-            }
-            if keep {
-                kept.extend_from_slice(&data);
-            }
-        }
-        Ok(Bytes::from(kept))
-    };
+async fn within_time<T>(work: impl Future<Output = Result<T, BodyError>>) -> Result<T, BodyError> {
     tokio::time::timeout(READ_TIMEOUT, work).await.unwrap_or(Err(BodyError::Unreadable))
+}
+
+async fn read<B>(mut body: B, places: &Arc<Semaphore>) -> Result<Content, BodyError>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    let mut content = Content::default();
+    while let Some(data) = next(&mut body).await? {
+        let size = content.bytes.len() + data.len();
+        if size > MAX_BODY {
+            return Err(BodyError::TooLarge);
+        }
+        // Only here: a caller that sends nothing takes no place from the others.
+        if size > LARGE && content.place.is_none() {
+            content.place = places.clone().acquire_owned().await.ok();
+        }
+        content.bytes.extend_from_slice(&data);
+    }
+    Ok(content)
+}
+
+async fn discard<B>(mut body: B) -> Result<(), BodyError>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    let mut size = 0;
+    while let Some(data) = next(&mut body).await? {
+        size += data.len();
+        if size > MAX_BODY {
+            return Err(BodyError::TooLarge);
+        }
+    }
+    Ok(())
+}
+
+/// The next bytes of a body; none at its end.
+async fn next<B>(body: &mut B) -> Result<Option<Bytes>, BodyError>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(|_| BodyError::Unreadable)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
 }
 
 /// An answer of a status and a text.
@@ -137,4 +185,38 @@ where
     let size = axum::body::HttpBody::size_hint(response.body()).exact().unwrap_or(0);
     metrics.request_ended(&path, &method, response.status(), started.elapsed(), size);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use http_body_util::Full;
+
+    use super::*;
+
+    fn body(size: usize) -> Full<Bytes> {
+        Full::new(Bytes::from(vec![b'x'; size]))
+    }
+
+    #[tokio::test]
+    async fn a_large_body_keeps_its_place_until_it_is_dropped_and_small_ones_need_none() {
+        let places = Arc::new(Semaphore::new(1));
+        let large = read(body(LARGE + 1), &places).await.unwrap();
+        assert_eq!((large.len(), places.available_permits()), (LARGE + 1, 0));
+        assert!(
+            read(body(LARGE + 1), &places).now_or_never().is_none(),
+            "there is no place for a second one"
+        );
+        assert_eq!(read(body(LARGE), &places).await.unwrap().len(), LARGE);
+        drop(large);
+        assert!(read(body(LARGE + 1), &places).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn bodies_have_a_largest_size() {
+        let places = Arc::new(Semaphore::new(1));
+        assert!(read(body(MAX_BODY), &places).await.is_ok());
+        assert_eq!(read(body(MAX_BODY + 1), &places).await.err(), Some(BodyError::TooLarge));
+        assert_eq!(discard(body(MAX_BODY + 1)).await, Err(BodyError::TooLarge));
+    }
 }

@@ -18,7 +18,7 @@ use crate::alert::{Match, match_sources};
 use crate::dedupe::{self, Windows};
 use crate::dispatch::Dispatcher;
 use crate::event::{Event, metadata};
-use crate::outbox::{Found, Outbox, OutboxError, Target};
+use crate::outbox::{Entry, Outbox, OutboxError, Room, Target};
 
 /// Time to find the Alerts of one event; labels of involved objects are read from the API server (NTF-22).
 const MATCH_TIMEOUT: Duration = Duration::from_secs(15);
@@ -79,24 +79,25 @@ impl Intake {
         }
     }
 
-    /// Takes up what a stop or a crash left: makes deliveries that are not done, and knows the duplicates again.
-    pub fn resume(&self, found: Found) {
+    /// Knows the events from before a stop or a crash again, so that their repetitions are duplicates.
+    pub fn remember(&self, recent: &[(String, Timestamp)]) {
         let mut windows = self.windows.lock();
-        for (key, accepted) in &found.recent {
+        for (key, accepted) in recent {
             windows.admit(key, *accepted);
         }
-        drop(windows);
-        for entry in found.pending {
+    }
+
+    /// Makes the deliveries that a stop or a crash left, as fast as there is room for their events among the new ones.
+    pub async fn resume(&self, pending: Vec<Entry>) {
+        for entry in pending {
             let size = entry.event.to_bytes().len();
+            let Some(room) = self.outbox.wait_for_room(size).await else { return };
             tracing::info!(
                 event = entry.id,
                 alerts = entry.alerts.len(),
                 "delivering an event from before the start"
             );
-            // Pending events fitted before the restart, so there is room for them now.
-            if let Some(room) = self.outbox.room_for(size) {
-                self.dispatcher.dispatch(entry, room);
-            }
+            self.dispatcher.dispatch(entry, room);
         }
     }
 
@@ -105,36 +106,55 @@ impl Intake {
         self.accepted.subscribe()
     }
 
-    /// Takes one event of so many bytes. It is on disk, if anyone wants it, when this returns.
+    /// Takes one event of so many bytes. It is on disk, if anyone wants it, when this returns, and gets there also if the
+    /// sender gives up before.
     ///
     /// # Errors
     /// When the event cannot be written to disk.
-    pub async fn receive(&self, mut event: Event, size: usize) -> Result<Receipt, OutboxError> {
+    pub async fn receive(self: &Arc<Self>, mut event: Event, size: usize) -> Result<Receipt, OutboxError> {
         let Some(room) = self.outbox.room_for(size) else { return Ok(Receipt::Full) };
         metadata::clean(&mut event);
         let key = dedupe::key(&event);
         let now = (self.clock)();
         let admission = self.windows.lock().admit(&key, now);
-        let path = event.involved_object.path();
         if !admission.is_admitted {
-            tracing::debug!(object = path, "Discarding event, rate limiting duplicate events");
+            tracing::debug!(
+                object = event.involved_object.path(),
+                "Discarding event, rate limiting duplicate events"
+            );
             return Ok(Receipt::Duplicate(admission.reset));
         }
         metadata::drop_token(&mut event);
         let event = Arc::new(event);
         // Nobody may be watching.
         let _ = self.accepted.send(event.clone());
+        // Its window is taken now: a sender that gives up and comes again would be answered that it is a duplicate.
+        let this = self.clone();
+        let stored = self.dispatcher.tasks().finish(async move { this.store(key, event, now, room).await });
+        stored.await.unwrap_or(Err(OutboxError::Closed))?;
+        Ok(Receipt::Accepted(admission.reset))
+    }
+
+    /// Puts an admitted event on disk, if anyone wants it, and starts its deliveries.
+    async fn store(
+        &self,
+        key: String,
+        event: Arc<Event>,
+        now: Timestamp,
+        room: Room,
+    ) -> Result<(), OutboxError> {
+        let path = event.involved_object.path();
         let alerts = self.alerts_for(&event).await;
         if alerts.is_empty() {
             tracing::info!(object = path, "discarding event, no alerts found for the involved object");
-            return Ok(Receipt::Accepted(admission.reset));
+            return Ok(());
         }
         let stored = self.outbox.accept(key.clone(), event, alerts, now).await;
         let entry = stored.inspect_err(|_| self.windows.lock().release(&key))?;
         killpoint::hit("after-accept");
         tracing::info!(object = path, alerts = entry.alerts.len(), "dispatching event");
         self.dispatcher.dispatch(entry, room);
-        Ok(Receipt::Accepted(admission.reset))
+        Ok(())
     }
 
     async fn alerts_for(&self, event: &Event) -> BTreeSet<Target> {

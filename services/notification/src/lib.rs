@@ -32,6 +32,7 @@ pub mod provider;
 pub mod receiver;
 pub mod rpc;
 mod service;
+pub mod tasks;
 pub mod webhook_server;
 
 pub use service::{program, run};

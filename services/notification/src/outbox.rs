@@ -90,10 +90,11 @@ impl From<&Target> for ObjectKey {
 pub struct Room(#[allow(dead_code, reason = "held for its drop")] OwnedSemaphorePermit);
 
 /// The records that a start finds on disk.
+#[derive(Default)]
 pub struct Found {
     /// Events with deliveries to be made.
     pub pending: Vec<Entry>,
-    /// Keys of all events accepted within the retention, and when.
+    /// Keys of the events accepted within the retention, and when.
     pub recent: Vec<(String, Timestamp)>,
 }
 
@@ -133,8 +134,12 @@ impl Outbox {
 
     /// Room for an event of so many bytes; `None` when too much is pending already.
     pub fn room_for(&self, bytes: usize) -> Option<Room> {
-        let kib = u32::try_from(bytes / 1024).unwrap_or(u32::MAX).clamp(MIN_EVENT_KIB, MAX_PENDING_KIB);
-        self.room.clone().try_acquire_many_owned(kib).ok().map(Room)
+        self.room.clone().try_acquire_many_owned(kib(bytes)).ok().map(Room)
+    }
+
+    /// As [`Self::room_for`], but waits until there is room.
+    pub async fn wait_for_room(&self, bytes: usize) -> Option<Room> {
+        self.room.clone().acquire_many_owned(kib(bytes)).await.ok().map(Room)
     }
 
     /// Puts an event on disk; returns its id once it is there.
@@ -165,6 +170,10 @@ impl Outbox {
         // A closed outbox means that the service ends; the delivery is then made again after the start.
         let _ = self.commands.send(command).await;
     }
+}
+
+fn kib(bytes: usize) -> u32 {
+    u32::try_from(bytes / 1024).unwrap_or(u32::MAX).clamp(MIN_EVENT_KIB, MAX_PENDING_KIB)
 }
 
 #[cfg(test)]

@@ -41,8 +41,10 @@ mod webex;
 mod zoom;
 mod zulip;
 
-pub use message::{Accept, Comment, CommitStatus, Delivery, Message};
+pub use message::{Accept, Comment, CommitStatus, Delivery, Dialect, Message};
 pub use settings::Settings;
+
+use serde_json::Value;
 
 use crate::event::Event;
 
@@ -73,6 +75,9 @@ pub enum InitError {
     /// The address names no repository of the form the service has.
     #[error("invalid repository id {0:?}")]
     Repository(String),
+    /// The expression for the name of the commit status yields nothing.
+    #[error("commit status cannot be empty")]
+    CommitStatus,
     /// A header cannot be sent; its value stays out of the text.
     #[error("invalid value of header '{0}'")]
     Header(String),
@@ -96,15 +101,24 @@ pub enum RenderError {
     /// The same, in the words of Bitbucket Server's type.
     #[error("could not parse revision: {0}")]
     Revision(Box<Self>),
-    /// The service has no state for such a severity.
-    #[error("can't convert to {0} state")]
+    /// The service has no state for such a severity; the words of the type.
+    #[error("{0}")]
     Severity(&'static str),
     /// The event names no pull or merge request.
     #[error("missing \"change_request\" metadata key")]
     NoChangeRequest,
     /// The pull or merge request is no number.
-    #[error("invalid \"change_request\" metadata value {0:?}: not a number")]
-    BadChangeRequest(String),
+    #[error(
+        "invalid \"change_request\" metadata value {text:?}: strconv.{function}: parsing {text:?}: {reason}"
+    )]
+    BadChangeRequest {
+        /// The value.
+        text: String,
+        /// Go's function that the type uses.
+        function: &'static str,
+        /// Its reason.
+        reason: &'static str,
+    },
     /// A header made of the event cannot be sent.
     #[error("invalid value of header '{0}'")]
     Header(String),
@@ -112,6 +126,16 @@ pub enum RenderError {
 
 /// One configured provider.
 pub trait Notifier: Send + Sync {
+    /// Returns the requests that must be answered before anything is rendered; most types have none.
+    fn questions(&self) -> Vec<Message> {
+        Vec::new()
+    }
+
+    /// Takes the answer to the last of the questions.
+    fn answered(&mut self, answer: &Value) {
+        let _ = answer;
+    }
+
     /// Renders the event into the delivery that has to be sent.
     ///
     /// # Errors
@@ -124,6 +148,9 @@ pub trait Notifier: Send + Sync {
 /// # Errors
 /// When a setting is missing or wrong.
 pub fn build(settings: &Settings) -> Result<Box<dyn Notifier>, InitError> {
+    if settings.commit_status.is_empty() && GIT_STATUS_TYPES.contains(&settings.provider_type.as_str()) {
+        return Err(InitError::CommitStatus);
+    }
     Ok(match settings.provider_type.as_str() {
         "generic" => Box::new(generic::Generic::new(settings)?),
         "generic-hmac" => Box::new(generic::Generic::signed(settings)?),

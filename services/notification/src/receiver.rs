@@ -10,6 +10,7 @@ pub mod target;
 mod acr;
 mod bitbucket;
 mod cdevents;
+mod decide;
 mod dockerhub;
 pub mod gcr;
 mod generic;
@@ -18,11 +19,14 @@ mod github;
 mod gitlab;
 mod harbor;
 mod nexus;
+mod observe;
 pub mod oidc;
 mod quay;
+mod report;
 mod signature;
 
 use http::HeaderMap;
+use serde::de::DeserializeOwned;
 use subtle::ConstantTimeEq;
 
 /// The type that has no Secret: it believes tokens of identity providers.
@@ -40,6 +44,18 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// A header's bytes; empty when absent.
+    fn header_bytes(&self, name: &str) -> &'a [u8] {
+        self.headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default()
+    }
+
+    /// Reads the first JSON value of the body; a `null` is none. What follows it does not matter.
+    fn first_json<T: DeserializeOwned>(&self, service: &'static str) -> Result<Option<T>, Refusal> {
+        let mut values = serde_json::Deserializer::from_slice(self.body).into_iter::<Option<T>>();
+        let first = values.next().unwrap_or_else(|| Err(serde::de::Error::custom("EOF")));
+        first.map_err(|error| Refusal::Payload(service, error.to_string()))
+    }
+
     /// A header's text; empty when absent or not text.
     fn header(&self, name: &str) -> &'a str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
@@ -64,8 +80,9 @@ impl Rules<'_> {
         Err(Refusal::Event { service, event: event.to_owned() })
     }
 
-    fn is_token(&self, given: &str) -> bool {
-        self.token.ct_eq(given.as_bytes()).into()
+    /// Compares a header with the token byte for byte: a token may have bytes that are no text.
+    fn is_token(&self, given: &[u8]) -> bool {
+        self.token.ct_eq(given).into()
     }
 }
 
@@ -94,6 +111,9 @@ pub enum Refusal {
     /// Nexus: no signature, or a wrong one.
     #[error("{0}")]
     Nexus(&'static str),
+    /// A form has bad escapes.
+    #[error("{0}the body is no form")]
+    Form(&'static str),
     /// GitHub and Bitbucket send two content types only.
     #[error("webhook request has unsupported Content-Type {0:?}")]
     ContentType(String),

@@ -23,13 +23,14 @@ use crate::dispatch::guard::Policy;
 use crate::dispatch::{Dispatcher, DispatcherParts};
 use crate::intake::Intake;
 use crate::metrics::{DeliveryMetrics, HttpMetrics};
-use crate::outbox::{Found, Outbox};
+use crate::outbox::{Entry, Outbox};
 use crate::receiver::index::PathIndex;
 use crate::receiver::oidc::issuer::Issuers;
 use crate::receiver::path::PREFIX;
 use crate::receiver::reconcile::ReceiverReconciler;
 use crate::receiver::target::Marker;
 use crate::rpc::Rpc;
+use crate::tasks::Tasks;
 use crate::webhook_server::{self, Webhooks};
 use crate::{event_server, http_server};
 
@@ -48,7 +49,7 @@ struct Caches {
 struct Pipeline {
     intake: Arc<Intake>,
     dispatcher: Dispatcher,
-    found: Found,
+    pending: Vec<Entry>,
     writer: JoinHandle<()>,
 }
 
@@ -77,9 +78,10 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let pipeline = open_pipeline(&args, &service, &caches, logins).await?;
     add_controllers(&args, &service, &caches).await?;
     serve_events(&args, &service, &pipeline).await?;
-    serve_webhooks(&args, &service, &caches).await?;
-    let Pipeline { intake, dispatcher, found, writer } = pipeline;
-    intake.resume(found);
+    serve_webhooks(&args, &service, &caches, pipeline.dispatcher.tasks()).await?;
+    let Pipeline { intake, dispatcher, pending, writer } = pipeline;
+    let resumed = intake.clone();
+    service.spawn(async move { resumed.resume(pending).await });
     let stop = service.shutdown();
     service.spawn_graceful(async move {
         stop.cancelled().await;
@@ -137,16 +139,16 @@ async fn open_pipeline(
         clock,
         interval,
     );
-    Ok(Pipeline { intake: Arc::new(intake), dispatcher, found, writer })
+    // Before the endpoints open: a sender's retry may be the first to come.
+    intake.remember(&found.recent);
+    Ok(Pipeline { intake: Arc::new(intake), dispatcher, pending: found.pending, writer })
 }
 
 async fn add_controllers(args: &Args, service: &Service, caches: &Caches) -> Result<(), ServiceError> {
-    let client = service.client().clone();
     let concurrent = args.runtime.concurrent(CONCURRENT);
-    let alerts = AlertReconciler { client: client.clone() };
-    service.controller("alert", caches.alerts.clone(), alerts, concurrent);
+    service.controller("alert", caches.alerts.clone(), AlertReconciler, concurrent);
     service.controller("provider", caches.providers.clone(), ProviderReconciler, concurrent);
-    let receivers = ReceiverReconciler { secrets: Secrets::new(client) };
+    let receivers = ReceiverReconciler { secrets: Secrets::new(service.client().clone()) };
     let queue = service.controller("receiver", caches.receivers.clone(), receivers, concurrent);
     if service.gates().enabled(DISABLE_CONFIG_WATCHERS) {
         return Ok(());
@@ -188,7 +190,12 @@ async fn serve_events(args: &Args, service: &Service, pipeline: &Pipeline) -> Re
     Ok(())
 }
 
-async fn serve_webhooks(args: &Args, service: &Service, caches: &Caches) -> Result<(), ServiceError> {
+async fn serve_webhooks(
+    args: &Args,
+    service: &Service,
+    caches: &Caches,
+    tasks: &Tasks,
+) -> Result<(), ServiceError> {
     let Some(listener) = service.listen("webhooks", &args.receiver_addr).await? else { return Ok(()) };
     let client = service.client().clone();
     let no_cross_namespace_refs = args.runtime.no_cross_namespace_refs;
@@ -198,6 +205,7 @@ async fn serve_webhooks(args: &Args, service: &Service, caches: &Caches) -> Resu
         paths: PathIndex::over(&caches.receivers),
         marker: Marker { client, no_cross_namespace_refs },
         issuers: Issuers::new().map_err(|error| ServiceError::Other(error.to_string()))?,
+        tasks: tasks.clone(),
         clock: service.env().clock,
     });
     let metrics = HttpMetrics::new(service.metrics(), "receiver", PREFIX, args.export_http_path_metrics);

@@ -17,6 +17,7 @@ use crate::receiver::oidc::{self, issuer::Issuers};
 use crate::receiver::path::{PREFIX, webhook_path};
 use crate::receiver::target::Marker;
 use crate::receiver::{self, Rules, TYPE_GCR, TYPE_GENERIC_OIDC, gcr};
+use crate::tasks::Tasks;
 
 /// Secrets that are read at once where several Receivers say the same path.
 const LOOKS: usize = 8;
@@ -33,6 +34,8 @@ pub struct Webhooks {
     pub marker: Marker,
     /// Keys of identity providers.
     pub issuers: Issuers,
+    /// Marking that goes on when its caller hangs up.
+    pub tasks: Tasks,
     /// The time.
     pub clock: fn() -> jiff::Timestamp,
 }
@@ -61,7 +64,7 @@ pub async fn handle(webhooks: Arc<Webhooks>, call: Call) -> Response<Body> {
         Err(error) => return answer(error.status(), ""),
     };
     let key = ObjectKey::of(&*receiver);
-    match webhooks.serve(&receiver, secret, receiver::Call { headers: &headers, body: &body }).await {
+    match webhooks.serve(receiver, secret, receiver::Call { headers: &headers, body: &body }).await {
         Ok(()) => answer(StatusCode::OK, ""),
         Err((status, error)) => {
             tracing::error!(receiver = %key, status = status.as_u16(), error, "unable to handle the webhook request");
@@ -95,11 +98,11 @@ impl Webhooks {
 
     async fn serve(
         &self,
-        receiver: &Receiver,
+        receiver: Arc<Receiver>,
         secret: Result<SecretData, String>,
         call: receiver::Call<'_>,
     ) -> Result<(), (StatusCode, String)> {
-        if !is_serving(receiver) {
+        if !is_serving(&receiver) {
             return Err((
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the receiver is suspended or not ready".to_owned(),
@@ -107,10 +110,13 @@ impl Webhooks {
         }
         let refused = |error| (StatusCode::BAD_REQUEST, error);
         let secret = secret.map_err(refused)?;
-        let known = self.authenticate(receiver, &secret, call).await.map_err(refused)?;
+        let known = self.authenticate(&receiver, &secret, call).await.map_err(refused)?;
         let failed = |error: String| (StatusCode::INTERNAL_SERVER_ERROR, error);
         let filters = Filters::of_call(&receiver.spec, call, known).await.map_err(failed)?;
-        self.marker.mark_all(receiver, &filters).await.map_err(failed)
+        // GitHub hangs up after 10 s, and what it asked for is done all the same.
+        let marker = self.marker.clone();
+        let marking = self.tasks.finish(async move { marker.mark_all(&receiver, &filters).await });
+        marking.await.unwrap_or_else(|| Err("the service stops".to_owned())).map_err(failed)
     }
 
     /// Checks that the call is genuine. Returns what became known on the way.

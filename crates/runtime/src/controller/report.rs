@@ -95,7 +95,7 @@ where
 
     /// A suspended object is left alone; only the request is noted, so that nobody waits for it.
     pub(super) async fn suspended<R: Reconciler<Object = K>>(&self, reconciler: &R, object: &K) -> Next {
-        self.tell(object, R::suspended_event().into_iter().collect());
+        self.tell(object, R::suspended_event(object).into_iter().collect());
         let shown = reconciler.suspended(object).await;
         let shown = shown.and_then(|shown| merge_diff(&object.status_value(), &shown.status_value()));
         let mut status = shown.unwrap_or_else(|| json!({}));

@@ -2,9 +2,44 @@
 
 use std::error::Error;
 
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::Response;
+use url::Url;
 
-use super::redirect::SendError;
+use super::redirect::{self, SendError};
+use crate::provider::Message;
+
+/// Bytes of an answer that tells why a request failed; a forge's JSON may be longer than what is quoted of it.
+const MAX_REFUSAL: usize = 64 * 1024;
+
+/// An answer of a service.
+pub(super) struct Reply {
+    /// Status.
+    pub(super) status: StatusCode,
+    /// Header `Retry-After`, where it counts.
+    pub(super) wait: Option<String>,
+    /// True for plain text.
+    pub(super) is_text: bool,
+    /// The start of the body.
+    pub(super) body: Vec<u8>,
+}
+
+/// Sends a request once and reads so many bytes of a good answer.
+pub(super) async fn exchange(
+    client: &reqwest::Client,
+    message: &Message,
+    limit: usize,
+) -> Result<Reply, SendError> {
+    let response = redirect::send(client, message).await?;
+    let status = response.status();
+    let text = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let is_busy = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+    let wait = text(RETRY_AFTER).filter(|_| is_busy).map(str::to_owned);
+    let is_text = text(CONTENT_TYPE).is_some_and(|kind| kind.contains("text/plain"));
+    let limit = if status.is_success() { limit } else { MAX_REFUSAL };
+    Ok(Reply { status, wait, is_text, body: read_at_most(response, limit).await })
+}
 
 /// Reads the start of a body; what went wrong after it does not matter to the judgement.
 pub(crate) async fn read_at_most(mut response: Response, limit: usize) -> Vec<u8> {
@@ -26,16 +61,12 @@ pub(super) fn is_final(error: &SendError) -> bool {
     }
 }
 
-/// The innermost cause, without the URL.
-pub(super) fn cause(error: &SendError) -> String {
+/// The reason of a failed request to this URL, without its secrets.
+pub(super) fn cause(error: &SendError, url: &Url) -> String {
     match error {
         SendError::Redirect(text) => (*text).to_owned(),
-        SendError::Request(error) => innermost(error),
+        SendError::Request(error) => weir_http::reason(error, url),
     }
-}
-
-fn innermost(error: &(dyn Error + 'static)) -> String {
-    chain(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
 fn has_certificate_fault(error: &(dyn Error + 'static)) -> bool {

@@ -5,15 +5,18 @@ use std::time::Duration;
 use http::StatusCode;
 use jiff::Timestamp;
 
-/// Tries of one request.
+use crate::provider::Dialect;
+
+/// Tries of one request, where the client tries again.
 const MAX_ATTEMPTS: u32 = 5;
+const MAX_ATTEMPTS_GITLAB: u32 = 6;
 /// Longest wait of our own choice; a service may ask for more.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Exponential waits: `first`, twice that, four times that …
+/// The waits between tries, as long as those of the clients that Flux uses.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
-    /// Wait after the first failure.
+    /// Wait after the first failure of a webhook.
     pub first: Duration,
 }
 
@@ -23,20 +26,6 @@ impl Default for Retry {
     }
 }
 
-/// How a try failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
-    /// No answer.
-    Connection,
-    /// An answer that may change.
-    Status {
-        /// The status.
-        status: StatusCode,
-        /// Header `Retry-After`.
-        retry_after: Option<String>,
-    },
-}
-
 /// Returns true when the same request may get a better answer later.
 pub fn is_worth_another(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS
@@ -44,19 +33,28 @@ pub fn is_worth_another(status: StatusCode) -> bool {
 }
 
 impl Retry {
-    /// How long to wait after so many tries; `None` when it was the last one.
-    pub fn wait_after(&self, attempts: u32, failure: &Failure, now: Timestamp) -> Option<Duration> {
-        if attempts >= MAX_ATTEMPTS {
+    /// How long to wait after so many tries; `None` when it was the last one. A service may name the time (`Retry-After`).
+    pub fn wait_after(
+        &self,
+        dialect: Dialect,
+        attempts: u32,
+        retry_after: Option<&str>,
+        now: Timestamp,
+    ) -> Option<Duration> {
+        let (most, wait) = match dialect {
+            Dialect::Hook | Dialect::BitbucketServer => {
+                let factor = 2_u32.checked_pow(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
+                (MAX_ATTEMPTS, self.first.saturating_mul(factor))
+            }
+            // 0.8 s, 1.6 s, 2.4 s …
+            Dialect::GitLab => (MAX_ATTEMPTS_GITLAB, (self.first * 2 / 5).saturating_mul(attempts)),
+            _ => return None,
+        };
+        if attempts >= most {
             return None;
         }
-        if let Failure::Status { status, retry_after: Some(text) } = failure
-            && matches!(*status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
-            && let Some(wait) = weir_http::retry_after(text, now)
-        {
-            return Some(wait);
-        }
-        let factor = 2_u32.checked_pow(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
-        Some(self.first.saturating_mul(factor).min(MAX_WAIT.max(self.first)))
+        let asked = retry_after.and_then(|text| weir_http::retry_after(text, now));
+        Some(asked.unwrap_or(wait.min(MAX_WAIT.max(self.first))))
     }
 }
 
@@ -66,32 +64,33 @@ mod tests {
 
     use super::*;
 
-    fn wait(attempts: u32, code: u16, retry_after: Option<&str>) -> Option<u64> {
-        let status = StatusCode::from_u16(code).unwrap();
-        let failure = Failure::Status { status, retry_after: retry_after.map(str::to_owned) };
+    fn wait(dialect: Dialect, attempts: u32, retry_after: Option<&str>) -> Option<u128> {
         let now = "2026-01-02T03:04:05Z".parse().unwrap();
-        Retry::default().wait_after(attempts, &failure, now).map(|wait| wait.as_secs())
-    }
-
-    #[test]
-    fn waits_double_and_end_after_five_tries() {
-        let waits: Vec<_> = (1..=5).map(|attempts| wait(attempts, 500, None)).collect();
-        assert_eq!(waits, [Some(2), Some(4), Some(8), Some(16), None]);
+        Retry::default().wait_after(dialect, attempts, retry_after, now).map(|wait| wait.as_millis())
     }
 
     #[rstest]
-    #[case(429, "7", 7)]
-    #[case(503, "7", 7)]
-    #[case(500, "7", 2)]
-    #[case(429, "Fri, 02 Jan 2026 03:04:15 GMT", 10)]
-    #[case(429, "Fri, 02 Jan 2026 03:04:00 GMT", 0)]
-    #[case(429, "soon", 2)]
-    fn retry_after_is_honoured_where_it_means_something(
-        #[case] code: u16,
-        #[case] header: &str,
-        #[case] seconds: u64,
-    ) {
-        assert_eq!(wait(1, code, Some(header)), Some(seconds));
+    #[case(Dialect::Hook, &[2000, 4000, 8000, 16000])]
+    #[case(Dialect::BitbucketServer, &[2000, 4000, 8000, 16000])]
+    #[case(Dialect::GitLab, &[800, 1600, 2400, 3200, 4000])]
+    #[case(Dialect::GitHub, &[])]
+    #[case(Dialect::Gitea, &[])]
+    #[case(Dialect::Bitbucket, &[])]
+    #[case(Dialect::AzureDevOps, &[])]
+    #[case(Dialect::Datadog, &[])]
+    fn waits_are_those_of_the_clients(#[case] dialect: Dialect, #[case] expected: &[u128]) {
+        let waits: Vec<_> = (1..).map_while(|attempts| wait(dialect, attempts, None)).collect();
+        assert_eq!(waits, expected);
+    }
+
+    #[rstest]
+    #[case("7", 7000)]
+    #[case("Fri, 02 Jan 2026 03:04:15 GMT", 10_000)]
+    #[case("Fri, 02 Jan 2026 03:04:00 GMT", 0)]
+    #[case("soon", 2000)]
+    fn a_service_may_name_the_time(#[case] header: &str, #[case] millis: u128) {
+        assert_eq!(wait(Dialect::Hook, 1, Some(header)), Some(millis));
+        assert_eq!(wait(Dialect::Hook, 5, Some(header)), None);
     }
 
     #[rstest]

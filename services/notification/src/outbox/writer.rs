@@ -1,7 +1,7 @@
 //! The one writer of the journal: collects what is waiting, appends it, syncs once for all of it.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IntoInnerError, Read, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
@@ -160,12 +160,14 @@ fn read(path: &Path) -> io::Result<State> {
 /// Writes a fresh journal beside the old one and puts it in its place at once.
 fn rewrite(folder: &Path, state: &State) -> io::Result<File> {
     let next = folder.join(NEXT_JOURNAL);
-    let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&next)?;
-    let mut bytes = Vec::new();
+    let mut file = BufWriter::new(OpenOptions::new().create(true).write(true).truncate(true).open(&next)?);
+    let mut line = Vec::new();
     for record in state.records() {
-        encode(&record, &mut bytes);
+        line.clear();
+        encode(&record, &mut line);
+        file.write_all(&line)?;
     }
-    file.write_all(&bytes)?;
+    let file = file.into_inner().map_err(IntoInnerError::into_error)?;
     file.sync_all()?;
     std::fs::rename(&next, folder.join(JOURNAL))?;
     File::open(folder)?.sync_all()?;

@@ -2,13 +2,15 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use http::HeaderValue;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use super::git::{Repository, commit, state};
-use super::{CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
+use super::{CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, metadata::SUMMARY, text::reason_in_words};
 
-const API_VERSION: (&str, &str) = ("api-version", "6.0");
+const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json;api-version=6.0");
+const JSON: HeaderValue = HeaderValue::from_static("application/json;charset=utf-8");
 const GENRE: &str = "fluxcd";
 
 pub(super) struct AzureDevOps {
@@ -25,7 +27,7 @@ impl AzureDevOps {
         }
         let repository = Repository::parse(&settings.address)?;
         let parts: Vec<&str> = repository.id.split('/').collect();
-        let [organisation, project, "_git", name] = parts.as_slice() else {
+        let [organisation, project, _, name] = parts.as_slice() else {
             return Err(InitError::Repository(repository.id.clone()));
         };
         let base = format!("/{organisation}/{project}/_apis/git/repositories/{name}/commits");
@@ -42,18 +44,22 @@ impl Notifier for AzureDevOps {
             return Ok(Delivery::Nothing);
         }
         let commit = commit(event)?;
-        let genre = match event.metadata.get(SUMMARY).filter(|summary| !summary.is_empty()) {
+        let genre = match event.metadata.get(SUMMARY) {
             Some(summary) => format!("{GENRE}:{summary}"),
             None => GENRE.to_owned(),
         };
         let status = json!({
-            "state": state(event, "succeeded", "error", "azure devops")?,
+            "state": state(event, "succeeded", "error", "can't convert to azure devops state")?,
             "description": reason_in_words(&event.reason),
             "context": {"genre": genre, "name": self.name},
         });
-        let url = self.repository.api(&format!("{}/{commit}/statuses", self.base), &[API_VERSION]);
-        let read = Message::get(&url).authorized(self.authorization.as_ref());
-        let write = Message::post_json(&url, &status).authorized(self.authorization.as_ref());
+        let url = self.repository.api(&format!("{}/{commit}/statuses", self.base), &[]);
+        let allowed = |message: Message| {
+            let message = message.authorized(self.authorization.as_ref()).with(ACCEPT, ACCEPTED);
+            message.speaking(Dialect::AzureDevOps)
+        };
+        let read = allowed(Message::get(&url));
+        let write = allowed(Message::post_json(&url, &status)).with(CONTENT_TYPE, JSON);
         Ok(Delivery::CommitStatus(Box::new(CommitStatus {
             read: read.failing_with("could not list commit statuses: "),
             write: write.failing_with("could not create commit status: "),
@@ -65,11 +71,12 @@ impl Notifier for AzureDevOps {
 fn is_current(answer: &Value, status: &Value) -> bool {
     let statuses = answer.get("value").and_then(Value::as_array).into_iter().flatten();
     let text = |one: &Value, pointer: &str| one.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-    let is_same = |one: &&Value| {
-        ["/context/genre", "/context/name"].iter().all(|pointer| text(one, pointer) == text(status, pointer))
+    let is_same = |one: &Value, pointers: [&str; 2]| {
+        pointers.iter().all(|pointer| text(one, pointer) == text(status, pointer))
     };
-    let latest = statuses.max_by_key(|one| (is_same(one), one.get("id").and_then(Value::as_u64)));
-    latest.filter(is_same).is_some_and(|one| {
-        ["/state", "/description"].iter().all(|pointer| text(one, pointer) == text(status, pointer))
-    })
+    let is_whole = |one: &&Value| ["/state", "/description"].iter().all(|it| text(one, it).is_some());
+    let mut known = statuses.filter(is_whole);
+    // The list has the newest status first.
+    let latest = known.find(|one| is_same(one, ["/context/genre", "/context/name"]));
+    latest.is_some_and(|one| is_same(one, ["/state", "/description"]))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::git::{Repository, commit, state, status_key};
-use super::{Accept, CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
+use super::{Accept, CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{
     Event,
     text::{object_name, reason_in_words},
@@ -26,7 +26,7 @@ impl Bitbucket {
         if settings.token.is_empty() {
             return Err(InitError::Token("bitbucket token cannot be empty"));
         }
-        if !settings.token.contains(':') {
+        if settings.token.matches(':').count() != 1 {
             return Err(InitError::Token("invalid token format, expected to be <user>:<password>"));
         }
         let mut repository = Repository::parse(&settings.address)?;
@@ -46,7 +46,7 @@ impl Notifier for Bitbucket {
         let commit = commit(event)?;
         let status = json!({
             "key": self.key,
-            "state": state(event, "SUCCESSFUL", "FAILED", "bitbucket")?,
+            "state": state(event, "SUCCESSFUL", "FAILED", "can't convert to bitbucket state")?,
             "name": object_name(&event.involved_object),
             "description": reason_in_words(&event.reason),
             "url": "https://bitbucket.org",
@@ -54,12 +54,13 @@ impl Notifier for Bitbucket {
         let builds = format!("{}/commit/{commit}/statuses/build", self.base);
         let read = Message::get(&self.repository.api(&format!("{builds}/{}", self.key), &[]));
         let write = Message::post_json(&self.repository.api(&builds, &[]), &status);
-        let allowed = |message: Message| message.authorized(self.authorization.as_ref());
+        let allowed =
+            |message: Message| message.authorized(self.authorization.as_ref()).speaking(Dialect::Bitbucket);
         Ok(Delivery::CommitStatus(Box::new(CommitStatus {
             read: allowed(read)
                 .accepting(Accept::StatusOrMissing)
                 .failing_with("could not get commit status: "),
-            write: allowed(write).failing_with("could not create commit status: "),
+            write: allowed(write).failing_with(""),
             is_current: Box::new(move |answer| is_current(answer, &status)),
         })))
     }

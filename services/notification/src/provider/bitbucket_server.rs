@@ -5,12 +5,15 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::git::{commit, state, status_key};
-use super::{Accept, CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings, address};
+use super::{
+    Accept, CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings, address,
+};
 use crate::event::Event;
 use crate::event::text::{object_name, reason_in_words};
 
 /// Part of the clone URLs between context path and repository.
 const CLONE_PATH: &str = "/scm/";
+const NO_STATE: &str = "couldn't convert to bitbucket server state: bitbucket server state generated on info or error events only";
 /// Headers without which it takes a request for a forged one of a browser.
 const NO_BROWSER: [(HeaderName, HeaderValue); 2] = [
     (HeaderName::from_static("x-atlassian-token"), HeaderValue::from_static("no-check")),
@@ -28,9 +31,8 @@ pub(super) struct BitbucketServer {
 impl BitbucketServer {
     pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
         let fail = |text: String| InitError::Address(format!("could not parse git address: {text}"));
-        if let Some((scheme, _)) = settings.address.split_once("://")
-            && !matches!(scheme, "http" | "https")
-        {
+        let (scheme, _) = settings.address.split_once("://").unwrap_or_default();
+        if !matches!(scheme, "http" | "https") {
             return Err(fail(format!("unsupported scheme type in address: {scheme}. Must be http or https")));
         }
         let url = address::parse(&settings.address).map_err(fail)?;
@@ -61,7 +63,7 @@ impl BitbucketServer {
     }
 
     fn allowed(&self, message: Message) -> Message {
-        let message = message.authorized(Some(&self.authorization));
+        let message = message.authorized(Some(&self.authorization)).speaking(Dialect::BitbucketServer);
         NO_BROWSER.into_iter().fold(message, |message, (name, value)| message.with(name, value))
     }
 }
@@ -78,7 +80,7 @@ impl Notifier for BitbucketServer {
         let description = reason_in_words(&event.reason);
         let status = json!({
             "key": self.key,
-            "state": state(event, "SUCCESSFUL", "FAILED", "bitbucketserver")?,
+            "state": state(event, "SUCCESSFUL", "FAILED", NO_STATE)?,
             "url": self.address,
             "description": description,
             "name": format!("{} [{description}]", object_name(&event.involved_object)),
@@ -89,8 +91,10 @@ impl Notifier for BitbucketServer {
         let read = self.allowed(Message::get(&one)).accepting(Accept::StatusOrMissing);
         let write = self.allowed(Message::post_json(&builds, &status));
         Ok(Delivery::CommitStatus(Box::new(CommitStatus {
-            read: read.failing_with("could not get existing commit status: "),
-            write: write.failing_with("could not post build status: "),
+            read: read.failing_with(
+                "could not get existing commit status: failed api call to check duplicate commit status: ",
+            ),
+            write: write.failing_with("could not post build status: could not post build commit status: "),
             is_current: Box::new(move |answer| is_current(answer, &status)),
         })))
     }

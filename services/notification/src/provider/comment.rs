@@ -1,16 +1,18 @@
 //! `githubpullrequestcomment`, `giteapullrequestcomment`, `gitlabmergerequestcomment`: one comment per object on a pull or
 //! merge request, kept up to date in place (NTF-81 … NTF-83).
 
-use http::{HeaderName, HeaderValue, Method};
+use std::num::{IntErrorKind, ParseIntError};
+
+use http::{HeaderValue, Method};
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
 use super::git::Repository;
 use super::gitea::GiteaApi;
 use super::github::GitHubApi;
-use super::gitlab::{PRIVATE_TOKEN, SEGMENT};
+use super::gitlab::{PRIVATE_TOKEN, PROJECT};
 use super::message::{Comment, secret_header};
-use super::{Delivery, InitError, Message, Notifier, RenderError, Settings};
+use super::{Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, metadata::CHANGE_REQUEST, text::markdown};
 
 /// The services with comments.
@@ -23,6 +25,8 @@ enum Forge {
 pub(super) struct Comments {
     forge: Forge,
     provider_uid: String,
+    /// Our name as comments have it, once the service has said it.
+    own: Option<String>,
 }
 
 impl Comments {
@@ -47,13 +51,26 @@ impl Comments {
         if settings.provider_uid.is_empty() {
             return Err(InitError::Token("provider UID cannot be empty"));
         }
-        Ok(Self { forge, provider_uid: settings.provider_uid.clone() })
+        Ok(Self { forge, provider_uid: settings.provider_uid.clone(), own: None })
     }
 }
 
 impl Notifier for Comments {
+    /// Asks who we are: comments of others are never touched.
+    fn questions(&self) -> Vec<Message> {
+        let who = self.forge.author().0.failing_with("failed to get authenticated user info: ");
+        match &self.forge {
+            Forge::Gitea(api) => vec![api.version(), who],
+            _ => vec![who],
+        }
+    }
+
+    fn answered(&mut self, me: &Value) {
+        self.own = self.forge.author().1.of(me);
+    }
+
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
-        let number = change_request(event)?;
+        let number = self.forge.change_request(event)?;
         let prefix = if matches!(self.forge, Forge::GitLab { .. }) {
             "flux-mr-comment-key"
         } else {
@@ -61,23 +78,15 @@ impl Notifier for Comments {
         };
         let marker = format!("<!-- {prefix}:{}/{} -->", self.provider_uid, event.involved_object.path());
         let body = json!({"body": format!("{marker}\n\n{}", markdown(event))});
-        Ok(Delivery::Comment(Box::new(self.forge.comment(number, marker, &body))))
+        Ok(Delivery::Comment(Box::new(self.forge.comment(number, self.own.clone(), marker, &body))))
     }
-}
-
-fn change_request(event: &Event) -> Result<u64, RenderError> {
-    let text = event.metadata.get(CHANGE_REQUEST).ok_or(RenderError::NoChangeRequest)?;
-    text.parse().map_err(|_| RenderError::BadChangeRequest(text.clone()))
 }
 
 /// Where each service has what; the texts of failures name its kind of request.
 struct Places {
-    who: Message,
     list: Message,
     create: Message,
     update: Box<dyn Fn(u64) -> Message + Send + Sync>,
-    author: &'static str,
-    name: Name,
 }
 
 /// The place of our name in the service's answer about us.
@@ -97,7 +106,33 @@ impl Name {
 }
 
 impl Forge {
-    fn comment(&self, number: u64, marker: String, body: &Value) -> Comment {
+    /// Returns the request that asks who we are, and where its answer has our name.
+    fn author(&self) -> (Message, Name) {
+        match self {
+            Self::GitHub(api) => api.author(),
+            Self::Gitea(api) => (api.get_global("user"), Name { key: "login", suffix: "" }),
+            Self::GitLab { repository, token } => {
+                let who = Message::get(&repository.api("/api/v4/user", &[]));
+                let who = who.with(PRIVATE_TOKEN, token.clone()).speaking(Dialect::GitLab);
+                (who, Name { key: "username", suffix: "" })
+            }
+        }
+    }
+
+    /// Reads the number of the pull or merge request as Go does.
+    fn change_request(&self, event: &Event) -> Result<i64, RenderError> {
+        let text = event.metadata.get(CHANGE_REQUEST).ok_or(RenderError::NoChangeRequest)?;
+        text.parse().map_err(|error: ParseIntError| RenderError::BadChangeRequest {
+            text: text.clone(),
+            function: if matches!(self, Self::GitLab { .. }) { "ParseInt" } else { "Atoi" },
+            reason: match error.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            },
+        })
+    }
+
+    fn comment(&self, number: i64, own: Option<String>, marker: String, body: &Value) -> Comment {
         let places = self.places(number, body);
         let (on_list, on_update, on_create) = match self {
             Self::GitLab { .. } => (
@@ -111,14 +146,14 @@ impl Forge {
                 "failed to create pull request comment: ",
             ),
         };
-        let (author, name, update) = (places.author, places.name, places.update);
+        let update = places.update;
+        let author = if matches!(self, Self::GitLab { .. }) { "/author/username" } else { "/user/login" };
         Comment {
-            who: places.who.failing_with("failed to get authenticated user info: "),
             list: places.list.failing_with(on_list),
             create: places.create.failing_with(on_create),
             update: Box::new(move |id| update(id).failing_with(on_update)),
-            find: Box::new(move |me, comments| {
-                let own = name.of(me)?;
+            find: Box::new(move |comments| {
+                let own = own.as_ref()?;
                 let is_mine = |comment: &&Value| {
                     let by = comment.pointer(author).and_then(Value::as_str);
                     let text = comment.get("body").and_then(Value::as_str).unwrap_or_default();
@@ -129,46 +164,36 @@ impl Forge {
         }
     }
 
-    fn places(&self, number: u64, body: &Value) -> Places {
+    fn places(&self, number: i64, body: &Value) -> Places {
         match self {
             Self::GitHub(api) => {
-                let listed = [("sort", "created"), ("direction", "asc"), ("per_page", "100")];
+                let listed = [("direction", "asc"), ("per_page", "100"), ("sort", "created")];
                 let patch = api.post("issues/comments/", body);
-                let (who, name) = api.author();
                 Places {
-                    who,
                     list: api.get(&format!("issues/{number}/comments"), &listed),
                     create: api.post(&format!("issues/{number}/comments"), body),
                     update: Box::new(move |id| at(&patch, Method::PATCH, id)),
-                    author: "/user/login",
-                    name,
                 }
             }
             Self::Gitea(api) => {
                 let patch = api.post("issues/comments/", body);
                 Places {
-                    who: api.get_global("user"),
                     list: api.get(&format!("issues/{number}/comments"), &[("limit", "100"), ("page", "1")]),
                     create: api.post(&format!("issues/{number}/comments"), body),
                     update: Box::new(move |id| at(&patch, Method::PATCH, id)),
-                    author: "/user/login",
-                    name: Name { key: "login", suffix: "" },
                 }
             }
             Self::GitLab { repository, token } => {
-                let project = utf8_percent_encode(&repository.id, SEGMENT);
+                let project = utf8_percent_encode(&repository.id, PROJECT);
                 let notes = format!("/api/v4/projects/{project}/merge_requests/{number}/notes");
-                let listed = [("order_by", "created_at"), ("sort", "asc"), ("per_page", "100")];
+                let listed = [("order_by", "created_at"), ("per_page", "100"), ("sort", "asc")];
                 let allowed =
-                    |message: Message| message.with(HeaderName::clone(&PRIVATE_TOKEN), token.clone());
+                    |message: Message| message.with(PRIVATE_TOKEN, token.clone()).speaking(Dialect::GitLab);
                 let put = allowed(Message::post_json(&repository.api(&format!("{notes}/"), &[]), body));
                 Places {
-                    who: allowed(Message::get(&repository.api("/api/v4/user", &[]))),
                     list: allowed(Message::get(&repository.api(&notes, &listed))),
                     create: allowed(Message::post_json(&repository.api(&notes, &[]), body)),
                     update: Box::new(move |id| at(&put, Method::PUT, id)),
-                    author: "/author/username",
-                    name: Name { key: "username", suffix: "" },
                 }
             }
         }

@@ -4,7 +4,9 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header};
+use super::{
+    Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header,
+};
 use crate::event::Event;
 
 const API_KEY: HeaderName = HeaderName::from_static("dd-api-key");
@@ -16,12 +18,12 @@ pub(super) struct Datadog {
 
 impl Datadog {
     pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
-        let url = address::parse(&settings.address).map_err(|reason| {
-            InitError::Address(format!("failed to parse address {:?}: {reason}", settings.address))
-        })?;
         if settings.token.is_empty() {
             return Err(InitError::Token("token cannot be empty"));
         }
+        let url = address::parse(&settings.address).map_err(|reason| {
+            InitError::Address(format!("failed to parse address {:?}: {reason}", settings.address))
+        })?;
         let key = secret_header(&settings.token).ok_or_else(|| InitError::Header(API_KEY.to_string()))?;
         Ok(Self { url: address::with_path(&url, "/api/v1/events"), key })
     }
@@ -30,6 +32,7 @@ impl Datadog {
 impl Notifier for Datadog {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let message = Message::post_json(&self.url, &payload(event)).with(API_KEY, self.key.clone());
+        let message = message.speaking(Dialect::Datadog);
         Ok(message.failing_with("failed to post event to DataDog: ").into())
     }
 }

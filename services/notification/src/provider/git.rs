@@ -1,5 +1,6 @@
 //! The common part of the commit status types: address, commit, default name (NTF-6, NTF-7, NTF-70, NTF-72).
 
+use percent_encoding::percent_decode_str;
 use sha1::{Digest, Sha1};
 use url::Url;
 
@@ -8,6 +9,8 @@ use crate::event::metadata::{COMMIT, ORIGIN_REVISION, REVISION};
 use crate::event::text::object_name;
 use crate::event::{Event, ObjectReference};
 
+/// Schemes of Git's addresses, next to SSH.
+const TRANSPORTS: [&str; 7] = ["http", "https", "git", "git+ssh", "ftp", "ftps", "rsync"];
 /// Length of a Git commit id in hex.
 const COMMIT_LENGTH: usize = 40;
 
@@ -32,26 +35,22 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// Reads `https://host/path`, `ssh://git@host/path` and `git@host:path`; SSH turns into HTTPS.
+    /// Reads `https://host/path`, `ssh://git@host:port/path` and `host:path` as Git does; SSH turns into HTTPS.
     pub(super) fn parse(address: &str) -> Result<Self, InitError> {
-        let as_url = match address.split_once("://") {
-            Some(("ssh", rest)) => {
-                let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-                let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-                // The port of an SSH address does not apply to the web server.
-                format!("https://{}/{path}", host.split(':').next().unwrap_or_default())
-            }
-            Some(_) => address.to_owned(),
-            None => match address.split_once('@').and_then(|(_, rest)| rest.split_once(':')) {
-                Some((host, path)) => format!("https://{host}/{path}"),
-                None => address.to_owned(),
-            },
+        let url = match address.split_once("://") {
+            Some(("ssh", rest)) => Url::parse(&format!("https://{rest}")).ok(),
+            Some((scheme, _)) if TRANSPORTS.contains(&scheme) => Url::parse(address).ok(),
+            _ => None,
         };
-        let url = super::address::parse(&as_url).map_err(InitError::Address)?;
-        let id = url.path().trim_start_matches('/').trim_end_matches('/');
-        let id = id.strip_suffix(".git").unwrap_or(id).to_owned();
+        let url = url.or_else(|| {
+            let (host, path) = of_scp(address)?;
+            Url::parse(&format!("https://{host}/{}", path.trim_start_matches('/'))).ok()
+        });
+        // Git takes everything else for a file.
+        let url = url.ok_or_else(|| InitError::Repository(short(address)))?;
+        let id = short(&percent_decode_str(url.path()).decode_utf8_lossy());
         let mut host = super::address::with_path(&url, "");
-        // The token logs in; a login in the address is that of Git. Neither can fail for `http` and `https`.
+        // The token logs in; a login in the address is that of Git. Neither can fail for a URL with a host.
         let _ = host.set_username("");
         let _ = host.set_password(None);
         Ok(Self { host, id })
@@ -77,6 +76,25 @@ impl Repository {
     }
 }
 
+/// Returns host and path of `user@host:path`, where the user may be missing.
+fn of_scp(address: &str) -> Option<(&str, &str)> {
+    let (login, path) = address.split_once(':')?;
+    let (user, host) = login.split_once('@').unwrap_or(("git", login));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let end = path.find(|c| !is_name(c) && c != '/').unwrap_or(path.len());
+    let is_good = !user.is_empty()
+        && user.chars().all(|c| is_name(c) || c == '~')
+        && !host.is_empty()
+        && host.chars().all(is_name);
+    path.get(..end).filter(|path| is_good && !path.is_empty()).map(|path| (host, path))
+}
+
+/// Returns a path without what the name of a repository lacks.
+fn short(path: &str) -> String {
+    let id = path.trim_start_matches('/').trim_end_matches('/');
+    id.strip_suffix(".git").unwrap_or(id).to_owned()
+}
+
 /// The commit that an event is about, taken from metadata without prefixes.
 pub(super) fn commit(event: &Event) -> Result<String, RenderError> {
     let revision = [COMMIT, ORIGIN_REVISION, REVISION]
@@ -90,17 +108,17 @@ pub(super) fn commit(event: &Event) -> Result<String, RenderError> {
     Ok(hash.to_owned())
 }
 
-/// The service's word for the event's severity.
+/// The service's word for the event's severity; for others the error `unknown`.
 pub(super) fn state(
     event: &Event,
     info: &'static str,
     error: &'static str,
-    forge: &'static str,
+    unknown: &'static str,
 ) -> Result<&'static str, RenderError> {
     match event.severity.as_str() {
         crate::event::SEVERITY_INFO => Ok(info),
         crate::event::SEVERITY_ERROR => Ok(error),
-        _ => Err(RenderError::Severity(forge)),
+        _ => Err(RenderError::Severity(unknown)),
     }
 }
 

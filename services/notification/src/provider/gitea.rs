@@ -4,7 +4,7 @@ use http::HeaderValue;
 use serde_json::{Value, json};
 
 use super::git::{Repository, commit, state};
-use super::{CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
+use super::{CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, text::reason_in_words};
 
 /// The API of the host of a repository, and how requests are allowed.
@@ -29,19 +29,24 @@ impl GiteaApi {
     /// A GET below the repository.
     pub(super) fn get(&self, path: &str, query: &[(&str, &str)]) -> Message {
         let url = self.repository.api(&format!("{}/{path}", self.base), query);
-        Message::get(&url).authorized(self.authorization.as_ref())
+        Message::get(&url).authorized(self.authorization.as_ref()).speaking(Dialect::Gitea)
     }
 
     /// A GET of what belongs to no repository.
     pub(super) fn get_global(&self, path: &str) -> Message {
         let url = self.repository.api(&format!("/api/v1/{path}"), &[]);
-        Message::get(&url).authorized(self.authorization.as_ref())
+        Message::get(&url).authorized(self.authorization.as_ref()).speaking(Dialect::Gitea)
+    }
+
+    /// Asks for the version of the server, as its client does before anything else (NTF-80).
+    pub(super) fn version(&self) -> Message {
+        self.get_global("version").failing_with("failed creating Gitea client: ")
     }
 
     /// A POST below the repository.
     pub(super) fn post(&self, path: &str, payload: &Value) -> Message {
         let url = self.repository.api(&format!("{}/{path}", self.base), &[]);
-        Message::post_json(&url, payload).authorized(self.authorization.as_ref())
+        Message::post_json(&url, payload).authorized(self.authorization.as_ref()).speaking(Dialect::Gitea)
     }
 }
 
@@ -57,10 +62,17 @@ impl Gitea {
 }
 
 impl Notifier for Gitea {
+    fn questions(&self) -> Vec<Message> {
+        vec![self.api.version()]
+    }
+
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let commit = commit(event)?;
-        let state =
-            if event.is_progressing() { "pending" } else { state(event, "success", "failure", "gitea")? };
+        let state = if event.is_progressing() {
+            "pending"
+        } else {
+            state(event, "success", "failure", "can't convert to gitea state")?
+        };
         let status = json!({
             "state": state,
             "target_url": "",
@@ -72,7 +84,7 @@ impl Notifier for Gitea {
         let write = self.api.post(&format!("statuses/{commit}"), &status);
         Ok(Delivery::CommitStatus(Box::new(CommitStatus {
             read: read.failing_with("could not list commit statuses: "),
-            write: write.failing_with("could not create commit status: "),
+            write: write.failing_with(""),
             is_current: Box::new(move |answer| is_current(answer, &status)),
         })))
     }

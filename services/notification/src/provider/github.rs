@@ -6,7 +6,7 @@ use url::Url;
 
 use super::comment::Name;
 use super::git::{Repository, commit, state};
-use super::{CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
+use super::{CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, text::reason_in_words};
 
 const PUBLIC_HOST: &str = "github.com";
@@ -27,10 +27,12 @@ impl GitHubApi {
         if token.is_empty() {
             return Err(InitError::Token("github token or github app details must be specified"));
         }
-        let mut repository = Repository::parse(&settings.address)?;
-        let (owner, name) = repository
-            .owner_and_name()
-            .map_err(|_| InitError::Address(format!("invalid repository id: '{}'", repository.id)))?;
+        let bad = |error| match error {
+            InitError::Repository(id) => InitError::Address(format!("invalid repository id: '{id}'")),
+            error => error,
+        };
+        let mut repository = Repository::parse(&settings.address).map_err(bad)?;
+        let (owner, name) = repository.owner_and_name().map_err(bad)?;
         let path = format!("repos/{owner}/{name}");
         let base = if repository.host.host_str() == Some(PUBLIC_HOST) {
             repository.host =
@@ -47,7 +49,7 @@ impl GitHubApi {
     /// A POST below the repository.
     pub(super) fn post(&self, path: &str, payload: &Value) -> Message {
         let url = self.repository.api(&format!("{}/{path}", self.base), &[]);
-        Message::post_json(&url, payload).authorized(self.authorization.as_ref())
+        Message::post_json(&url, payload).authorized(self.authorization.as_ref()).speaking(Dialect::GitHub)
     }
 
     /// Returns a GET of the app, or else of the user. Comments of an app have its name and `[bot]` as author.
@@ -58,13 +60,14 @@ impl GitHubApi {
         };
         let root = self.base.split_once("/repos/").map_or("", |(root, _)| root);
         let message = Message::get(&self.repository.api(&format!("{root}/{path}"), &[]));
-        (message.authorized(authorization), name)
+        (message.authorized(authorization).speaking(Dialect::GitHub), name)
     }
 
     /// A GET below the repository.
     pub(super) fn get(&self, path: &str, query: &[(&str, &str)]) -> Message {
         Message::get(&self.repository.api(&format!("{}/{path}", self.base), query))
             .authorized(self.authorization.as_ref())
+            .speaking(Dialect::GitHub)
     }
 }
 
@@ -86,7 +89,7 @@ impl Notifier for GitHub {
         }
         let commit = commit(event)?;
         let status = json!({
-            "state": state(event, "success", "failure", "github")?,
+            "state": state(event, "success", "failure", "can't convert to github state")?,
             "description": reason_in_words(&event.reason),
             "context": self.name,
         });

@@ -6,13 +6,16 @@ use serde_json::{Value, json};
 
 use super::git::{Repository, commit, state};
 use super::{
-    CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings, message::secret_header,
+    CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings,
+    message::secret_header,
 };
 use crate::event::{Event, text::reason_in_words};
 
 pub(super) const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
 /// Everything but the unreserved characters of RFC 3986.
-pub(super) const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(super) const SEGMENT: &AsciiSet = &PROJECT.remove(b'.');
+/// As GitLab's client escapes the id of a project, dots too.
+pub(super) const PROJECT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
 
 pub(super) struct GitLab {
     repository: Repository,
@@ -42,20 +45,20 @@ impl Notifier for GitLab {
         }
         let commit = commit(event)?;
         let status = json!({
-            "state": state(event, "success", "failed", "gitlab")?,
+            "state": state(event, "success", "failed", "can't convert to gitlab state")?,
             "name": self.name,
             "description": reason_in_words(&event.reason),
         });
-        let project = format!("/api/v4/projects/{}", utf8_percent_encode(&self.repository.id, SEGMENT));
+        let project = format!("/api/v4/projects/{}", utf8_percent_encode(&self.repository.id, PROJECT));
         let listed = format!("{project}/repository/commits/{commit}/statuses");
         let read = Message::get(&self.repository.api(&listed, &[("name", &self.name)]));
         let write =
             Message::post_json(&self.repository.api(&format!("{project}/statuses/{commit}"), &[]), &status);
+        let allowed =
+            |message: Message| message.with(PRIVATE_TOKEN, self.token.clone()).speaking(Dialect::GitLab);
         Ok(Delivery::CommitStatus(Box::new(CommitStatus {
-            read: read.with(PRIVATE_TOKEN, self.token.clone()).failing_with("unable to list commit status: "),
-            write: write
-                .with(PRIVATE_TOKEN, self.token.clone())
-                .failing_with("unable to set commit status: "),
+            read: allowed(read).failing_with("unable to list commit status: "),
+            write: allowed(write).failing_with(""),
             is_current: Box::new(move |answer| is_current(answer, &commit, &status)),
         })))
     }

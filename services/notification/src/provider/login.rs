@@ -11,7 +11,6 @@ use weir_auth::{
     App, Caller, Credentials, DEVOPS_SCOPE, GitLogin, KeyLogin, KeyLoginError, Login, LoginError, Logins,
     ProviderError,
 };
-use weir_http::Profile;
 use weir_runtime::ObjectKey;
 
 use super::azure_event_hub::has_shared_key;
@@ -85,9 +84,7 @@ pub async fn log_in(
     }
     let Some(needed) = needed(&resolved.settings, resolved.app.as_ref())? else { return Ok(()) };
     let account = provider.spec.service_account_name.as_deref();
-    // The Provider's own authorities stand for its server alone, such as GitHub's; clouds have certificates of the web.
-    let ca_alone = resolved.profile.ca_alone && matches!(needed, Needed::App(_));
-    let http = Profile { ca_alone, ..resolved.profile.clone() };
+    let http = resolved.profile.clone();
     let caller = caller::<Provider>(&key, account, &http, timeout);
     let login = match needed {
         Needed::DevOps => logins.azure(&caller, DEVOPS_SCOPE).await.map_err(TokenError::DevOps)?,

@@ -41,13 +41,11 @@ pub struct CommitStatus {
     pub write: Message,
 }
 
-/// Finds the number of our comment, given who we are and the list of comments.
-pub type FindComment = dyn Fn(&Value, &Value) -> Option<u64> + Send + Sync;
+/// Finds the number of our comment in the list of comments.
+pub type FindComment = dyn Fn(&Value) -> Option<u64> + Send + Sync;
 
 /// A comment on a pull or merge request (NTF-83).
 pub struct Comment {
-    /// Asks who we are: comments of others are never touched.
-    pub who: Message,
     /// Lists the comments.
     pub list: Message,
     /// Finds ours.
@@ -69,6 +67,34 @@ pub enum Accept {
     SlackOk,
 }
 
+/// The client library by which Flux speaks with a service: how often a request is tried, and how its failures read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Webhooks and most others: tried five times.
+    Hook,
+    /// `go-github`: one try.
+    GitHub,
+    /// GitLab's own client: tried six times in short intervals, and then the last answer counts.
+    GitLab,
+    /// Gitea's own client: one try.
+    Gitea,
+    /// `go-bitbucket`: one try.
+    Bitbucket,
+    /// As webhooks, with other words.
+    BitbucketServer,
+    /// Microsoft's client: one try.
+    AzureDevOps,
+    /// Datadog's own client: one try.
+    Datadog,
+}
+
+impl Dialect {
+    /// Returns true where the last failure of several tries reads as giving up, whatever the last answer was.
+    pub fn gives_up(self) -> bool {
+        matches!(self, Self::Hook | Self::BitbucketServer)
+    }
+}
+
 /// One HTTP request.
 #[derive(Clone)]
 pub struct Message {
@@ -82,6 +108,8 @@ pub struct Message {
     pub body: Vec<u8>,
     /// How the answer is read.
     pub accept: Accept,
+    /// How often it is tried, and how failures read.
+    pub dialect: Dialect,
     /// Put before the text of a failure.
     pub failure_prefix: Cow<'static, str>,
 }
@@ -101,6 +129,7 @@ impl Message {
             headers,
             body,
             accept: Accept::Status,
+            dialect: Dialect::Hook,
             failure_prefix: Cow::Borrowed("postMessage failed: "),
         }
     }
@@ -116,6 +145,12 @@ impl Message {
     /// Changes what is put before the text of a failure.
     pub fn failing_with(mut self, prefix: impl Into<Cow<'static, str>>) -> Self {
         self.failure_prefix = prefix.into();
+        self
+    }
+
+    /// Changes the client that it is sent like.
+    pub fn speaking(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
         self
     }
 

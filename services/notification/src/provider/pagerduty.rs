@@ -15,7 +15,7 @@ pub(super) struct PagerDuty {
 impl PagerDuty {
     pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
         let url = address::parse(&settings.address).map_err(|reason| {
-            InitError::Address(format!("invalid PagerDuty endpoint URL {:?}: {reason}", settings.address))
+            InitError::Address(format!("invalid PagerDuty endpoint URL {:?}: '{reason}'", settings.address))
         })?;
         Ok(Self { url, routing_key: settings.channel.clone() })
     }

@@ -16,11 +16,11 @@ pub(super) struct Telegram {
 
 impl Telegram {
     pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
-        if settings.token.is_empty() {
-            return Err(InitError::Token("empty Telegram token"));
-        }
         if settings.channel.is_empty() {
             return Err(InitError::Channel("empty Telegram channel".into()));
+        }
+        if settings.token.is_empty() {
+            return Err(InitError::Token("empty Telegram token"));
         }
         let mut url = Url::parse(API).map_err(|error| InitError::Address(error.to_string()))?;
         url.set_path(&format!("/bot{}/sendMessage", settings.token));

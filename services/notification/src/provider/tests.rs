@@ -85,16 +85,18 @@ fn text(message: &Message) -> String {
 
 fn rendered(kind: &str, severity: &str) -> String {
     let notifier = build(&settings(kind)).unwrap_or_else(|error| panic!("{kind}: {error}"));
-    match notifier.render(&event(severity)).unwrap() {
+    let delivery = match notifier.render(&event(severity)).unwrap() {
         Delivery::Nothing => "nothing".to_owned(),
         Delivery::Messages(messages) => messages.iter().map(text).collect::<Vec<_>>().join("\n"),
         Delivery::CommitStatus(status) => format!("{}\n{}", text(&status.read), text(&status.write)),
         Delivery::Publication(_) => "a publication".to_owned(),
         Delivery::Comment(comment) => {
-            let messages = [&comment.who, &comment.list, &comment.create, &(comment.update)(7)];
+            let messages = [&comment.list, &comment.create, &(comment.update)(7)];
             messages.map(text).join("\n")
         }
-    }
+    };
+    let questions: Vec<String> = notifier.questions().iter().map(text).collect();
+    [questions, vec![delivery]].concat().join("\n")
 }
 
 #[rstest]
@@ -204,7 +206,20 @@ fn security_headers_of_the_user_cannot_forge_signature_or_framing() {
 #[case("slack", "::", "invalid Slack hook URL ::: 'parse \"::\": missing protocol scheme'")]
 #[case("slack", "", "invalid Slack hook URL : 'parse \"\": empty url'")]
 #[case("github", "https://github.com/a/b/c", "invalid repository id: 'a/b/c'")]
+#[case("github", "", "invalid repository id: ''")]
+#[case("github", "hello", "invalid repository id: 'hello'")]
+#[case("gitea", "hello", "invalid repository id \"hello\"")]
 #[case("gitea", "https://git.example.com/a", "invalid repository id \"a\"")]
+#[case(
+    "bitbucketserver",
+    "",
+    "could not parse git address: unsupported scheme type in address: . Must be http or https"
+)]
+#[case(
+    "pagerduty",
+    "hello",
+    "invalid PagerDuty endpoint URL \"hello\": 'parse \"hello\": invalid URI for request'"
+)]
 #[case(
     "bitbucketserver",
     "https://git.example.com/scm/a",

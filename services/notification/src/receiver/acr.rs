@@ -19,6 +19,5 @@ struct Target {
 }
 
 pub(super) fn verify(call: Call<'_>) -> Result<(), Refusal> {
-    let decoded: Result<Payload, _> = serde_json::from_slice(call.body);
-    decoded.map(drop).map_err(|error| Refusal::Payload("ACR", error.to_string()))
+    call.first_json::<Payload>("ACR").map(drop)
 }

@@ -24,6 +24,5 @@ struct Repository {
 }
 
 pub(super) fn verify(call: Call<'_>) -> Result<(), Refusal> {
-    let decoded: Result<Payload, _> = serde_json::from_slice(call.body);
-    decoded.map(drop).map_err(|error| Refusal::Payload("DockerHub", error.to_string()))
+    call.first_json::<Payload>("DockerHub").map(drop)
 }

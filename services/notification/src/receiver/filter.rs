@@ -66,8 +66,7 @@ impl Filters {
             None => request_of(call)?,
         };
         let spec = spec.clone();
-        let compiled = tokio::task::spawn_blocking(move || Self::compile(&spec)).await;
-        let filters = compiled.map_err(|_| "the filters were stopped".to_owned())??;
+        let filters = weir_evaluation::evaluated(move || Self::compile(&spec)).await??;
         Ok(Self { request, claims: known.claims, ..filters })
     }
 
@@ -82,7 +81,7 @@ impl Filters {
     /// When a filter cannot be evaluated.
     pub async fn admit(&self, entry: usize, object: Value) -> Result<bool, String> {
         let (filters, own) = (self.clone(), self.of_entry(entry).cloned());
-        let evaluated = tokio::task::spawn_blocking(move || {
+        let evaluated = weir_evaluation::evaluated(move || {
             let mut variables = vec![("res", &object), ("req", &filters.request)];
             variables.extend(filters.claims.as_ref().map(|claims| ("claims", claims)));
             for filter in filters.for_all.iter().chain(&own) {
@@ -92,7 +91,7 @@ impl Filters {
             }
             Ok(true)
         });
-        evaluated.await.unwrap_or_else(|_| Err("the filter was stopped".to_owned()))
+        evaluated.await?
     }
 
     fn of_entry(&self, entry: usize) -> Option<&Expression> {

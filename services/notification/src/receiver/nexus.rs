@@ -1,4 +1,4 @@
-//! `nexus`: a bare hex HMAC-SHA1 of the body.
+//! `nexus`: a bare HMAC-SHA1 of the body in lower-case hex.
 
 use hmac::Hmac;
 use serde::Deserialize;
@@ -19,10 +19,11 @@ pub(super) fn verify(call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
     if header.is_empty() {
         return Err(Refusal::Nexus("the Nexus signature is missing from header"));
     }
-    let mac = hex::decode(header).unwrap_or_default();
+    let is_lower = !header.bytes().any(|byte| byte.is_ascii_uppercase());
+    let mac = hex::decode(header).ok().filter(|_| is_lower).unwrap_or_default();
     if !mac_matches::<Hmac<Sha1>>(rules.token, call.body, &mac) {
         return Err(Refusal::Nexus("invalid Nexus signature"));
     }
-    let decoded: Result<Payload, _> = serde_json::from_slice(call.body);
+    let decoded: Result<Option<Payload>, _> = serde_json::from_slice(call.body);
     decoded.map(drop).map_err(|error| Refusal::Payload("Nexus", error.to_string()))
 }

@@ -19,15 +19,13 @@ const MAX_TOKEN: usize = 16 * 1024;
 pub(super) fn bearer<'a>(call: Call<'a>) -> Result<&'a str, Refusal> {
     let header = call.header("Authorization");
     let refused = |text: &str| Err(Refusal::Oidc(text.to_owned()));
-    if header.is_empty() {
+    let Some(token) = header.strip_prefix("Bearer ").map(str::trim) else {
         return refused("the Authorization header is missing or malformed");
-    }
-    match header.split_once(' ') {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty() => {
-            let token = token.trim();
-            if token.len() > MAX_TOKEN { refused("the bearer token is too long") } else { Ok(token) }
-        }
-        _ => refused("the Authorization header is missing a bearer token"),
+    };
+    match token.len() {
+        0 => refused("the Authorization header is missing a bearer token"),
+        1..=MAX_TOKEN => Ok(token),
+        _ => refused("the bearer token is too long"),
     }
 }
 

@@ -12,6 +12,5 @@ struct Payload {
 }
 
 pub(super) fn verify(call: Call<'_>) -> Result<(), Refusal> {
-    let decoded: Result<Payload, _> = serde_json::from_slice(call.body);
-    decoded.map(drop).map_err(|error| Refusal::Payload("Quay", error.to_string()))
+    call.first_json::<Payload>("Quay").map(drop)
 }

@@ -1,7 +1,8 @@
 //! Marking: asks the controllers of the objects that a Receiver names to reconcile them (NTF-105 … NTF-113).
 
+use futures::{StreamExt, stream};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, PatchParams};
-use kube::core::{GroupVersion, GroupVersionKind};
+use kube::core::{GroupVersion, GroupVersionKind, PartialObjectMeta};
 use serde_json::{Value, json};
 use weir_api::Receiver;
 use weir_api::notification::ReceiverResource;
@@ -14,6 +15,10 @@ use crate::kind;
 const ANY: &str = "*";
 /// Objects listed at once.
 const PAGE: u32 = 500;
+/// Entries of a Receiver looked at at once, and objects of one entry marked at once: senders wait some seconds only, and the
+/// API server has others to serve. A Receiver has either many names or an entry for many objects.
+const ENTRIES_AT_ONCE: usize = 4;
+const OBJECTS_AT_ONCE: usize = 8;
 
 /// Sets the annotation.
 #[derive(Clone)]
@@ -28,7 +33,14 @@ pub struct Marker {
 struct Entry<'a> {
     number: usize,
     resource: &'a ReceiverResource,
-    namespace: String,
+    namespace: &'a str,
+}
+
+impl Entry<'_> {
+    /// Returns the object of this name as log lines show it.
+    fn path(&self, name: &str) -> String {
+        format!("{}/{name}.{}", self.resource.reference.kind, self.namespace)
+    }
 }
 
 impl Marker {
@@ -37,21 +49,28 @@ impl Marker {
     /// # Errors
     /// A text that names every failure.
     pub async fn mark_all(&self, receiver: &Receiver, filters: &Filters) -> Result<(), String> {
-        let own = receiver.metadata.namespace.clone().unwrap_or_default();
-        let mut failures = Vec::new();
-        for (number, resource) in receiver.spec.resources.iter().enumerate() {
-            let namespace = resource.reference.namespace.clone().unwrap_or_else(|| own.clone());
-            let entry = Entry { number, resource, namespace };
-            if self.no_cross_namespace_refs && entry.namespace != own {
-                failures.push("cross-namespace references are not allowed".to_owned());
-            } else if let Err(error) = self.mark_entry(&entry, filters).await {
-                let (kind, name) = (&resource.reference.kind, &resource.reference.name);
-                let reference = format!("{kind}/{name}.{}", entry.namespace);
-                tracing::error!(resource = reference, error, "unable to request reconciliation");
-                failures.push(error);
-            }
-        }
+        let own = receiver.metadata.namespace.as_deref().unwrap_or_default();
+        let entries = receiver.spec.resources.iter().enumerate().map(|(number, resource)| Entry {
+            number,
+            resource,
+            namespace: resource.reference.namespace.as_deref().unwrap_or(own),
+        });
+        // In a list first: a stream with this closure in it could not be sent to a task.
+        let marks: Vec<_> = entries.map(|entry| self.mark_own(own, entry, filters)).collect();
+        let marked: Vec<_> = stream::iter(marks).buffered(ENTRIES_AT_ONCE).collect().await;
+        let failures: Vec<String> = marked.into_iter().filter_map(Result::err).collect();
         if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
+    }
+
+    /// Marks the objects of an entry, if the Receiver may name their namespace.
+    async fn mark_own(&self, own: &str, entry: Entry<'_>, filters: &Filters) -> Result<(), String> {
+        if self.no_cross_namespace_refs && entry.namespace != own {
+            return Err("cross-namespace references are not allowed".to_owned());
+        }
+        self.mark_entry(&entry, filters).await.inspect_err(|error| {
+            let reference = entry.path(&entry.resource.reference.name);
+            tracing::error!(resource = reference, error, "unable to request reconciliation");
+        })
     }
 
     async fn mark_entry(&self, entry: &Entry<'_>, filters: &Filters) -> Result<(), String> {
@@ -63,12 +82,12 @@ impl Marker {
         if reference.name == ANY && reference.match_labels.is_none() {
             return Err("matchLabels field not set when using wildcard '*' as name".to_owned());
         }
-        let api = self.api(api_version, &reference.kind, &entry.namespace)?;
+        let api = self.api(api_version, &reference.kind, entry.namespace)?;
         match self.mark_in(&api, entry, filters).await {
             Err(error) if error.is_unserved => {
                 // Old manifests may name a version that is gone; the group serves another one (NTF-106).
                 let served = self.served_version(api_version).await?;
-                let api = self.api(&served, &reference.kind, &entry.namespace)?;
+                let api = self.api(&served, &reference.kind, entry.namespace)?;
                 self.mark_in(&api, entry, filters).await.map_err(|error| error.text)
             }
             result => result.map_err(|error| error.text),
@@ -100,12 +119,10 @@ impl Marker {
         loop {
             let page = api.list_metadata(&params).await.map_err(|error| Failure::of_api(error, ""))?;
             found += page.items.len();
-            for object in page.items {
-                let name = object.metadata.name.clone().unwrap_or_default();
-                if let Err(error) = self.mark(api, entry, &name, Some(object.metadata), filters).await {
-                    failures.push(error.text);
-                }
-            }
+            let objects = page.items.into_iter();
+            let marks: Vec<_> = objects.map(|object| self.mark_found(api, entry, object, filters)).collect();
+            let marked: Vec<_> = stream::iter(marks).buffered(OBJECTS_AT_ONCE).collect().await;
+            failures.extend(marked.into_iter().filter_map(Result::err).map(|failure| failure.text));
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => params = params.continue_token(&token),
                 None => break,
@@ -122,6 +139,17 @@ impl Marker {
         if failures.is_empty() { Ok(()) } else { Err(Failure::text(failures.join("; "))) }
     }
 
+    async fn mark_found(
+        &self,
+        api: &Api<DynamicObject>,
+        entry: &Entry<'_>,
+        object: PartialObjectMeta<DynamicObject>,
+        filters: &Filters,
+    ) -> Result<(), Failure> {
+        let name = object.metadata.name.clone().unwrap_or_default();
+        self.mark(api, entry, &name, Some(object.metadata), filters).await
+    }
+
     async fn mark(
         &self,
         api: &Api<DynamicObject>,
@@ -131,7 +159,7 @@ impl Marker {
         filters: &Filters,
     ) -> Result<(), Failure> {
         let reference = &entry.resource.reference;
-        let path = format!("{}/{name}.{}", reference.kind, entry.namespace);
+        let path = entry.path(name);
         if let Some(metadata) = metadata.filter(|_| filters.any_for(entry.number)) {
             let object = object_json(reference.api_version.as_deref(), &reference.kind, &metadata);
             if !filters.admit(entry.number, object).await.map_err(Failure::text)? {

@@ -100,6 +100,29 @@ fn tokens_and_bare_signatures_are_checked() {
         text(verdict("nexus", BODY, &[("X-Nexus-Webhook-Signature", "00")], &[])),
         "invalid Nexus signature"
     );
+    // Nexus writes lower case, and Flux compares the text.
+    assert!(verdict("nexus", BODY, &[("X-Nexus-Webhook-Signature", &mac.to_uppercase())], &[]).is_err());
+}
+
+#[test]
+fn tokens_need_not_be_text() {
+    let token = b"t\xf6ken";
+    let value = HeaderValue::from_bytes(token).unwrap();
+    let headers = HeaderMap::from_iter([(HeaderName::from_static("x-gitlab-token"), value)]);
+    let rules = Rules { token, events: &[] };
+    assert_eq!(verify("gitlab", Call { headers: &headers, body: b"" }, rules), Ok(()));
+    assert!(verify("gitlab", Call { headers: &HeaderMap::new(), body: b"" }, rules).is_err());
+}
+
+#[rstest]
+#[case("payload=%7B%22a%22%3A1%7D", true)]
+#[case("payload=%7", false)]
+#[case("payload=%zz", false)]
+#[case("a=1;b=2", false)]
+fn forms_of_github_must_be_well_formed(#[case] body: &str, #[case] good: bool) {
+    let signature = sha256(body);
+    let form = ("Content-Type", "application/x-www-form-urlencoded");
+    assert_eq!(verdict("github", body, &[("X-Hub-Signature-256", &signature), form], &[]).is_ok(), good);
 }
 
 #[rstest]
@@ -112,6 +135,9 @@ fn tokens_and_bare_signatures_are_checked() {
 #[case("acr", r#"{"action":"push","target":{"repository":"a","tag":"1"}}"#, true)]
 #[case("acr", r#"{"action":1}"#, false)]
 #[case("acr", "x", false)]
+#[case("acr", "null", true)]
+#[case("quay", "{} and more", true)]
+#[case("dockerhub", "{\"a\"", false)]
 #[case("gcr", "{}", false)]
 #[case("svn", "{}", false)]
 fn bodies_must_decode(#[case] kind: &str, #[case] body: &str, #[case] good: bool) {

@@ -41,7 +41,7 @@ async fn deliver(settings: Settings, app: Option<Secret>, cloud: &Cloud) -> Resu
     provider.metadata.namespace = Some("apps".to_owned());
     provider.metadata.name = Some("main".to_owned());
     let mut resolved = Resolved { settings, app, profile: through(cloud), ..Resolved::default() };
-    let logins = Logins::of_process();
+    let logins = Logins::of_process().trusting(cloud.ca_pem());
     log_in(&logins, &provider, &mut resolved, TIMEOUT).await.map_err(|error| error.to_string())?;
     let metadata = [("change_request".to_owned(), "7".to_owned())].into();
     let event = Event { severity: "info".to_owned(), metadata, ..Event::default() };
@@ -109,14 +109,16 @@ async fn service_accounts_log_in_to_azure() {
         let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "annotations": annotations}});
         setup.apply(&account.to_string()).await;
     }
-    let secret = |name: &str, data: Value| {
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data})
-            .to_string()
-    };
-    setup.apply(&secret("proxy", json!({"address": format!("http://{}", cloud.proxy())}))).await;
-    setup.apply(&secret("ca", json!({"ca.crt": cloud.ca_pem()}))).await;
+    let address = json!({"address": format!("http://{}", cloud.proxy())});
+    let secret =
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "proxy"}, "stringData": address});
+    setup.apply(&secret.to_string()).await;
+    // Authorities of Providers are not believed at clouds: those of the system have to be other ones.
+    let authority = setup.path("authority.pem");
+    std::fs::write(&authority, cloud.ca_pem()).unwrap();
+    setup.env("SSL_CERT_FILE", authority.to_str().unwrap());
     let reached = |more: Value| {
-        let mut fields = json!({"proxySecretRef": {"name": "proxy"}, "certSecretRef": {"name": "ca"}});
+        let mut fields = json!({"proxySecretRef": {"name": "proxy"}});
         fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         fields
     };

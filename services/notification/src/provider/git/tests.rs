@@ -10,11 +10,22 @@ use super::*;
 #[case("https://github.com/org/repo.git", "https://github.com/", "org/repo")]
 #[case("http://127.0.0.1:3000/group/sub/repo.git", "http://127.0.0.1:3000/", "group/sub/repo")]
 #[case("ssh://git@gitlab.com/group/repo", "https://gitlab.com/", "group/repo")]
-#[case("ssh://git@gitlab.com:2222/group/repo", "https://gitlab.com/", "group/repo")]
+#[case("ssh://git@gitlab.com:2222/group/repo", "https://gitlab.com:2222/", "group/repo")]
 #[case("git@github.com:org/repo.git", "https://github.com/", "org/repo")]
+#[case("github.com:org/repo.git", "https://github.com/", "org/repo")]
+#[case("git@git.example:/org/repo", "https://git.example/", "org/repo")]
+#[case("https://git.example/my%20org/repo", "https://git.example/", "my org/repo")]
 fn addresses(#[case] address: &str, #[case] host: &str, #[case] id: &str) {
     let repository = Repository::parse(address).unwrap();
     assert_eq!((repository.host.as_str(), repository.id.as_str()), (host, id));
+}
+
+#[rstest]
+#[case("", "")]
+#[case("hello", "hello")]
+#[case("me@:org/repo", "me@:org/repo")]
+fn files_are_no_repositories(#[case] address: &str, #[case] id: &str) {
+    assert_eq!(Repository::parse(address), Err(InitError::Repository(id.to_owned())));
 }
 
 #[rstest]

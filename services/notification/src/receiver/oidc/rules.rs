@@ -8,62 +8,67 @@ use weir_expression::{Expression, Type};
 
 const VARIABLES: [&str; 2] = ["claims", "vars"];
 
-/// Checks the providers of a Receiver as far as that goes without a token; the error is the message of its status.
-pub enum Fault {
-    /// Fields do not fit.
-    Spec(String),
-    /// An expression is no valid CEL.
-    Expression(String),
-}
-
-/// Checks the list of providers.
+/// Checks the fields of the providers of a Receiver.
 ///
 /// # Errors
-/// The first fault in the list.
-pub fn check_providers(providers: &[OidcProvider]) -> Result<(), Fault> {
+/// The first fault in the list, as the message of the status.
+pub fn check_providers(providers: &[OidcProvider]) -> Result<(), String> {
     let mut issuers = BTreeSet::new();
     for (number, provider) in providers.iter().enumerate() {
         let url = &provider.issuer_url;
         if url.is_empty() {
-            return Err(Fault::Spec(format!("oidcProviders[{number}]: issuerURL is required")));
+            return Err(format!("oidcProviders[{number}]: issuerURL is required"));
         }
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            let text =
-                format!("oidcProviders[{number}]: issuerURL {url:?} must start with http:// or https://");
-            return Err(Fault::Spec(text));
+            return Err(format!(
+                "oidcProviders[{number}]: issuerURL {url:?} must start with http:// or https://"
+            ));
         }
         if !issuers.insert(url) {
-            return Err(Fault::Spec(format!("oidcProviders[{number}]: duplicate issuerURL {url:?}")));
+            return Err(format!("oidcProviders[{number}]: duplicate issuerURL {url:?}"));
         }
-        check_provider(provider, &format!("oidcProviders[{number}] (issuerURL={url:?})"))?;
+        check_provider(provider, &place(number, provider))?;
     }
     Ok(())
 }
 
-fn check_provider(provider: &OidcProvider, place: &str) -> Result<(), Fault> {
+/// Compiles the expressions of the providers of a Receiver. Blocks for some milliseconds.
+///
+/// # Errors
+/// The first fault in the list, as the message of the status.
+pub fn compile_providers(providers: &[OidcProvider]) -> Result<(), String> {
+    for (number, provider) in providers.iter().enumerate() {
+        compile(provider).map_err(|error| format!("{}: {error}", place(number, provider)))?;
+    }
+    Ok(())
+}
+
+fn place(number: usize, provider: &OidcProvider) -> String {
+    format!("oidcProviders[{number}] (issuerURL={:?})", provider.issuer_url)
+}
+
+fn check_provider(provider: &OidcProvider, place: &str) -> Result<(), String> {
     if provider.validations.is_empty() {
-        let text = "at least one validation is required; use the expression 'true' to accept all tokens";
-        return Err(Fault::Spec(format!("{place}: {text}")));
+        let text = "at least one validation is required; without validations any caller able to obtain a token from this issuer can trigger the Receiver";
+        return Err(format!("{place}: {text}"));
     }
     for (number, variable) in provider.variables.iter().enumerate() {
         if variable.name.is_empty() {
-            return Err(Fault::Spec(format!("{place} variables[{number}]: name is required")));
+            return Err(format!("{place}: variables[{number}]: name is required"));
         }
         if variable.expression.is_empty() {
             let name = &variable.name;
-            return Err(Fault::Spec(format!(
-                "{place} variables[{number}] (name={name:?}): expression is required"
-            )));
+            return Err(format!("{place}: variables[{number}] (name={name:?}): expression is required"));
         }
     }
     for (number, validation) in provider.validations.iter().enumerate() {
         for (value, what) in [(&validation.expression, "expression"), (&validation.message, "message")] {
             if value.is_empty() {
-                return Err(Fault::Spec(format!("{place} validations[{number}]: {what} is required")));
+                return Err(format!("{place}: validations[{number}]: {what} is required"));
             }
         }
     }
-    compile(provider).map(drop).map_err(|error| Fault::Expression(format!("{place}: {error}")))
+    Ok(())
 }
 
 struct Compiled {
@@ -95,8 +100,7 @@ fn compile(provider: &OidcProvider) -> Result<Compiled, String> {
 /// The messages of the validations that do not hold, joined.
 pub async fn check(provider: &OidcProvider, claims: Value) -> Result<(), String> {
     let provider = provider.clone();
-    let evaluated = tokio::task::spawn_blocking(move || evaluate(&compile(&provider)?, &claims));
-    evaluated.await.unwrap_or_else(|_| Err("the validations were stopped".to_owned()))
+    weir_evaluation::evaluated(move || evaluate(&compile(&provider)?, &claims)).await?
 }
 
 fn evaluate(compiled: &Compiled, claims: &Value) -> Result<(), String> {

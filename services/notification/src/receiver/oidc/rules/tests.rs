@@ -42,19 +42,19 @@ async fn variables_see_earlier_ones_and_all_failing_messages_are_joined() {
 }
 
 fn fault(providers: &[OidcProvider]) -> String {
-    match check_providers(providers) {
-        Ok(()) => "ok".to_owned(),
-        Err(Fault::Spec(text)) => format!("spec: {text}"),
-        Err(Fault::Expression(text)) => format!("expression: {text}"),
+    match (check_providers(providers), compile_providers(providers)) {
+        (Ok(()), Ok(())) => "ok".to_owned(),
+        (Err(text), _) => format!("spec: {text}"),
+        (_, Err(text)) => format!("expression: {text}"),
     }
 }
 
 #[rstest]
 #[case(provider(&[], &[("true", "m")]), "ok")]
-#[case(provider(&[], &[]), "spec: oidcProviders[0] (issuerURL=\"https://issuer.example\"): at least one validation is required; use the expression 'true' to accept all tokens")]
-#[case(provider(&[("", "claims.x")], &[("true", "m")]), "spec: oidcProviders[0] (issuerURL=\"https://issuer.example\") variables[0]: name is required")]
-#[case(provider(&[("a", "")], &[("true", "m")]), "spec: oidcProviders[0] (issuerURL=\"https://issuer.example\") variables[0] (name=\"a\"): expression is required")]
-#[case(provider(&[], &[("true", "")]), "spec: oidcProviders[0] (issuerURL=\"https://issuer.example\") validations[0]: message is required")]
+#[case(provider(&[], &[]), "spec: oidcProviders[0] (issuerURL=\"https://issuer.example\"): at least one validation is required; without validations any caller able to obtain a token from this issuer can trigger the Receiver")]
+#[case(provider(&[("", "claims.x")], &[("true", "m")]), "spec: oidcProviders[0] (issuerURL=\"https://issuer.example\"): variables[0]: name is required")]
+#[case(provider(&[("a", "")], &[("true", "m")]), "spec: oidcProviders[0] (issuerURL=\"https://issuer.example\"): variables[0] (name=\"a\"): expression is required")]
+#[case(provider(&[], &[("true", "")]), "spec: oidcProviders[0] (issuerURL=\"https://issuer.example\"): validations[0]: message is required")]
 #[case(provider(&[], &[("claims.x", "m")]), "expression: oidcProviders[0] (issuerURL=\"https://issuer.example\"): invalid expression for validation \"m\": CEL expression output type mismatch: expected bool, got dyn")]
 fn providers_must_be_sound(#[case] provider: OidcProvider, #[case] expected: &str) {
     assert_eq!(fault(&[provider]), expected);

@@ -1,0 +1,30 @@
+//! Finds out about a Receiver: if its expressions compile, and which token it has.
+
+use weir_access::Secrets;
+use weir_api::Receiver;
+
+use super::decide::{Expressions, Observed};
+use super::filter::Filters;
+use super::oidc::rules::compile_providers;
+
+/// Compiles the expressions and reads the Secret.
+pub(super) async fn observe(secrets: &Secrets, receiver: &Receiver) -> Observed {
+    let spec = receiver.spec.clone();
+    let compiled = weir_evaluation::evaluated(move || Expressions {
+        filters: Filters::compile(&spec).map(drop),
+        providers: compile_providers(&spec.oidc_providers),
+    });
+    Observed { expressions: compiled.await, token: token(secrets, receiver).await }
+}
+
+/// Reads the token; the type that has no Secret has an empty one.
+async fn token(secrets: &Secrets, receiver: &Receiver) -> Result<Vec<u8>, String> {
+    let Some(reference) = &receiver.spec.secret_ref else { return Ok(Vec::new()) };
+    let namespace = receiver.metadata.namespace.as_deref().unwrap_or_default();
+    let secret = format!("'{namespace}/{}'", reference.name);
+    let found = secrets.get(namespace, &reference.name).await;
+    let found = found.map_err(|error| format!("unable to read token from secret {secret} error: {error}"))?;
+    // An empty token would switch signatures off (NTF-91).
+    let token = found.data.get("token").filter(|token| !token.is_empty());
+    token.cloned().ok_or_else(|| format!("invalid {secret} secret data: required fields 'token'"))
+}
