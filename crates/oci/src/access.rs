@@ -1,9 +1,11 @@
 //! Getting in: what a registry asks for, and how it is answered (DEP-OCI-2, DEP-OCI-5).
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use reqwest::{Client, Method, RequestBuilder, Response, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use url::Url;
+use url::{Host, Url};
 use weir_auth::RegistryCredentials;
 
 use crate::error::Error;
@@ -111,13 +113,45 @@ impl Challenge {
 }
 
 /// The token server, if a password may be sent to it: over TLS, or in plain to the registry's own host where the object
-/// allows that. The registry names it, so anything could stand there.
+/// allows that. The registry names it, so anything could stand there, also an address that only we can reach.
 fn trusted(realm: &str, repository: &Repository, may_be_plain: bool) -> Result<Url, Error> {
     let refuse = || Error::Realm { host: repository.host().to_owned(), realm: weir_http::shown_text(realm) };
     let url = Url::parse(realm).map_err(|_| refuse())?;
     let registry = Url::parse(&format!("http://{}/", repository.host())).map_err(|_| refuse())?;
-    let is_plain = url.scheme() == "http" && may_be_plain && url.host_str() == registry.host_str();
-    if url.scheme() == "https" || is_plain { Ok(url) } else { Err(refuse()) }
+    let is_own = url.host_str() == registry.host_str();
+    let is_public = match url.host() {
+        Some(Host::Ipv4(address)) => !is_inner(address),
+        Some(Host::Ipv6(address)) => match address.to_ipv4_mapped() {
+            Some(address) => !is_inner(address),
+            None => !is_inner_v6(address),
+        },
+        Some(Host::Domain(_)) | None => true,
+    };
+    let is_good = match url.scheme() {
+        "https" => is_own || is_public,
+        "http" => may_be_plain && is_own,
+        _ => false,
+    };
+    if is_good { Ok(url) } else { Err(refuse()) }
+}
+
+/// Returns true for addresses of this machine and of networks around it.
+fn is_inner(address: Ipv4Addr) -> bool {
+    let is_multicast_here = matches!(address.octets(), [224, 0, 0, _]);
+    address.is_loopback()
+        || address.is_private()
+        || address.is_link_local()
+        || address.is_unspecified()
+        || is_multicast_here
+}
+
+fn is_inner_v6(address: Ipv6Addr) -> bool {
+    let is_multicast_here = matches!(address.segments(), [0xff02, ..]);
+    address.is_loopback()
+        || address.is_unique_local()
+        || address.is_unicast_link_local()
+        || address.is_unspecified()
+        || is_multicast_here
 }
 
 #[derive(Deserialize, Default)]
@@ -160,9 +194,13 @@ async fn token(
             (Method::GET, request)
         }
     };
-    let response = request.send().await.map_err(|error| Error::transport(&method, &realm, &error))?;
+    let (client, request) = request.build_split();
+    let request = request.map_err(|error| Error::transport(&method, &realm, &error))?;
+    let asked = request.url().clone();
+    let response =
+        client.execute(request).await.map_err(|error| Error::transport(&method, &asked, &error))?;
     if !response.status().is_success() {
-        return Err(Error::refused(&method, &realm, response, told).await);
+        return Err(Error::refused(&method, &asked, response, told).await);
     }
     let body = weir_http::read_capped(response, MAX_TOKEN_BYTES).await;
     let body = body.map_err(|_| Error::NoToken { host: repository.host().to_owned() })?;
@@ -219,8 +257,25 @@ mod tests {
     #[case("http://r.example.com:5001/token", true, true)]
     #[case("http://r.example.com:5001/token", false, false)]
     #[case("file:///etc/passwd", true, false)]
+    #[case("https://169.254.169.254/token", true, false)]
+    #[case("https://10.0.0.1/token", false, false)]
+    #[case("https://127.0.0.1/token", false, false)]
+    #[case("https://[::1]/token", false, false)]
+    #[case("https://[::ffff:10.0.0.1]/token", false, false)]
+    #[case("https://[fd00:ec2::254]/token", false, false)]
+    #[case("https://0x7f000001/token", false, false)]
+    #[case("https://8.8.8.8/token", false, true)]
+    #[case("https://[2001:4860:4860::8888]/token", false, true)]
     fn realms(#[case] realm: &str, #[case] may_be_plain: bool, #[case] expected: bool) {
         let repository = Repository::parse("r.example.com:5000/app").unwrap();
         assert_eq!(trusted(realm, &repository, may_be_plain).is_ok(), expected);
+    }
+
+    #[test]
+    fn a_registry_in_a_private_network_has_its_own_token_server() {
+        let repository = Repository::parse("10.0.0.1:5000/app").unwrap();
+        let answers = ["https://10.0.0.1:5000/token", "https://10.0.0.2:5000/token"];
+        let answers = answers.map(|realm| trusted(realm, &repository, false).is_ok());
+        assert_eq!(answers, [true, false]);
     }
 }

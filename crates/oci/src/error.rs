@@ -10,12 +10,17 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
+use crate::reference::TAG_CHARACTERS;
+
 /// Characters of an error page that go into a message.
 const MAX_PAGE: usize = 512;
 /// Bytes of an error that are read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// Query of the first page of tags.
 pub(crate) const FIRST_PAGE: &str = "n=1000";
+/// Parameters of our own requests, which are no secrets and which users know from Flux. Others are shown as [`REDACTED`].
+const SHOWN_PARAMETERS: [&str; 7] = ["scope", "service", "mount", "from", "digest", "n", "last"];
+const REDACTED: &str = "REDACTED";
 /// Status of proxies before a registry when they gave up on it.
 const CLIENT_CLOSED: u16 = 499;
 
@@ -131,6 +136,18 @@ pub enum Error {
         /// Its digest.
         actual: String,
     },
+    /// An answer to HEAD that does not say what was asked.
+    #[error("HEAD {url}: response did not include Docker-Content-Digest header")]
+    NoDigest {
+        /// Name of the thing requested.
+        url: String,
+    },
+    /// A text that is no tag.
+    #[error("tag can only contain the characters `{TAG_CHARACTERS}`: {tag}")]
+    Tag {
+        /// The text.
+        tag: String,
+    },
     /// A digest that cannot be verified.
     #[error(transparent)]
     Digest(#[from] weir_artifact::DigestError),
@@ -177,7 +194,7 @@ impl Error {
         Self::Refused {
             method: method.clone(),
             url: shown(url),
-            words: words(status, &body, secrets),
+            words: words(method, status, &body, secrets),
             status,
             retry_after,
         }
@@ -206,10 +223,17 @@ impl Error {
     }
 }
 
-/// A URL as errors show it (SRC-SCK-11). How many tags we ask for is no secret, and users know it from Flux.
+/// A URL as errors show it (SRC-SCK-11), with its parameters in order, as Go writes them.
 pub(crate) fn shown(url: &Url) -> String {
-    let plain = weir_http::shown(url);
-    if url.query() == Some(FIRST_PAGE) { format!("{plain}?{FIRST_PAGE}") } else { plain }
+    let mut parameters: Vec<_> = url.query_pairs().collect();
+    parameters.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    for (key, value) in &parameters {
+        let is_shown = SHOWN_PARAMETERS.contains(&&**key);
+        query.append_pair(key, if is_shown { value } else { REDACTED });
+    }
+    let (plain, query) = (weir_http::shown(url), query.finish());
+    if query.is_empty() { plain } else { format!("{plain}?{query}") }
 }
 
 #[derive(Deserialize)]
@@ -227,7 +251,7 @@ struct Diagnostic {
 }
 
 /// The words of an answer: its structured errors if it has them, else its status and the start of its page.
-fn words(status: StatusCode, body: &[u8], secrets: &[SecretString]) -> String {
+fn words(method: &Method, status: StatusCode, body: &[u8], secrets: &[SecretString]) -> String {
     let clean = |words: String| weir_http::without_secrets(words, secrets);
     let diagnostics = serde_json::from_slice::<Diagnostics>(body).map(|body| body.errors).unwrap_or_default();
     let lines: Vec<String> = diagnostics.iter().map(Diagnostic::words).collect();
@@ -235,8 +259,12 @@ fn words(status: StatusCode, body: &[u8], secrets: &[SecretString]) -> String {
         [] => {
             let page = clean(String::from_utf8_lossy(body).trim().to_owned());
             let page: String = page.chars().take(MAX_PAGE).collect();
-            let separator = if page.is_empty() { "" } else { ": " };
-            format!("unexpected status code {status}{separator}{page}")
+            let rest = match (page.is_empty(), method) {
+                (false, _) => format!(": {page}"),
+                (true, &Method::HEAD) => " (HEAD responses have no body, use GET for details)".to_owned(),
+                (true, _) => String::new(),
+            };
+            format!("unexpected status code {status}{rest}")
         }
         [only] => clean(only.clone()),
         several => clean(format!("multiple errors returned: {}", several.join("; "))),
@@ -274,6 +302,20 @@ mod tests {
     use super::*;
 
     #[rstest]
+    #[case("https://u:p@h/v2/a/tags/list?n=1000", "https://h/v2/a/tags/list?n=1000")]
+    #[case(
+        "https://ghcr.io/token?service=ghcr.io&scope=repository%3Ao%2Fa%3Apull&account=x",
+        "https://ghcr.io/token?account=REDACTED&scope=repository%3Ao%2Fa%3Apull&service=ghcr.io"
+    )]
+    #[case(
+        "https://h/v2/a/blobs/uploads/1?_state=s&digest=sha256:a#f",
+        "https://h/v2/a/blobs/uploads/1?_state=REDACTED&digest=sha256%3Aa"
+    )]
+    fn urls(#[case] url: &str, #[case] expected: &str) {
+        assert_eq!(shown(&Url::parse(url).unwrap()), expected);
+    }
+
+    #[rstest]
     #[case(
         404,
         r#"{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown","detail":{"Tag":"v9"}}]}"#,
@@ -299,6 +341,13 @@ mod tests {
     )]
     fn answers(#[case] status: u16, #[case] body: &str, #[case] expected: &str) {
         let status = StatusCode::from_u16(status).unwrap_or_default();
-        assert_eq!(words(status, body.as_bytes(), &["hunter2".into()]), expected);
+        assert_eq!(words(&Method::GET, status, body.as_bytes(), &["hunter2".into()]), expected);
+    }
+
+    #[test]
+    fn answers_to_head() {
+        let expected =
+            "unexpected status code 404 Not Found (HEAD responses have no body, use GET for details)";
+        assert_eq!(words(&Method::HEAD, StatusCode::NOT_FOUND, b"", &[]), expected);
     }
 }

@@ -10,6 +10,7 @@ use crate::repository::{Repository, SCHEME};
 const LATEST: &str = "latest";
 /// Longest tag, as the distribution specification has it.
 const MAX_TAG: usize = 128;
+pub(crate) const TAG_CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// A tag or a digest in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,9 +61,7 @@ impl Reference {
         }
         let (repository, tag) = split_tag(name);
         let tag = tag.unwrap_or(LATEST);
-        let is_tag = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.');
-        let is_good = (1..=MAX_TAG).contains(&tag.len()) && tag.chars().all(is_tag);
-        let repository = Repository::parse(repository).ok().filter(|_| is_good)?;
+        let repository = Repository::parse(repository).ok().filter(|_| is_tag(tag))?;
         Some(Self { repository, target: Target::Tag(tag.to_owned()) })
     }
 
@@ -105,6 +104,13 @@ impl fmt::Display for Reference {
         let separator = if self.tag().is_some() { ':' } else { '@' };
         write!(f, "{}{separator}{}", self.repository, self.target())
     }
+}
+
+/// Returns true when a text is a tag. The path `manifests/..` would be another one.
+pub(crate) fn is_tag(text: &str) -> bool {
+    (1..=MAX_TAG).contains(&text.len())
+        && text.chars().all(|character| TAG_CHARACTERS.contains(character))
+        && !matches!(text, "." | "..")
 }
 
 /// Splits a name at the colon before its tag; the colon before a port is followed by a slash somewhere.

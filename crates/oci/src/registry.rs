@@ -28,6 +28,7 @@ use self::send::Answer;
 use crate::access::Pass;
 use crate::error::{Error, shown};
 use crate::manifest::{Descriptor, Form, Manifest};
+use crate::reference::is_tag;
 use crate::repository::Repository;
 
 /// Bytes of a manifest, as the distribution specification has it (DEP-OCI-4).
@@ -164,12 +165,21 @@ impl Registry {
     /// # Errors
     /// When there is no such tag or the registry does not let us.
     pub async fn resolve(&mut self, tag: &str) -> Result<Digest, Error> {
-        if let Ok(answer) = self.request(Method::HEAD, &format!("manifests/{tag}")).await
+        if let Ok(answer) = self.request(Method::HEAD, &manifest_path(tag)?).await
             && let Some(digest) = announced(&answer.response)
         {
             return Ok(digest);
         }
         self.read(tag).await
+    }
+
+    /// As [`Registry::resolve`] with a HEAD alone. A registry may count each GET as a pull.
+    ///
+    /// # Errors
+    /// As [`Registry::resolve`], and when the answer has no digest.
+    pub async fn head(&mut self, tag: &str) -> Result<Digest, Error> {
+        let answer = self.request(Method::HEAD, &manifest_path(tag)?).await?;
+        announced(&answer.response).ok_or_else(|| Error::NoDigest { url: shown(&answer.asked) })
     }
 
     /// As [`Registry::resolve`] for a tag whose manifest is wanted in any case: it comes with the answer, and
@@ -178,7 +188,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::resolve`], and when the manifest is too large.
     pub async fn read(&mut self, tag: &str) -> Result<Digest, Error> {
-        let answer = self.request(Method::GET, &format!("manifests/{tag}")).await?;
+        let answer = self.request(Method::GET, &manifest_path(tag)?).await?;
         let announced = announced(&answer.response);
         let (url, body) = self.manifest_body(answer).await?;
         let actual = Digest::of(Algorithm::Sha256, &body);
@@ -277,6 +287,14 @@ impl Registry {
     async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, Error> {
         tokio::time::timeout_at(self.deadline, future).await.map_err(|_| Error::Deadline)
     }
+}
+
+/// The path of a manifest by its tag or digest, below that of its repository.
+fn manifest_path(reference: &str) -> Result<String, Error> {
+    if is_tag(reference) || Digest::parse(reference).is_ok() {
+        return Ok(format!("manifests/{reference}"));
+    }
+    Err(Error::Tag { tag: reference.to_owned() })
 }
 
 fn announced(response: &Response) -> Option<Digest> {

@@ -36,6 +36,12 @@ pub enum RepositoryError {
         /// The path.
         path: String,
     },
+    /// A path with parts that URLs take for something else: the start of a host, or the way up.
+    #[error("repository must not have empty parts, '.' or '..': {path}")]
+    Parts {
+        /// The path.
+        path: String,
+    },
     /// A registry that is no host.
     #[error("registries must be valid RFC 3986 URI authorities: {host}")]
     Host {
@@ -68,8 +74,10 @@ impl Repository {
         if !path.chars().all(|character| CHARACTERS.contains(character)) {
             return Err(RepositoryError::Characters { path: path.to_owned() });
         }
-        let parsed = url::Url::parse(&format!("https://{host}"));
-        if !host.is_empty() && !parsed.is_ok_and(|url| url.path() == "/" && url.username().is_empty()) {
+        if path.trim_end_matches('/').split('/').any(|part| matches!(part, "" | "." | "..")) {
+            return Err(RepositoryError::Parts { path: path.to_owned() });
+        }
+        if !host.is_empty() && !is_host(host) {
             return Err(RepositoryError::Host { host: host.to_owned() });
         }
         let host = if matches!(host, "" | "docker.io") { DOCKER_HUB } else { host };
@@ -108,6 +116,15 @@ impl Repository {
     }
 }
 
+/// Returns true when a URL with this text behind its scheme leads to this very host.
+fn is_host(host: &str) -> bool {
+    let Ok(url) = url::Url::parse(&format!("https://{host}")) else { return false };
+    let has_user_info = !url.username().is_empty() || url.password().is_some();
+    let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none() && !has_user_info;
+    // URLs leave out tabs and line ends wherever they stand.
+    is_bare && !host.contains(|character: char| character.is_ascii_control())
+}
+
 impl fmt::Display for Repository {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.host, self.path)
@@ -128,6 +145,7 @@ mod tests {
     #[case("alpine", "index.docker.io", "library/alpine")]
     #[case("docker.io/org/app", "index.docker.io", "org/app")]
     #[case("org/app", "index.docker.io", "org/app")]
+    #[case("ghcr.io/org/app/", "ghcr.io", "org/app")]
     fn names(#[case] name: &str, #[case] host: &str, #[case] path: &str) {
         let repository = Repository::parse(name).unwrap();
         assert_eq!((repository.host(), repository.path()), (host, path));
@@ -158,6 +176,12 @@ mod tests {
         "oci://h.io:80",
         "repository can only contain the characters `abcdefghijklmnopqrstuvwxyz0123456789_-./`: h.io:80"
     )]
+    #[case("oci://h.io///evil.com/x", "repository must not have empty parts, '.' or '..': //evil.com/x")]
+    #[case("oci://h.io/a/../b", "repository must not have empty parts, '.' or '..': a/../b")]
+    #[case("oci://h.io/a/./b", "repository must not have empty parts, '.' or '..': a/./b")]
+    #[case("oci://h.io?x/aa", "registries must be valid RFC 3986 URI authorities: h.io?x")]
+    #[case("oci://:p@h.io/aa", "registries must be valid RFC 3986 URI authorities: :p@h.io")]
+    #[case("oci://h.i\to/aa", "registries must be valid RFC 3986 URI authorities: h.i\to")]
     #[case("oci://h io:x/aa", "registries must be valid RFC 3986 URI authorities: h io:x")]
     fn refused(#[case] url: &str, #[case] message: &str) {
         assert_eq!(Repository::from_url(url).unwrap_err().to_string(), message);

@@ -9,6 +9,7 @@ use reqwest::{Method, Response, StatusCode, header};
 use serde::Deserialize;
 use weir_artifact::Digest;
 
+use super::send::below;
 use super::{Answer, Registry, link, too_large};
 use crate::error::{Error, shown};
 use crate::manifest::{self, Descriptor};
@@ -62,7 +63,7 @@ impl Registry {
     /// When the registry does not let us or its list is malformed. A manifest that nothing refers to has an empty list.
     pub async fn referrers(&mut self, subject: &Digest) -> Result<Vec<Referrer>, Error> {
         let first = format!("{}/referrers/{subject}", self.repository.path());
-        let mut answer = match self.request_at(Method::GET, move |base| base.join(&first)).await {
+        let mut answer = match self.request_at(Method::GET, move |base| below(base, &first)).await {
             Ok(answer) if is_index(&answer.response) => answer,
             Err(error) if !lacks_referrers(&error) => return Err(error),
             _ => return self.referrers_by_tag(subject).await,
@@ -72,7 +73,7 @@ impl Registry {
             let next = link::next(&answer)?;
             found.extend(self.index(answer).await?);
             match next {
-                Some(next) => answer = self.request_at(Method::GET, move |_| Ok(next.clone())).await?,
+                Some(next) => answer = self.request_at(Method::GET, move |_| next.clone()).await?,
                 None => break,
             }
         }

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use weir_artifact::{Digest, Hasher};
 
 use super::layers::Layers;
-use super::send::Extra;
+use super::send::{Extra, below};
 use super::{Answer, Registry, mismatch, too_large};
 use crate::error::Error;
 use crate::manifest::Descriptor;
@@ -125,7 +125,7 @@ impl Pull<'_> {
         self.resumed += 1;
         tracing::debug!(layer = %self.expected, seen = self.seen, "layer broke off and is resumed");
         let path = format!("{}/blobs/{}", self.registry.repository.path(), self.expected);
-        let locate = move |base: &url::Url| base.join(&path);
+        let locate = move |base: &url::Url| below(base, &path);
         let extra = Extra { start: self.seen, ..Extra::default() };
         self.answer = self.registry.request_with(extra, Method::GET, locate).await?;
         Ok(self.seen == 0 || self.answer.response.status() == StatusCode::PARTIAL_CONTENT)

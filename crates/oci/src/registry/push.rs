@@ -5,8 +5,8 @@ use reqwest::{Method, Response, header};
 use url::Url;
 use weir_artifact::{Algorithm, Digest};
 
-use super::send::Extra;
-use super::{Answer, Registry};
+use super::send::{Extra, below};
+use super::{Answer, Registry, manifest_path};
 use crate::error::{Error, shown};
 use crate::manifest::Descriptor;
 
@@ -30,7 +30,7 @@ impl Registry {
         let mut place = place(&started)?;
         place.query_pairs_mut().append_pair("digest", &descriptor.digest.to_string());
         let extra = Extra { content: Some((BLOB.to_owned(), content)), ..Extra::default() };
-        self.request_with(extra, Method::PUT, move |_| Ok(place.clone())).await?;
+        self.request_with(extra, Method::PUT, move |_| place.clone()).await?;
         Ok(descriptor)
     }
 
@@ -45,9 +45,9 @@ impl Registry {
         manifest: Bytes,
     ) -> Result<Digest, Error> {
         let digest = Digest::of(Algorithm::Sha256, &manifest);
-        let path = format!("{}/manifests/{tag}", self.repository.path());
+        let path = format!("{}/{}", self.repository.path(), manifest_path(tag)?);
         let extra = Extra { content: Some((media_type.to_owned(), manifest)), ..Extra::default() };
-        self.request_with(extra, Method::PUT, move |base| base.join(&path)).await?;
+        self.request_with(extra, Method::PUT, move |base| below(base, &path)).await?;
         Ok(digest)
     }
 
@@ -56,7 +56,7 @@ impl Registry {
     /// # Errors
     /// When there is no such manifest, it is too large, or the registry does not let us.
     pub async fn raw_manifest(&mut self, reference: &str) -> Result<(String, Bytes), Error> {
-        let answer = self.request(Method::GET, &format!("manifests/{reference}")).await?;
+        let answer = self.request(Method::GET, &manifest_path(reference)?).await?;
         let media_type = media_type(&answer.response);
         let (_, manifest) = self.manifest_body(answer).await?;
         Ok((media_type, manifest))

@@ -35,18 +35,25 @@ pub(super) struct Extra {
     pub(super) content: Option<(String, Bytes)>,
 }
 
+/// The URL of a path below another one. Whatever the path looks like, it is no other host.
+pub(super) fn below(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}{path}", base.path()));
+    url
+}
+
 impl Registry {
     /// Sends a request for something of the repository and returns a successful answer.
     pub(super) async fn request(&mut self, method: Method, what: &str) -> Result<Answer, Error> {
         let path = format!("{}/{what}", self.repository.path());
-        self.request_at(method, move |base| base.join(&path)).await
+        self.request_at(method, move |base| below(base, &path)).await
     }
 
     /// As [`Registry::request`], for a URL that `locate` makes from the registry's base.
     pub(super) async fn request_at(
         &mut self,
         method: Method,
-        locate: impl Fn(&Url) -> Result<Url, url::ParseError>,
+        locate: impl Fn(&Url) -> Url,
     ) -> Result<Answer, Error> {
         self.request_with(Extra::default(), method, locate).await
     }
@@ -56,7 +63,7 @@ impl Registry {
         &mut self,
         extra: Extra,
         method: Method,
-        locate: impl Fn(&Url) -> Result<Url, url::ParseError>,
+        locate: impl Fn(&Url) -> Url,
     ) -> Result<Answer, Error> {
         let mut wait = FIRST_WAIT;
         let mut may_renew = true;
@@ -94,16 +101,15 @@ impl Registry {
         &mut self,
         extra: &Extra,
         method: &Method,
-        locate: &impl Fn(&Url) -> Result<Url, url::ParseError>,
+        locate: &impl Fn(&Url) -> Url,
     ) -> Result<Answer, Error> {
         let (endpoint, pass) = self.way().await?;
-        let malformed = |error: url::ParseError| Error::Malformed {
-            what: "URL",
-            url: endpoint.base.to_string(),
-            reason: error.to_string(),
-        };
-        let url = locate(&endpoint.base).map_err(malformed)?;
-        let mut request = pass.apply(accept(self.client.request(method.clone(), url.clone())));
+        let url = locate(&endpoint.base);
+        let mut request = accept(self.client.request(method.clone(), url.clone()));
+        // The pass is for this registry, wherever the request goes.
+        if url.origin() == endpoint.base.origin() {
+            request = pass.apply(request);
+        }
         if extra.start > 0 {
             request = request.header(header::RANGE, format!("bytes={}-", extra.start));
         }
@@ -121,5 +127,56 @@ impl Registry {
     /// Returns true when a refusal may come from a way in that is no longer the right one.
     fn knows_old_way(&self) -> bool {
         matches!(&self.way, Some((_, crate::access::Pass::Bearer(_))))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+    use parking_lot::Mutex;
+    use rstest::rstest;
+    use weir_auth::RegistryCredentials;
+    use weir_testkit::{SinkAnswer, WebhookSink};
+
+    use super::*;
+    use crate::{Registries, RegistryOptions, Repository};
+
+    #[rstest]
+    #[case("//evil.com/x", "https://h.io/v2///evil.com/x")]
+    #[case("https://evil.com/x", "https://h.io/v2/https://evil.com/x")]
+    #[case("a?b#c", "https://h.io/v2/a%3Fb%23c")]
+    #[case("a/blobs/uploads/", "https://h.io/v2/a/blobs/uploads/")]
+    fn paths_lead_to_no_other_host(#[case] path: &str, #[case] url: &str) {
+        assert_eq!(below(&Url::parse("https://h.io/v2/").unwrap(), path).as_str(), url);
+    }
+
+    #[tokio::test]
+    async fn the_pass_stays_with_the_registry() {
+        let (registry, stranger) = (WebhookSink::start().await.unwrap(), WebhookSink::start().await.unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        for (name, sink) in [("registry", &registry), ("stranger", &stranger)] {
+            let seen = seen.clone();
+            sink.answer_with(move |request| {
+                if request.path == "/v2/" {
+                    let basic = HeaderValue::from_static("Basic realm=\"x\"");
+                    let headers = HeaderMap::from_iter([(header::WWW_AUTHENTICATE, basic)]);
+                    return SinkAnswer { status: StatusCode::UNAUTHORIZED, headers, ..SinkAnswer::default() };
+                }
+                seen.lock().push((name, request.headers.contains_key(header::AUTHORIZATION)));
+                SinkAnswer::default()
+            });
+        }
+        let address = registry.url("").replace("http://", "");
+        let repository = Repository::parse(&format!("{}/app", address.trim_end_matches('/'))).unwrap();
+        let credentials = RegistryCredentials::Basic { username: "u".into(), password: "p".into() };
+        let options = RegistryOptions { insecure: true, credentials, ..RegistryOptions::default() };
+        let mut handle = Registries::new().open(&repository, options).unwrap();
+        handle.request(Method::GET, "tags/list").await.unwrap();
+        let elsewhere = Url::parse(&stranger.url("/v2/app/tags/list")).unwrap();
+        handle.request_at(Method::GET, |_| elsewhere.clone()).await.unwrap();
+        assert_eq!(*seen.lock(), [("registry", true), ("stranger", false)]);
     }
 }

@@ -2,7 +2,9 @@
 
 use reqwest::Method;
 use serde::Deserialize;
+use url::Url;
 
+use super::send::below;
 use super::{Answer, Registry, link};
 use crate::error::{Error, FIRST_PAGE, shown};
 
@@ -23,8 +25,13 @@ impl Registry {
     /// # Errors
     /// When there is no such repository, the registry does not let us, there are more tags, or its pages lead in a circle.
     pub async fn tags(&mut self, limit: usize) -> Result<Vec<String>, Error> {
-        let first = format!("{}/tags/list?{FIRST_PAGE}", self.repository.path());
-        let mut answer = self.request_at(Method::GET, move |base| base.join(&first)).await?;
+        let path = format!("{}/tags/list", self.repository.path());
+        let first = move |base: &Url| {
+            let mut url = below(base, &path);
+            url.set_query(Some(FIRST_PAGE));
+            url
+        };
+        let mut answer = self.request_at(Method::GET, first).await?;
         let mut tags = Vec::new();
         // One page at a time is remembered, at ever greater distances (Brent): a circle of any length comes back to it.
         let mut remembered = answer.asked.clone();
@@ -41,7 +48,7 @@ impl Registry {
             if page.is_power_of_two() {
                 remembered = next.clone();
             }
-            answer = self.request_at(Method::GET, move |_| Ok(next.clone())).await?;
+            answer = self.request_at(Method::GET, move |_| next.clone()).await?;
         }
         Err(Error::TooManyTags { repository: self.repository.to_string(), limit })
     }

@@ -70,6 +70,10 @@ async fn what_is_not_there() {
     let error = open(host, "nothing", insecure()).tags(10).await.unwrap_err();
     let expected = format!("GET http://{host}/v2/nothing/tags/list?n=1000: NAME_UNKNOWN: ");
     assert!(error.to_string().starts_with(&expected), "{error}");
+    for tag in ["../../x", "..", "v1?x", ""] {
+        let error = open(host, "app", insecure()).resolve(tag).await.unwrap_err().to_string();
+        assert!(error.starts_with("tag can only contain the characters `abc"), "{error}");
+    }
     let absent = Digest::of(Algorithm::Sha256, b"absent");
     assert!(open(host, "app", insecure()).manifest(&absent).await.unwrap_err().is_not_found());
 }
