@@ -84,7 +84,10 @@ async fn keys(
     let given = region.filter(|region| !region.is_empty()).map(str::to_owned);
     let region = match identity {
         Identity::Pod(_) => given.or_else(|| std::env::var(REGION).ok()).ok_or(ProviderError::NoPodRegion)?,
-        Identity::Account(_) => given.ok_or(ProviderError::NoRegion)?,
+        Identity::Account(account) => {
+            role_of(account)?;
+            given.ok_or(ProviderError::NoRegion)?
+        }
     };
     let mut loader = loader(client, &region);
     if let Some(endpoint) = sts_endpoint {
@@ -138,10 +141,7 @@ async fn federated(
     config: &aws_config::SdkConfig,
     region: &str,
 ) -> Result<Keys, ProviderError> {
-    let arn = account.annotation(AWS_ROLE);
-    if !is_role(arn) {
-        return Err(ProviderError::Role { arn: arn.to_owned(), pattern: ROLE_PATTERN });
-    }
+    let arn = role_of(account)?;
     let token = account.token(AUDIENCE).await?;
     let session = format!("{}.{}.{region}.fluxcd.io", account.name, account.namespace);
     let request = aws_sdk_sts::Client::new(config)
@@ -161,6 +161,15 @@ async fn federated(
         SystemTime::try_from(*keys.expiration()).ok(),
         "weir",
     ))
+}
+
+/// The role that a ServiceAccount's annotation names.
+fn role_of(account: &Account) -> Result<&str, ProviderError> {
+    let arn = account.annotation(AWS_ROLE);
+    if is_role(arn) {
+        return Ok(arn);
+    }
+    Err(ProviderError::Annotation { key: AWS_ROLE, value: arn.to_owned(), pattern: ROLE_PATTERN })
 }
 
 /// Returns the API's message, or the reason for which there is none.

@@ -75,9 +75,14 @@ pub enum LoginError {
     /// The address of a cluster is none, or not safe (KS-IMP-9).
     #[error("{0}")]
     ClusterAddress(String),
-    /// The object has no identity for its cluster.
-    #[error("failed to get access token for cluster: {0}")]
-    ClusterIdentity(Box<Self>),
+    /// The identity could not be traded for the token that all else needs.
+    #[error("failed to get access token for {what}: {cause}")]
+    AccessToken {
+        /// Kind of the server that the token is for.
+        what: &'static str,
+        /// Cause.
+        cause: Box<Self>,
+    },
     /// Certificates or proxy cannot be used.
     #[error(transparent)]
     Client(#[from] Arc<weir_http::ClientError>),
@@ -147,14 +152,18 @@ pub enum ProviderError {
         /// Pattern that it must match.
         pattern: &'static str,
     },
-    /// The role's annotation is missing or no role.
-    #[error("invalid AWS role ARN: '{arn}'. must match {pattern}")]
-    Role {
-        /// Its value.
-        arn: String,
-        /// Pattern that it must match.
-        pattern: &'static str,
+    /// The annotations of a ServiceAccount do not say who it is.
+    #[error("failed to get provider identity from service account '{place}' annotations: {source}")]
+    Identity {
+        /// `namespace/name`.
+        place: String,
+        /// The fault in them.
+        #[source]
+        source: Box<Self>,
     },
+    /// Nobody knows for whom the tokens of Kubernetes have to be.
+    #[error("failed to get provider audience: {0}")]
+    Audience(#[source] Box<Self>),
     /// An annotation that must be there.
     #[error("{what} is not set in the service account annotation {key}")]
     NoAnnotation {
@@ -222,6 +231,18 @@ pub enum ProviderError {
         /// Cause.
         reason: String,
     },
+}
+
+impl LoginError {
+    /// Returns the same error as one of the token for a server of the kind `what`, unless it came after that. A closed gate has
+    /// nothing to do with tokens.
+    pub(crate) fn of_token(self, what: &'static str) -> Self {
+        match self {
+            gate @ Self::GateDisabled => gate,
+            Self::Provider(error) if matches!(*error, ProviderError::Registry(_)) => Self::Provider(error),
+            cause => Self::AccessToken { what, cause: Box::new(cause) },
+        }
+    }
 }
 
 impl From<ProviderError> for LoginError {

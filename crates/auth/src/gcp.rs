@@ -79,10 +79,12 @@ pub(crate) async fn login(client: &Client, identity: &Identity) -> Result<Login,
 }
 
 async fn federated(client: &Client, account: &Account) -> Result<Login, ProviderError> {
-    let (own, googles) = match provider(account)? {
-        Some(provider) => (provider.clone(), provider),
-        None => Metadata::new()?.audiences().await?,
+    let audiences = match provider(account) {
+        Ok(Some(provider)) => Ok((provider.clone(), provider)),
+        Ok(None) => Metadata::new()?.audiences().await,
+        Err(error) => Err(error),
     };
+    let (own, googles) = audiences.map_err(|error| ProviderError::Audience(Box::new(error)))?;
     let email = email(account)?;
     let token = account.token(&own).await?;
     let login = exchange(client, STS, &googles, &token).await?;

@@ -56,9 +56,8 @@ impl Logins {
         scope: &str,
     ) -> Result<Arc<Login>, LoginError> {
         // The machine answers on an address of its own: no proxy of the object leads there.
-        let own = Profile::default();
-        let http = if matches!(held, Held::Machine(_)) { &own } else { caller.http };
-        let client = self.client(http)?;
+        let http = if matches!(held, Held::Machine(_)) { Profile::default() } else { self.way(caller) };
+        let client = self.client(&http)?;
         let key = format!("held/{}/{}", held.key(scope), hex::encode(http.key()));
         self.kept(caller, key, Box::pin(async move { held.login(&client, scope).await.map_err(Into::into) }))
             .await

@@ -22,7 +22,8 @@ pub struct Caller<'a> {
     pub name: &'a str,
     /// `spec.serviceAccountName`; empty is none.
     pub account: Option<&'a str>,
-    /// Its proxy and authorities, which apply to the login too (SRC-PRX-2).
+    /// Its way to its own server. Clouds are reached through its proxy, and without its certificates (SRC-PRX-2); GitHub, which
+    /// is the object's own server, with both.
     pub http: &'a Profile,
     /// Time for the login as a whole.
     pub timeout: Duration,
@@ -105,9 +106,14 @@ impl Identity {
     pub(crate) fn refused(&self, source: ProviderError) -> ProviderError {
         match self {
             Self::Pod(_) => ProviderError::Pod(Box::new(source)),
-            Self::Account(account) => {
-                ProviderError::Account { place: account.place(), source: Box::new(source) }
-            }
+            Self::Account(account) => match source {
+                // Nobody was asked for a token of the provider yet.
+                before @ (ProviderError::KubernetesToken { .. } | ProviderError::Audience(_)) => before,
+                annotation @ (ProviderError::Annotation { .. } | ProviderError::NoAnnotation { .. }) => {
+                    ProviderError::Identity { place: account.place(), source: Box::new(annotation) }
+                }
+                other => ProviderError::Account { place: account.place(), source: Box::new(other) },
+            },
         }
     }
 }

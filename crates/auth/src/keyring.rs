@@ -1,10 +1,12 @@
-//! Which of several credentials belong to an image, by the rules of the kubelet (SRC-OCI-19).
+//! Which of several credentials belong to an image, by the rules of the library that Flux uses, which are nearly those of
+//! the kubelet (SRC-OCI-19).
+
+use weir_ignore::Glob;
 
 use crate::{DockerConfig, RegistryCredentials};
 
 /// How pull Secrets and images call Docker Hub.
 const DOCKER_HUB: [&str; 3] = ["index.docker.io", "docker.io", "registry-1.docker.io"];
-const DEFAULT_HTTPS_PORT: &str = "443";
 
 /// The credentials of several Secrets.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +17,7 @@ pub struct Keyring {
 /// A registry as a Secret names it: host pattern, port, path prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Key {
+    /// In lower case. Each label may hold `*`, which does not match a dot, and the rest of Go's patterns.
     host: String,
     port: Option<String>,
     path: String,
@@ -25,8 +28,8 @@ impl Keyring {
     pub fn add(&mut self, config: DockerConfig) {
         self.entries
             .extend(config.entries.into_iter().map(|(name, credentials)| (Key::parse(&name), credentials)));
-        // A longer path is the better match; the sort is stable, so Secrets keep their order.
-        self.entries.sort_by_key(|(key, _)| std::cmp::Reverse(key.path.len()));
+        // So a longer path of the same host comes first. The sort is stable, so Secrets keep their order.
+        self.entries.sort_by_cached_key(|(key, _)| std::cmp::Reverse(key.text()));
     }
 
     /// Returns true when there is nothing in it.
@@ -42,15 +45,16 @@ impl Keyring {
         let hosts: &[&str] = if DOCKER_HUB.contains(&host) { &DOCKER_HUB } else { &[host] };
         let matching = self.entries.iter().filter(|(key, _)| {
             hosts.iter().any(|host| key.host_matches(host))
-                && key.port_matches(port)
-                && key.path_matches(repository)
+                && key.port.as_deref() == port
+                && repository.starts_with(&key.path)
         });
         matching.map(|(_, credentials)| credentials.clone()).collect()
     }
 }
 
 impl Key {
-    /// Reads `host`, `host:port/path`, `https://host/v1/` and the like; `/v1/` and `/v2/` mean the host itself.
+    /// Reads `host`, `host:port/path`, `https://host/v1/` and the like; `/v1/` and `/v2/` mean the host itself. A path is the
+    /// start of all that it is for, also in the middle of a name.
     fn parse(name: &str) -> Self {
         let name = name.trim_start_matches("https://").trim_start_matches("http://");
         let (place, path) = name.split_once('/').unwrap_or((name, ""));
@@ -59,29 +63,20 @@ impl Key {
             "v1" | "v2" => "",
             path => path.strip_prefix("v1/").or_else(|| path.strip_prefix("v2/")).unwrap_or(path),
         };
-        Self {
-            host: host.to_lowercase(),
-            port: port.map(str::to_owned),
-            path: path.trim_end_matches('/').to_owned(),
-        }
+        Self { host: host.to_lowercase(), port: port.map(str::to_owned), path: path.to_owned() }
     }
 
-    /// Each label of the host may hold `*` and `?`; a star does not match a dot.
+    /// The key as Flux sorts it.
+    fn text(&self) -> String {
+        let Self { host, port, path } = self;
+        let port = port.as_ref().map_or(String::new(), |port| format!(":{port}"));
+        if path.is_empty() { format!("{host}{port}") } else { format!("{host}{port}/{path}") }
+    }
+
     fn host_matches(&self, host: &str) -> bool {
         let (own, other) = (self.host.split('.'), host.split('.'));
         own.clone().count() == other.clone().count()
-            && own.zip(other).all(|(pattern, label)| label_matches(pattern, &label.to_lowercase()))
-    }
-
-    fn port_matches(&self, port: Option<&str>) -> bool {
-        let default = |port: Option<&str>| port.unwrap_or(DEFAULT_HTTPS_PORT).to_owned();
-        default(self.port.as_deref()) == default(port)
-    }
-
-    fn path_matches(&self, repository: &str) -> bool {
-        repository
-            .strip_prefix(&self.path)
-            .is_some_and(|rest| rest.is_empty() || self.path.is_empty() || rest.starts_with('/'))
+            && own.zip(other).all(|(pattern, label)| Glob::parse(pattern).matches(&label.to_lowercase()))
     }
 }
 
@@ -92,20 +87,6 @@ fn split_port(place: &str) -> (&str, Option<&str>) {
         }
         _ => (place, None),
     }
-}
-
-fn label_matches(pattern: &str, label: &str) -> bool {
-    let Some((before, after)) = pattern.split_once('*') else {
-        return pattern.len() == label.len()
-            && pattern
-                .chars()
-                .zip(label.chars())
-                .all(|(pattern, character)| pattern == '?' || pattern == character);
-    };
-    let starts = label.get(..before.len()).is_some_and(|start| label_matches(before, start));
-    let rest = label.get(before.len()..).unwrap_or_default();
-    let mut tails = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
-    starts && tails.any(|at| label_matches(after, rest.get(at..).unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -55,6 +55,8 @@ pub struct Logins {
     clients: Clients,
     identities: Identities,
     cache: TokenCache,
+    /// Authorities in PEM that are trusted at the clouds' servers beside those of the system.
+    authorities: Option<Vec<u8>>,
 }
 
 /// A lockdown that would not lock anything.
@@ -88,7 +90,14 @@ impl Logins {
             clients: Clients::new(USER_AGENT),
             identities: Identities { client, workload_identity, default_account },
             cache: TokenCache::new(cache_size, cache_duration),
+            authorities: None,
         }
+    }
+
+    /// The same logins, which trust more authorities at the clouds' servers. Only stand-ins of these need it.
+    #[must_use]
+    pub fn trusting(self, authorities: &str) -> Self {
+        Self { authorities: Some(authorities.into()), ..self }
     }
 
     /// The same logins, for a purpose for which objects have another default identity.
@@ -131,7 +140,8 @@ impl Logins {
                 Purpose::Gar
             }
         };
-        let login = self.login(caller, purpose).await?;
+        let login = self.login(caller, purpose).await;
+        let login = login.map_err(|error| error.of_token("artifact registry"))?;
         Ok(match &login.credentials {
             Credentials::Basic { username, password } => {
                 RegistryCredentials::Basic { username: username.clone(), password: password.clone() }
@@ -152,11 +162,12 @@ impl Logins {
         caller: &Caller<'_>,
         url: &Url,
     ) -> Result<Arc<Login>, LoginError> {
-        match provider {
-            Provider::Azure => self.login(caller, Purpose::AzureToken { scope: azure::DEVOPS_SCOPE }).await,
-            Provider::Aws => self.login(caller, Purpose::CodeCommit(aws::Repository::at(url)?)).await,
-            Provider::Gcp => Err(LoginError::NoGit { provider: provider.name() }),
-        }
+        let purpose = match provider {
+            Provider::Azure => Purpose::AzureToken { scope: azure::DEVOPS_SCOPE },
+            Provider::Aws => Purpose::CodeCommit(aws::Repository::at(url)?),
+            Provider::Gcp => return Err(LoginError::NoGit { provider: provider.name() }),
+        };
+        self.login(caller, purpose).await.map_err(|error| error.of_token("Git repository"))
     }
 
     /// User and password of a GitHub App's installation.
@@ -231,7 +242,9 @@ impl Logins {
         login.map_err(|error| match error {
             identity @ (LoginError::GateDisabled
             | LoginError::Account { .. }
-            | LoginError::Lockdown { .. }) => LoginError::ClusterIdentity(Box::new(identity)),
+            | LoginError::Lockdown { .. }) => {
+                LoginError::AccessToken { what: "cluster", cause: Box::new(identity) }
+            }
             other => other,
         })
     }
@@ -248,12 +261,19 @@ impl Logins {
         role: &'a str,
     ) -> LoggingIn<'a> {
         Box::pin(async move {
-            let client = self.client(caller.http)?;
-            let key = format!("aws/role/{}/{}", keys.key([region, role]), hex::encode(caller.http.key()));
+            let way = self.way(caller);
+            let client = self.client(&way)?;
+            let key = format!("aws/role/{}/{}", keys.key([region, role]), hex::encode(way.key()));
             let making =
                 Box::pin(async move { aws::assume(&client, keys, region, role).await.map_err(Into::into) });
             self.kept(caller, key, making).await
         })
+    }
+
+    /// The way to the clouds' servers: the object's proxy, and none of the certificates that it trusts or shows elsewhere. Whoever
+    /// writes an object would get the pod's tokens with an authority of their own (SRC-PRX-2).
+    pub(crate) fn way(&self, caller: &Caller<'_>) -> Profile {
+        Profile { proxy: caller.http.proxy.clone(), ca: self.authorities.clone(), ..Profile::default() }
     }
 
     pub(crate) fn client(&self, http: &Profile) -> Result<Client, LoginError> {
@@ -265,8 +285,9 @@ impl Logins {
     fn login<'a>(&'a self, caller: &'a Caller<'_>, purpose: Purpose<'a>) -> LoggingIn<'a> {
         Box::pin(async move {
             let identity = self.identities.of(caller).await?;
-            let client = self.client(caller.http)?;
-            let key = format!("{}/{}/{}", purpose.key(), hex::encode(caller.http.key()), identity.key());
+            let way = self.way(caller);
+            let client = self.client(&way)?;
+            let key = format!("{}/{}/{}", purpose.key(), hex::encode(way.key()), identity.key());
             let making = Box::pin(async move { purpose.issue(&client, &identity).await.map_err(Into::into) });
             self.kept(caller, key, making).await
         })

@@ -26,9 +26,11 @@ fn passwords(found: &[RegistryCredentials]) -> Vec<String> {
 #[case::scheme_and_version("https://ghcr.io/v1/", "ghcr.io", "a/b", true)]
 #[case::port("r.example.com:5000", "r.example.com:5000", "a", true)]
 #[case::other_port("r.example.com:5000", "r.example.com", "a", false)]
-#[case::default_port("r.example.com:443", "r.example.com", "a", true)]
+#[case::default_port("r.example.com:443", "r.example.com", "a", false)]
 #[case::path("ghcr.io/org", "ghcr.io", "org/app", true)]
-#[case::whole_components("ghcr.io/org", "ghcr.io", "organisation/app", false)]
+#[case::part_of_a_component("ghcr.io/org", "ghcr.io", "organisation/app", true)]
+#[case::slash_at_the_end("ghcr.io/org/", "ghcr.io", "organisation/app", false)]
+#[case::version_and_path("https://ghcr.io/v2/org", "ghcr.io", "org/app", true)]
 #[case::whole_path("ghcr.io/org/app", "ghcr.io", "org/app", true)]
 #[case::star("*.example.com", "r.example.com", "a", true)]
 #[case::star_in_a_label("*-docker.pkg.dev", "europe-docker.pkg.dev", "a", true)]
@@ -46,6 +48,27 @@ fn longest_path_first_then_the_order_of_secrets() {
     let second = r#"{"auths":{"r.io":{"username":"u","password":"host2"},"r.io/a":{"username":"u","password":"path"}}}"#;
     let found = ring(&[first, second]).lookup("r.io", "a/b");
     assert_eq!(passwords(&found), ["path", "host1", "host2"]);
+}
+
+/// The library that Flux uses sorts the keys as texts, from the last to the first.
+#[test]
+fn the_last_key_first() {
+    let config = r#"{"auths":{"*.io":{"username":"u","password":"star"},"r.io":{"username":"u","password":"host"},
+        "r.io/a/long/path":{"username":"u","password":"long"},"r.io/b":{"username":"u","password":"b"},
+        "r.io/":{"username":"u","password":"slash"}}}"#;
+    let ring = ring(&[config]);
+    assert_eq!(passwords(&ring.lookup("r.io", "a/long/path")), ["long", "host", "slash", "star"]);
+    assert_eq!(passwords(&ring.lookup("r.io", "b")), ["b", "host", "slash", "star"]);
+    assert_eq!(passwords(&ring.lookup("q.io", "b")), ["star"]);
+}
+
+#[test]
+fn many_stars_cost_little() {
+    let pattern = "*a".repeat(40) + "*b";
+    let config = format!(r#"{{"auths":{{"{pattern}.io":{{"username":"u","password":"p"}}}}}}"#);
+    let ring = ring(&[&config]);
+    assert!(ring.lookup(&format!("{}.io", "a".repeat(60)), "x").is_empty());
+    assert_eq!(ring.lookup(&format!("{}b.io", "a".repeat(60)), "x").len(), 1);
 }
 
 #[rstest]

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use weir_auth::{Credentials, GitLogin, Provider, RegistryCredentials};
 
-use crate::world::{Cloud, NAMESPACE, account, claims, logins};
+use crate::world::{Cloud, NAMESPACE, account, claims};
 
 const ROLE: &str = "arn:aws:iam::123456789012:role/weir";
 const REGISTRY: &str = "123456789012.dkr.ecr.eu-west-1.amazonaws.com";
@@ -49,7 +49,7 @@ fn password(credentials: &RegistryCredentials) -> String {
 async fn a_service_account_becomes_a_role_and_gets_a_password() {
     let cloud = Cloud::start(&HOSTS, aws).await;
     account("aws", json!({"eks.amazonaws.com/role-arn": ROLE})).await;
-    let logins = logins(true, "").await;
+    let logins = cloud.logins(true, "").await;
     let caller = cloud.caller(Some("aws"));
     let found = logins.registry(Provider::Aws, &caller, REGISTRY).await.unwrap();
     assert_eq!(password(&found), "AWS:hunter2");
@@ -73,7 +73,7 @@ async fn tenants_do_not_share() {
     for name in ["tenant-a", "tenant-b"] {
         account(name, json!({"eks.amazonaws.com/role-arn": ROLE})).await;
     }
-    let logins = logins(true, "").await;
+    let logins = cloud.logins(true, "").await;
     for name in ["tenant-a", "tenant-b"] {
         logins.registry(Provider::Aws, &cloud.caller(Some(name)), REGISTRY).await.unwrap();
     }
@@ -86,7 +86,8 @@ async fn the_public_registry() {
     let cloud = Cloud::start(&HOSTS, aws).await;
     account("public", json!({"eks.amazonaws.com/role-arn": ROLE})).await;
     let caller = cloud.caller(Some("public"));
-    let found = logins(true, "").await.registry(Provider::Aws, &caller, "public.ecr.aws").await.unwrap();
+    let found =
+        cloud.logins(true, "").await.registry(Provider::Aws, &caller, "public.ecr.aws").await.unwrap();
     assert_eq!(password(&found), "AWS:hunter2");
     let asked = cloud.requests().pop().unwrap();
     assert!(asked.contains("/us-east-1/ecr-public/aws4_request"), "{asked}");
@@ -98,7 +99,8 @@ async fn code_commit() {
     account("git", json!({"eks.amazonaws.com/role-arn": ROLE})).await;
     let url = "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/app".parse().unwrap();
     let login = GitLogin::of(Some("aws"), "", None).unwrap();
-    let found = logins(true, "").await.git(&login, &cloud.caller(Some("git")), &url).await.unwrap().unwrap();
+    let found =
+        cloud.logins(true, "").await.git(&login, &cloud.caller(Some("git")), &url).await.unwrap().unwrap();
     let Credentials::Basic { username, password } = &found.credentials else { panic!("basic credentials") };
     assert_eq!(username, "ASIAKEY%session");
     let (time, signature) = password.expose_secret().split_once('Z').unwrap();
@@ -114,15 +116,24 @@ async fn refusals() {
     let cloud = Cloud::start(&HOSTS, denied).await;
     account("denied", json!({"eks.amazonaws.com/role-arn": ROLE})).await;
     account("nobody", json!({})).await;
-    let logins = logins(true, "").await;
+    let logins = cloud.logins(true, "").await;
     for (name, host, part) in [
-        ("denied", REGISTRY, "failed to create provider access token for service account 'default/denied': "),
+        (
+            "denied",
+            REGISTRY,
+            "failed to get access token for artifact registry: failed to create provider access token for service account 'default/denied': ",
+        ),
         (
             "denied",
             REGISTRY,
             "failed to assume role with web identity: api error AccessDenied: Not authorized",
         ),
-        ("nobody", REGISTRY, "invalid AWS role ARN: ''. must match ^arn:aws"),
+        (
+            "nobody",
+            REGISTRY,
+            "failed to get access token for artifact registry: failed to get provider identity from service account \
+             'default/nobody' annotations: invalid eks.amazonaws.com/role-arn annotation: ''. must match ^arn:aws",
+        ),
         (
             "missing",
             REGISTRY,
@@ -137,6 +148,8 @@ async fn refusals() {
     let endpoint = Some("https://sts.evil.example");
     let error = logins.aws(&cloud.caller(Some("denied")), Some("eu-west-1"), endpoint).await.unwrap_err();
     assert!(error.to_string().starts_with("invalid STS endpoint: 'https://sts.evil.example'"), "{error}");
+    let error = logins.aws(&cloud.caller(Some("nobody")), None, None).await.unwrap_err();
+    assert!(error.to_string().starts_with("failed to get provider identity from "), "{error}");
     let error = logins.aws(&cloud.caller(Some("denied")), None, None).await.unwrap_err();
     assert!(error.to_string().contains("an AWS region is required"), "{error}");
 }

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use weir_auth::{Credentials, GitLogin, Provider, RegistryCredentials};
 
-use crate::world::{Cloud, NAMESPACE, account, claims, logins};
+use crate::world::{Cloud, NAMESPACE, account, claims};
 
 const REGISTRY: &str = "weir.azurecr.io";
 const HOSTS: [&str; 2] = ["login.microsoftonline.com", REGISTRY];
@@ -31,7 +31,7 @@ async fn a_service_account_gets_a_refresh_token() {
     let cloud = Cloud::start(&HOSTS, azure).await;
     tenant("azure").await;
     let caller = cloud.caller(Some("azure"));
-    let found = logins(true, "").await.registry(Provider::Azure, &caller, REGISTRY).await.unwrap();
+    let found = cloud.logins(true, "").await.registry(Provider::Azure, &caller, REGISTRY).await.unwrap();
     let RegistryCredentials::Basic { username, password } = found else { panic!("basic credentials") };
     assert_eq!(username, "00000000-0000-0000-0000-000000000000");
     assert!(password.expose_secret().ends_with(".hunter2"));
@@ -55,7 +55,7 @@ async fn azure_devops() {
     let login = GitLogin::of(Some("azure"), "", None).unwrap();
     let url = "https://dev.azure.com/org/project/_git/app".parse().unwrap();
     let caller = cloud.caller(Some("devops"));
-    let found = logins(true, "").await.git(&login, &caller, &url).await.unwrap().unwrap();
+    let found = cloud.logins(true, "").await.git(&login, &caller, &url).await.unwrap().unwrap();
     assert!(matches!(&found.credentials, Credentials::Bearer(token) if token.expose_secret() == "entra"));
     assert!(cloud.requests()[0].contains("scope=499b84ac-1321-427f-aa17-267ca6975798%2F.default"));
 }
@@ -71,14 +71,18 @@ async fn refusals() {
     .await;
     tenant("denied").await;
     account("half", json!({"azure.workload.identity/tenant-id": TENANT})).await;
-    let logins = logins(true, "").await;
+    let logins = cloud.logins(true, "").await;
     for (name, host, part) in [
-        ("denied", REGISTRY, "failed to create provider access token for service account 'default/denied': "),
+        (
+            "denied",
+            REGISTRY,
+            "failed to get access token for artifact registry: failed to create provider access token for service account 'default/denied': ",
+        ),
         ("denied", REGISTRY, "AADSTS700016"),
         (
             "half",
             REGISTRY,
-            "azure client ID is not set in the service account annotation azure.workload.identity/client-id",
+            "failed to get provider identity from service account 'default/half' annotations: azure client ID is not set in the service account annotation azure.workload.identity/client-id",
         ),
         (
             "denied",

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use weir_auth::{BucketLogin, CertificateError, ClientCertificate, Credentials, Logins};
 use weir_http::SecretData;
 
-use crate::world::{Cloud, logins, logins_keeping};
+use crate::world::Cloud;
 
 const HOSTS: [&str; 2] = ["login.microsoftonline.com", "oauth2.googleapis.com"];
 const EMAIL: &str = "weir@project.iam.gserviceaccount.com";
@@ -83,7 +83,8 @@ fn statement(request: &str, marker: &str) -> (jsonwebtoken::Header, Value) {
 /// SRC-CLD-7: one token for several runs, another one for another Secret, another way, or another machine's memory.
 #[tokio::test]
 async fn tokens_are_kept_for_who_has_the_secret() {
-    let (cloud, logins) = (cloud().await, logins(false, "").await);
+    let cloud = cloud().await;
+    let logins = cloud.logins(false, "").await;
     let (first, second) = (google(EMAIL), google("other@project.iam.gserviceaccount.com"));
     assert_eq!(token(&logins, &cloud, &first).await, "token-0");
     assert_eq!(token(&logins, &cloud, &google(EMAIL)).await, "token-0");
@@ -102,7 +103,8 @@ async fn tokens_are_kept_for_who_has_the_secret() {
 /// `--token-cache-max-size=0`.
 #[tokio::test]
 async fn nothing_is_kept_without_a_cache() {
-    let (cloud, logins) = (cloud().await, logins_keeping(0).await);
+    let cloud = cloud().await;
+    let logins = cloud.logins_keeping(0).await;
     let login = google(EMAIL);
     assert_eq!(token(&logins, &cloud, &login).await, "token-0");
     assert_eq!(token(&logins, &cloud, &login).await, "token-1");
@@ -110,7 +112,8 @@ async fn nothing_is_kept_without_a_cache() {
 
 #[tokio::test]
 async fn a_service_account_says_who_it_is() {
-    let (cloud, logins) = (cloud().await, logins(false, "").await);
+    let cloud = cloud().await;
+    let logins = cloud.logins(false, "").await;
     token(&logins, &cloud, &google(EMAIL)).await;
     let (header, claims) = statement(&cloud.requests()[0], "assertion=");
     assert_eq!((header.kid.as_deref(), &claims["iss"]), (Some("k"), &json!(EMAIL)));
@@ -120,7 +123,8 @@ async fn a_service_account_says_who_it_is() {
 
 #[tokio::test]
 async fn an_application_proves_who_it_is() {
-    let (cloud, logins) = (cloud().await, logins(false, "").await);
+    let cloud = cloud().await;
+    let logins = cloud.logins(false, "").await;
     let (key, certificate) = &*IDENTITY;
     let pem = format!("{}{certificate}", key.serialize_pem());
     let proof = [("clientCertificate", pem.as_bytes()), ("clientCertificateSendChain", b"1".as_slice())];
@@ -137,7 +141,8 @@ async fn an_application_proves_who_it_is() {
 /// PKCS#12 is opened with the Secret's password, and what its key signs goes out.
 #[tokio::test]
 async fn an_application_has_its_certificate_in_pkcs12() {
-    let (cloud, logins) = (cloud().await, logins(false, "").await);
+    let cloud = cloud().await;
+    let logins = cloud.logins(false, "").await;
     let proof =
         |password: &'static [u8]| [("clientCertificate", LEGACY), ("clientCertificatePassword", password)];
     token(&logins, &cloud, &application(&proof(b"hunter2"))).await;
@@ -153,7 +158,8 @@ async fn an_application_has_its_certificate_in_pkcs12() {
 /// SRC-SCK-11: servers that repeat their input.
 #[tokio::test]
 async fn refusals_are_shown_without_the_secret() {
-    let (cloud, logins) = (cloud().await, logins(false, "").await);
+    let cloud = cloud().await;
+    let logins = cloud.logins(false, "").await;
     let login = application(&[("clientSecret", b"wrong-secret")]);
     let error = logins.bucket(&cloud.caller(None), &login).await.unwrap_err().to_string();
     assert!(error.ends_with(": AADSTS7000215: <redacted> is no secret"), "{error}");

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 use weir_auth::{ClusterSpec, Credentials, Provider};
 
-use crate::world::{Cloud, NAMESPACE, account, claims, logins, plane};
+use crate::world::{Cloud, NAMESPACE, account, claims, plane};
 
 const CA: &str = "-----BEGIN CERTIFICATE-----\nremote\n-----END CERTIFICATE-----\n";
 const ARN: &str = "arn:aws:eks:eu-west-1:123456789012:cluster/app";
@@ -29,8 +29,12 @@ async fn enter(
     name: Option<&str>,
     spec: &ClusterSpec,
 ) -> Result<(String, String, String), String> {
-    let login =
-        logins(true, "").await.cluster(&cloud.caller(name), spec).await.map_err(|error| error.to_string())?;
+    let login = cloud
+        .logins(true, "")
+        .await
+        .cluster(&cloud.caller(name), spec)
+        .await
+        .map_err(|error| error.to_string())?;
     let Credentials::Cluster { address, ca, token } = &login.credentials else { panic!("{login:?}") };
     assert!(login.expires > SystemTime::now());
     Ok((address.to_string(), ca.clone(), token.expose_secret().to_owned()))
@@ -79,7 +83,7 @@ async fn the_pod_has_a_token_for_another_cluster() {
     let found = claims(&format!("token={}", token.expose_secret()), "token=");
     assert_eq!(found["sub"], format!("system:serviceaccount:{NAMESPACE}:own"));
     // The administrator of the tests is none.
-    let error = crate::world::logins(true, "").await.cluster(&cloud.caller(None), &spec).await.unwrap_err();
+    let error = cloud.logins(true, "").await.cluster(&cloud.caller(None), &spec).await.unwrap_err();
     assert!(error.to_string().contains("is not a service account"), "{error}");
 }
 
@@ -255,7 +259,7 @@ async fn gke() {
 async fn logins_are_kept() {
     let cloud = Cloud::start(&["sts.googleapis.com", "container.googleapis.com"], google).await;
     account("kept", json!({"gcp.auth.fluxcd.io/workload-identity-provider": POOL})).await;
-    let (logins, spec) = (logins(true, "").await, cloud_spec(Provider::Gcp, GKE));
+    let (logins, spec) = (cloud.logins(true, "").await, cloud_spec(Provider::Gcp, GKE));
     for _ in 0..3 {
         logins.cluster(&cloud.caller(Some("kept")), &spec).await.unwrap();
     }

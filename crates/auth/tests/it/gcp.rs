@@ -24,7 +24,7 @@ fn google(request: &str) -> (StatusCode, Value) {
 
 async fn password(cloud: &Cloud, name: &str) -> String {
     let caller = cloud.caller(Some(name));
-    let found = logins(true, "").await.registry(Provider::Gcp, &caller, REGISTRY).await.unwrap();
+    let found = cloud.logins(true, "").await.registry(Provider::Gcp, &caller, REGISTRY).await.unwrap();
     let RegistryCredentials::Basic { username, password } = found else { panic!("basic credentials") };
     assert_eq!(username, "oauth2accesstoken");
     password.expose_secret().to_owned()
@@ -41,6 +41,19 @@ async fn direct_access() {
     let claims = claims(&sts, "subject_token=");
     assert_eq!(claims["aud"], json!([audience]));
     assert_eq!(claims["sub"], format!("system:serviceaccount:{NAMESPACE}:gcp"));
+}
+
+/// Whoever writes an object would otherwise get the pod's token at a server of their own.
+#[tokio::test]
+async fn an_object_cannot_bring_its_own_authority() {
+    let cloud = Cloud::start(&HOSTS, google).await;
+    account("own-ca", json!({"gcp.auth.fluxcd.io/workload-identity-provider": POOL})).await;
+    let caller = cloud.caller(Some("own-ca"));
+    assert!(caller.http.ca.is_some());
+    let error = logins(true, "").await.registry(Provider::Gcp, &caller, REGISTRY).await.unwrap_err();
+    assert!(error.to_string().contains("certificate"), "{error}");
+    assert_eq!(cloud.requests(), Vec::<String>::new());
+    assert_eq!(cloud.proxied().len(), 1);
 }
 
 #[tokio::test]
@@ -70,15 +83,19 @@ async fn refusals() {
     let email =
         json!({"gcp.auth.fluxcd.io/workload-identity-provider": POOL, "iam.gke.io/gcp-service-account": "x"});
     account("email", email).await;
-    let logins = logins(true, "").await;
+    let logins = cloud.logins(true, "").await;
     for (name, host, part) in [
         ("pool", REGISTRY, "when fetching https://sts.googleapis.com/v1/token: unknown pool"),
         (
             "wrong",
             REGISTRY,
-            "invalid gcp.auth.fluxcd.io/workload-identity-provider annotation: 'pool'. must match ",
+            "failed to get provider audience: invalid gcp.auth.fluxcd.io/workload-identity-provider annotation: 'pool'. must match ",
         ),
-        ("email", REGISTRY, "invalid iam.gke.io/gcp-service-account annotation: 'x'. must match "),
+        (
+            "email",
+            REGISTRY,
+            "service account 'default/email' annotations: invalid iam.gke.io/gcp-service-account annotation: 'x'. must match ",
+        ),
         ("pool", "gcr.io.evil.example", "invalid GCP registry: 'gcr.io.evil.example'. must match "),
     ] {
         let error = logins.registry(Provider::Gcp, &cloud.caller(Some(name)), host).await.unwrap_err();

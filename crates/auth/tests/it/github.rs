@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use weir_auth::{Credentials, GitLogin};
 
-use crate::world::{Cloud, logins};
+use crate::world::Cloud;
 
 static KEY: LazyLock<String> = LazyLock::new(|| {
     let size = rcgen::RsaKeySize::_2048;
@@ -39,7 +39,7 @@ async fn token(cloud: &Cloud, pairs: &[(&str, &str)]) -> Result<String, String> 
     let data = secret(pairs);
     let login = GitLogin::of(Some("github"), "ns/s", Some(&data)).map_err(|error| error.to_string())?;
     let url = "https://github.com/org/app".parse().unwrap();
-    let found = logins(false, "").await.git(&login, &cloud.caller(None), &url).await;
+    let found = cloud.logins(false, "").await.git(&login, &cloud.caller(None), &url).await;
     match &found.map_err(|error| error.to_string())?.unwrap().credentials {
         Credentials::Basic { username, password } => {
             assert_eq!(username, "x-access-token");

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde_json::json;
 use weir_auth::{LockdownError, LoginError, LoginOptions, Logins, Provider};
 
-use crate::world::{Cloud, account, logins, plane};
+use crate::world::{Cloud, account, plane};
 
 const REGISTRY: &str = "europe-west1-docker.pkg.dev";
 
@@ -18,7 +18,7 @@ async fn nobody() -> Cloud {
 async fn the_gate_is_closed() {
     let cloud = nobody().await;
     account("gated", json!({})).await;
-    let logins = logins(false, "").await;
+    let logins = cloud.logins(false, "").await;
     let error = logins.registry(Provider::Gcp, &cloud.caller(Some("gated")), REGISTRY).await.unwrap_err();
     assert!(matches!(error, LoginError::GateDisabled), "{error}");
     assert!(cloud.proxied().is_empty(), "{:?}", cloud.proxied());
@@ -30,9 +30,10 @@ async fn objects_without_an_account_are_the_default_one() {
     let pool = "projects/1/locations/global/workloadIdentityPools/pool/providers/locked";
     account("lockdown", json!({"gcp.auth.fluxcd.io/workload-identity-provider": pool})).await;
     for account in [None, Some("")] {
-        let logins = logins(true, "lockdown").await;
+        let logins = cloud.logins(true, "lockdown").await;
         let error = logins.registry(Provider::Gcp, &cloud.caller(account), REGISTRY).await.unwrap_err();
-        let expected = "failed to create provider access token for service account 'default/lockdown': ";
+        let expected = "failed to get access token for artifact registry: failed to create provider access token for \
+                        service account 'default/lockdown': ";
         assert!(error.to_string().starts_with(expected), "{error}");
     }
     assert!(cloud.requests().iter().all(|request| request.contains("locked")), "{:?}", cloud.requests());
@@ -41,9 +42,9 @@ async fn objects_without_an_account_are_the_default_one() {
 #[tokio::test]
 async fn a_default_account_that_is_not_there() {
     let cloud = nobody().await;
-    let logins = logins(true, "absent").await;
+    let logins = cloud.logins(true, "absent").await;
     let error = logins.registry(Provider::Gcp, &cloud.caller(None), REGISTRY).await.unwrap_err();
-    let expected = "failed to get service account 'default/absent': the specified default service account does not \
+    let expected = "failed to get access token for artifact registry: failed to get service account 'default/absent': the specified default service account does not \
                     exist in the object namespace. your cluster is subject to multi-tenant workload identity lockdown, \
                     reach out to your cluster administrator for help";
     assert_eq!(error.to_string(), expected);

@@ -38,6 +38,16 @@ impl Cloud {
         self.cloud.proxied()
     }
 
+    /// Logins that trust the cloud's servers.
+    pub(crate) async fn logins(&self, workload_identity: bool, default_account: &str) -> Logins {
+        logins(workload_identity, default_account).await.trusting(self.cloud.ca_pem())
+    }
+
+    /// Logins that keep so many.
+    pub(crate) async fn logins_keeping(&self, cache_size: u64) -> Logins {
+        with(false, "", cache_size).await.trusting(self.cloud.ca_pem())
+    }
+
     pub(crate) fn caller<'a>(&'a self, account: Option<&'a str>) -> Caller<'a> {
         Caller {
             kind: "OCIRepository",
@@ -54,13 +64,9 @@ pub(crate) async fn plane() -> &'static ControlPlane {
     ControlPlane::shared().await.unwrap()
 }
 
+/// Logins that trust the servers of nobody but the real clouds.
 pub(crate) async fn logins(workload_identity: bool, default_account: &str) -> Logins {
     with(workload_identity, default_account, 100).await
-}
-
-/// Logins that keep so many.
-pub(crate) async fn logins_keeping(cache_size: u64) -> Logins {
-    with(false, "", cache_size).await
 }
 
 async fn with(workload_identity: bool, default_account: &str, cache_size: u64) -> Logins {

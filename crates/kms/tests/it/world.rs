@@ -40,7 +40,11 @@ pub(crate) fn owner(account: Option<&str>) -> Owner {
 
 /// The keys of an object with a ServiceAccount, or with what its Secret holds.
 pub(crate) async fn keys(profile: Profile, account: Option<&str>, held: Held) -> Keys {
-    KeyServers::new(logins().await, profile, None).keys(owner(account), held, Keyring::default())
+    let logins = match &profile.ca {
+        Some(ca) => logins().await.trusting(std::str::from_utf8(ca).unwrap()),
+        None => logins().await,
+    };
+    KeyServers::new(logins, profile, None).keys(owner(account), held, Keyring::default())
 }
 
 /// A ServiceAccount with annotations.

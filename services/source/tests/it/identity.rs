@@ -63,7 +63,10 @@ async fn every_kind_is_the_account_of_its_namespace(
     for kind in ["GitRepository", "OCIRepository", "Bucket"] {
         let (reason, message) = world.failure(kind, "app").await;
         assert_eq!(reason, "AuthenticationFailed", "{kind}: {message}");
-        assert!(message.contains(&place) && message.contains("invalid AWS role ARN"), "{kind}: {message}");
+        assert!(
+            message.contains(&place) && message.contains("invalid eks.amazonaws.com/role-arn annotation: "),
+            "{kind}: {message}"
+        );
     }
     if default_account.is_empty() {
         return;
