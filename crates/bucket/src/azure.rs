@@ -80,6 +80,7 @@ impl Azure {
                 }
                 Access::Anonymous
             }
+            AzureAccess::Token(_) if container.scheme() != "https" => return Err(Error::PlainToken),
             AzureAccess::Token(token) => {
                 secrets.push(token.clone());
                 Access::Token(token)

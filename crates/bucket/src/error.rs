@@ -23,6 +23,9 @@ pub enum Error {
         /// The fault in it.
         reason: String,
     },
+    /// A token that everybody on the way could read.
+    #[error("authenticated requests are not permitted for non TLS protected (https) endpoints")]
+    PlainToken,
     /// The HTTP client could not be made.
     #[error(transparent)]
     Client(#[from] weir_http::ClientError),

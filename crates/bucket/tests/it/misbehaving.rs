@@ -172,3 +172,16 @@ async fn half_an_object_is_an_error() {
     let error = download.read().await.unwrap_err().to_string();
     assert!(error.starts_with(&format!("Get \"http://{address}/apps/a\": ")), "{error}");
 }
+
+/// Everybody on the way could read the token.
+#[tokio::test]
+async fn tokens_of_azure_stay_off_plain_http() {
+    let opened = |endpoint: &str| {
+        let access = AzureAccess::Token("hunter2".into());
+        let service = AzureService { endpoint: endpoint.to_owned(), access };
+        Buckets::default().open("c", Service::Azure(service), &Profile::default()).err()
+    };
+    let refused = opened("http://account.blob.core.windows.net").unwrap().to_string();
+    assert_eq!(refused, "authenticated requests are not permitted for non TLS protected (https) endpoints");
+    assert!(opened("https://account.blob.core.windows.net").is_none());
+}
