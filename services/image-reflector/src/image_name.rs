@@ -25,16 +25,18 @@ pub(crate) fn parse(image: &str) -> Result<Repository, ImageNameError> {
         return Err(ImageNameError::Scheme { image: image.to_owned(), scheme: scheme.to_owned() });
     }
     let unparseable = || ImageNameError::Unparseable(image.to_owned());
-    let (name, identifier) = split(image);
+    let (tagged, digest) = image.split_once('@').map_or((image, None), |(name, hash)| (name, Some(hash)));
+    let (name, tag) = split_tag(tagged);
     let repository = Repository::parse(name).map_err(|_| unparseable())?;
-    match identifier {
-        None => Ok(repository),
-        Some(identifier) if is_identifier(identifier) => {
-            let rest = identifier.split(':').nth(1).unwrap_or_default();
-            Err(ImageNameError::Tag { image: image.to_owned(), rest: rest.to_owned() })
-        }
-        Some(_) => Err(unparseable()),
+    if tag.is_some_and(|tag| !is_tag(tag)) || digest.is_some_and(|digest| !is_digest(digest)) {
+        return Err(unparseable());
     }
+    if tag.is_none() && digest.is_none() {
+        return Ok(repository);
+    }
+    // Up to the next colon, which may be that of the digest, as Flux has it.
+    let rest = image.strip_prefix(repository.host()).unwrap_or(image).split(':').nth(1);
+    Err(ImageNameError::Tag { image: image.to_owned(), rest: rest.unwrap_or_default().to_owned() })
 }
 
 /// Returns true when a registry may list this as a tag.
@@ -43,25 +45,20 @@ pub(crate) fn is_tag(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_TAG && text.bytes().all(is_character)
 }
 
-/// Splits off `:tag` or `@digest`; a colon before the last slash belongs to the registry's port.
-fn split(image: &str) -> (&str, Option<&str>) {
-    if let Some(at) = image.find('@') {
-        return (image.get(..at).unwrap_or_default(), image.get(at..));
-    }
-    let after_slash = image.rfind('/').map_or(0, |slash| slash + 1);
-    match image.get(after_slash..).and_then(|last| last.find(':')) {
-        Some(colon) => {
-            (image.get(..after_slash + colon).unwrap_or_default(), image.get(after_slash + colon..))
+/// Splits off a tag; a colon before the last slash belongs to the registry's port.
+fn split_tag(name: &str) -> (&str, Option<&str>) {
+    let last = name.rfind('/').map_or(0, |slash| slash + 1);
+    match name.get(last..).and_then(|last| last.split_once(':')) {
+        Some((_, tag)) => {
+            (name.strip_suffix(tag).and_then(|rest| rest.strip_suffix(':')).unwrap_or(name), Some(tag))
         }
-        None => (image, None),
+        None => (name, None),
     }
 }
 
-fn is_identifier(identifier: &str) -> bool {
-    match identifier.strip_prefix("@sha256:") {
-        Some(hex) => hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        None => identifier.strip_prefix(':').is_some_and(is_tag),
-    }
+fn is_digest(text: &str) -> bool {
+    let hex = text.strip_prefix("sha256:");
+    hex.is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]
@@ -90,6 +87,8 @@ mod tests {
     #[case("h:5000/app:1", "image 'h:5000/app:1' should not include a tag; remove ':1'")]
     #[case("ghcr.io/A/b", "could not parse reference: ghcr.io/A/b")]
     #[case("ghcr.io/a b", "could not parse reference: ghcr.io/a b")]
+    #[case("ghcr.io/a/b:", "could not parse reference: ghcr.io/a/b:")]
+    #[case("ghcr.io/a//b", "could not parse reference: ghcr.io/a//b")]
     #[case("", "could not parse reference: ")]
     #[case("127.0.0.1:5000/", "could not parse reference: 127.0.0.1:5000/")]
     #[case("ghcr.io:x/a", "could not parse reference: ghcr.io:x/a")]
@@ -103,6 +102,9 @@ mod tests {
         let digest = "d".repeat(64);
         let image = format!("ghcr.io/a/b@sha256:{digest}");
         let text = format!("image '{image}' should not include a tag; remove ':{digest}'");
+        assert_eq!(parse(&image).unwrap_err().to_string(), text);
+        let image = format!("localhost:5000/b:1.0@sha256:{digest}");
+        let text = format!("image '{image}' should not include a tag; remove ':1.0@sha256'");
         assert_eq!(parse(&image).unwrap_err().to_string(), text);
     }
 }

@@ -19,6 +19,9 @@ use crate::{
     tag_store::TagStore,
 };
 
+/// Bytes of the tags of one answer. Clients of gRPC take messages of 4 MiB, in which each tag has two to three bytes more.
+const MAX_LIST: u64 = 3 << 20;
+
 /// The service that callers reach.
 pub(crate) struct Rpc {
     pub(crate) repositories: Cache<ImageRepository>,
@@ -46,9 +49,11 @@ impl reflector_server::Reflector for Rpc {
         let repository =
             found.ok_or_else(|| Status::not_found(format!("ImageRepository '{key}' not found")))?;
         let store = self.store.clone();
-        let tags = tokio::task::spawn_blocking(move || store.read(&key)).await;
+        let tags = tokio::task::spawn_blocking(move || store.read_within(&key, MAX_LIST)).await;
         let tags = tags.map_err(|error| Status::internal(error.to_string()))?;
         let tags = tags.map_err(|error| Status::internal(error.to_string()))?;
+        let too_many = || Status::resource_exhausted("the repository has more tags than one answer takes");
+        let tags = tags.ok_or_else(too_many)?;
         Ok(Response::new(ListTagsResponse { image: repository.spec.image.clone(), tags }))
     }
 

@@ -85,20 +85,41 @@ impl TagStore {
 
     /// The tags of a repository, none if nothing is stored.
     pub(crate) fn read(&self, key: &ObjectKey) -> Result<Vec<String>, TagStoreError> {
+        self.read_within(key, MAX_LIST).map(Option::unwrap_or_default)
+    }
+
+    /// The tags of a repository, unless their list is longer than `limit` bytes.
+    pub(crate) fn read_within(
+        &self,
+        key: &ObjectKey,
+        limit: u64,
+    ) -> Result<Option<Vec<String>>, TagStoreError> {
         let failed = |source| TagStoreError::Read { key: key.clone(), source };
-        let Some(folder) = self.folder(key).map_err(failed)? else { return Ok(Vec::new()) };
         let mut text = String::new();
-        let read = match folder.open(PLAIN) {
-            Ok(file) => file.take(MAX_LIST).read_to_string(&mut text),
+        self.list_of(key).map_err(failed)?.take(limit + 1).read_to_string(&mut text).map_err(failed)?;
+        let is_whole = text.len() as u64 <= limit;
+        Ok(is_whole.then(|| text.lines().map(str::to_owned).collect()))
+    }
+
+    /// Returns true when a repository has tags, without reading them all.
+    pub(crate) fn has_tags(&self, key: &ObjectKey) -> Result<bool, TagStoreError> {
+        let failed = |source| TagStoreError::Read { key: key.clone(), source };
+        let read = self.list_of(key).map_err(failed)?.read(&mut [0]).map_err(failed)?;
+        Ok(read > 0)
+    }
+
+    /// The list of a repository as it was written; empty if nothing is stored.
+    fn list_of(&self, key: &ObjectKey) -> io::Result<Box<dyn Read>> {
+        let Some(folder) = self.folder(key)? else { return Ok(Box::new(io::empty())) };
+        match folder.open(PLAIN) {
+            Ok(file) => Ok(Box::new(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => match folder.open(GZIPPED) {
-                Ok(file) => MultiGzDecoder::new(file).take(MAX_LIST).read_to_string(&mut text),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+                Ok(file) => Ok(Box::new(MultiGzDecoder::new(file))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Box::new(io::empty())),
                 Err(error) => Err(error),
             },
             Err(error) => Err(error),
-        };
-        read.map_err(failed)?;
-        Ok(text.lines().map(str::to_owned).collect())
+        }
     }
 
     /// Replaces the tags of a repository.

@@ -1,5 +1,7 @@
 //! Looks digests up.
 
+use std::fmt::Display;
+
 use weir_api::image::ImageRef;
 use weir_runtime::Failure;
 
@@ -8,6 +10,7 @@ use super::{
     decide::{Choice, DigestPlan},
     observe::Observed,
 };
+use crate::access::AccessError;
 
 impl Selector {
     /// Completes the choice to a reference.
@@ -26,18 +29,20 @@ impl Selector {
 
     async fn digest(&self, observed: &Observed, choice: &Choice) -> Result<String, String> {
         let Some(object) = &observed.repository else { return Err("the repository is gone".to_owned()) };
-        let options = self
-            .accesses
-            .options(object, &choice.repository)
-            .await
-            .map_err(|error| format!("failed to configure authentication options: {error}"))?;
-        let failed = |error: &dyn std::fmt::Display| {
+        let unusable = |error: &dyn Display| format!("failed to configure authentication options: {error}");
+        let failed = |error: &dyn Display| {
             let Choice { name, tag, .. } = choice;
             format!("failed fetching descriptor for \"{name}:{tag}\": {error}")
         };
+        let options =
+            self.accesses.options(object, &choice.repository).await.map_err(|error| match error {
+                // A login belongs to the question to the registry.
+                AccessError::Login(cause) => failed(&cause),
+                other => unusable(&other),
+            })?;
         let registry = self.registries.open(&choice.repository, options);
-        let mut registry = registry.map_err(|error| failed(&error))?;
-        let digest = registry.resolve(&choice.tag).await.map_err(|error| failed(&error))?;
+        let mut registry = registry.map_err(|error| unusable(&error))?;
+        let digest = registry.head(&choice.tag).await.map_err(|error| failed(&error))?;
         Ok(digest.to_string())
     }
 }

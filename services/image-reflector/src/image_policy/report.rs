@@ -40,9 +40,10 @@ fn selected(policy: &ImagePolicy, writer: &Writer, latest: ImageRef) -> Outcome<
         Some(ready) if ready.message == message => EventDraft::trace(reason::SUCCEEDED, &message),
         _ => EventDraft::info(reason::SUCCEEDED, &message),
     };
-    // Without an interval only changes matter (IP-3).
-    let interval = policy.spec.interval.map_or(Duration::ZERO, |interval| interval.to_std());
-    Outcome::new(object, Next::Interval(interval)).event(event).info(message)
+    let interval = policy.spec.interval.map(|interval| interval.to_std()).filter(|it| !it.is_zero());
+    // Without an interval only changes matter (IP-3). There is no jitter, as with Flux.
+    let next = interval.map_or(Next::Interval(Duration::ZERO), Next::After);
+    Outcome::new(object, next).event(event).info(message)
 }
 
 fn message(latest: &ImageRef, previous: Option<&ImageRef>) -> String {

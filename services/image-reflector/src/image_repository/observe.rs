@@ -35,9 +35,9 @@ impl Scanner {
             Err(_) => Ok(RegistryOptions::default()),
         };
         let (store, key) = (self.store.clone(), run.key.clone());
-        let stored = tokio::task::spawn_blocking(move || store.read(&key)).await;
+        let stored = tokio::task::spawn_blocking(move || store.has_tags(&key)).await;
         let has_tags = match stored {
-            Ok(Ok(tags)) => Ok(!tags.is_empty()),
+            Ok(Ok(has_tags)) => Ok(has_tags),
             Ok(Err(error)) => Err(error.to_string()),
             Err(error) => Err(error.to_string()),
         };

@@ -36,7 +36,8 @@ pub(super) fn report(
                 scan.repository.to_string(),
                 writer,
                 quiet,
-                Next::Interval(interval.to_std()),
+                // Without jitter, as with Flux: a timer that fires early finds nothing to scan.
+                Next::After(interval.to_std()),
             )
         }
         // No registry was asked: the certificates or the proxy of the object make no client.

@@ -30,6 +30,10 @@ fn short_lists_are_plain_and_long_ones_gzipped_and_only_one_is_left() {
     ] {
         store.write(&key, &tags).unwrap();
         assert_eq!(store.read(&key).unwrap(), tags);
+        let bytes: u64 = tags.iter().map(|tag| tag.len() as u64 + 1).sum();
+        assert_eq!(store.read_within(&key, bytes).unwrap(), Some(tags));
+        assert_eq!(store.read_within(&key, bytes - 1).unwrap(), None);
+        assert!(store.has_tags(&key).unwrap());
         let files: Vec<_> =
             std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(files, [file]);
@@ -49,6 +53,9 @@ fn removal_takes_empty_folders_along() {
     store.remove(&two).unwrap();
     assert!(!folder.path().join("imagerepository/ns").exists());
     assert_eq!(store.read(&two).unwrap(), Vec::<String>::new());
+    assert!(!store.has_tags(&two).unwrap());
+    store.write(&two, &[]).unwrap();
+    assert!(!store.has_tags(&two).unwrap());
 }
 
 #[test]

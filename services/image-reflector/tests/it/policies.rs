@@ -1,7 +1,8 @@
 //! Selecting tags.
 
+use axum::http::StatusCode;
 use serde_json::json;
-use weir_testkit::{Registry, touch_requested_at};
+use weir_testkit::{Registry, SinkAnswer, WebhookSink, touch_requested_at};
 
 use crate::world::World;
 
@@ -35,6 +36,34 @@ async fn digests_are_reflected() {
     world.apply("ImagePolicy", "app", spec).await;
     let status = world.until("ImagePolicy", "app", "with digest").await;
     assert_eq!(status["latestRef"], json!({"name": image, "tag": "1.0.0", "digest": digest}));
+}
+
+/// The words of Flux's library; one question is asked, which registries do not count as a pull.
+#[tokio::test]
+async fn digests_that_cannot_be_looked_up() {
+    let (world, sink) = (World::start().await, WebhookSink::start().await.unwrap());
+    sink.answer_with(|request| match request.path.as_str() {
+        "/v2/org/app/tags/list" => {
+            SinkAnswer { body: r#"{"tags":["1.0.0"]}"#.into(), ..SinkAnswer::default() }
+        }
+        "/v2/" => SinkAnswer::default(),
+        _ => SinkAnswer { status: StatusCode::NOT_FOUND, ..SinkAnswer::default() },
+    });
+    let address = sink.url("").replace("http://", "");
+    let image = format!("{address}/org/app");
+    world.repository("app", &image, json!({"insecure": true})).await;
+    let spec = json!({
+        "imageRepositoryRef": {"name": "app"}, "policy": {"alphabetical": {}}, "digestReflectionPolicy": "IfNotPresent",
+    });
+    world.apply("ImagePolicy", "app", spec).await;
+    let expected = format!(
+        "failed fetching digest of {image}:1.0.0: failed fetching descriptor for \"{image}:1.0.0\": HEAD \
+         http://{address}/v2/org/app/manifests/1.0.0: unexpected status code 404 Not Found (HEAD responses have no \
+         body, use GET for details)"
+    );
+    world.until("ImagePolicy", "app", &expected).await;
+    let asked = sink.requests().into_iter().filter(|request| request.path.contains("/manifests/"));
+    assert!(asked.map(|request| request.method).all(|method| method == "HEAD"));
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Status and events of selections.
 
+use std::time::Duration;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 use weir_api::{ImagePolicy, image::ImageRef};
@@ -43,10 +45,16 @@ fn a_new_selection_moves_the_old_one_aside_and_is_told() {
     let status = outcome.object.status.unwrap();
     assert_eq!(status.latest_ref, Some(reference("2", "")));
     assert_eq!(status.observed_previous_ref, Some(reference("1", "")));
-    assert_eq!(
-        (outcome.events[0].severity, outcome.next),
-        (Severity::Info, Next::Interval(std::time::Duration::ZERO))
-    );
+    assert_eq!((outcome.events[0].severity, outcome.next), (Severity::Info, Next::Interval(Duration::ZERO)));
+}
+
+/// Early timers would each cost a run and an event.
+#[test]
+fn intervals_have_no_jitter() {
+    let mut before = policy(json!({}));
+    before.spec.interval = Some(Duration::from_secs(60).into());
+    let outcome = selected(&before, &Writer::of(&before, jiff::Timestamp::UNIX_EPOCH), reference("2", ""));
+    assert_eq!(outcome.next, Next::After(Duration::from_secs(60)));
 }
 
 #[test]
