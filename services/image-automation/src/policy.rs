@@ -21,14 +21,14 @@ pub(crate) fn selected(
     resolutions: &Resolutions,
 ) -> Result<Selected, String> {
     let namespace = ObjectKey::of(automation).namespace;
-    let empty = selector::Labels::new();
+    let (wanted, empty) = (automation.spec.policy_selector.as_ref(), selector::Labels::new());
+    wanted.map_or(Ok(()), selector::check)?;
     let mut selected = Selected::new();
     for policy in policies.list() {
         let key = ObjectKey::of(&*policy);
         let labels = policy.metadata.labels.as_ref().unwrap_or(&empty);
-        let matches =
-            automation.spec.policy_selector.as_ref().map(|wanted| selector::matches(wanted, labels));
-        if key.namespace != namespace || !matches.transpose()?.unwrap_or(true) {
+        let is_wanted = wanted.is_none_or(|wanted| selector::matches(wanted, labels));
+        if key.namespace != namespace || !is_wanted {
             continue;
         }
         let latest = resolutions.get(&key).or_else(|| policy.status.as_ref()?.latest_ref.clone());

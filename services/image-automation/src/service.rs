@@ -68,7 +68,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         let follower = resolutions.follow(&args.image_reflector_grpc_addr, service.env(), wake)?;
         service.spawn(follower);
     }
-    let rpc = rpc::Rpc { automation, automations, authorizer: service.authorizer() };
+    let rpc = rpc::Rpc::new(automation, automations, service.authorizer());
     service.grpc(|server| server.add(AutomationServer::new(rpc)));
     service.run_until_shutdown().await
 }

@@ -158,10 +158,11 @@ impl Automation {
     }
 }
 
-/// A revision without the folder of its reference, as Flux notes it also where the checkout names `refs/heads/main`.
+/// A revision without the folder of its reference, as Flux notes it also where the checkout names `refs/heads/main` or
+/// `refs/pull/1/head`.
 fn short(revision: &str) -> &str {
-    let folders = ["refs/heads/", "refs/tags/"];
-    folders.iter().find_map(|folder| revision.strip_prefix(folder)).unwrap_or(revision)
+    let name = revision.strip_prefix("refs/").and_then(|rest| rest.split_once('/'));
+    name.map_or(revision, |(_, name)| name)
 }
 
 fn render(work: &Work, template: &Message, edits: &Edits) -> Result<String, Failure> {
@@ -206,4 +207,18 @@ fn printable(text: &str) -> String {
 /// Runs work on the pool for blocking work; runs are bounded by the controller's workers.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     tokio::task::spawn_blocking(work).await.map_err(failure::update_source)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("main@sha1:a", "main@sha1:a")]
+    #[case("feature/x@sha1:a", "feature/x@sha1:a")]
+    #[case("refs/heads/feature/x@sha1:a", "feature/x@sha1:a")]
+    #[case("refs/pull/1/head@sha1:a", "1/head@sha1:a")]
+    fn revisions_without_folders(#[case] revision: &str, #[case] expected: &str) {
+        assert_eq!(super::short(revision), expected);
+    }
 }

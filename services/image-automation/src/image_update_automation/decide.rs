@@ -1,12 +1,13 @@
 //! The plan of a run: a pure function of what was observed.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use weir_access::{GitAccess, GitAccessError, TransportError};
+use weir_access::{GitAccess, GitAccessError};
 use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
-use weir_auth::GitLoginError;
+use weir_auth::{AppError, GitLoginError};
 use weir_runtime::{Failure, Next, ObjectKey, condition};
 use weir_setters::Setters;
 use weir_verify::git::SigningKey;
@@ -111,15 +112,12 @@ pub(super) fn superfluous(observed: &Observed, now: Timestamp) -> Option<Next> {
 }
 
 fn git_spec(automation: &ImageUpdateAutomation) -> Result<&GitSpec, Failure> {
-    let invalid = |text: String| {
-        Failure::stalled(reasons::INVALID_SOURCE, format!("{text}: invalid source configuration"))
-    };
     let kind = &automation.spec.source_ref.kind;
     if kind != GIT_REPOSITORY {
-        return Err(invalid(format!("source kind '{kind}' not supported")));
+        return Err(invalid_source(format!("source kind '{kind}' not supported")));
     }
     let git = automation.spec.git.as_ref();
-    git.ok_or_else(|| invalid(format!("source kind '{kind}' necessitates field .spec.git")))
+    git.ok_or_else(|| invalid_source(format!("source kind '{kind}' necessitates field .spec.git")))
 }
 
 fn repository(observed: &Observed) -> Result<(&GitRepository, &Result<GitAccess, GitAccessError>), Failure> {
@@ -145,18 +143,27 @@ fn check_gate(observed: &Observed, repository: &GitRepository) -> Result<(), Fai
     Ok(())
 }
 
+fn invalid_source(cause: impl Display) -> Failure {
+    Failure::stalled(reasons::INVALID_SOURCE, format!("{cause}: invalid source configuration"))
+}
+
 fn access_failure(error: GitAccessError) -> Failure {
     match error {
+        // Flux overlooks an app without its key, and then has no app.
+        GitAccessError::Login(GitLoginError::App(AppError::NoKey { .. })) => {
+            invalid_source(GitLoginError::NoApp)
+        }
+        GitAccessError::Login(GitLoginError::App(cause @ AppError::Installation { .. })) => {
+            failure::source_manager(cause)
+        }
         GitAccessError::Login(GitLoginError::App(cause)) => {
             failure::source_manager(format!("failed to configure authentication options: {cause}"))
         }
-        GitAccessError::Login(_) => {
-            Failure::stalled(reasons::INVALID_SOURCE, format!("{error}: invalid source configuration"))
-        }
+        GitAccessError::Login(cause) => invalid_source(cause),
         GitAccessError::Secret(cause) => {
             failure::source_manager(format!("failed to get auth secret '{}': {cause}", cause.place))
         }
-        GitAccessError::Proxy(TransportError::Read(cause)) => failure::source_manager(cause.sentence()),
+        GitAccessError::Proxy(cause) => failure::source_manager(cause),
         GitAccessError::Url { url, reason } => {
             failure::source_manager(format!("failed to parse URL '{url}': {reason}"))
         }

@@ -43,8 +43,9 @@ pub(super) fn report(
             }
             status.observed_generation = writer.generation();
             writer.ready(&mut status.conditions, reason::SUCCEEDED, UP_TO_DATE);
-            let interval = automation.spec.interval.to_std();
-            Outcome::new(object, Next::Interval(interval)).event(event).info(info)
+            // Without jitter, as with Flux.
+            let next = Next::After(automation.spec.interval.to_std());
+            Outcome::new(object, next).event(event).info(info)
         }
         Err(failure) => failure.outcome(object, &writer, &writer.progress()),
     }
@@ -65,6 +66,9 @@ fn pushed_message(pushed: &Pushed) -> String {
     let mut text = format!("pushed commit '{commit}' to branch '{}'", pushed.branch);
     if let Some(refspec) = &pushed.refspec {
         text.push_str(&format!(" and refspecs '{refspec}'"));
+    }
+    if pushed.message.is_empty() {
+        return text;
     }
     text.push('\n');
     let space = MAX_MESSAGE.saturating_sub(text.len());

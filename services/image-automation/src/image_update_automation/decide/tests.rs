@@ -133,10 +133,16 @@ fn unread() -> ReadError {
     "failed configuring source manager: secret 'ns/s' not found")]
 #[case::proxy_address(
     GitAccessError::Proxy(SecretError::EmptyProxy { place: "ns/s".to_owned() }.into()), "SourceManagerFailed",
-    "failed configuring source manager: failed to configure proxy options: secret 'ns/s': proxy address is empty")]
+    "failed configuring source manager: secret 'ns/s': proxy address is empty")]
 #[case::app(
-    GitAccessError::Login(AppError::NoKey { place: "ns/s".to_owned(), key: "k" }.into()), "SourceManagerFailed",
-    "failed configuring source manager: failed to configure authentication options: secret 'ns/s': key 'k' not found")]
+    GitAccessError::Login(AppError::NoKey { place: "ns/s".to_owned(), key: "k" }.into()), "InvalidSourceConfiguration",
+    "secretRef with github app data must be specified when provider is set to github: invalid source configuration")]
+#[case::installation(
+    GitAccessError::Login(AppError::Installation { place: "ns/s".to_owned() }.into()), "SourceManagerFailed",
+    "failed configuring source manager: secret 'ns/s' must contain exactly one of 'githubAppInstallationOwner' or 'githubAppInstallationID'")]
+#[case::app_id(
+    GitAccessError::Login(AppError::Value { place: "ns/s".to_owned(), key: "k", kind: "number" }.into()), "SourceManagerFailed",
+    "failed configuring source manager: failed to configure authentication options: secret 'ns/s': key 'k' is no number")]
 #[case::provider(
     GitAccessError::Login(GitLoginError::NoApp),
     "InvalidSourceConfiguration",

@@ -34,6 +34,11 @@ fn pushed() -> Done {
     })
 }
 
+fn pushed_without_message() -> Done {
+    let Done::Pushed(pushed) = pushed() else { panic!("a push") };
+    Done::Pushed(Pushed { message: String::new(), refspec: None, ..pushed })
+}
+
 fn up_to_date() -> Done {
     Done::UpToDate { revision: "main@sha1:abc".into() }
 }
@@ -48,6 +53,7 @@ fn up_to_date() -> Done {
     Severity::Info,
     "pushed commit '0123456' to branch 'main' and refspecs 'a:b'\nbump\n"
 )]
+#[case(ready(), pushed_without_message(), Severity::Info, "pushed commit '0123456' to branch 'main'")]
 fn success_is_told_once_and_quietly_after(
     #[case] status: Value,
     #[case] done: Done,
@@ -63,7 +69,7 @@ fn success_is_told_once_and_quietly_after(
         (conditions[0].status.as_str(), conditions[0].message.as_str()),
         ("True", "repository up-to-date")
     );
-    assert_eq!(outcome.next, Next::Interval(std::time::Duration::from_secs(60)));
+    assert_eq!(outcome.next, Next::After(std::time::Duration::from_secs(60)));
 }
 
 #[test]
