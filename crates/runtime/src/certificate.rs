@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -97,7 +97,10 @@ impl Certificate {
 
     /// Greets a client with the certificate as it is now; `None` for one that speaks no TLS, or slowly,
     /// and for all while there is no certificate.
-    pub(crate) async fn greet(&self, stream: TcpStream, patience: Duration) -> Option<TlsStream<TcpStream>> {
+    pub(crate) async fn greet<S>(&self, stream: S, patience: Duration) -> Option<TlsStream<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let greeting = async {
             let acceptor = self.acceptor.current(self.read()).await.map_err(std::io::Error::other)?;
             acceptor.accept(stream).await

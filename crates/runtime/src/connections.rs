@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use crate::certificate::Certificate;
 
 /// Pause after a connection that could not be accepted.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Time that what is in flight at a stop has (NTF-118).
 const GRACE: Duration = Duration::from_secs(5);
 

@@ -3,13 +3,16 @@
 
 mod auth;
 mod authorities;
+mod connection;
 mod peer;
+mod rights;
 mod server;
 mod status;
 mod token;
 
 pub use auth::{Access, Authorizer, Identity};
 pub use peer::{EventsPeer, PeerChannel, Peers};
+pub use rights::Rights;
 pub use server::{GrpcError, GrpcServer};
 pub use status::StatusRegistry;
 pub use token::{AUDIENCE, Token};

@@ -63,24 +63,41 @@ impl Election {
         }
     }
 
-    /// Renews until `stop` (then the Lease is given back, `true`) or until it is lost (`false`).
+    /// Holds the Lease while `work` runs, and gives it back when `work` has ended (`true`): runs that are ended still write, and must not
+    /// do so beside another replica's. When the Lease is lost, `stop_work` is told, and `work` waited for (`false`).
+    pub async fn hold(
+        &self,
+        client: &kube::Client,
+        work: impl Future<Output = ()>,
+        stop_work: &CancellationToken,
+    ) -> bool {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            () = &mut work => {}
+            () = self.renew_until_lost(client) => {
+                stop_work.cancel();
+                work.await;
+                return false;
+            }
+        }
+        if self.release {
+            self.give_back(client).await;
+        }
+        true
+    }
+
     #[expect(clippy::disallowed_methods, reason = "an election is no run")]
-    pub async fn hold(&self, client: &kube::Client, stop: &CancellationToken) -> bool {
+    async fn renew_until_lost(&self, client: &kube::Client) {
         let mut observed = Observed::default();
         let mut renewed = Instant::now();
         loop {
-            if stop.run_until_cancelled(tokio::time::sleep(self.retry_period)).await.is_none() {
-                if self.release {
-                    self.give_back(client).await;
-                }
-                return true;
-            }
+            tokio::time::sleep(self.retry_period).await;
             // An API server that takes requests and never answers must not keep two replicas leading.
             match tokio::time::timeout_at(renewed + self.renew_deadline, self.try_hold(client, &mut observed))
                 .await
             {
                 Ok(Ok(true)) => renewed = Instant::now(),
-                Ok(Ok(false)) | Err(_) => return false,
+                Ok(Ok(false)) | Err(_) => return,
                 Ok(Err(error)) => tracing::warn!(lease = self.lease, %error, "lease not renewed"),
             }
         }
@@ -127,19 +144,26 @@ impl Election {
         }
     }
 
+    /// Gives the Lease back. An API server that does not answer must not hold up the stop: then the Lease expires.
     async fn give_back(&self, client: &kube::Client) {
+        match tokio::time::timeout(self.retry_period, self.try_give_back(client)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(lease = self.lease, %error, "lease not given back"),
+            Err(_) => tracing::warn!(lease = self.lease, "lease not given back: no answer"),
+        }
+    }
+
+    async fn try_give_back(&self, client: &kube::Client) -> kube::Result<()> {
         let api = self.api(client);
-        let Ok(lease) = api.get(&self.lease).await else { return };
-        let Some(mut spec) = lease.spec.clone() else { return };
+        let lease = api.get(&self.lease).await?;
+        let Some(mut spec) = lease.spec.clone() else { return Ok(()) };
         if spec.holder_identity.as_deref() != Some(self.identity.as_str()) {
-            return;
+            return Ok(());
         }
         spec.holder_identity = Some(String::new());
         spec.lease_duration_seconds = Some(1);
         let lease = Lease { spec: Some(spec), ..lease };
-        if let Err(error) = api.replace(&self.lease, &PostParams::default(), &lease).await {
-            tracing::warn!(lease = self.lease, %error, "lease not given back");
-        }
+        api.replace(&self.lease, &PostParams::default(), &lease).await.map(drop)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Metrics with the names and labels of Flux's dashboards (cli.md §16), and the process's own figures.
 
+mod lost;
 mod process;
 mod route;
 mod running;
@@ -15,6 +16,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+pub(crate) use self::lost::{Destination, Lost, LostEvents};
 use self::route::RouteFamily;
 pub use self::route::{Payload, Route, RouteMetrics};
 use self::running::Running;
@@ -96,6 +98,7 @@ struct Families {
     requests: Family<RequestLabels, Counter>,
     absent: Family<KindLabels, Gauge>,
     routes: RouteFamily,
+    lost: LostEvents,
 }
 
 impl Default for Metrics {
@@ -119,6 +122,7 @@ impl Default for Metrics {
             requests: Family::default(),
             absent: Family::default(),
             routes: RouteFamily::default(),
+            lost: LostEvents::default(),
         };
         let mut registry = Registry::default();
         families.register(&mut registry);
@@ -165,6 +169,7 @@ impl Families {
             self.absent.clone(),
         );
         self.routes.register(registry);
+        self.lost.register(registry);
     }
 }
 
@@ -202,6 +207,11 @@ impl Metrics {
     /// The handle of what counts the ways of a payload.
     pub fn routes(&self, payload: Payload) -> RouteMetrics {
         self.families.routes.of(payload)
+    }
+
+    /// The handle of what counts the events that a destination does not get.
+    pub(crate) fn lost_events(&self, destination: Destination) -> Lost {
+        self.families.lost.to(destination)
     }
 
     /// The OpenMetrics text of everything.

@@ -74,7 +74,7 @@ impl Service {
         args.validate()?;
         let gates = Gates::parse(gates, &args.feature_gates.join(","))?;
         let peer = events.map(|events| peer_of(events, &env.peers)).transpose()?.flatten();
-        let (events, outbox) = EventSink::new(env.client.clone(), name, peer, &env.metrics);
+        let (events, outbox) = EventSink::new(env.client.clone(), name, peer, &env.metrics)?;
         let authorizer = Authorizer::new(env.client.clone(), env.peers.clone());
         let service = Self {
             name,
@@ -207,6 +207,11 @@ impl Service {
         self.tasks.spawn(task);
     }
 
+    /// The tasks that the service waits for at its end, for those that come while it runs.
+    pub fn tasks(&self) -> TaskTracker {
+        self.tasks.clone()
+    }
+
     /// Opens a listener; `None` when the address switches it off.
     ///
     /// # Errors
@@ -335,22 +340,19 @@ async fn lead(
     let stop_controllers = stop.child_token();
     let running =
         futures::future::join_all(controllers.into_iter().map(|start| start(stop_controllers.clone())));
-    let waiting = async {
-        let kept = match &election {
-            Some(election) => election.hold(&env.client, &stop).await,
-            None => {
-                stop.cancelled().await;
-                true
-            }
-        };
-        stop_controllers.cancel();
-        kept
+    let working = async {
+        running.await;
+        // The stop is the end of a service without controllers, too.
+        stop_controllers.cancelled().await;
     };
-    let (kept, _) = tokio::join!(waiting, running);
-    match election {
-        Some(election) if !kept => Err(ServiceError::LeaseLost(election.lease)),
-        _ => Ok(()),
+    let Some(election) = election else {
+        working.await;
+        return Ok(());
+    };
+    if election.hold(&env.client, working, &stop_controllers).await {
+        return Ok(());
     }
+    Err(ServiceError::LeaseLost(election.lease))
 }
 
 /// Where the flags say that the notification service is.

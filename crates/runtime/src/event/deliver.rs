@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Event, Peer};
 use crate::grpc::EventsPeer;
-use crate::metrics::{Route, RouteMetrics};
+use crate::metrics::{Lost, Route, RouteMetrics};
 
 /// One try may take this long (OBS-12).
 const TRY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,6 +36,7 @@ pub(super) struct Delivery {
     grpc: Option<Grpc>,
     http: Option<Http>,
     routes: RouteMetrics,
+    lost: Lost,
 }
 
 /// Weir's API, which goes first.
@@ -52,11 +53,11 @@ struct Http {
 }
 
 impl Delivery {
-    pub(super) fn new(peer: Peer, routes: RouteMetrics) -> Self {
+    pub(super) fn new(peer: Peer, routes: RouteMetrics, lost: Lost) -> Result<Self, reqwest::Error> {
         let Peer { grpc, http } = peer;
         let grpc = grpc.map(|channel| Grpc { peer: EventsPeer::new(channel), away: None });
-        let client = || weir_http::client_builder().build().unwrap_or_default();
-        Self { grpc, http: http.map(|url| Http { client: client(), url }), routes }
+        let client = |url| Ok(Http { client: weir_http::client_builder().build()?, url });
+        Ok(Self { grpc, http: http.map(client).transpose()?, routes, lost })
     }
 
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
@@ -77,11 +78,13 @@ impl Delivery {
         for attempt in 1..=TRIES {
             let error = match self.attempt(event).await {
                 Ok(route) => return self.routes.took(route),
-                Err(Failure::Refused(error) | Failure::NoWay(error)) => return undelivered(event, &error),
+                Err(Failure::Refused(error) | Failure::NoWay(error)) => {
+                    return self.undelivered(event, &error);
+                }
                 Err(Failure::Again(error)) => error,
             };
             if attempt == TRIES || stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
-                return undelivered(event, &error);
+                return self.undelivered(event, &error);
             }
             pause *= 2;
         }
@@ -112,6 +115,20 @@ impl Delivery {
         }
         posted.map(|()| Route::Http)
     }
+
+    fn undelivered(&self, event: &Event, error: &str) {
+        self.lost.count();
+        let involved = &event.involved_object;
+        let (namespace, name) = (&involved.namespace, &involved.name);
+        tracing::warn!(
+            controllerKind = involved.kind,
+            namespace,
+            name,
+            reason = event.reason,
+            error,
+            "event not delivered to the notification service"
+        );
+    }
 }
 
 async fn in_time(tried: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
@@ -141,17 +158,4 @@ async fn post(client: &reqwest::Client, url: &reqwest::Url, event: &Event) -> Re
         status if status.is_server_error() => Err(Failure::Again(status.to_string())),
         status => Err(Failure::NoWay(status.to_string())),
     }
-}
-
-fn undelivered(event: &Event, error: &str) {
-    let involved = &event.involved_object;
-    let (namespace, name) = (&involved.namespace, &involved.name);
-    tracing::warn!(
-        controllerKind = involved.kind,
-        namespace,
-        name,
-        reason = event.reason,
-        error,
-        "event not delivered to the notification service"
-    );
 }

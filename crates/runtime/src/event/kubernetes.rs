@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{Event, Severity};
+use crate::metrics::Lost;
 
 /// Requests in flight: enough that one slow answer does not hold up the rest, few enough that a burst of runs goes first
 /// at an API server that is busy with them (client-go writes one at a time).
@@ -68,11 +69,12 @@ impl Memory {
 pub(super) struct Recorder {
     client: kube::Client,
     memory: Memory,
+    lost: Lost,
 }
 
 impl Recorder {
-    pub(super) fn new(client: kube::Client) -> Self {
-        Self { client, memory: Memory::new() }
+    pub(super) fn new(client: kube::Client, lost: Lost) -> Self {
+        Self { client, memory: Memory::new(), lost }
     }
 
     /// Events of one object are written in order, those of different objects beside each other.
@@ -98,11 +100,13 @@ impl Recorder {
             }
             let uid = event.involved_object.uid.clone();
             busy.insert(uid.clone());
-            let (client, memory) = (self.client.clone(), self.memory.clone());
+            let (client, memory, lost) = (self.client.clone(), self.memory.clone(), self.lost.clone());
             let (waiting, stop) = (events.len(), stop.clone());
             writes.spawn(async move {
                 let start = Instant::now();
-                write(client, memory, event).await;
+                if !write(client, memory, event).await {
+                    lost.count();
+                }
                 #[expect(clippy::disallowed_methods, reason = "no run waits for events")]
                 let pause = tokio::time::sleep(pause_after(start.elapsed(), waiting));
                 stop.run_until_cancelled(pause).await;
@@ -118,7 +122,8 @@ fn pause_after(took: Duration, waiting: usize) -> Duration {
     if waiting < MAX_WAITING { (took * YIELD).min(MAX_PAUSE) } else { Duration::ZERO }
 }
 
-async fn write(client: kube::Client, memory: Memory, event: Event) {
+/// Writes an event, or counts up the one that says the same; returns false when the API server took neither.
+async fn write(client: kube::Client, memory: Memory, event: Event) -> bool {
     let involved = &event.involved_object;
     let key = memory.key(&event);
     let api: Api<KubeEvent> = Api::namespaced(client, &involved.namespace);
@@ -127,16 +132,20 @@ async fn write(client: kube::Client, memory: Memory, event: Event) {
         let patch = json!({ "count": count + 1, "lastTimestamp": Time(event.timestamp) });
         if api.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await.is_ok() {
             memory.written.insert(key, Written { nanosecond, count: count + 1 });
-            return;
+            return true;
         }
     }
     let (kind, object) = (involved.kind.clone(), involved.name.clone());
     let (namespace, reason) = (involved.namespace.clone(), event.reason.clone());
     let nanosecond = Timestamp::now().as_nanosecond();
     match api.create(&PostParams::default(), &kube_event(event, nanosecond)).await {
-        Ok(_) => memory.written.insert(key, Written { nanosecond, count: 1 }),
+        Ok(_) => {
+            memory.written.insert(key, Written { nanosecond, count: 1 });
+            true
+        }
         Err(error) => {
             tracing::warn!(controllerKind = kind, namespace, name = object, reason, %error, "Kubernetes event not written");
+            false
         }
     }
 }

@@ -12,7 +12,7 @@ use super::deliver::Delivery;
 use super::kubernetes::Recorder;
 use super::{Event, EventDraft, InvolvedObject, MAX_MESSAGE, METADATA_PREFIX, Severity};
 use crate::environment::hostname;
-use crate::metrics::{Metrics, Payload};
+use crate::metrics::{Destination, Lost, Metrics, Payload};
 
 /// Events waiting for one destination. At 1 KiB an event this bounds the memory to some MiB when the destination is
 /// away; more events are dropped and logged, since reconciling matters more than notifying.
@@ -22,8 +22,15 @@ pub(super) const CAPACITY: usize = 4096;
 #[derive(Clone)]
 pub struct EventSink {
     source: Arc<Source>,
-    kubernetes: mpsc::Sender<Event>,
-    peer: Option<mpsc::Sender<Event>>,
+    kubernetes: Entry,
+    peer: Option<Entry>,
+}
+
+/// The way into the outbox for one destination.
+#[derive(Clone)]
+struct Entry {
+    queue: mpsc::Sender<Event>,
+    lost: Lost,
 }
 
 struct Source {
@@ -49,23 +56,29 @@ pub struct Outbox {
 
 impl EventSink {
     /// Makes a sink and its outbox for a controller such as `kustomize-controller`.
+    ///
+    /// # Errors
+    ///
+    /// When no HTTP client can be made, which only a broken machine shows.
     pub fn new(
         client: kube::Client,
         controller: &str,
         peer: Option<Peer>,
         metrics: &Metrics,
-    ) -> (Self, Outbox) {
-        let (kubernetes, from_kubernetes) = mpsc::channel(CAPACITY);
+    ) -> Result<(Self, Outbox), reqwest::Error> {
+        let (kubernetes, written) = Entry::new(metrics.lost_events(Destination::Kubernetes));
         let (to_peer, peer) = match peer {
             Some(peer) => {
-                let (sender, receiver) = mpsc::channel(CAPACITY);
-                (Some(sender), Some((Delivery::new(peer, metrics.routes(Payload::Event)), receiver)))
+                let (entry, sent) = Entry::new(metrics.lost_events(Destination::Notification));
+                let delivery = Delivery::new(peer, metrics.routes(Payload::Event), entry.lost.clone())?;
+                (Some(entry), Some((delivery, sent)))
             }
             None => (None, None),
         };
+        let recorder = Recorder::new(client, kubernetes.lost.clone());
         let source = Source { controller: controller.to_owned(), instance: hostname() };
         let sink = Self { source: Arc::new(source), kubernetes, peer: to_peer };
-        (sink, Outbox { recorder: Recorder::new(client), kubernetes: from_kubernetes, peer })
+        Ok((sink, Outbox { recorder, kubernetes: written, peer }))
     }
 
     /// Tells an event about an object. Never blocks; what does not fit into the outbox is dropped and logged.
@@ -74,9 +87,9 @@ impl EventSink {
         if event.severity != Severity::Trace
             && let Some(peer) = &self.peer
         {
-            enqueue(peer, event.clone(), "notification");
+            peer.take(event.clone());
         }
-        enqueue(&self.kubernetes, event, "kubernetes");
+        self.kubernetes.take(event);
     }
 
     fn event<K: FluxObject>(&self, object: &K, draft: EventDraft) -> Event {
@@ -106,18 +119,23 @@ impl EventSink {
     }
 }
 
-fn enqueue(queue: &mpsc::Sender<Event>, event: Event, destination: &str) {
-    if let Err(error) = queue.try_send(event) {
-        let event = match error {
-            mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event) => event,
-        };
+impl Entry {
+    fn new(lost: Lost) -> (Self, mpsc::Receiver<Event>) {
+        let (queue, events) = mpsc::channel(CAPACITY);
+        (Self { queue, lost }, events)
+    }
+
+    fn take(&self, event: Event) {
+        let Err(error) = self.queue.try_send(event) else { return };
+        self.lost.count();
+        let event = error.into_inner();
         let InvolvedObject { kind, namespace, name, .. } = event.involved_object;
         tracing::warn!(
             controllerKind = kind,
             namespace,
             name,
             reason = event.reason,
-            destination,
+            destination = self.lost.destination(),
             "event dropped: the outbox is full"
         );
     }
@@ -139,8 +157,7 @@ impl Outbox {
 fn truncated(mut message: String) -> String {
     const ELLIPSIS: &str = "...";
     if message.len() > MAX_MESSAGE {
-        let end = (0..=MAX_MESSAGE - ELLIPSIS.len()).rev().find(|&end| message.is_char_boundary(end));
-        message.truncate(end.unwrap_or(0));
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE - ELLIPSIS.len()));
         message.push_str(ELLIPSIS);
     }
     message

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt};
 use http::{Request, Response};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio_rustls::server::TlsStream;
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::server::NamedService;
@@ -19,6 +18,7 @@ use tonic::transport::Server;
 use tower::Service;
 
 use super::MAX_CONCURRENT_STREAMS;
+use super::connection::{Connection, accepted};
 use crate::certificate::Certificate;
 
 /// How often an idle connection is checked, so that clients that vanished free their streams.
@@ -29,6 +29,9 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Clients that agree upon TLS at once; more wait in the kernel.
 const MAX_GREETINGS: usize = 256;
+
+/// Connections at once; more wait in the kernel. Some tens are there as a rule: one of each service, and those of people.
+const MAX_CONNECTIONS: usize = 512;
 
 /// Errors that keep the server from serving.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +95,7 @@ impl GrpcServer {
             .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
             .http2_keepalive_interval(Some(KEEPALIVE))
             .add_routes(self.routes.routes());
-        let (connections, stop) = (accepted(listener), stop.cancelled_owned());
+        let (connections, stop) = (accepted(listener, MAX_CONNECTIONS), stop.cancelled_owned());
         match certificate {
             None => router.serve_with_incoming_shutdown(connections, stop).await?,
             Some(certificate) => {
@@ -104,20 +107,11 @@ impl GrpcServer {
     }
 }
 
-/// Returns the connections of clients as they come.
-fn accepted(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
-    TcpListenerStream::new(listener).map(|accepted| {
-        let stream = accepted?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    })
-}
-
 /// Returns the connections of clients that speak TLS. Slow ones hold up nobody, unless there are very many of them.
 fn greeted(
-    connections: impl Stream<Item = io::Result<TcpStream>>,
+    connections: impl Stream<Item = io::Result<Connection>>,
     certificate: Arc<Certificate>,
-) -> impl Stream<Item = io::Result<TlsStream<TcpStream>>> {
+) -> impl Stream<Item = io::Result<TlsStream<Connection>>> {
     let greeted = connections.map(move |stream| {
         let certificate = Arc::clone(&certificate);
         async move {

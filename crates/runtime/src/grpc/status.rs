@@ -8,7 +8,6 @@
 mod convert;
 mod feed;
 mod journal;
-mod rights;
 mod service;
 mod version;
 
@@ -26,12 +25,8 @@ use weir_proto::status::v1::status_server::StatusServer;
 
 use self::journal::{Journal, Subject};
 use self::version::Version;
-use super::{Authorizer, MAX_MESSAGE_BYTES};
+use super::{Authorizer, MAX_MESSAGE_BYTES, rights};
 use crate::cache::{Cache, Change, ObjectKey};
-
-/// How often the rights of a running watch are looked at; with what the authorizer remembers, one that is lost ends the
-/// watch within a minute.
-const RIGHTS_CHECKED: Duration = Duration::from_secs(30);
 
 /// One kind, with its Rust type forgotten.
 trait Source: Send + Sync {
@@ -81,7 +76,7 @@ impl Default for StatusRegistry {
             journal: Arc::default(),
             head: watch::Sender::new(0),
             epoch: rand::random(),
-            rights_checked: RIGHTS_CHECKED,
+            rights_checked: rights::CHECKED,
         }
     }
 }

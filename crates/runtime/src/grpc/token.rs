@@ -1,6 +1,8 @@
 //! The token that this process shows to other services, and whom a token is meant for.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,12 +22,15 @@ pub const AUDIENCE: &str = "weir";
 /// How long a token read from a file is used before the file is read again; kubelet renews at 80 % of an hour.
 const TOKEN_AGE: Duration = Duration::from_secs(60);
 
+/// Largest token file in bytes; tokens of ServiceAccounts have one or two KiB.
+const MAX_TOKEN: u64 = 64 * 1024;
+
 /// Failures to get a token for another service.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TokenError {
     /// The file is not readable.
     #[error("no token for other services in '{path}' (--peer-token-file): {source}")]
-    Read { path: PathBuf, source: std::io::Error },
+    Read { path: PathBuf, source: io::Error },
     /// The token could be used elsewhere too, or is none.
     #[error(
         "the token in '{path}' (--peer-token-file) is not sent: its only audience must be 'weir', not '{found}'"
@@ -82,8 +87,7 @@ impl PeerToken {
                     return Ok(token.clone());
                 }
                 let refused = |source| TokenError::Read { path: path.clone(), source };
-                let token =
-                    SecretString::from(std::fs::read_to_string(path).map_err(refused)?.trim().to_owned());
+                let token = read_token(path).map_err(refused)?;
                 let audiences = audiences(token.expose_secret());
                 if audiences != [AUDIENCE] {
                     return Err(TokenError::Audience { path: path.clone(), found: audiences.join(", ") });
@@ -93,6 +97,15 @@ impl PeerToken {
             }
         }
     }
+}
+
+fn read_token(path: &Path) -> io::Result<SecretString> {
+    let mut text = String::new();
+    File::open(path)?.take(MAX_TOKEN + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_TOKEN {
+        return Err(io::Error::other(format!("more than {MAX_TOKEN} bytes are no token")));
+    }
+    Ok(text.trim().to_owned().into())
 }
 
 /// Adds the token to calls.
@@ -173,6 +186,14 @@ mod tests {
         let path = folder.write("token", format!("{}\n", token(claims))).unwrap();
         let sent = Token(PeerToken::in_file(path)).call(Request::new(()));
         assert_eq!(sent.is_ok(), is_sent, "{sent:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_no_token() {
+        let folder = weir_testkit::Folder::new("peer-token").unwrap();
+        let path = folder.write("token", "x".repeat(MAX_TOKEN as usize + 1)).unwrap();
+        let error = PeerToken::in_file(path).current().unwrap_err();
+        assert!(error.to_string().ends_with("more than 65536 bytes are no token"), "{error}");
     }
 
     #[test]

@@ -32,6 +32,17 @@ impl Running {
         }
     }
 
+    /// Seconds that the longest run of each queue has taken so far.
+    fn longest(&self) -> Seconds {
+        self.seconds(|runs| runs.fold(0.0, f64::max))
+    }
+
+    /// Seconds that all runs of each queue have taken so far, together.
+    fn all(&self) -> Seconds {
+        // The sum of nothing is -0.0, which `sum` would begin with.
+        self.seconds(|runs| runs.fold(0.0, |all, run| all + run))
+    }
+
     fn seconds(&self, of: impl Fn(&mut dyn Iterator<Item = f64>) -> f64) -> Seconds {
         let queues = self.0.lock();
         let figures = queues.iter().map(|(queue, runs)| {
@@ -61,11 +72,9 @@ impl EncodeMetric for Seconds {
 
 impl Collector for Running {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let longest = self.seconds(|runs| runs.fold(0.0, f64::max));
-        let all = self.seconds(|runs| runs.fold(0.0, |all, run| all + run));
         for (name, help, figures) in [
-            ("longest_running_processor", "Time that the longest run has taken so far", longest),
-            ("unfinished_work", "Time that all runs have taken so far, together", all),
+            ("longest_running_processor", "Time that the longest run has taken so far", self.longest()),
+            ("unfinished_work", "Time that all runs have taken so far, together", self.all()),
         ] {
             let name = format!("workqueue_{name}_seconds");
             figures.encode(encoder.encode_descriptor(&name, help, None, MetricType::Gauge)?)?;
@@ -88,16 +97,15 @@ mod tests {
         let (long, short) = (ago(300), ago(100));
         running.started("busy", long);
         running.started("busy", short);
-        let figures = |running: &Running| {
-            let whole =
-                |seconds: Seconds| seconds.0.into_iter().map(|(_, figure)| figure as u64).collect::<Vec<_>>();
-            (
-                whole(running.seconds(|runs| runs.fold(0.0, f64::max))),
-                whole(running.seconds(|runs| runs.sum())),
-            )
+        let figures = |seconds: Seconds| -> Vec<f64> {
+            seconds.0.into_iter().map(|(_, figure)| figure.floor()).collect()
         };
-        assert_eq!(figures(&running), (vec![300, 0], vec![400, 0]));
+        assert_eq!(figures(running.longest()), [300.0, 0.0]);
+        assert_eq!(figures(running.all()), [400.0, 0.0]);
         running.ended("busy", long);
-        assert_eq!(figures(&running), (vec![100, 0], vec![100, 0]));
+        assert_eq!(figures(running.longest()), [100.0, 0.0]);
+        assert_eq!(figures(running.all()), [100.0, 0.0]);
+        // Dashboards that divide by it would show -0.
+        assert!(running.all().0.iter().all(|(_, figure)| figure.is_sign_positive()));
     }
 }

@@ -30,6 +30,9 @@ pub enum ServiceError {
     /// `--events-addr` is not a URL.
     #[error("--events-addr '{0}' is not a URL")]
     EventsAddr(String),
+    /// No client can be made that posts events.
+    #[error("no HTTP client for the notification service: {0}")]
+    EventsClient(#[from] reqwest::Error),
     /// A peer's address is not `host:port`.
     #[error("'{addr}' is not the address of a gRPC peer: {source}")]
     PeerAddr {

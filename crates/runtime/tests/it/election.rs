@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use weir_runtime::leader::Election;
 use weir_testkit::{ControlPlane, Fault, FaultProxy};
@@ -22,14 +23,25 @@ async fn the_second_replica_leads_as_soon_as_the_first_gives_the_lease_back() {
     let client = plane.client().unwrap();
     let namespace = plane.unique_namespace("leader").await.unwrap();
     let (first, second) = (election(&namespace, "first"), election(&namespace, "second"));
-    let (stop_first, never) = (CancellationToken::new(), CancellationToken::new());
+    let never = CancellationToken::new();
     assert!(first.acquire(&client, &never).await);
-    let waiting = async {
+    let leaves_it = async || {
         let held = tokio::time::timeout(Duration::from_secs(1), second.acquire(&client, &never)).await;
         assert!(held.is_err(), "two leaders at once");
-        stop_first.cancel();
     };
-    let (kept, ()) = tokio::join!(first.hold(&client, &stop_first), waiting);
+    let (stop_first, draining) = (CancellationToken::new(), Notify::new());
+    let work = async {
+        stop_first.cancelled().await;
+        // A run that was told to end is not over yet.
+        draining.notified().await;
+    };
+    let waiting = async {
+        leaves_it().await;
+        stop_first.cancel();
+        leaves_it().await;
+        draining.notify_one();
+    };
+    let (kept, ()) = tokio::join!(first.hold(&client, work, &never), waiting);
     assert!(kept);
     let taken = tokio::time::timeout(Duration::from_secs(5), second.acquire(&client, &never)).await;
     assert_eq!(taken.ok(), Some(true), "a released lease must not have to expire");
@@ -47,7 +59,8 @@ async fn a_lease_taken_by_another_is_lost() {
         kube::Api::namespaced(client.clone(), &namespace);
     let patch = serde_json::json!({ "spec": { "holderIdentity": thief.identity } });
     leases.patch(&first.lease, &Default::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
-    assert!(!first.hold(&client, &never).await);
+    let stop_work = CancellationToken::new();
+    assert!(!first.hold(&client, stop_work.cancelled(), &stop_work).await);
 }
 
 /// Refused and unanswered requests alike: another replica leads by then.
@@ -72,6 +85,8 @@ async fn a_lease_that_cannot_be_renewed_is_lost_after_the_deadline(#[case] fault
     for fault in faults {
         proxy.set(*fault);
     }
-    let kept = tokio::time::timeout(Duration::from_secs(20), election.hold(&client, &never)).await;
+    let stop_work = CancellationToken::new();
+    let holding = election.hold(&client, stop_work.cancelled(), &stop_work);
+    let kept = tokio::time::timeout(Duration::from_secs(20), holding).await;
     assert_eq!(kept.ok(), Some(false));
 }

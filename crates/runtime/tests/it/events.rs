@@ -59,3 +59,20 @@ async fn events_go_over_http_where_grpc_leads_nowhere_and_are_counted_so() {
         world.stop().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_nobody_takes_is_counted() {
+    let sink = WebhookSink::start().await.unwrap();
+    sink.answer(StatusCode::NOT_FOUND);
+    let world = world(&sink).await;
+    let text = world.env.metrics.encode().unwrap();
+    assert!(text.contains(r#"weir_events_lost_total{destination="notification"} 0"#), "{text}");
+    world.receiver("a", "").await;
+    let counted = || async {
+        let text = world.env.metrics.encode().unwrap();
+        text.contains(r#"weir_events_lost_total{destination="notification"} 1"#).then_some(text)
+    };
+    let text = eventually("the event to be counted", DEADLINE, counted).await.unwrap();
+    assert!(text.contains(r#"weir_events_lost_total{destination="kubernetes"} 0"#), "{text}");
+    world.stop().await;
+}

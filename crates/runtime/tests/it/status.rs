@@ -255,7 +255,7 @@ async fn a_watch_ends_when_its_rights_do() {
     };
     let status = tokio::time::timeout(DEADLINE, ended).await.unwrap();
     assert_eq!(status.code(), Code::PermissionDenied);
-    assert!(status.message().contains("may not watch Receiver"), "{}", status.message());
+    assert!(status.message().contains("may not watch receivers."), "{}", status.message());
     served.world.stop().await;
     serving.await.unwrap().unwrap();
 }

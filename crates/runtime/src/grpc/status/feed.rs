@@ -9,7 +9,6 @@ use weir_proto::status::v1::{ChangeType, ObjectStatus, WatchResponse};
 
 use super::StatusRegistry;
 use super::journal::{Bookmark, Happened, Subject};
-use super::rights::Rights;
 use super::version::{Version, out_of_range};
 use crate::cache::ObjectKey;
 
@@ -80,24 +79,12 @@ impl Feed {
         Ok(Self { registry, selection, bookmark, heads, stage })
     }
 
-    /// The stream; it ends when the rights to it do.
-    pub(super) fn stream(
-        self,
-        rights: Rights,
-    ) -> impl Stream<Item = Result<WatchResponse, Status>> + Send + 'static {
-        stream::unfold(Some((self, rights)), |state| async {
-            let (mut feed, mut rights) = state?;
-            let item = loop {
-                tokio::select! {
-                    biased;
-                    _ = rights.due.tick() => if let Err(status) = rights.check().await {
-                        break Err(status);
-                    },
-                    item = feed.next() => break item,
-                }
-            };
-            // An error is the last item.
-            let state = item.is_ok().then_some((feed, rights));
+    /// The stream. An error is its last item.
+    pub(super) fn stream(self) -> impl Stream<Item = Result<WatchResponse, Status>> + Send + 'static {
+        stream::unfold(Some(self), |state| async {
+            let mut feed = state?;
+            let item = feed.next().await;
+            let state = item.is_ok().then_some(feed);
             Some((item, state))
         })
     }

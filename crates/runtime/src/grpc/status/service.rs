@@ -12,11 +12,10 @@ use weir_proto::status::v1::{
 };
 
 use super::feed::{Feed, Selection};
-use super::rights::{self, Rights};
 use super::version::{PageToken, out_of_range};
 use super::{Source, StatusRegistry};
 use crate::cache::ObjectKey;
-use crate::grpc::{Access, Authorizer, MAX_MESSAGE_BYTES};
+use crate::grpc::{Access, Authorizer, MAX_MESSAGE_BYTES, Rights};
 
 /// Most bytes of the objects of one message, by which it stays below what gRPC clients take by default.
 const MAX_PAGE_BYTES: usize = MAX_MESSAGE_BYTES - 64 * 1024;
@@ -30,7 +29,7 @@ pub(super) struct StatusService {
     pub stop: CancellationToken,
 }
 
-pub(super) fn access(source: &dyn Source, verb: &'static str, namespace: &str, name: &str) -> Access {
+fn access(source: &dyn Source, verb: &'static str, namespace: &str, name: &str) -> Access {
     Access {
         verb,
         group: source.group().to_owned(),
@@ -140,36 +139,29 @@ impl status_server::Status for StatusService {
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
         let identity = self.authorizer.identify(&request).await?;
-        let mut caller = Request::new(());
-        if let Some(token) = request.metadata().get("authorization") {
-            caller.metadata_mut().insert("authorization", token.clone());
-        }
-        let WatchRequest { kind, namespace, name, resource_version } = request.into_inner();
-        let mut rights = Rights {
-            registry: self.registry.clone(),
-            authorizer: self.authorizer.clone(),
-            caller,
-            namespace: namespace.clone(),
-            name: name.clone(),
-            kinds: Vec::new(),
-            due: rights::due(self.registry.rights_checked),
-        };
+        let WatchRequest { kind, namespace, name, resource_version } = request.get_ref().clone();
         let asked = if kind.is_empty() { self.registry.kinds() } else { vec![self.kind(&kind)?] };
+        let (mut kinds, mut accesses) = (Vec::new(), Vec::new());
         for known in asked {
-            if rights.may_watch(&identity, known).await? {
-                rights.kinds.push(known);
+            let Some(source) = self.registry.source(known) else { continue };
+            let access = access(&*source, "watch", &namespace, &name);
+            if self.authorizer.may(&identity, access.clone()).await? {
+                kinds.push(known);
+                accesses.push(access);
             }
         }
-        if rights.kinds.is_empty() {
-            return Err(rights::denied(&identity, &kind));
+        if kinds.is_empty() {
+            let user = identity.user;
+            return Err(Status::permission_denied(format!("user '{user}' may not watch {kind} objects")));
         }
+        let rights = Rights::new(&self.authorizer, &request, accesses, self.registry.rights_checked);
         let since = match resource_version.as_str() {
             "" => None,
             text => Some(text.parse().map_err(|_| out_of_range())?),
         };
-        let selection = Selection { kinds: rights.kinds.clone(), namespace, name };
+        let selection = Selection { kinds, namespace, name };
         let feed = Feed::new(self.registry.clone(), selection, since)?;
-        let stream = feed.stream(rights).take_until(self.stop.clone().cancelled_owned());
+        let stream = rights.guard(feed.stream()).take_until(self.stop.clone().cancelled_owned());
         Ok(Response::new(Box::pin(stream)))
     }
 
