@@ -120,9 +120,7 @@ impl Applier<'_> {
             return Ok(Tried { id, action, states: None });
         };
         let target = Target { client: &self.session.client, mapping, id: &id };
-        let query =
-            |error: &kube::Error| Error::Query { id: id.clone(), message: crate::error::shown(&id, error) };
-        let live = target.get().await.map_err(|error| query(&error))?;
+        let live = target.get().await.map_err(|error| Error::query(&id, &error))?;
         let tried =
             target.apply(&self.settings.field_manager, evaluated.manifest.value(), Mode::DryRun).await;
         let tried = tried.map_err(|error| Error::dry_run(&evaluated.manifest, &error))?;

@@ -133,6 +133,10 @@ impl Error {
     }
 
     /// The error of a kind that the cluster does not have, or that could not be looked up.
+    pub(crate) fn query(id: &ObjectId, error: &kube::Error) -> Self {
+        Self::Query { id: id.clone(), message: shown(id, error) }
+    }
+
     pub(crate) fn mapping(id: &ObjectId, error: &MappingError) -> Self {
         let reason = match error {
             MappingError::NoMatch { .. } | MappingError::NoGroupMatch { .. } => String::new(),
@@ -158,6 +162,11 @@ pub(crate) fn status(error: &kube::Error) -> Option<&Status> {
         kube::Error::Api(status) => Some(status),
         _ => None,
     }
+}
+
+/// Returns true when the account may not do what it asked for.
+pub(crate) fn is_forbidden(error: &kube::Error) -> bool {
+    status(error).is_some_and(|status| status.code == 403)
 }
 
 /// Returns what conditions, events and logs say of an API error about an object. Every such text is made here or in

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::apply::{Applier, Looks, Settings};
 use crate::drift::has_drifted;
-use crate::error::{is_not_found, status, whole_text};
+use crate::error::{is_forbidden, is_not_found, status, whole_text};
 use crate::ledger::Trust;
 use crate::ownership::migration;
 use crate::policy::{Mark, merges, skips_desired, skips_live};
@@ -166,7 +166,12 @@ impl Applier<'_> {
 
     /// Makes managers of other versions of an object's API managers of the desired one; true if there were any (KS-SSA-22).
     async fn migrate(&self, target: &Target<'_>, manifest: &Manifest) -> Result<bool, Error> {
-        let Ok(Some(live)) = target.metadata().await else { return Ok(false) };
+        let live = match target.metadata().await {
+            Ok(Some(live)) => live,
+            Ok(None) => return Ok(false),
+            Err(error) if is_forbidden(&error) => return Ok(false),
+            Err(error) => return Err(Error::query(target.id, &error)),
+        };
         if skips_live(&self.settings.owner.group, manifest, &live.metadata) {
             return Ok(false);
         }
@@ -183,11 +188,13 @@ impl Applier<'_> {
         desired: u64,
     ) -> Result<Step, Error> {
         let owner = &self.settings.owner;
-        let Ok(live) = target.get().await else {
+        let live = match target.get().await {
+            Ok(Some(live)) => live,
+            Ok(None) => return Ok(created()),
             // An account that may apply but not read applies its objects every time.
-            return Ok(configured());
+            Err(error) if is_forbidden(&error) => return Ok(configured()),
+            Err(error) => return Err(Error::query(target.id, &error)),
         };
-        let Some(live) = live else { return Ok(created()) };
         if skips_live(&owner.group, manifest, &live.metadata) {
             return Ok(Step::Leave(Action::Skipped));
         }

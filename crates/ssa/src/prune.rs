@@ -136,8 +136,7 @@ impl Session {
     /// Reads an object and decides whether it may be deleted (KS-GC-3).
     async fn judge(&self, owner: &Owner, target: &Target<'_>) -> Result<Judgement, Error> {
         let id = target.id;
-        let query = |message| Error::Query { id: id.clone(), message };
-        let live = target.metadata().await.map_err(|error| query(shown(id, &error)))?;
+        let live = target.metadata().await.map_err(|error| Error::query(id, &error))?;
         let Some(live) = live else { return Ok(Judgement::Leave(Action::Deleted)) };
         if !may_prune(owner, &live.metadata) {
             return Ok(Judgement::Leave(Action::Skipped));
@@ -145,7 +144,8 @@ impl Session {
         if live.metadata.deletion_timestamp.is_some() {
             return Ok(Judgement::Leave(Action::Deleted));
         }
-        let state = Precise::of(&live.metadata).ok_or_else(|| query("object has no version".to_owned()))?;
+        let no_version = || Error::Query { id: id.clone(), message: "object has no version".to_owned() };
+        let state = Precise::of(&live.metadata).ok_or_else(no_version)?;
         Ok(Judgement::Delete(state))
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt};
@@ -61,6 +62,8 @@ struct Inner {
     label: String,
     /// Kinds that are watched, and those that may not be until a time.
     kinds: Mutex<std::collections::HashMap<GroupKind, Option<Instant>>>,
+    /// True when a kind was left out, which is told once.
+    is_full: AtomicBool,
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }
@@ -68,8 +71,8 @@ struct Inner {
 impl Watches {
     /// Returns the watches of the objects that carry `label`, made as `client`, until `shutdown`.
     pub fn new(client: Client, ledger: Arc<Ledger>, label: String, shutdown: CancellationToken) -> Self {
-        let kinds = Mutex::default();
-        Self(Arc::new(Inner { client, ledger, label, kinds, tasks: TaskTracker::new(), shutdown }))
+        let (kinds, is_full, tasks) = (Mutex::default(), AtomicBool::default(), TaskTracker::new());
+        Self(Arc::new(Inner { client, ledger, label, kinds, is_full, tasks, shutdown }))
     }
 
     /// Waits until all watches have ended after shutdown.
@@ -88,6 +91,14 @@ impl Watches {
             _ => {}
         }
         if kinds.values().filter(|refused| refused.is_none()).count() >= MAX_WATCHES {
+            if !self.0.is_full.swap(true, Ordering::Relaxed) {
+                let kind = &kind.kind;
+                tracing::warn!(
+                    at_most = MAX_WATCHES,
+                    kind,
+                    "objects of further kinds are asked for instead of watched"
+                );
+            }
             return;
         }
         kinds.insert(kind.clone(), None);
@@ -147,7 +158,7 @@ impl Inner {
                 Err(error) => {
                     self.ledger.unwatched(kind);
                     if is_refusal(&error) {
-                        tracing::debug!(kind = kind.kind, group = kind.group, %error, "kind cannot be watched");
+                        tracing::info!(kind = kind.kind, group = kind.group, %error, "kind cannot be watched: its objects are asked for");
                         return;
                     }
                 }

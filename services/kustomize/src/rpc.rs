@@ -2,6 +2,7 @@
 
 mod explain;
 mod follow;
+mod looks;
 mod previews;
 mod tree;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use futures::Stream;
 use kube::Api;
 use kube::api::PatchParams;
+use tokio_util::task::TaskTracker;
 use tonic::{Code, Request, Response, Status};
 use weir_api::Kustomization;
 use weir_proto::kustomize::v1::{
@@ -23,6 +25,7 @@ use weir_runtime::{ObjectKey, request_reconcile};
 
 use self::explain::{Fact, Facts, Known, SourceFact};
 use self::follow::{Changes, follow};
+use self::looks::Looks;
 use self::previews::Previews;
 use self::tree::{Branch, Tree};
 use crate::build::to_yaml;
@@ -34,15 +37,21 @@ pub(crate) struct Rpc {
     reconciler: KustomizationReconciler,
     authorizer: Authorizer,
     previews: Previews,
+    looks: Looks,
     changes: Changes,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Rpc {
-    pub(crate) fn new(reconciler: KustomizationReconciler, authorizer: Authorizer) -> Self {
+    /// `tasks` are those that the service waits for at its end.
+    pub(crate) fn new(
+        reconciler: KustomizationReconciler,
+        authorizer: Authorizer,
+        tasks: TaskTracker,
+    ) -> Self {
         let changes = Changes::of(&reconciler.kustomizations);
-        Self { reconciler, authorizer, previews: Previews::default(), changes }
+        Self { reconciler, authorizer, previews: Previews::new(tasks), looks: Looks::default(), changes }
     }
 
     /// Lets a caller through to a Kustomization.
@@ -72,30 +81,41 @@ impl Rpc {
     }
 
     /// The facts about one Kustomization, as far as the caller may see them.
-    async fn fact<T>(&self, request: &Request<T>, key: &ObjectKey) -> Fact {
-        if !self.may(request, Access::to::<Kustomization>("get", key)).await.unwrap_or_default() {
-            return Fact::Hidden;
+    ///
+    /// # Errors
+    /// The API server does not tell what the caller may see.
+    async fn fact<T>(&self, request: &Request<T>, key: &ObjectKey) -> Result<Fact, Status> {
+        if !self.may(request, Access::to::<Kustomization>("get", key)).await? {
+            return Ok(Fact::Hidden);
         }
-        let Some(object) = self.reconciler.kustomizations.get(key) else { return Fact::Missing };
+        let Some(object) = self.reconciler.kustomizations.get(key) else { return Ok(Fact::Missing) };
         let source = match self.reconciler.sources.seen(&SourceId::of(&object)) {
             None => SourceFact::Missing,
-            Some((access, seen)) => match (self.may(request, access).await, seen) {
-                (Ok(true), Some(seen)) => SourceFact::Known(seen),
-                (Ok(true), None) => SourceFact::Missing,
-                _ => SourceFact::Hidden,
+            Some((access, seen)) => match (self.may(request, access).await?, seen) {
+                (true, Some(seen)) => SourceFact::Known(seen),
+                (true, None) => SourceFact::Missing,
+                (false, _) => SourceFact::Hidden,
             },
         };
         let awaited = self.reconciler.awaited(&object).await.into_iter();
         let awaited = awaited.map(|(id, found)| (id.subject(), found.status, found.message)).collect();
-        Fact::Known(Box::new(Known { object, source, awaited }))
+        Ok(Fact::Known(Box::new(Known { object, source, awaited })))
     }
 
     /// The objects of one Kustomization, if the caller may see it.
-    async fn branch<T>(&self, request: &Request<T>, key: &ObjectKey, with_health: bool) -> Option<Branch> {
-        if !self.may(request, Access::to::<Kustomization>("get", key)).await.unwrap_or_default() {
-            return None;
+    ///
+    /// # Errors
+    /// The API server does not tell what the caller may see.
+    async fn branch<T>(
+        &self,
+        request: &Request<T>,
+        key: &ObjectKey,
+        with_health: bool,
+    ) -> Result<Option<Branch>, Status> {
+        if !self.may(request, Access::to::<Kustomization>("get", key)).await? {
+            return Ok(None);
         }
-        let object = self.reconciler.kustomizations.get(key)?;
+        let Some(object) = self.reconciler.kustomizations.get(key) else { return Ok(None) };
         let entries = entries(&object);
         let health = match with_health {
             true => {
@@ -105,7 +125,7 @@ impl Rpc {
             false => vec![None; entries.len()],
         };
         let is_remote = object.spec.kube_config.is_some();
-        Some(Branch { entries: entries.into_iter().zip(health).collect(), is_remote })
+        Ok(Some(Branch { entries: entries.into_iter().zip(health).collect(), is_remote }))
     }
 }
 
@@ -155,24 +175,30 @@ impl kustomizations_server::Kustomizations for Rpc {
         let reference = request.get_ref().kustomization.clone();
         let key = ObjectKey::of(&*self.find(&request, "get", reference).await?);
         let with_health = request.get_ref().with_health;
-        let mut tree = Tree::of(&key);
-        while let Some(key) = tree.next() {
-            if let Some(branch) = self.branch(&request, &key, with_health).await {
-                tree.insert(key, branch);
+        let entries = self.looks.look(async {
+            let mut tree = Tree::of(&key);
+            while let Some(key) = tree.next() {
+                if let Some(branch) = self.branch(&request, &key, with_health).await? {
+                    tree.insert(key, branch);
+                }
             }
-        }
-        Ok(Response::new(InventoryResponse { entries: tree.entries(&key) }))
+            Ok(tree.entries(&key))
+        });
+        Ok(Response::new(InventoryResponse { entries: entries.await? }))
     }
 
     async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
         let reference = request.get_ref().kustomization.clone();
         let key = ObjectKey::of(&*self.find(&request, "get", reference).await?);
-        let mut facts = Facts::about(&key);
-        while let Some(key) = facts.next() {
-            let fact = self.fact(&request, &key).await;
-            facts.insert(key, fact);
-        }
-        Ok(Response::new(ExplainResponse { explanation: Some(facts.explain(&key)) }))
+        let explanation = self.looks.look(async {
+            let mut facts = Facts::about(&key);
+            while let Some(key) = facts.next() {
+                let fact = self.fact(&request, &key).await?;
+                facts.insert(key, fact);
+            }
+            Ok(facts.explain(&key))
+        });
+        Ok(Response::new(ExplainResponse { explanation: Some(explanation.await?) }))
     }
 
     async fn reconcile_now(

@@ -71,7 +71,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         keys: keys(&args, &service, logins),
     };
     let concurrent = args.runtime.concurrent(CONCURRENT);
-    let rpc = Rpc::new(reconciler.clone(), service.authorizer());
+    let rpc = Rpc::new(reconciler.clone(), service.authorizer(), service.tasks());
     service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
     let runs = service.controller("kustomization", own.clone(), reconciler, concurrent);
     let runs = queue.get_or_init(|| runs).clone();

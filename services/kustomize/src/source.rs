@@ -140,8 +140,11 @@ pub(crate) fn is_revision(remembered: Option<&str>, revision: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+    use serde_json::json;
+    use weir_api::Kustomization;
+    use weir_runtime::ObjectKey;
 
-    use super::is_revision;
+    use super::{SourceId, is_revision};
 
     const SHA: &str = "05770d51bf5487f95e421df60813d6c8bd5c4b63";
 
@@ -153,5 +156,23 @@ mod tests {
     fn an_old_format_is_no_new_revision(#[case] remembered: String, #[case] expected: bool) {
         assert_eq!(is_revision(Some(&remembered), &format!("main@sha1:{SHA}")), expected);
         assert!(!is_revision(None, "main"));
+    }
+
+    #[rstest]
+    #[case(json!({"kind": "Bucket", "name": "app"}), "own")]
+    #[case(json!({"kind": "Bucket", "name": "app", "namespace": ""}), "own")]
+    #[case(json!({"kind": "Bucket", "name": "app", "namespace": "other"}), "other")]
+    fn a_source_without_a_namespace_is_in_that_of_its_kustomization(
+        #[case] reference: serde_json::Value,
+        #[case] namespace: &str,
+    ) {
+        let kustomization: Kustomization = serde_json::from_value(json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+            "metadata": {"name": "apps", "namespace": "own"},
+            "spec": {"interval": "1m", "prune": true, "sourceRef": reference},
+        }))
+        .unwrap();
+        let expected = SourceId { kind: "Bucket".to_owned(), key: ObjectKey::new(namespace, "app") };
+        assert_eq!(SourceId::of(&kustomization), expected);
     }
 }

@@ -14,7 +14,6 @@ use weir_envsubst::{VARIABLE_NAME, is_variable_name};
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The kind of source whose values are no secrets.
-/// Kind of object that holds no secrets.
 pub(crate) const CONFIG_MAP: &str = "ConfigMap";
 
 /// Name and value of every variable. Values may come from Secrets, so that they are not printed.
@@ -97,6 +96,7 @@ impl Variables {
         for reference in &post_build.substitute_from {
             let values = read(client, namespace, reference).await?;
             loaded.extend(values, reference.kind != CONFIG_MAP);
+            loaded.check_size()?;
         }
         Self::merge(loaded, post_build).map(Some)
     }
@@ -120,15 +120,19 @@ impl Variables {
         }
     }
 
+    /// Asked after each source, so that no more than one above the limit is held.
+    fn check_size(&self) -> Result<(), Error> {
+        let bytes: usize = self.values.iter().map(|(name, value)| name.len() + value.len()).sum();
+        if bytes > MAX_BYTES { Err(Error::TooLarge) } else { Ok(()) }
+    }
+
     fn merge(loaded: Self, post_build: &PostBuild) -> Result<Self, Error> {
         let mut variables = loaded;
         variables.extend(post_build.substitute.clone(), false);
         if let Some(name) = variables.values.keys().find(|name| !is_variable_name(name)) {
             return Err(Error::Name { name: name.clone() });
         }
-        if variables.values.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > MAX_BYTES {
-            return Err(Error::TooLarge);
-        }
+        variables.check_size()?;
         variables.values.values_mut().for_each(|value| value.retain(|character| character != '\n'));
         Ok(variables)
     }

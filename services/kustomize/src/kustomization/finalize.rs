@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use futures::{StreamExt, stream};
 use weir_api::condition_type::READY;
 use weir_api::{Kustomization, reason};
 use weir_runtime::{EventDraft, Finalized, Run, condition};
 use weir_ssa::{Entry, Pruned, Session, probe};
 
 use super::decide::conditions;
-use super::health::timeout_of;
+use super::health::{AT_ONCE, timeout_of};
 use super::memory::Deletion;
 use super::{KustomizationReconciler, inventory, report};
 use crate::cluster::{Cluster, GROUP, TargetError};
@@ -74,13 +75,12 @@ impl KustomizationReconciler {
         deletion: Deletion,
         mut events: Vec<EventDraft>,
     ) -> Finalized<Kustomization> {
-        let mut left = Vec::new();
-        for entry in &deletion.entries {
+        let looks = deletion.entries.into_iter().map(|entry| async move {
             let found = probe(session, &entry.id).await;
-            if found.assessment.status != weir_kstatus::Status::NotFound {
-                left.push(entry.clone());
-            }
-        }
+            (found.assessment.status != weir_kstatus::Status::NotFound).then_some(entry)
+        });
+        let found: Vec<_> = stream::iter(looks).buffered(AT_ONCE).collect().await;
+        let left: Vec<Entry> = found.into_iter().flatten().collect();
         if left.is_empty() {
             return Finalized::Done { events };
         }
@@ -89,7 +89,7 @@ impl KustomizationReconciler {
             events.push(event(&run.object, EventDraft::error, message));
             return Finalized::Done { events };
         }
-        let deletion = Deletion { entries: left, ..deletion };
+        let deletion = Deletion { entries: left, started: deletion.started };
         self.memory.change(&run.key, |unit| unit.deletion = Some(deletion));
         Finalized::Wait { give_up: PAUSE, events }
     }
@@ -152,4 +152,27 @@ fn event(
         Some(revision) => event.with(format!("{GROUP}/{key}"), revision.clone()),
         None => event,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn events_of_a_deletion_tell_what_was_applied() {
+        let kustomization: Kustomization = serde_json::from_value(json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "app"},
+            "spec": {"interval": "1m", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "app"}},
+            "status": {"lastAppliedRevision": "main@sha1:1", "lastAppliedOriginRevision": "v1.0@sha1:2"},
+        }))
+        .unwrap();
+        let told = event(&kustomization, EventDraft::info, "Deployment/app/app deleted");
+        let expected = [("originRevision", "v1.0@sha1:2"), ("revision", "main@sha1:1")]
+            .map(|(key, revision)| (format!("{GROUP}/{key}"), revision.to_owned()));
+        assert_eq!(told.metadata, BTreeMap::from(expected));
+    }
 }

@@ -3,9 +3,11 @@
 mod announcements;
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::{StreamExt, stream};
 use serde_json::Value;
 use weir_api::Kustomization;
 use weir_kstatus::{Assessment, Status};
@@ -13,6 +15,9 @@ use weir_ssa::{Action, ChangeSet, Entry, Judge, Manifest, ObjectId, Owner, Probe
 
 pub(crate) use self::announcements::Announcements;
 use super::expression::{HealthChecks, public_part};
+
+/// Objects that are asked for at once, where no watch knows them.
+pub(super) const AT_ONCE: usize = 8;
 
 /// No health check ends before this (KS-REC-40).
 const MIN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -135,11 +140,14 @@ impl Check {
     pub(crate) async fn look(&self, session: &Session, fails_fast: bool) -> (Verdict, Option<Duration>) {
         let mut found = Vec::with_capacity(self.targets.len());
         let mut is_polled = false;
-        for id in &self.targets {
-            if session.lacks_namespace(id).await {
+        let looks = self.targets.iter().cloned().map(|id| async move {
+            if session.lacks_namespace(&id).await { None } else { Some(self.health(session, &id).await) }
+        });
+        let mut looks = pin!(stream::iter(looks).buffered(AT_ONCE).zip(stream::iter(&self.targets)));
+        while let Some((state, id)) = looks.next().await {
+            let Some((state, is_asked)) = state else {
                 return (Verdict::Failed(lacks_namespace(id)), None);
-            }
-            let (state, is_asked) = self.health(session, id).await;
+            };
             is_polled |= is_asked;
             found.push((id, state));
         }
@@ -169,7 +177,7 @@ impl Check {
         let is_hidden = self.hides_others && self.is_of_others(&object);
         let object = if is_hidden { public_part(&object) } else { object };
         let (custom, asked) = (Arc::clone(&self.custom), id.clone());
-        weir_ssa::evaluated(move || custom.judge(&asked, &object)).await.unwrap_or_else(Probe::unknown)
+        weir_evaluation::evaluated(move || custom.judge(&asked, &object)).await.unwrap_or_else(Probe::unknown)
     }
 
     /// Tells that an object neither lies in the namespace of the Kustomization nor was applied by it.

@@ -11,10 +11,8 @@ use weir_ssa::{ObjectId, Session};
 
 use super::KustomizationReconciler;
 use super::expression::HealthChecks;
-use super::health::Check;
+use super::health::{AT_ONCE, Check};
 
-/// Objects that are asked for at once, where no watch knows them.
-const AT_ONCE: usize = 8;
 /// Time for all objects: those left are not known then.
 const TIME: Duration = Duration::from_secs(20);
 

@@ -28,13 +28,12 @@ pub(super) struct Previews {
 #[derive(Debug)]
 pub(super) struct Turn(OwnedSemaphorePermit);
 
-impl Default for Previews {
-    fn default() -> Self {
-        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), tasks: TaskTracker::new() }
-    }
-}
-
 impl Previews {
+    /// Answers are sent by `tasks`.
+    pub(super) fn new(tasks: TaskTracker) -> Self {
+        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), tasks }
+    }
+
     /// Waits for a turn.
     ///
     /// # Errors
@@ -89,7 +88,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_keeps_nobody_for_ever_and_learns_that_something_is_missing() {
-        let previews = Previews::default();
+        let previews = Previews::new(TaskTracker::new());
         let first = previews.turn().await.unwrap();
         let _second = previews.turn().await.unwrap();
         let busy = previews.turn().await.unwrap_err();
@@ -109,7 +108,7 @@ mod tests {
 
     #[tokio::test]
     async fn all_answers_arrive() {
-        let previews = Previews::default();
+        let previews = Previews::new(TaskTracker::new());
         let turn = previews.turn().await.unwrap();
         let answers: Vec<u32> = previews.answer(turn, (0..100).map(Ok)).map(Result::unwrap).collect().await;
         assert_eq!(answers, (0..100).collect::<Vec<_>>());
