@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use crate::skip::skipped;
+use crate::skip::named_program;
 use crate::{ControlPlane, Error};
 
 /// Returns the full path of a program of Flux that a variable of the environment names (`FLUX_CLI`); without it the test is
@@ -12,12 +12,7 @@ use crate::{ControlPlane, Error};
 /// # Errors
 /// When the variable names a file that is not there.
 pub fn flux_program(variable: &str) -> Result<Option<PathBuf>, Error> {
-    let Some(path) = std::env::var_os(variable).map(PathBuf::from) else {
-        skipped(&format!("{variable} names no program of Flux"));
-        return Ok(None);
-    };
-    let named = |source| Error::NamesNothing { variable: variable.into(), path: path.clone(), source };
-    path.canonicalize().map(Some).map_err(named)
+    named_program(variable, "program of Flux")
 }
 
 /// Flux's own command line over one namespace. `FLUX_CLI` names it.

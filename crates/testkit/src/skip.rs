@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::PathBuf;
 
 use crate::Error;
 
@@ -28,6 +29,20 @@ fn decide<T, E: Display>(what: &str, found: Result<T, E>, may_skip: bool) -> Res
         }
         Err(error) => Err(Error::MustNotSkip { what: what.into(), reason: error.to_string() }),
     }
+}
+
+/// Returns the full path of a program that somebody built beforehand and a variable of the environment names; without it the test is
+/// left out. `what` says which program it is, such as `sops`.
+///
+/// # Errors
+/// When the variable names a file that is not there.
+pub fn named_program(variable: &str, what: &str) -> Result<Option<PathBuf>, Error> {
+    let Some(path) = std::env::var_os(variable).map(PathBuf::from) else {
+        skipped(&format!("{variable} names no {what}"));
+        return Ok(None);
+    };
+    let named = |source| Error::NamesNothing { variable: variable.into(), path: path.clone(), source };
+    path.canonicalize().map(Some).map_err(named)
 }
 
 /// Says that this test is left out, and why. Written past the test harness, which keeps to itself what tests print that

@@ -1,7 +1,6 @@
 //! The transit engine of Vault: `POST /transit/decrypt/:name`, and logins with a ServiceAccount's token (KS-SOPS-5, KS-DEC-12,
 //! KS-DEC-13).
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -210,14 +209,11 @@ async fn paths_stay_below_the_engine() {
 /// The real program encrypts with the stand-in's key; it is decrypted here.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_of_the_program() {
-    let Some(program) = std::env::var_os("SOPS_BIN").map(PathBuf::from) else {
-        // Whoever builds the project has no Go program of this name.
-        eprintln!("left out: SOPS_BIN names no program");
-        return;
-    };
+    // Whoever builds the project has no Go program of this name.
+    let Some(program) = weir_testkit::named_program("SOPS_BIN", "sops").unwrap() else { return };
     let vault = Vault::start().await;
     let key = format!("{}/v1/team/transit/keys/sops", vault.address());
-    let mut command = Command::new(program.canonicalize().unwrap());
+    let mut command = Command::new(program);
     command.args(["encrypt", "--hc-vault-transit", &key]).arg(sops_data("plain/doc.yaml"));
     command.env("VAULT_TOKEN", "s.secret").env_remove("HTTP_PROXY").env_remove("HTTPS_PROXY");
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();

@@ -55,16 +55,9 @@ fn shares_of_groups() {
     assert_eq!(two.bytes(), document.data_key(&all()).unwrap().bytes());
 }
 
+/// Whoever builds the project has no Go program of this name; the committed cases are its answers.
 fn program() -> Option<PathBuf> {
-    let named = std::env::var_os("SOPS_BIN").map(PathBuf::from).ok_or("SOPS_BIN names no program");
-    match named {
-        Ok(path) => Some(path.canonicalize().unwrap()),
-        // Whoever builds the project has no Go program of this name; the committed cases are its answers.
-        Err(reason) => {
-            eprintln!("left out: {reason}");
-            None
-        }
-    }
+    weir_testkit::named_program("SOPS_BIN", "sops").unwrap()
 }
 
 fn run(program: &Path, arguments: &[&str]) -> Vec<u8> {
