@@ -2,6 +2,7 @@
 
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
+use std::sync::Once;
 
 use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
@@ -238,12 +239,14 @@ pub struct Reader {
     limits: Limits,
     /// True when a blob may be missing because nobody wanted it.
     is_partial: bool,
+    /// Done once a name that is left out has been logged.
+    told: Once,
 }
 
 impl Reader {
     pub(crate) fn of(directory: &Directory, limits: Limits) -> Result<Self, Error> {
         let (objects, packs) = (directory.open()?, directory.packs());
-        Ok(Self { objects, packs, limits, is_partial: directory.is_partial() })
+        Ok(Self { objects, packs, limits, is_partial: directory.is_partial(), told: Once::new() })
     }
 
     pub(crate) fn objects(&self) -> &Objects {
@@ -285,29 +288,34 @@ impl Reader {
         Ok(())
     }
 
-    /// The entries of a tree in the order in which Git keeps them.
+    /// The entries of a tree in the order in which Git keeps them. Entries whose names are not UTF-8 are left out: no
+    /// artifact can hold them, and the rest of the tree is as good without them.
     ///
     /// # Errors
-    /// When the tree cannot be read, or a name is no text or no path component.
+    /// When the tree cannot be read, or a name is no path component.
     pub fn list(&self, tree: ObjectId) -> Result<Vec<TreeNode>, Error> {
         let bytes = self.objects.read(tree)?;
-        TreeRefIter::from_bytes(&bytes, self.objects.format())
-            .map(|entry| {
-                let entry = entry?;
-                let lossy = || String::from_utf8_lossy(entry.filename).into_owned();
-                let name = std::str::from_utf8(entry.filename).map_err(|_| Error::Path { path: lossy() })?;
-                if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
-                    return Err(Error::Path { path: name.to_owned() });
-                }
-                let kind = match entry.mode.kind() {
-                    EntryKind::Tree => TreeKind::Directory,
-                    EntryKind::Link => TreeKind::Symlink,
-                    EntryKind::Commit => TreeKind::Submodule,
-                    mode => TreeKind::File { executable: mode == EntryKind::BlobExecutable },
-                };
-                Ok(TreeNode { name: name.to_owned(), kind, id: entry.oid.to_owned() })
-            })
-            .collect()
+        let mut nodes = Vec::new();
+        for entry in TreeRefIter::from_bytes(&bytes, self.objects.format()) {
+            let entry = entry?;
+            let Ok(name) = std::str::from_utf8(entry.filename) else {
+                let name = String::from_utf8_lossy(entry.filename);
+                self.told
+                    .call_once(|| tracing::info!(%name, "Git tree has a name that is not UTF-8, left out"));
+                continue;
+            };
+            if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
+                return Err(Error::Path { path: name.to_owned() });
+            }
+            let kind = match entry.mode.kind() {
+                EntryKind::Tree => TreeKind::Directory,
+                EntryKind::Link => TreeKind::Symlink,
+                EntryKind::Commit => TreeKind::Submodule,
+                mode => TreeKind::File { executable: mode == EntryKind::BlobExecutable },
+            };
+            nodes.push(TreeNode { name: name.to_owned(), kind, id: entry.oid.to_owned() });
+        }
+        Ok(nodes)
     }
 
     /// The content of a blob.

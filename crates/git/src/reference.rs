@@ -33,9 +33,9 @@ pub enum Reference {
     Commit {
         /// 40 hex digits, or 64 where SHA-256 names the objects.
         id: String,
-        /// Where to search it, and the revision's pointer.
+        /// Where to search it, and the revision's pointer when there is no name.
         branch: Option<String>,
-        /// The revision's pointer when no branch is given (`ref.name` beside `ref.commit`).
+        /// The revision's pointer, also where a branch is given (`ref.name` beside `ref.commit`).
         name: Option<String>,
     },
 }

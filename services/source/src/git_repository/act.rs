@@ -110,7 +110,8 @@ impl GitReconciler {
                     && *known.digest == artifact.digest
                     && known.revision == artifact.revision =>
             {
-                Ok(Success::up_to_date(artifact, message))
+                // Made again only to verify it, as after a restart: its time and its consumers are left alone.
+                Ok(Success::up_to_date(known.clone(), message))
             }
             _ => Ok(Success::new(artifact, message)),
         }
@@ -158,7 +159,7 @@ pub(super) async fn submodules(
     }
     let shown: Vec<&RelPath> = sparse.iter().filter_map(|sparse| sparse.path.as_ref()).collect();
     let is_shown = |path: &str| {
-        let Ok(path) = RelPath::parse(path) else { return true };
+        let Ok(path) = RelPath::parse(path) else { return false };
         sparse.is_empty() || shown.iter().any(|shown| shown.is_below(&path) || path.is_below(shown))
     };
     let found = git.submodules(remote, checkout, is_shown).await;
@@ -178,7 +179,7 @@ impl RepositoryParts {
         };
         let mut commit = WholeTree::new(open(&checkout)?);
         for submodule in self.submodules {
-            let path = RelPath::parse(&submodule.path).map_err(io::Error::other).map_err(unreadable)?;
+            let Ok(path) = RelPath::parse(&submodule.path) else { continue };
             commit.graft(path, open(&submodule.checkout)?, None).map_err(unreadable)?;
         }
         let mut paths = Vec::with_capacity(self.sparse.len());

@@ -1,7 +1,9 @@
-//! A commit as a tree of files, read from the object store without a checkout.
+//! A commit as a tree of files, read from the object store without a checkout. Paths that no artifact can hold are left
+//! out.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::Once;
 
 use parking_lot::Mutex;
 use weir_artifact::archive::OpenFile;
@@ -15,6 +17,8 @@ pub(super) struct CommitTree {
     objects: Mutex<HashMap<RelPath, ObjectId>>,
     /// Places of submodules, where a checkout has an empty directory.
     submodules: Mutex<HashSet<RelPath>>,
+    /// Done once a path that is left out has been logged.
+    told: Once,
     /// Keeps the folder that the reader reads from.
     _checkout: Checkout,
 }
@@ -23,7 +27,7 @@ impl CommitTree {
     pub(super) fn open(checkout: &Checkout) -> Result<Self, Error> {
         let (reader, root) = (checkout.reader()?, checkout.commit().tree);
         let (objects, submodules) = (Mutex::default(), Mutex::default());
-        Ok(Self { reader, root, objects, submodules, _checkout: checkout.clone() })
+        Ok(Self { reader, root, objects, submodules, told: Once::new(), _checkout: checkout.clone() })
     }
 
     fn object(&self, path: &RelPath) -> io::Result<ObjectId> {
@@ -44,7 +48,14 @@ impl Tree for CommitTree {
                 Some(directory) => directory.join(&node.name),
                 None => RelPath::parse(&node.name),
             };
-            let path = path.map_err(io::Error::other)?;
+            // A path that no artifact of ours can hold, such as one with a backslash, costs that file and not the source.
+            let path = match path {
+                Ok(path) => path,
+                Err(error) => {
+                    self.told.call_once(|| tracing::info!(%error, "Git tree has an unusable path, left out"));
+                    continue;
+                }
+            };
             let kind = match node.kind {
                 weir_git::TreeKind::Directory => TreeKind::Directory,
                 weir_git::TreeKind::File { executable } => TreeKind::File { executable },

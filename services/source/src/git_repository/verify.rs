@@ -181,7 +181,8 @@ fn tag_name(reference: &Reference, revision: &str) -> Option<String> {
     match reference {
         Reference::Tag(name) => Some(name.clone()),
         Reference::Semver(_) => revision.split_once('@').map(|(tag, _)| tag.to_owned()),
-        Reference::Name(name) => {
+        // A commit has no tag object of its own, so that its tag is reported as not signed.
+        Reference::Name(name) | Reference::Commit { name: Some(name), .. } => {
             name.strip_prefix(TAGS).map(|tag| tag.strip_suffix(PEELED).unwrap_or(tag).to_owned())
         }
         Reference::Branch(_) | Reference::Short(_) | Reference::Commit { .. } => None,

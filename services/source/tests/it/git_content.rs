@@ -96,6 +96,24 @@ async fn what_stays_out_is_not_fetched() {
     assert!(fetched(&world) > 100_000, "{}", fetched(&world));
 }
 
+/// A name that no artifact can hold costs that file, and not the source.
+#[tokio::test]
+async fn odd_file_names_are_left_out() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let change = server.repo("app").unwrap();
+    let change = change.change("main").file("a.yaml", "a").file("units/x\\x2dy.swap", "b");
+    // A quoted path may name any byte.
+    change.file("units/z.yaml", "c").file("\"odd/\\377.yaml\"", "d").commit().unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    assert_eq!(paths(&world.ready(GIT, "app").await).await, ["a.yaml", "units/z.yaml"]);
+    world.git("app", &server.url("app"), json!({"sparseCheckout": ["units"]})).await;
+    let seen = |object: &kube::core::DynamicObject| {
+        object.data["status"]["observedSparseCheckout"] == json!(["units"])
+    };
+    world.until(GIT, "app", "sparse checkout", seen).await;
+    assert_eq!(paths(&world.ready(GIT, "app").await).await, ["units/z.yaml"]);
+}
+
 /// DEV 10, B10, SRC-GIT-17 to SRC-GIT-21.
 #[tokio::test]
 async fn an_include_is_waited_for_and_its_changes_are_seen_at_once() {

@@ -62,6 +62,23 @@ async fn signed_commits_pass_and_an_unsigned_one_is_kept_out() {
     assert_eq!(source_verified(&world, "app").await, None);
 }
 
+/// Verdicts are in memory: after a restart the commit is verified again, and its artifact stays as it is.
+#[tokio::test]
+async fn a_restart_leaves_a_verified_artifact_alone() {
+    let (mut world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let (repository, key) = (server.repo("app").unwrap(), SshKey::generate("ed25519").unwrap());
+    signed_by(&key, &repository, &[("a.yaml", "a: 1\n")]);
+    keys(&world, "a", json!({"a.sshpub": key.public().unwrap()})).await;
+    verified(&world, "app", &server.url("app"), "a", "head", json!({"branch": "main"})).await;
+    let before = world.ready(GIT, "app").await;
+    server.forget_requests();
+    world.start_again(&[]);
+    let after = world.reconciled(GIT, "app").await;
+    assert!(!server.requests().is_empty());
+    assert_eq!(after["artifact"], before["artifact"]);
+    assert_eq!(source_verified(&world, "app").await.unwrap().0, "True");
+}
+
 #[tokio::test]
 async fn tags_and_commits_in_all_modes_with_openpgp_and_ssh() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());

@@ -92,7 +92,9 @@ fn canonical_modes(#[case] written: Option<&str>, #[case] name: &str) {
 #[case(Reference::Name("refs/tags/v1^{}".into()), Some("v1"))]
 #[case(Reference::Name("refs/heads/main".into()), None)]
 #[case(Reference::Branch("main".into()), None)]
-#[case(Reference::Commit { id: "c".into(), branch: None, name: Some("refs/tags/v1".into()) }, None)]
+#[case(Reference::Commit { id: "c".into(), branch: None, name: Some("refs/tags/v1".into()) }, Some("v1"))]
+#[case(Reference::Commit { id: "c".into(), branch: Some("main".into()), name: Some("refs/tags/v1".into()) }, Some("v1"))]
+#[case(Reference::Commit { id: "c".into(), branch: None, name: None }, None)]
 fn references_to_tags(#[case] reference: Reference, #[case] expected: Option<&str>) {
     assert_eq!(tag_name(&reference, "v1.2.3@sha1:abc").as_deref(), expected);
 }
