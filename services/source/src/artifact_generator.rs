@@ -86,7 +86,7 @@ impl Reconciler for GeneratorReconciler {
         report::paused(object, jiff::Timestamp::now())
     }
 
-    fn suspended_event() -> Option<EventDraft> {
+    fn suspended_event(_: &ArtifactGenerator) -> Option<EventDraft> {
         Some(report::paused_event())
     }
 
@@ -134,7 +134,8 @@ impl GeneratorReconciler {
             all.push(match self.storage.inspect(&at, Some(&artifact)).await.0 {
                 Found::Whole => Stored::Whole,
                 Found::Nothing | Found::Missing => Stored::Missing,
-                Found::Broken { .. } => Stored::Broken,
+                // Made again in either case; one that cannot be read is replaced by that.
+                Found::Broken { .. } | Found::Unreadable { .. } => Stored::Broken,
             });
         }
         all

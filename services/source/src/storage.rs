@@ -17,6 +17,11 @@ pub(crate) enum Found {
     Whole,
     /// Its file is gone, as after a restart on ephemeral storage.
     Missing,
+    /// Its file may be whole, but cannot be read now: it stays, and stays advertised, while it is made again.
+    Unreadable {
+        /// The fault found.
+        reason: String,
+    },
     /// Its file differed from the status, and has been removed.
     Broken {
         /// The fault found.
@@ -57,23 +62,26 @@ impl Storage {
         self.limits
     }
 
-    /// Removes old files of the object, then checks that the advertised artifact is there and whole; one that is not
+    /// Removes old files of the object, then checks that the advertised artifact is there and whole; one with other content
     /// is removed, so that it is never served again (SRC-REC-13, SRC-REC-14). Returns the number of removed files
     /// too.
     pub(crate) async fn inspect(&self, at: &Location, artifact: Option<&Artifact>) -> (Found, usize) {
         let (store, at, artifact) = (self.store.clone(), at.clone(), artifact.cloned());
         let inspect = move || {
             let current = artifact.as_ref().and_then(|artifact| artifact.path.rsplit('/').next());
-            let removed = store.collect(&at, current).unwrap_or(0);
+            let removed = store.collect(&at, current).unwrap_or_else(|error| {
+                tracing::warn!(%error, directory = %at.directory(), "old artifacts stay");
+                0
+            });
             (artifact.map_or(Found::Nothing, |artifact| look(&store, &at, &artifact)), removed)
         };
-        self.blocking(inspect).await.unwrap_or((Found::Missing, 0))
+        self.blocking(inspect).await.unwrap_or_else(|error| (unreadable(&error), 0))
     }
 
-    /// Looks whether an advertised artifact is there and whole; one that is broken is removed.
+    /// Returns the state of an advertised artifact; one with other content is removed.
     pub(crate) async fn look(&self, at: &Location, artifact: &Artifact) -> Found {
         let (store, at, artifact) = (self.store.clone(), at.clone(), artifact.clone());
-        self.blocking(move || look(&store, &at, &artifact)).await.unwrap_or(Found::Missing)
+        self.blocking(move || look(&store, &at, &artifact)).await.unwrap_or_else(|error| unreadable(&error))
     }
 
     /// Stores what `fill` writes and returns the artifact to advertise.
@@ -143,11 +151,71 @@ fn look(store: &Store, at: &Location, artifact: &Artifact) -> Found {
     match store.verify(at, &artifact.path, &artifact.digest) {
         Ok(()) => Found::Whole,
         Err(VerifyError::Missing) => Found::Missing,
-        Err(error) => {
+        // A disk or a process at its limits says nothing about the content.
+        Err(VerifyError::Read { source }) => unreadable(&source),
+        Err(error @ (VerifyError::NoDigest | VerifyError::BadDigest(_) | VerifyError::Mismatch { .. })) => {
             if let Err(error) = store.remove(at, &artifact.path) {
                 tracing::warn!(%error, path = artifact.path, "a broken artifact cannot be removed");
             }
             Found::Broken { reason: error.to_string() }
         }
+    }
+}
+
+fn unreadable(error: &io::Error) -> Found {
+    tracing::warn!(%error, "an artifact cannot be read");
+    Found::Unreadable { reason: format!("failed to read artifact: {error}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use weir_artifact::{Algorithm, PIECE_BYTES, StoreOptions};
+
+    use super::*;
+
+    fn storage(folder: &Path) -> Storage {
+        let options = StoreOptions {
+            advertised: "source".to_owned(),
+            algorithm: Algorithm::Sha256,
+            records: 2,
+            piece_bytes: PIECE_BYTES,
+            step: |_| {},
+        };
+        Storage::new(Store::open(folder, options).unwrap(), Limits::default(), 1)
+    }
+
+    /// Only an artifact with other content is removed: that it cannot be read now is no reason.
+    #[tokio::test]
+    async fn an_artifact_that_cannot_be_read_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (storage, at) = (storage(folder.path()), Location::new("Bucket", "ns", "app").unwrap());
+        let new = NewArtifact { at: at.clone(), file: "a.tar.gz".to_owned(), link: None };
+        let artifact =
+            storage.put(new, "r".to_owned(), jiff::Timestamp::UNIX_EPOCH, |out| out.write_all(b"a"));
+        let artifact = artifact.await.unwrap();
+        assert_eq!(storage.inspect(&at, Some(&artifact)).await, (Found::Whole, 0));
+
+        let file = folder.path().join(&artifact.path);
+        // A link that leads to itself fails for root too, as a broken disk does.
+        std::fs::rename(&file, file.with_extension("moved")).unwrap();
+        std::os::unix::fs::symlink(file.file_name().unwrap(), &file).unwrap();
+        assert!(matches!(storage.look(&at, &artifact).await, Found::Unreadable { .. }));
+        assert!(file.symlink_metadata().is_ok());
+
+        std::fs::rename(file.with_extension("moved"), &file).unwrap();
+        assert_eq!(storage.look(&at, &artifact).await, Found::Whole);
+        std::fs::write(&file, "b").unwrap();
+        assert!(matches!(storage.look(&at, &artifact).await, Found::Broken { .. }));
+        assert_eq!(storage.look(&at, &artifact).await, Found::Missing);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_says_nothing_about_the_artifact() {
+        let folder = tempfile::tempdir().unwrap();
+        let failed = storage(folder.path()).blocking(|| panic!("no")).await;
+        let found = failed.map_or_else(|error| unreadable(&error), |()| Found::Missing);
+        assert!(matches!(found, Found::Unreadable { .. }));
     }
 }

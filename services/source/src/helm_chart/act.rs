@@ -38,8 +38,9 @@ impl HelmChartReconciler {
                 let package = package.unwrap_or_default();
                 let write = move |out: &mut dyn Sink| out.write_all(&package);
                 let stored = attempt.put(&self.storage, new, version, write).await;
+                let stored = stored.map_err(|error| Failure::storage(&error))?;
                 attempt.object.status.get_or_insert_default().url = link;
-                stored.map_err(|error| Failure::storage(&error))?
+                stored
             }
         };
         let ignores_missing = attempt.object.spec.ignore_missing_values_files;

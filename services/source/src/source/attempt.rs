@@ -43,7 +43,7 @@ impl<'a, S: Source> Attempt<'a, S> {
         match found {
             // Nobody may be sent to a dead address while the artifact is made again (SRC-REC-15).
             Found::Missing | Found::Broken { .. } => run.retract(object.clone(), &progress),
-            Found::Nothing | Found::Whole => run.phase(&progress, &progress),
+            Found::Nothing | Found::Whole | Found::Unreadable { .. } => run.phase(&progress, &progress),
         }
         let storing = Arc::default();
         Attempt { run, object, known, found, collected, progress, remarks: Vec::new(), storing }

@@ -80,10 +80,12 @@ impl<S: Source> Report<'_, S> {
             (false, true) => Some(tell(reason)),
             (false, false) => None,
         };
-        let line = told.as_ref().or(success.unchanged.as_ref()).map(|event| event.message.clone());
-        *parts.artifact = Some(success.artifact);
+        let Success { artifact, up_to_date, unchanged, .. } = success;
+        let line =
+            told.as_ref().or(up_to_date.as_ref()).or(unchanged.as_ref()).map(|event| event.message.clone());
+        *parts.artifact = Some(artifact);
         let mut outcome = Outcome::new(object, Next::Interval(interval));
-        outcome.events.extend(told.into_iter().chain(success.unchanged));
+        outcome.events.extend(up_to_date.into_iter().chain(told).chain(unchanged));
         outcome.info(line.unwrap_or(message))
     }
 
@@ -127,7 +129,7 @@ pub(crate) fn remarks_of_store(found: &Found, collected: usize) -> Vec<EventDraf
         EventDraft::trace("GarbageCollectionSucceeded", message)
     });
     let broken = match found {
-        Found::Broken { reason } => {
+        Found::Broken { reason } | Found::Unreadable { reason } => {
             let message = format!("failed to verify integrity of artifact: {reason}");
             Some(EventDraft::error("ArtifactVerificationFailed", message))
         }
@@ -141,24 +143,33 @@ pub(crate) fn progress<S: Source>(object: &S, found: &Found, now: jiff::Timestam
     match found {
         Found::Nothing => "building artifact".to_owned(),
         Found::Missing | Found::Broken { .. } => "building artifact: disappeared from storage".to_owned(),
-        Found::Whole => Writer::of(object, now).progress(),
+        Found::Whole | Found::Unreadable { .. } => Writer::of(object, now).progress(),
     }
 }
 
 /// Forgets an artifact that is no longer there, so that nobody is sent to a dead address (SRC-REC-15), and gives one
-/// that is there its present address, and its revision the way that it is written now (SRC-TYP-7). Returns the artifact that
-/// can be relied on.
+/// that is there its present address and that of its link (SRC-REC-16), and its revision the way that it is written now
+/// (SRC-TYP-7). One that cannot be read stays as it is. Returns the artifact that can be relied on.
 pub(crate) fn known_artifact<S: Source>(
     object: &mut S,
     found: &Found,
     url: impl Fn(&str) -> Option<String>,
 ) -> Option<Artifact> {
     let parts = object.status_mut();
-    if *found == Found::Whole {
-        let artifact = parts.artifact.as_mut()?;
-        artifact.url = url(&artifact.path).unwrap_or_default();
-        artifact.revision = Revision::normalise(&artifact.revision).to_string();
-        return Some(artifact.clone());
+    match found {
+        Found::Whole => {
+            let artifact = parts.artifact.as_mut()?;
+            artifact.url = url(&artifact.path).unwrap_or_default();
+            artifact.revision = Revision::normalise(&artifact.revision).to_string();
+            if let Some(link) = parts.url
+                && let Some(path) = link.as_deref().and_then(|link| beside(&artifact.path, link))
+            {
+                *link = url(&path);
+            }
+            return Some(artifact.clone());
+        }
+        Found::Unreadable { .. } => return None,
+        Found::Nothing | Found::Missing | Found::Broken { .. } => {}
     }
     *parts.artifact = None;
     if let Some(url) = parts.url {
@@ -166,6 +177,13 @@ pub(crate) fn known_artifact<S: Source>(
     }
     condition::remove(parts.conditions, ARTIFACT_IN_STORAGE);
     None
+}
+
+/// Returns the path of the file in an artifact's directory to which an address leads, whatever its host.
+fn beside(artifact: &str, address: &str) -> Option<String> {
+    let (directory, _) = artifact.rsplit_once('/')?;
+    let (_, file) = address.rsplit_once('/')?;
+    Some(format!("{directory}/{file}"))
 }
 
 #[cfg(test)]

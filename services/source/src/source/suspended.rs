@@ -73,6 +73,7 @@ mod tests {
 
     #[rstest]
     #[case(Found::Whole, "True", true)]
+    #[case(Found::Unreadable { reason: "x".into() }, "True", true)]
     #[case(Found::Missing, "False", false)]
     #[case(Found::Broken { reason: "x".into() }, "False", false)]
     fn a_lost_artifact_is_no_longer_advertised(
@@ -89,7 +90,8 @@ mod tests {
         assert_eq!(status["conditions"][0]["observedGeneration"], 2);
         assert_eq!(status["artifact"].is_object(), there);
         if there {
-            assert_eq!(status["artifact"]["url"], "http://new/p");
+            let address = if found == Found::Whole { "http://new/p" } else { "http://old/p" };
+            assert_eq!(status["artifact"]["url"], address);
         }
     }
 

@@ -196,6 +196,35 @@ fn an_artifact_gets_its_present_address() {
     assert_eq!(object.artifact().unwrap().url, "http://new/p");
 }
 
+/// SRC-REC-16: the link beside it moves along.
+#[test]
+fn a_link_gets_its_present_address() {
+    let link = "http://old.host./helmrepository/b/a/index.yaml";
+    let mut object: HelmRepository = serde_json::from_value(json!({
+        "metadata": { "name": "a", "namespace": "b" }, "spec": { "url": "https://h/charts" },
+        "status": { "url": link, "artifact": { "path": "helmrepository/b/a/index-1.yaml", "url": "http://old.host./x",
+            "revision": "sha256:1", "digest": "sha256:a", "lastUpdateTime": "2026-01-02T03:04:05Z" } },
+    }))
+    .unwrap();
+    let unreadable = Found::Unreadable { reason: "too many open files".into() };
+    let url = |path: &str| Some(format!("http://new/{path}"));
+    assert_eq!(known_artifact(&mut object, &unreadable, url), None);
+    assert_eq!(object.status.as_ref().unwrap().url.as_deref(), Some(link), "it may be read again");
+    assert!(object.artifact().is_some());
+    known_artifact(&mut object, &Found::Whole, url).unwrap();
+    assert_eq!(object.status.unwrap().url.as_deref(), Some("http://new/helmrepository/b/a/index.yaml"));
+}
+
+/// As in Flux: that the artifact is up to date is found before, that the remote has nothing new is told after.
+#[test]
+fn the_order_of_events_after_a_recovery() {
+    let first = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
+    let failed = report(&first, Err(Failure::fetch("GitOperationFailed", "no"))).object;
+    let up_to_date = Success::up_to_date(artifact("sha256:a"), "stored");
+    assert_eq!(events(&report(&failed, Ok(up_to_date))), ["ArtifactUpToDate", "Succeeded"]);
+    assert_eq!(events(&report(&failed, Ok(success("sha256:a")))), ["Succeeded", "GitOperationSucceeded"]);
+}
+
 #[test]
 fn what_waits_for_another_object_is_no_error() {
     let pause = std::time::Duration::from_secs(30);
