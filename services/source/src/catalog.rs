@@ -2,19 +2,14 @@
 //! swept, listed and streamed alike.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use kube::Api;
 use tonic::async_trait;
-use weir_api::{Artifact, ExternalArtifact, FluxObject};
+use weir_api::{Artifact, FluxObject};
 use weir_runtime::grpc::Access;
 use weir_runtime::{Cache, Change, ObjectKey, Service, ServiceError};
 
 use crate::source::Published;
-use crate::storage::Storage;
-
-/// How often directories of objects that are gone are looked for, beside the start (SRC-STO-13).
-const SWEEP: Duration = Duration::from_secs(60 * 60);
 
 /// An object as it stands in a cache, as far as consumers of artifacts care.
 #[derive(Debug, Clone)]
@@ -64,7 +59,7 @@ pub(crate) trait Kind: Send + Sync {
     fn plural(&self) -> &'static str;
     fn get(&self, key: &ObjectKey) -> Option<Entry>;
     /// The object as the API server has it now. Our own status may reach a consumer before the answer to its write reaches us.
-    async fn current(&self, client: &kube::Client, key: &ObjectKey) -> Option<Entry>;
+    async fn current(&self, client: &kube::Client, key: &ObjectKey) -> Result<Option<Entry>, kube::Error>;
     fn list(&self) -> Vec<Entry>;
     /// Calls back with every object that is there, and then with every change. The callback must be quick.
     fn follow(&self, tell: Box<dyn Fn(Entry) + Send + Sync>);
@@ -95,12 +90,12 @@ impl<S: Published> Kind for Cache<S> {
         Self::get(self, key).map(|object| Entry::of(&*object, false))
     }
 
-    async fn current(&self, client: &kube::Client, key: &ObjectKey) -> Option<Entry> {
+    async fn current(&self, client: &kube::Client, key: &ObjectKey) -> Result<Option<Entry>, kube::Error> {
         let api: Api<S> = Api::namespaced(client.clone(), &key.namespace);
-        let object = api.get_opt(&key.name).await.ok().flatten()?;
+        let Some(object) = api.get_opt(&key.name).await? else { return Ok(None) };
         let entry = Entry::of(&object, false);
         self.insert(object);
-        Some(entry)
+        Ok(Some(entry))
     }
 
     fn list(&self) -> Vec<Entry> {
@@ -160,60 +155,5 @@ impl Catalog {
 
     pub(crate) fn kind(&self, name: &str) -> Option<&Arc<dyn Kind>> {
         self.kinds.iter().find(|kind| kind.name() == name)
-    }
-}
-
-/// Removes what belongs to no object, now and every hour, while this replica leads.
-pub(crate) fn sweep(service: &Service, storage: Storage, catalog: Catalog) {
-    hourly(service, move || {
-        let (storage, catalog) = (storage.clone(), catalog.clone());
-        async move {
-            for kind in catalog.kinds() {
-                kind.synced().await;
-                if kind.is_whole() {
-                    sweep_kind(&storage, kind.clone()).await;
-                }
-            }
-        }
-    });
-}
-
-/// Sweeps now and every hour, while this replica leads.
-pub(crate) fn hourly<F>(service: &Service, sweep: impl Fn() -> F + Send + 'static)
-where
-    F: Future<Output = ()> + Send,
-{
-    let mut leader = service.leader();
-    service.spawn(async move {
-        if leader.wait_for(|leads| *leads).await.is_err() {
-            return;
-        }
-        let mut hours = tokio::time::interval(SWEEP);
-        loop {
-            hours.tick().await;
-            sweep().await;
-        }
-    });
-}
-
-/// How long a directory without an object is left alone. An ExternalArtifact comes after its file, by as long as a
-/// generator may take for all its artifacts; the other kinds come before.
-fn settled(kind: &str) -> Duration {
-    if kind == ExternalArtifact::KIND { SWEEP } else { Duration::ZERO }
-}
-
-async fn sweep_kind(storage: &Storage, kind: Arc<dyn Kind>) {
-    let store = storage.store().clone();
-    let name = kind.name();
-    let work = move || {
-        // Asked when a directory is about to go: an object may have come since the sweep began.
-        let is_live = |namespace: &str, name: &str| kind.get(&ObjectKey::new(namespace, name)).is_some();
-        store.sweep(&kind.name().to_lowercase(), &is_live, settled(kind.name()), SystemTime::now())
-    };
-    match storage.blocking(work).await {
-        Ok(Ok(0)) => {}
-        Ok(Ok(count)) => tracing::info!(kind = name, count, "removed artifacts of objects that are gone"),
-        Ok(Err(error)) => tracing::warn!(kind = name, %error, "storage was not swept"),
-        Err(error) => tracing::warn!(kind = name, %error, "storage was not swept"),
     }
 }

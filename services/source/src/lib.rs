@@ -29,6 +29,7 @@ mod service;
 mod source;
 mod standby;
 mod storage;
+mod sweep;
 mod verification;
 
 pub use service::{program, run};

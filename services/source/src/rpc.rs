@@ -4,11 +4,13 @@ mod chunks;
 mod feed;
 mod request;
 
+use std::fmt::Display;
+
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Response, Status};
-use weir_artifact::{Digest, Location};
+use weir_artifact::{Digest, Location, VerifyError};
 use weir_proto::source::v1::artifacts_server::{Artifacts, ArtifactsServer};
 use weir_proto::source::v1::{
     FetchRequest, FetchResponse, ReconcileRequest, ReconcileResponse, WatchRequest, WatchResponse,
@@ -88,9 +90,16 @@ impl Artifacts for Rpc {
         let kind = self.kind(&asked.kind)?;
         self.allow(&request, "get", kind, key.clone()).await?;
         let is_asked = |entry: Entry| entry.artifact.filter(|artifact| artifact.digest == asked.digest);
+        let failed = |error: &dyn Display| {
+            tracing::warn!(%key, kind = asked.kind, %error, "an artifact cannot be streamed");
+            Status::unavailable(error.to_string())
+        };
         let artifact = match kind.get(&key).and_then(is_asked) {
             Some(artifact) => Some(artifact),
-            None => kind.current(&self.client, &key).await.and_then(is_asked),
+            None => {
+                let current = kind.current(&self.client, &key).await;
+                current.map_err(|error| failed(&error))?.and_then(is_asked)
+            }
         };
         let gone = || {
             Status::not_found(format!("{} {key} has no artifact with digest '{}'", asked.kind, asked.digest))
@@ -101,7 +110,11 @@ impl Artifacts for Rpc {
         let store = self.storage.store().clone();
         // A status may be forged: what is streamed is a whole file of that object, or nothing (SRC-SCK-15).
         let open = move || store.open_verified(&at, &artifact.path, &artifact.digest);
-        let file = self.storage.blocking(open).await.map_err(|_| gone())?.map_err(|_| gone())?;
+        let opened = self.storage.blocking(open).await.map_err(|error| failed(&error))?;
+        let file = opened.map_err(|error| match error {
+            VerifyError::Read { .. } => failed(&error),
+            _ => gone(),
+        })?;
         Ok(Response::new(chunks::of(file, digest.algorithm()).boxed()))
     }
 

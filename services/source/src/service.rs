@@ -19,7 +19,7 @@ use crate::server::{ArtifactAccess, Gate};
 use crate::source::Wiring;
 use crate::storage::Storage;
 use crate::{artifact_generator, bucket, git_repository, helm_chart, helm_repository, oci_repository};
-use crate::{catalog, rpc, server, standby};
+use crate::{rpc, server, standby, sweep};
 
 /// Blocking work (disk, hashing, compression) at a time beyond the number of processors only waits for the disk.
 const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
@@ -53,7 +53,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let storage = wiring.storage;
     rpc::serve(&service, storage.clone(), catalog.clone());
     serve_artifacts(&service, &args, &storage, &catalog).await?;
-    catalog::sweep(&service, storage, catalog);
+    sweep::start(&service, storage, catalog);
     service.run_until_shutdown().await
 }
 

@@ -6,8 +6,8 @@ use weir_git::{Remote, Store, Stores};
 use weir_runtime::{Cache, ObjectKey, Service};
 
 use super::GitReconciler;
-use crate::catalog::hourly;
 use crate::storage::Storage;
+use crate::sweep::hourly;
 
 impl GitReconciler {
     /// The kept repositories of an object. They go by its uid: what was fetched for one object is never used for a
@@ -39,17 +39,17 @@ impl GitReconciler {
 
 /// Removes what was fetched for objects that are gone, now and every hour.
 pub(super) fn sweep(service: &Service, storage: Storage, stores: Stores, objects: Cache<GitRepository>) {
+    let by_uid = objects.index(|object| object.metadata.uid.clone());
     hourly(service, move || {
         let (storage, stores, objects) = (storage.clone(), stores.clone(), objects.clone());
+        let by_uid = by_uid.clone();
         async move {
             objects.synced().await;
             if !objects.is_whole() {
                 return;
             }
             // Asked when a folder is about to go: an object may have come since the sweep began.
-            let is_live = move |uid: &str| {
-                objects.list().iter().any(|object| object.metadata.uid.as_deref() == Some(uid))
-            };
+            let is_live = move |uid: &str| !by_uid.naming(&uid.to_owned()).is_empty();
             match storage.blocking(move || stores.sweep(&is_live)).await.and_then(|swept| swept) {
                 Ok(0) => {}
                 Ok(count) => tracing::info!(count, "removed Git repositories of objects that are gone"),
