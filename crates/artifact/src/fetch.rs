@@ -115,9 +115,9 @@ impl Fetcher {
         let mut spool = Spool::new(&digest, self.limits.download);
         let mut body = response.bytes_stream();
         while let Some(chunk) = body.try_next().await.map_err(transport)? {
-            spool.push(&chunk)?;
+            spool.push(&chunk).await?;
         }
-        Ok(spool.finish()?)
+        Ok(spool.finish().await?)
     }
 
     /// Downloads, verifies and unpacks into memory. Symlinks are left out.

@@ -162,9 +162,9 @@ impl Artifacts {
         let mut chunks = unless_stalled(client.fetch(request)).await?.into_inner();
         let mut spool = Spool::new(digest, self.limits.download);
         while let Some(message) = unless_stalled(chunks.message()).await? {
-            spool.push(&message.chunk).map_err(|error| verification(&error))?;
+            spool.push(&message.chunk).await.map_err(|error| verification(&error))?;
         }
-        spool.finish().map_err(|error| verification(&error))
+        spool.finish().await.map_err(|error| verification(&error))
     }
 }
 

@@ -14,6 +14,8 @@ use crate::untar::{FileMap, FileStack, Span, Untar, UntarError};
 
 /// Bytes that stay in memory; typical artifacts are a few KiB and never touch the disk.
 const IN_MEMORY: usize = 1 << 20;
+/// Bytes that are hashed and written at a time, on a blocking thread: many small chunks would cost a thread each.
+const BATCH: usize = 256 << 10;
 
 /// Errors that end a download.
 #[derive(Debug, thiserror::Error)]
@@ -42,13 +44,23 @@ pub enum SpoolError {
     },
 }
 
-/// Takes an artifact chunk by chunk, whatever it comes through (HTTP, gRPC).
+/// Takes an artifact chunk by chunk, whatever it comes through (HTTP, gRPC). The disk and the digest are no work of the
+/// reactor's.
 pub struct Spool {
     expected: Digest,
-    hasher: Hasher,
     limit: u64,
     size: u64,
+    /// Bytes that are not kept yet.
+    pending: Vec<u8>,
+    /// Bytes before them; none while, and after, keeping them failed.
+    kept: Option<Kept>,
+}
+
+/// The first bytes of an artifact, hashed and in their file.
+struct Kept {
+    hasher: Hasher,
     file: SpooledTempFile,
+    size: usize,
     room: Room,
 }
 
@@ -56,42 +68,65 @@ impl Spool {
     /// A spool for an artifact of the given digest and at most `limit` bytes.
     #[must_use]
     pub fn new(expected: &Digest, limit: u64) -> Self {
-        Self {
+        let kept = Kept {
             hasher: Hasher::new(expected.algorithm()),
-            expected: expected.clone(),
-            limit,
-            size: 0,
             file: SpooledTempFile::new(IN_MEMORY),
+            size: 0,
             room: Room::for_temporary_files(),
-        }
+        };
+        Self { expected: expected.clone(), limit, size: 0, pending: Vec::new(), kept: Some(kept) }
     }
 
     /// Takes the next bytes.
     ///
     /// # Errors
     /// When they are too many or cannot be kept.
-    pub fn push(&mut self, chunk: &[u8]) -> Result<(), SpoolError> {
+    pub async fn push(&mut self, chunk: &[u8]) -> Result<(), SpoolError> {
         self.size = self.size.saturating_add(chunk.len() as u64);
         if self.size > self.limit {
             return Err(SpoolError::TooLarge { limit: self.limit });
         }
-        self.hasher.update(chunk);
-        if self.size > IN_MEMORY as u64 {
-            self.room.take(chunk.len() as u64).map_err(|source| SpoolError::Io { source })?;
+        self.pending.extend_from_slice(chunk);
+        if self.pending.len() < BATCH {
+            return Ok(());
         }
-        self.file.write_all(chunk).map_err(|source| SpoolError::Io { source })
+        let kept = self.keep().await?;
+        self.kept = Some(kept);
+        Ok(())
     }
 
     /// Returns the artifact, if it has its digest.
     ///
     /// # Errors
     /// [`SpoolError::Mismatch`] if it is not.
-    pub fn finish(mut self) -> Result<VerifiedBlob, SpoolError> {
-        if self.hasher.finish() != self.expected {
+    pub async fn finish(mut self) -> Result<VerifiedBlob, SpoolError> {
+        let Kept { hasher, mut file, .. } = self.keep().await?;
+        if hasher.finish() != self.expected {
             return Err(SpoolError::Mismatch { expected: self.expected });
         }
-        self.file.rewind().map_err(|source| SpoolError::Io { source })?;
-        Ok(VerifiedBlob { file: self.file, size: self.size })
+        file.rewind().map_err(|source| SpoolError::Io { source })?;
+        Ok(VerifiedBlob { file, size: self.size })
+    }
+
+    /// Hashes and writes the pending bytes.
+    async fn keep(&mut self) -> Result<Kept, SpoolError> {
+        let bytes = std::mem::take(&mut self.pending);
+        let kept = self.kept.take();
+        let keep = move || kept.ok_or(io::ErrorKind::BrokenPipe)?.with(&bytes);
+        let kept = tokio::task::spawn_blocking(keep).await.map_err(io::Error::other).flatten();
+        kept.map_err(|source| SpoolError::Io { source })
+    }
+}
+
+impl Kept {
+    fn with(mut self, bytes: &[u8]) -> io::Result<Self> {
+        self.hasher.update(bytes);
+        self.size += bytes.len();
+        if self.size > IN_MEMORY {
+            self.room.take(bytes.len() as u64)?;
+        }
+        self.file.write_all(bytes)?;
+        Ok(self)
     }
 }
 
@@ -143,5 +178,44 @@ impl VerifiedBlob {
         let directory = tempfile::tempdir().map_err(|source| FetchError::Unpack { source })?;
         Untar::new(limits).to_directory(self.file, directory.path())?;
         Ok(directory)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use std::io::Read;
+
+    use rstest::rstest;
+
+    use super::*;
+    use crate::Algorithm;
+
+    #[rstest]
+    #[case::in_memory(3)]
+    #[case::a_batch(BATCH)]
+    #[case::on_disk(IN_MEMORY + BATCH + 1)]
+    #[tokio::test]
+    async fn what_comes_in_comes_out(#[case] size: usize, #[values(1000, 1 << 19)] chunk: usize) {
+        let bytes: Vec<u8> = (0..size).map(|index| (index % 251) as u8).collect();
+        let mut spool = Spool::new(&Digest::of(Algorithm::Sha256, &bytes), size as u64);
+        for chunk in bytes.chunks(chunk) {
+            spool.push(chunk).await.unwrap();
+        }
+        let blob = spool.finish().await.unwrap();
+        let mut read = Vec::new();
+        assert_eq!(blob.size(), size as u64);
+        blob.into_reader().read_to_end(&mut read).unwrap();
+        assert!(read == bytes);
+    }
+
+    #[tokio::test]
+    async fn too_much_and_something_else_are_refused() {
+        let mut spool = Spool::new(&Digest::of(Algorithm::Sha256, b"abc"), 3);
+        spool.push(b"abd").await.unwrap();
+        assert!(matches!(spool.push(b"d").await, Err(SpoolError::TooLarge { limit: 3 })));
+        let mut spool = Spool::new(&Digest::of(Algorithm::Sha256, b"abc"), 3);
+        spool.push(b"abd").await.unwrap();
+        assert!(matches!(spool.finish().await, Err(SpoolError::Mismatch { .. })));
     }
 }
