@@ -216,6 +216,14 @@ pub enum Error {
     /// The time given for the operation is over.
     #[error("context deadline exceeded")]
     Deadline,
+    /// The time given for the operation is over, and an HTTP request has no answer.
+    #[error("{method} \"{url}\": context deadline exceeded")]
+    Late {
+        /// `Get` or `Post`.
+        method: &'static str,
+        /// Name of the thing requested.
+        url: String,
+    },
     /// The operation was given up by its caller.
     #[error("context canceled")]
     Cancelled,
@@ -359,6 +367,7 @@ impl Error {
             | Self::UnexpectedStatus { .. }
             | Self::NotSmart { .. }
             | Self::Request { .. }
+            | Self::Late { .. }
             | Self::Ssh(_) => format!("unable to list remote for '{shown}': {self}"),
             _ => self.clone_message(url),
         }

@@ -108,9 +108,8 @@ impl Pattern {
                         return false;
                     }
                     rest = deeper;
-                    // A file that only matches the directories of the pattern is not named by it (but `x/**` names
-                    // the directory `x`, SRC-IGN-5).
-                    named = is_last || is_directory || !rest.is_empty();
+                    // `x/**` names `x` itself too, file or directory (SRC-IGN-5).
+                    named = true;
                 }
             }
         }

@@ -148,12 +148,16 @@ impl Exchange {
         if same_origin(url, &self.operation.remote.url) {
             request = authorise(request, &self.operation.remote.credentials)?;
         }
-        self.operation.wait(async {
+        let answer = self.operation.wait(async {
             let response = finish(request).send().await.map_err(|error| failed(verb, url, &error))?;
             match response.status() {
                 status if status.is_success() => Ok(response),
                 status => Err(refused(status, url, response).await),
             }
+        });
+        answer.map_err(|error| match error {
+            Error::Deadline => Error::Late { method: verb, url: without_password(url.as_str()) },
+            error => error,
         })
     }
 }

@@ -91,7 +91,9 @@ async fn time_ends_an_operation() {
     let mut remote = remote(&url);
     remote.timeout = Duration::from_millis(200);
     let error = failure(&remote, &branch("main")).await;
-    assert!(matches!(error, Error::Deadline), "{error}");
+    let said = format!("Get \"{url}/info/refs?service=git-upload-pack\": context deadline exceeded");
+    assert_eq!(error.clone_message(&url), format!("unable to clone '{url}': {said}"));
+    assert_eq!(error.list_message(&url), format!("unable to list remote for '{url}': {said}"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

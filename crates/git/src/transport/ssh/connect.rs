@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use russh::client::{self, Handle, Handler};
 use russh::keys::ssh_key::EcdsaCurve;
@@ -28,8 +27,6 @@ const CERTIFIED: &[Algorithm] = &[
     Algorithm::Rsa { hash: Some(HashAlg::Sha512) },
     Algorithm::Rsa { hash: Some(HashAlg::Sha256) },
 ];
-/// A connection on which nothing moves for so long is given up; operations have a deadline beside it.
-const INACTIVITY: Duration = Duration::from_secs(300);
 
 /// Judges the host by the known keys.
 pub(super) struct Client {
@@ -124,8 +121,8 @@ fn judge(remote: &Remote, known_hosts: &str) -> Result<Client, Error> {
 
 /// Requests keys of the host that we can judge (DEP-GIT-9), unless the service was given the algorithms.
 fn configuration(client: &Client, asked: &SshAlgorithms) -> client::Config {
-    let mut config =
-        client::Config { inactivity_timeout: Some(INACTIVITY), nodelay: true, ..Default::default() };
+    // Operations have a deadline, so that a connection on which nothing moves needs no limit of its own.
+    let mut config = client::Config { inactivity_timeout: None, nodelay: true, ..Default::default() };
     if !asked.kex.is_empty() {
         config.preferred.kex = Cow::Owned(asked.kex.clone());
     }
