@@ -68,6 +68,23 @@ impl RelPath {
         Ok(Self { text: parts.join("/") })
     }
 
+    /// Parses a path as a user writes it, however: `..` does not lead above the root, as if the root were that of the file
+    /// system. Nothing for the root itself.
+    ///
+    /// # Errors
+    /// When the path is too long, or holds NUL or a backslash.
+    pub fn confined(path: &str) -> Result<Option<Self>, RelPathError> {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                part => parts.push(part),
+            }
+        }
+        if parts.is_empty() { Ok(None) } else { Self::parse(&parts.join("/")).map(Some) }
+    }
+
     /// This path with `name` (one or more components) below it.
     ///
     /// # Errors
@@ -146,6 +163,18 @@ mod tests {
     #[case("a\0b")]
     fn refused(#[case] path: &str) {
         assert!(RelPath::parse(path).is_err());
+    }
+
+    #[rstest]
+    #[case("", None)]
+    #[case("..", None)]
+    #[case("a/../..", None)]
+    #[case("/abs/./x", Some("abs/x"))]
+    #[case("../../etc", Some("etc"))]
+    #[case("a/../../b", Some("b"))]
+    #[case("./a//b/.", Some("a/b"))]
+    fn confinement(#[case] path: &str, #[case] expected: Option<&str>) {
+        assert_eq!(RelPath::confined(path).unwrap().as_ref().map(RelPath::as_str), expected);
     }
 
     #[test]

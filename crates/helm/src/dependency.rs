@@ -81,7 +81,7 @@ pub fn origin(dependency: &Dependency, directory: Option<&RelPath>) -> Result<Or
     let invalid = || DependencyError::Repository { repository: repository.to_owned() };
     let at = |path: &str| {
         let base = directory.map_or("", RelPath::as_str);
-        confined(&format!("{base}/{path}")).map(Origin::Local).ok_or_else(invalid)
+        RelPath::confined(&format!("{base}/{path}")).map(Origin::Local).map_err(|_| invalid())
     };
     if repository.is_empty() {
         return at(&format!("{CHARTS}/{}", dependency.name));
@@ -97,21 +97,6 @@ pub fn origin(dependency: &Dependency, directory: Option<&RelPath>) -> Result<Or
         "http" | "https" | "oci" => Ok(Origin::Remote(repository.to_owned())),
         _ => Err(invalid()),
     }
-}
-
-/// Returns a path below a root, however it is written: `..` does not lead out of the root, as if it were `/`. The
-/// outer `None` means that it is no path at all, the inner one that it is the root.
-#[must_use]
-pub fn confined(path: &str) -> Option<Option<RelPath>> {
-    let mut parts = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    if parts.is_empty() { Some(None) } else { RelPath::parse(&parts.join("/")).ok().map(Some) }
 }
 
 /// Checks that a chart of the same source has the wanted version.
@@ -158,13 +143,5 @@ mod tests {
     #[case("https://user:hunter2@a:port/", "invalid dependency repository URL: https://a:port/")]
     fn refused(#[case] repository: &str, #[case] expected: &str) {
         assert_eq!(origin(&dependency(repository), None).unwrap_err().to_string(), expected);
-    }
-
-    #[rstest]
-    #[case("../../etc", Some("etc"))]
-    #[case("a/../..", None)]
-    #[case("./a//b/.", Some("a/b"))]
-    fn confinement(#[case] path: &str, #[case] expected: Option<&str>) {
-        assert_eq!(confined(path).unwrap().as_ref().map(RelPath::as_str), expected);
     }
 }

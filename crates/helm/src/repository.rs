@@ -25,6 +25,9 @@ pub enum FetchError {
         /// Cause, in Go's text.
         reason: String,
     },
+    /// The answer did not come to its end in time; in Go's text.
+    #[error("context deadline exceeded (Client.Timeout or context cancellation while reading body)")]
+    SlowBody,
     /// The server refused.
     #[error("failed to fetch {url} : {status}")]
     Status {
@@ -177,14 +180,7 @@ impl Repository {
         if let Some((user, password)) = given.or_else(|| weir_http::user_info(url)) {
             request = request.basic_auth(user, Some(password.expose_secret()));
         }
-        let download = download::download(request, url, what, limit);
-        match tokio::time::timeout(self.timeout, download).await {
-            Ok(result) => result,
-            Err(_) => Err(FetchError::Transport {
-                url: weir_http::shown(url),
-                reason: "context deadline exceeded".to_owned(),
-            }),
-        }
+        download::download(request, url, what, limit, self.timeout).await
     }
 
     /// Returns true when a URL is on the repository's own server: credentials go nowhere else unasked (SRC-SCK-7).

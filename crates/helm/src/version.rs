@@ -30,6 +30,9 @@ pub enum SelectError {
         /// The range.
         wanted: String,
     },
+    /// No tag of a registry is a version.
+    #[error("unable to locate any tags in provided repository")]
+    NoTags,
     /// No tag of a registry is in the range.
     #[error("could not locate a version matching provided version string {wanted}")]
     NoTag {
@@ -114,6 +117,9 @@ pub fn select_tag(tags: &[String], wanted: &str) -> Result<String, SelectError> 
         .map(|tag| tag.replace('_', "+"))
         .filter_map(|text| Some((Version::parse_tag(&text).ok()?, text)))
         .collect();
+    if versions.is_empty() {
+        return Err(SelectError::NoTags);
+    }
     // Equal versions, which differ in their metadata only, in a fixed order.
     versions.sort_by(|a, b| (&b.0, Reverse(&b.1)).cmp(&(&a.0, Reverse(&a.1))));
     if let Some((_, exact)) = versions.iter().find(|(_, text)| text == wanted) {
@@ -212,6 +218,16 @@ mod tests {
     fn tags(#[case] wanted: &str, #[case] expected: &str) {
         let tags = ["latest", "1.0.0", "1.2.0_b1", "2.0.0-rc.1", "1.1.0"].map(str::to_owned);
         assert_eq!(select_tag(&tags, wanted).unwrap(), expected);
+    }
+
+    #[test]
+    fn tags_that_are_no_versions() {
+        let tags = ["latest".to_owned()];
+        assert_eq!(select_tag(&tags, "1.x"), Err(SelectError::NoTags));
+        assert_eq!(
+            select_tag(&["1.0.0".to_owned()], "2.x"),
+            Err(SelectError::NoTag { wanted: "2.x".into() })
+        );
     }
 
     #[rstest]

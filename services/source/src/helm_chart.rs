@@ -13,8 +13,10 @@ mod dependencies;
 mod index_cache;
 mod indexed;
 mod observe;
+mod pull_error;
 mod registry;
 mod tree;
+mod values;
 mod verify;
 mod wake;
 
@@ -56,6 +58,12 @@ pub(crate) fn start(
     let indexes = IndexCache::new(args.helm_cache_max_size, args.helm_cache_ttl.to_std());
     wiring.service.metrics().register(|registry| indexes.register(registry));
     indexes.purge(wiring.service, args.helm_cache_purge_interval.to_std());
+    let counted = indexes.clone();
+    repositories.on_change(move |change| {
+        if let (Some(repository), None) = (&change.old, &change.new) {
+            counted.forget(&ObjectKey::of(&**repository));
+        }
+    });
     let reconciler = HelmChartReconciler {
         connector,
         verifier: OciVerifier::new(wiring),

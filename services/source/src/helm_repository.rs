@@ -37,9 +37,14 @@ impl SourceReconciler for HelmRepositoryReconciler {
 
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, HelmRepository>) -> Result<Success, Failure> {
         let repository = self.connector.open(attempt.key(), &attempt.object).await?;
-        let fetched =
-            repository.index(self.limits.index).await.map_err(|error| decide::fetch_failure(&error))?;
-        match decide::decide(attempt.known.as_ref(), fetched.sha256()) {
+        let fetched = repository.index(self.limits.index).await;
+        let mut fetched = fetched.map_err(|error| decide::fetch_failure(&error))?;
+        let [stored, new] = decide::algorithms(attempt.known.as_ref(), self.storage.store().algorithm());
+        let hashed = move || Ok((fetched.digest(stored)?, fetched.digest(new)?, fetched));
+        let hashed = self.storage.blocking(hashed).await.flatten();
+        let unread = |error: std::io::Error| Failure::disk(format!("failed to calculate revision: {error}"));
+        let (compared, new, fetched) = hashed.map_err(unread)?;
+        match decide::decide(attempt.known.as_ref(), &compared, new) {
             Plan::Keep(known) => {
                 let message = decide::stored_event(&known, &attempt.object.spec.url);
                 Ok(Success::up_to_date(known, message))

@@ -5,11 +5,11 @@ use std::io;
 use weir_api::SourceObject;
 use weir_api::condition_type::{INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED};
 use weir_api::{Artifact, GitRepository};
-use weir_artifact::{Limits, Location, Store, Unpacked, Untar};
+use weir_artifact::{Limits, Location, RelPath, Store, Unpacked, Untar};
 use weir_runtime::{Cache, Cause, Change, Index, ObjectKey, Queue};
 
 use super::GitReconciler;
-use super::whole::{WholeTree, confined};
+use super::whole::WholeTree;
 use crate::source::{Attempt, Failure, Published};
 
 /// An include whose artifact is there.
@@ -72,8 +72,8 @@ impl Include {
             let message = format!("failed to copy '{name}' include from {from} to {to}: {error}");
             Failure::new(STORAGE_OPERATION_FAILED, "CopyFailure", message)
         };
-        let source = confined(&from).map_err(illegal)?;
-        let target = confined(&to).map_err(illegal)?;
+        let source = RelPath::confined(&from).map_err(illegal)?;
+        let target = RelPath::confined(&to).map_err(illegal)?;
         let target = target.ok_or_else(|| failed(io::Error::other("file exists")))?;
         let unpacked = unpack(store, &at, &artifact, limits).map_err(failed)?;
         whole.graft(target, Box::new(unpacked), source).map_err(failed)

@@ -151,22 +151,5 @@ pub(super) fn find(tree: &dyn Tree, path: Option<&RelPath>) -> io::Result<Option
     Ok(entries.into_iter().find(|entry| entry.name == path.file_name()).map(|entry| entry.kind))
 }
 
-/// A path as a user writes it, confined to a tree: `..` does not lead above the root, as if the root were that of the
-/// file system. Nothing for the root itself.
-///
-/// # Errors
-/// When the path holds characters that no path may hold, or is too long.
-pub(super) fn confined(path: &str) -> Result<Option<RelPath>, RelPathError> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    if parts.is_empty() { Ok(None) } else { RelPath::parse(&parts.join("/")).map(Some) }
-}
-
 #[cfg(test)]
 mod tests;

@@ -28,6 +28,12 @@ pub(super) struct Build {
 }
 
 impl Build {
+    /// A package as it came.
+    pub(super) fn plain(name: String, version: String, package: Bytes) -> Self {
+        let package = Some(package);
+        Self { name, version, values_files: Vec::new(), is_packaged: false, package, resolved: 0 }
+    }
+
     /// The sentence about it.
     pub(super) fn summary(&self) -> String {
         let Self { name, version, values_files, .. } = self;
@@ -85,12 +91,12 @@ const NOT_LET_IN: [&str; 5] =
 
 /// Makes the failure of a download. `said` is the server's message, without addresses, which may contain anything.
 pub(super) fn pull_failure(said: &str, error: impl Display) -> Failure {
-    let said = said.to_lowercase();
+    let (said, failure) = (said.to_lowercase(), Step::Pull.failed(error));
     if NOT_LET_IN.iter().any(|words| said.contains(words)) {
-        let message = format!("failed to authenticate with the Helm repository: {error}");
+        let message = format!("failed to authenticate with the Helm repository: {}", failure.cause.message);
         return Failure::fetch("AuthenticationFailed", message);
     }
-    Step::Pull.failed(error)
+    failure
 }
 
 impl HelmChartReconciler {
@@ -102,9 +108,7 @@ impl HelmChartReconciler {
         order: &Order,
     ) -> Result<Build, Failure> {
         match origin {
-            Origin::Index { repository, index } => {
-                self.chart_of_index(attempt.key(), repository, index, order).await
-            }
+            Origin::Index { repository, index } => self.chart_of_index(repository, index, order).await,
             Origin::Registry { repository } => self.chart_of_registry(attempt, repository, order).await,
             Origin::Tree { artifact } => self.chart_of_tree(attempt.key(), artifact, order).await,
         }
@@ -128,10 +132,19 @@ mod tests {
     }
 
     #[rstest]
-    #[case("401 Unauthorized", "AuthenticationFailed")]
-    #[case("tls: unknown certificate authority", "AuthenticationFailed")]
-    #[case("404 Not Found", "ChartPullError")]
-    fn who_is_not_let_in(#[case] said: &str, #[case] reason: &str) {
-        assert_eq!(pull_failure(said, "x").cause.reason, reason);
+    #[case(
+        "401 Unauthorized",
+        "AuthenticationFailed",
+        "failed to authenticate with the Helm repository: chart pull error: x"
+    )]
+    #[case(
+        "tls: unknown certificate authority",
+        "AuthenticationFailed",
+        "failed to authenticate with the Helm repository: chart pull error: x"
+    )]
+    #[case("404 Not Found", "ChartPullError", "chart pull error: x")]
+    fn who_is_not_let_in(#[case] said: &str, #[case] reason: &str, #[case] message: &str) {
+        let cause = pull_failure(said, "x").cause;
+        assert_eq!((cause.reason, cause.message.as_str()), (reason, message));
     }
 }

@@ -1,9 +1,8 @@
 //! The chart to build, decided from the facts observed. Pure.
 
 use weir_api::{Artifact, HelmChart};
-use weir_artifact::Revision;
+use weir_artifact::{RelPath, Revision};
 use weir_helm::chart::VALUES_FILE;
-use weir_helm::dependency::confined;
 use weir_helm::version::{self, VersionMetadataError};
 
 /// Characters of a revision that go into a version. Labels, into which charts like to write it, have 63.
@@ -69,7 +68,7 @@ fn values_files<'a>(files: impl Iterator<Item = &'a str>) -> Vec<String> {
 
 /// Returns true when a path is that of a chart's own values.
 pub(super) fn is_default(path: &str) -> bool {
-    matches!(confined(path), Some(Some(path)) if path.as_str() == VALUES_FILE)
+    matches!(RelPath::confined(path), Ok(Some(path)) if path.as_str() == VALUES_FILE)
 }
 
 fn stored(object: &HelmChart, known: Option<&Artifact>) -> Option<Stored> {

@@ -68,16 +68,19 @@ impl HelmChartReconciler {
         let invalid = || refuse(&DependencyError::Repository { repository: url.to_owned() });
         let url = normalized(Url::parse(url).map_err(|_| invalid())?);
         let not_found = |error: &dyn Display| not_found(needed, &url, error);
+        let unopened = |error: &dyn Display| {
+            refuse(&format!("failed to get chart repository for URL '{}': {error}", shown(&url)))
+        };
         let known = self.described(owner, &url).await;
-        let package = if url.scheme() == "oci" {
+        let (version, package) = if url.scheme() == "oci" {
             self.package_of_registry(needed, &url, known).await?
         } else {
             let server = match &known {
                 Some(repository) => {
                     let opened = self.connector.open(&ObjectKey::of(&**repository), repository).await;
-                    opened.map_err(|failure| refuse(&failure.cause.message))?
+                    opened.map_err(|failure| unopened(&failure.cause.message))?
                 }
-                None => self.connector.anonymous(url.clone()).map_err(|error| refuse(&error))?,
+                None => self.connector.anonymous(url.clone()).map_err(|error| unopened(&error))?,
             };
             let releases = match self.stored_index(known.as_deref()).await {
                 Some(index) => {
@@ -93,12 +96,14 @@ impl HelmChartReconciler {
                 refuse(&format!("chart download of version '{}' failed: {error}", release.version))
             })?;
             let read = self.storage.blocking(move || package.into_bytes()).await.flatten();
-            read.map_err(|error| refuse(&error))?
+            (release.version.clone(), read.map_err(|error| refuse(&error))?)
         };
         let limits = self.limits;
         let load = move || Chart::from_archive(&package, &limits);
         let loaded = self.storage.blocking(load).await.map_err(|error| refuse(&error))?;
-        loaded.map_err(|error| refuse(&format!("failed to load downloaded archive: {error}")))
+        loaded.map_err(|error| {
+            refuse(&format!("failed to load downloaded archive of version '{version}': {error}"))
+        })
     }
 
     /// The `HelmRepository` of the namespace that describes a server: never one of another namespace (SRC-SCK-6).
@@ -130,11 +135,15 @@ impl HelmChartReconciler {
         needed: &Dependency,
         fetched: &mut Fetched,
     ) -> Result<Option<Releases>, Failure> {
-        let refuse = |error: &dyn Display| not_found(needed, url, error);
+        let refuse = |error: &dyn Display| not_found(needed, url, format!("failed to load index: {error}"));
+        let uncached = |error: &dyn Display| {
+            let error = format!("failed to cache index: failed to cache index to temporary file: {error}");
+            not_found(needed, url, error)
+        };
         let index = match fetched.entry(url.clone()) {
             Entry::Occupied(index) => index.into_mut(),
             Entry::Vacant(place) => {
-                let raw = server.index(self.limits.index).await.map_err(|error| refuse(&error))?;
+                let raw = server.index(self.limits.index).await.map_err(|error| uncached(&error))?;
                 let stored = self.blocking_index(move || converted(raw.file)).await;
                 place.insert(stored.map_err(|error| refuse(&error))?)
             }
@@ -150,7 +159,7 @@ impl HelmChartReconciler {
         needed: &Dependency,
         url: &Url,
         known: Option<Arc<HelmRepository>>,
-    ) -> Result<bytes::Bytes, Failure> {
+    ) -> Result<(String, bytes::Bytes), Failure> {
         let described = known.unwrap_or_else(|| {
             let mut anonymous = HelmRepository::default();
             anonymous.spec.url = url.to_string();
@@ -158,7 +167,10 @@ impl HelmChartReconciler {
             Arc::new(anonymous)
         });
         let pulled = self.pull_version(&described, &needed.name, &needed.version).await;
-        pulled.map_err(|failure| failed("remote ", needed, failure.cause.message))
+        pulled.map_err(|error| {
+            let Dependency { name, version, .. } = needed;
+            failed("remote ", needed, error.of_dependency(name, version, &shown(url)))
+        })
     }
 
     async fn blocking_index<T: Send + 'static>(

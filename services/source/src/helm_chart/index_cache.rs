@@ -60,7 +60,8 @@ impl IndexCache {
         });
     }
 
-    /// The versions of a chart in the index at `path`. `owner` is who asks.
+    /// The versions of a chart in the index at `path`. The metric counts this for `owner`: the repository of the index, or
+    /// the chart that has a dependency in it.
     pub(super) fn get(&self, owner: &ObjectKey, path: &str, chart: &str) -> Option<Releases> {
         let found = self.indexes.as_ref()?.get(path).and_then(|charts| charts.lock().get(chart).cloned());
         let event_type = if found.is_some() { "cache_hit" } else { "cache_miss" };
@@ -76,7 +77,7 @@ impl IndexCache {
         }
     }
 
-    /// The chart's owner is gone, and its series go with it (SRC-MET-2).
+    /// A chart or repository is gone, and its series go with it (SRC-MET-2).
     pub(super) fn forget(&self, owner: &ObjectKey) {
         for event_type in ["cache_hit", "cache_miss"] {
             let (name, namespace) = (owner.name.clone(), owner.namespace.clone());

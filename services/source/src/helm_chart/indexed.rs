@@ -4,19 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use weir_api::{Artifact, HelmRepository};
-use weir_artifact::RelPath;
-use weir_helm::chart::VALUES_FILE;
-use weir_helm::dependency::confined;
 use weir_helm::index;
-use weir_helm::values::{self, Values, ValuesError};
 use weir_helm::version::{self, SelectError};
 use weir_helm::{Chart, FetchError, Limits};
 use weir_runtime::ObjectKey;
 
 use super::HelmChartReconciler;
 use super::build::{Build, Step, pull_failure};
-use super::decide::{Order, is_default};
+use super::decide::Order;
 use super::index_cache::Releases;
+use super::values::{self, Files};
 use crate::source::Failure;
 
 /// Refuses what is no name of a chart.
@@ -34,7 +31,6 @@ impl HelmChartReconciler {
     /// The chart of a repository that has an index.
     pub(super) async fn chart_of_index(
         &self,
-        owner: &ObjectKey,
         repository: &HelmRepository,
         index: &Artifact,
         order: &Order,
@@ -42,7 +38,7 @@ impl HelmChartReconciler {
         check_name(&order.chart)?;
         let place = ObjectKey::of(repository);
         let server = self.connector.open(&place, repository).await?;
-        let releases = self.releases(owner, index, &order.chart).await?;
+        let releases = self.releases(&place, index, &order.chart).await?;
         let selected = match &releases {
             Some(releases) => version::select(&order.chart, releases, &order.version),
             None => Err(SelectError::NoChart),
@@ -63,7 +59,7 @@ impl HelmChartReconciler {
         self.finished(order, version, package.map_err(unread)?).await
     }
 
-    /// The versions of a chart in a stored index.
+    /// The versions of a chart in a stored index; the metric counts the look-up for `owner`.
     pub(super) async fn releases(
         &self,
         owner: &ObjectKey,
@@ -109,51 +105,18 @@ fn finish(order: &Order, version: String, package: Bytes, limits: &Limits) -> Re
     let chart = Chart::from_archive(&package, limits);
     if order.is_plain() {
         chart.map_err(|error| Step::Pull.failed(error))?;
-        let package = Some(package);
-        return Ok(Build {
-            name,
-            version,
-            values_files: Vec::new(),
-            is_packaged: false,
-            package,
-            resolved: 0,
-        });
+        return Ok(Build::plain(name, version, package));
     }
     let mut chart =
         chart.map_err(|error| Step::Package.failed(format!("failed to load downloaded chart: {error}")))?;
-    let failed = |error: ValuesError| Step::Values.failed(format!("failed to merge chart values: {error}"));
-    let (merged, values_files) = merged(&chart, order).map_err(failed)?;
-    replace_values(&mut chart, &merged)?;
+    let (merged, mut values_files) = values::merged(order, &Files::Chart(&chart))?;
+    if !values::replace(&mut chart, &merged)? {
+        values_files.clear();
+    }
     chart.metadata.version.clone_from(&version);
     let mut written = Vec::new();
     chart.package(&mut written).map_err(|error| Step::Package.failed(error))?;
     Ok(Build { name, version, values_files, is_packaged: true, package: Some(written.into()), resolved: 0 })
-}
-
-/// Merges values files of the chart itself (SRC-CHT-15).
-fn merged(chart: &Chart, order: &Order) -> Result<(Values, Vec<String>), ValuesError> {
-    let (mut all, mut used) = (Values::default(), Vec::new());
-    for file in &order.values_files {
-        let found = file_at(file).and_then(|path| chart.file(&path).cloned());
-        // A chart without values has none to merge; that none can be replaced is found later.
-        let found = found.or_else(|| is_default(file).then(Bytes::new));
-        match found {
-            Some(content) => all.merge(values::parse(file, &content)?),
-            None if order.ignores_missing => continue,
-            None => return Err(ValuesError::Missing { path: file.clone() }),
-        }
-        used.push(file.clone());
-    }
-    Ok((all, used))
-}
-
-/// Puts merged values in the place of the chart's own.
-pub(super) fn replace_values(chart: &mut Chart, merged: &Values) -> Result<(), Failure> {
-    let text = merged.to_yaml().map_err(|error| Step::Values.failed(error))?;
-    if chart.replace_values(text) {
-        return Ok(());
-    }
-    Err(Step::Values.failed(format!("failed to locate values file: {VALUES_FILE}")))
 }
 
 /// Returns the server's message, without addresses.
@@ -163,9 +126,4 @@ fn said(error: &FetchError) -> String {
         FetchError::Transport { reason, .. } => reason.clone(),
         _ => String::new(),
     }
-}
-
-/// A path below a chart or source; `None` when it is the root or no path.
-pub(super) fn file_at(path: &str) -> Option<RelPath> {
-    confined(path).flatten()
 }

@@ -9,13 +9,14 @@ use weir_artifact::Digest;
 use weir_auth::{DockerConfig, Keyring, Provider, RegistryCredentials};
 use weir_helm::version;
 use weir_http::{Profile, SecretData};
-use weir_oci::{Descriptor, Error, Manifest, Registry, RegistryOptions, Repository};
+use weir_oci::{Descriptor, Manifest, Registry, RegistryOptions, Repository};
 use weir_runtime::ObjectKey;
 
 use super::HelmChartReconciler;
-use super::build::{Build, Step, pull_failure};
+use super::build::{Build, Step};
 use super::decide::Order;
 use super::indexed::{check_name, stored};
+use super::pull_error::{ChartReference, PullError, Unpulled};
 use crate::login::{AUTHENTICATION_FAILED, login_failure};
 use crate::source::{Attempt, Failure, Source};
 
@@ -37,43 +38,50 @@ impl HelmChartReconciler {
     ) -> Result<Build, Failure> {
         check_name(&order.chart)?;
         let (mut registry, place) = self.registry(repository, &order.chart).await?;
-        let tag = wanted_version(&mut registry, &order.version, &place).await?;
-        let version = order.version_of(&tag).map_err(|error| Step::Metadata.failed(error))?;
+        let reference = wanted(&mut registry, place, &order.chart, &order.version).await;
+        let reference = reference.map_err(Unpulled::failure)?;
+        let version = order.version_of(&reference.version).map_err(|error| Step::Metadata.failed(error))?;
         let reusable = order.reusable(&order.chart, &version);
         if let (Some(values_files), None) = (&reusable, &attempt.object.spec.verify) {
             return Ok(stored(order, version, values_files.clone()));
         }
-        let reference = format!("{place}:{}", version::tag_of(&tag));
-        let digest = registry.resolve(&version::tag_of(&tag)).await;
-        let digest = digest.map_err(|error| PullError::from(error).failure(&reference))?;
-        self.verify(attempt, &mut registry, &version, &digest).await?;
+        let resolved = match &reusable {
+            Some(_) => registry.resolve(&reference.tag()).await,
+            None => registry.read(&reference.tag()).await,
+        };
+        let failed = |error: PullError| Unpulled::Download(reference.clone(), error).failure();
+        let digest = resolved.map_err(|error| failed(PullError::Manifest(error)))?;
+        self.verify(attempt, &mut registry, &reference, &digest).await?;
         if let Some(values_files) = reusable {
             return Ok(stored(order, version, values_files));
         }
         let package = pull(&mut registry, &digest, self.limits.chart).await;
-        self.finished(order, version, package.map_err(|error| error.failure(&reference))?).await
+        self.finished(order, version, package.map_err(failed)?).await
     }
 
-    /// The package of the version that is meant, for charts that need it.
+    /// The version that is meant and its package, for charts that need it.
     pub(super) async fn pull_version(
         &self,
         repository: &HelmRepository,
         chart: &str,
-        wanted: &str,
-    ) -> Result<Bytes, Failure> {
-        let (mut registry, place) = self.registry(repository, chart).await?;
-        let version = wanted_version(&mut registry, wanted, &place).await?;
-        let reference = format!("{place}:{}", version::tag_of(&version));
-        let failed = |error: PullError| error.failure(&reference);
-        let digest =
-            registry.resolve(&version::tag_of(&version)).await.map_err(|error| failed(error.into()))?;
-        pull(&mut registry, &digest, self.limits.chart).await.map_err(failed)
+        version: &str,
+    ) -> Result<(String, Bytes), Unpulled> {
+        let (mut registry, place) = self.registry(repository, chart).await.map_err(Unpulled::Repository)?;
+        let reference = wanted(&mut registry, place, chart, version).await?;
+        let package = match registry.read(&reference.tag()).await {
+            Ok(digest) => pull(&mut registry, &digest, self.limits.chart).await,
+            Err(error) => Err(PullError::Manifest(error)),
+        };
+        match package {
+            Ok(package) => Ok((reference.version, package)),
+            Err(error) => Err(Unpulled::Download(reference, error)),
+        }
     }
 
     /// The registry's repository of a chart, and its name for messages.
     async fn registry(&self, object: &HelmRepository, chart: &str) -> Result<(Registry, String), Failure> {
         let key = ObjectKey::of(object);
-        let shown = go_url::without_user_info(&object.spec.url);
+        let shown = shown(&object.spec.url);
         let invalid = |why: String| {
             Failure::fetch("Failed", format!("failed to construct Helm client: {why}")).stalled()
         };
@@ -83,6 +91,7 @@ impl HelmChartReconciler {
         let repository = Repository::parse(&place)
             .map_err(|error| invalid(format!("invalid OCI registry URL: {shown}: {error}")))?;
         let access = self.connector.access(&key, object).await?;
+        access.basic_auth(object.spec.pass_credentials)?;
         let data = access.credentials.as_ref().map(|secret| &secret.data);
         let credentials = self.credentials(object, data, &repository, &access.http).await?;
         let options = RegistryOptions {
@@ -108,7 +117,8 @@ impl HelmChartReconciler {
             object.spec.secret_ref.as_ref().map(|reference| reference.name.as_str()).unwrap_or_default();
         if let Some(data) = data {
             return registry_credentials(name, data, repository).map_err(|why| {
-                Failure::fetch(AUTHENTICATION_FAILED, format!("failed to configure login options: {why}"))
+                let message = format!("failed to configure OCI registry authentication: {why}");
+                Failure::fetch(AUTHENTICATION_FAILED, message)
             });
         }
         let Some(provider) = Provider::parse(object.spec.provider.as_deref()) else {
@@ -118,8 +128,15 @@ impl HelmChartReconciler {
         // It names no ServiceAccount: under a lockdown that of its namespace logs in (DEV 9).
         let caller = caller::<HelmRepository>(&key, None, http, object.timeout());
         let login = self.connector.logins.registry(provider, &caller, repository.host()).await;
-        login.map_err(|error| login_failure(&error, &format!("failed to get credential from {provider}")))
+        login.map_err(|error| login_failure(&error, &format!("failed to get credential from '{provider}'")))
     }
+}
+
+/// The address of a repository as errors show it: without user info, in its one form.
+fn shown(url: &str) -> String {
+    let url = go_url::without_user_info(url);
+    let trimmed = url.trim_end_matches('/');
+    if url.starts_with(SCHEME) { trimmed.to_owned() } else { format!("{trimmed}/") }
 }
 
 /// The credentials that a Secret has for a repository (SRC 12.1).
@@ -149,71 +166,36 @@ fn registry_credentials(
 }
 
 /// The version that is meant; a whole version is taken at its word.
-async fn wanted_version(registry: &mut Registry, wanted: &str, place: &str) -> Result<String, Failure> {
+async fn wanted(
+    registry: &mut Registry,
+    place: String,
+    chart: &str,
+    wanted: &str,
+) -> Result<ChartReference, Unpulled> {
     if version::is_exact(wanted) {
-        return Ok(wanted.to_owned());
+        return Ok(ChartReference { place, version: wanted.to_owned() });
     }
-    let failed = |error: String| format!("failed to get chart version for remote reference: {error}");
-    let tags = registry.tags(MAX_TAGS).await.map_err(|error| {
-        let said = error.to_string();
-        pull_failure(
-            &without_address(&said),
-            failed(format!("could not get tags for {:?}: {error}", format!("{SCHEME}{place}"))),
-        )
-    })?;
-    version::select_tag(&tags, wanted).map_err(|error| Step::Pull.failed(failed(error.to_string())))
-}
-
-/// Errors of pulling a chart.
-enum PullError {
-    NotFound,
-    Registry(Error),
-    NoChart,
-    TooLarge { limit: u64 },
-}
-
-impl PullError {
-    fn failure(self, reference: &str) -> Failure {
-        let failed = |why: String| {
-            format!(
-                "failed to download chart for remote reference: failed to get '{SCHEME}{reference}': {why}"
-            )
-        };
-        match self {
-            Self::NotFound => {
-                let why = format!("failed to perform \"FetchReference\" on source: {reference}: not found");
-                Step::Pull.failed(failed(why))
-            }
-            Self::NoChart => {
-                let layer = CHART_LAYERS.first().copied().unwrap_or_default();
-                Step::Pull.failed(failed(format!("manifest does not contain a layer with mediatype {layer}")))
-            }
-            Self::TooLarge { limit } => {
-                Step::Pull.failed(failed(format!("size of chart exceeds '{limit}' bytes limit")))
-            }
-            Self::Registry(error) => {
-                pull_failure(&without_address(&error.to_string()), failed(error.to_string()))
-            }
-        }
-    }
-}
-
-impl From<Error> for PullError {
-    fn from(error: Error) -> Self {
-        if error.is_not_found() { Self::NotFound } else { Self::Registry(error) }
+    let chart = chart.to_owned();
+    match registry.tags(MAX_TAGS).await {
+        Ok(tags) => match version::select_tag(&tags, wanted) {
+            Ok(version) => Ok(ChartReference { place, version }),
+            Err(error) => Err(Unpulled::Version { chart, place, error }),
+        },
+        Err(error) => Err(Unpulled::Tags { chart, place, error }),
     }
 }
 
 /// The chart's layer, verified, of at most `limit` bytes.
 async fn pull(registry: &mut Registry, digest: &Digest, limit: u64) -> Result<Bytes, PullError> {
-    let manifest = registry.manifest(digest).await?;
-    let layer = chart_layer(&manifest).ok_or(PullError::NoChart)?;
+    let manifest = registry.manifest(digest).await.map_err(PullError::Manifest)?;
+    let layer = chart_layer(&manifest).ok_or(PullError::NoChart { layer: CHART_LAYERS[0] })?;
     if layer.size > limit {
         return Err(PullError::TooLarge { limit });
     }
-    let mut blob = registry.blob(layer).await?;
+    let failed = |error| PullError::Layer { digest: layer.digest.to_string(), error };
+    let mut blob = registry.blob(layer).await.map_err(failed)?;
     let mut package = BytesMut::new();
-    while let Some(chunk) = blob.next().await? {
+    while let Some(chunk) = blob.next().await.map_err(failed)? {
         package.extend_from_slice(&chunk);
     }
     Ok(package.freeze())
@@ -221,16 +203,6 @@ async fn pull(registry: &mut Registry, digest: &Digest, limit: u64) -> Result<By
 
 fn chart_layer(manifest: &Manifest) -> Option<&Descriptor> {
     manifest.layers.iter().find(|layer| CHART_LAYERS.contains(&layer.media_type.as_str()))
-}
-
-/// Returns a registry's message, without the address that stands in front of it.
-fn without_address(said: &str) -> String {
-    said.rsplit_once(": ")
-        .map_or(said, |(before, _)| {
-            let start = before.find(": ").map_or(0, |at| at + 2);
-            said.get(start..).unwrap_or(said)
-        })
-        .to_owned()
 }
 
 #[cfg(test)]
@@ -250,16 +222,5 @@ mod tests {
         let repository = Repository::parse("r.example.com/charts/app").unwrap();
         let refused = registry_credentials("s", &data(pairs), &repository);
         assert_eq!(refused.err().as_deref(), Some(expected));
-    }
-
-    #[rstest]
-    #[case(
-        "GET https://r/v2/tls/manifests/1: UNAUTHORIZED: authentication required",
-        "UNAUTHORIZED: authentication required"
-    )]
-    #[case("Get \"https://r/v2/tls/\": dial tcp: refused", "dial tcp: refused")]
-    #[case("context deadline exceeded", "context deadline exceeded")]
-    fn words_without_addresses(#[case] said: &str, #[case] expected: &str) {
-        assert_eq!(without_address(said), expected);
     }
 }

@@ -8,15 +8,13 @@ use bytes::Bytes;
 use weir_api::Artifact;
 use weir_artifact::{RelPath, TreeKind, Unpacked, Untar, UntarError};
 use weir_helm::chart::{self, CHART_FILE};
-use weir_helm::dependency::confined;
-use weir_helm::values::{self, Values, ValuesError};
 use weir_helm::{Chart, ChartError, Limits, Metadata};
 use weir_runtime::ObjectKey;
 
 use super::HelmChartReconciler;
 use super::build::{Build, Step};
 use super::decide::Order;
-use super::indexed::{file_at, replace_values};
+use super::values::{self, Files, file_at};
 use crate::source::Failure;
 
 /// The chart at a path, with its own metadata.
@@ -36,8 +34,8 @@ impl HelmChartReconciler {
         if order.chart.starts_with('/') {
             return Err(Step::Reference.failed("local chart reference path is expected to be relative"));
         }
-        let place = confined(&order.chart)
-            .ok_or_else(|| Step::Reference.failed(format!("invalid chart path '{}'", order.chart)))?;
+        let place = RelPath::confined(&order.chart)
+            .map_err(|_| Step::Reference.failed(format!("invalid chart path '{}'", order.chart)))?;
         let archive = self.open(artifact).map_err(read_failure)?;
         let limits = self.storage.limits();
         let files = self.storage.blocking(move || Untar::new(limits).to_tree(archive)).await;
@@ -55,15 +53,7 @@ impl HelmChartReconciler {
         }
         let bytes = match found {
             Found::Package { bytes, .. } if !is_packaged => {
-                let package = Some(bytes);
-                return Ok(Build {
-                    name,
-                    version,
-                    values_files: Vec::new(),
-                    is_packaged,
-                    package,
-                    resolved: 0,
-                });
+                return Ok(Build::plain(name, version, bytes));
             }
             Found::Package { bytes, .. } => Some(bytes),
             Found::Directory { .. } => None,
@@ -132,7 +122,9 @@ fn loaded(
     version: String,
     limits: &Limits,
 ) -> Result<(Chart, Vec<String>), Failure> {
-    let merged = merged(files, order, limits)?;
+    let has_values = !order.values_files.is_empty();
+    let files_of_values = Files::Source(files, limits.file);
+    let merged = has_values.then(|| values::merged(order, &files_of_values)).transpose()?;
     let chart = match package {
         Some(package) => Chart::from_archive(package, limits),
         None => Chart::from_tree(files, place, limits),
@@ -140,43 +132,8 @@ fn loaded(
     let mut chart = chart.map_err(|error| Step::Package.failed(error))?;
     chart.metadata.version = version;
     let Some((merged, used)) = merged else { return Ok((chart, Vec::new())) };
-    replace_values(&mut chart, &merged)?;
-    Ok((chart, used))
-}
-
-/// Merges values files of the source (SRC-CHT-15).
-fn merged(
-    files: &Unpacked,
-    order: &Order,
-    limits: &Limits,
-) -> Result<Option<(Values, Vec<String>)>, Failure> {
-    if order.values_files.is_empty() {
-        return Ok(None);
-    }
-    let (mut all, mut used) = (Values::default(), Vec::new());
-    for file in &order.values_files {
-        let path = file_at(file);
-        let content = match &path {
-            Some(path) => {
-                chart::read(files, path, limits.file).map_err(|error| Step::Values.failed(error))?
-            }
-            None => None,
-        };
-        match content {
-            Some(content) => {
-                all.merge(values::parse(file, &content).map_err(|error| Step::Values.failed(error))?);
-            }
-            None if order.ignores_missing => continue,
-            None => {
-                let path = path.map(|path| path.to_string()).unwrap_or_default();
-                return Err(
-                    Step::Values.failed(ValuesError::MissingInSource { path, reference: file.clone() })
-                );
-            }
-        }
-        used.push(file.clone());
-    }
-    Ok(Some((all, used)))
+    let is_replaced = values::replace(&mut chart, &merged)?;
+    Ok((chart, if is_replaced { used } else { Vec::new() }))
 }
 
 fn package(chart: &Chart) -> Result<Bytes, Failure> {

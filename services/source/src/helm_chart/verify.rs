@@ -7,6 +7,7 @@ use weir_oci::Registry;
 
 use super::HelmChartReconciler;
 use super::build::Step;
+use super::pull_error::ChartReference;
 use crate::source::{Attempt, Failure};
 use crate::verification::reason::VERIFICATION_ERROR;
 use crate::verification::{Subject, Unverified};
@@ -17,16 +18,19 @@ impl HelmChartReconciler {
         &self,
         attempt: &mut Attempt<'_, HelmChart>,
         registry: &mut Registry,
-        version: &str,
+        reference: &ChartReference,
         digest: &Digest,
     ) -> Result<(), Failure> {
         let Some(spec) = attempt.object.spec.verify.clone() else { return Ok(()) };
-        let what = format!("version {version}");
-        self.verifier.forget(attempt.key());
+        let what = format!("version {}", reference.version);
+        self.verifier.recheck(attempt.key());
         let verified = self.verifier.verify(attempt, &spec, registry, Subject { what: &what, digest }).await;
         verified.map_err(|error| match error {
             Unverified::Trust(message) => Failure::verification(VERIFICATION_ERROR, message),
-            Unverified::Signature(message) => Step::Verification.failed(message),
+            Unverified::Signature(message) => {
+                let cause = cause(&message);
+                Step::Verification.failed(format!("failed to verify {}: {cause}", reference.url()))
+            }
         })
     }
 
@@ -42,5 +46,25 @@ impl HelmChartReconciler {
             return Ok(());
         }
         if is_registry { Ok(()) } else { Err(Step::Verification.failed("not implemented")) }
+    }
+}
+
+/// Returns the cause in a message of the verifier, which names its provider first. Charts are told by their address instead.
+fn cause(message: &str) -> &str {
+    let named = message.strip_prefix("failed to verify the signature using provider '");
+    named.and_then(|rest| rest.split_once("': ")).map_or(message, |(_, cause)| cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("failed to verify the signature using provider 'cosign keyless': no: 'x': y", "no: 'x': y")]
+    #[case("no signatures found", "no signatures found")]
+    fn causes(#[case] message: &str, #[case] expected: &str) {
+        assert_eq!(cause(message), expected);
     }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek};
 
 use weir_api::HelmRepository;
+use weir_artifact::Digest;
 use weir_artifact::archive::Sink;
 use weir_helm::Fetched;
 use weir_helm::index::{self, IndexError};
@@ -21,9 +22,9 @@ impl HelmRepositoryReconciler {
         &self,
         attempt: &mut Attempt<'_, HelmRepository>,
         fetched: Fetched,
-        revision: String,
+        revision: Digest,
     ) -> Result<Success, Failure> {
-        let file = format!("index-{}.yaml", fetched.sha256());
+        let file = format!("index-{}.yaml", revision.hex());
         let converted = self.storage.blocking(move || converted(fetched.file)).await;
         let mut index = converted
             .unwrap_or_else(|source| Err(IndexError::Io { source }))
@@ -33,7 +34,7 @@ impl HelmRepositoryReconciler {
         let link = self.storage.url(&at, LINK);
         let new = NewArtifact { at, file, link: Some(LINK) };
         let copy = move |out: &mut dyn Sink| io::copy(&mut index, out).map(drop);
-        let artifact = attempt.put(&self.storage, new, revision, copy).await;
+        let artifact = attempt.put(&self.storage, new, revision.to_string(), copy).await;
         let artifact = artifact.map_err(|error| Failure::storage(&error))?;
         attempt.object.status.get_or_insert_default().url = link;
         let message = decide::stored_event(&artifact, &attempt.object.spec.url);

@@ -28,18 +28,22 @@ pub(crate) struct Access {
     pub(crate) http: Profile,
 }
 
+impl Access {
+    /// User and password of the Secret: both or none.
+    pub(crate) fn basic_auth(&self, pass_on: bool) -> Result<Option<BasicAuth>, Failure> {
+        let Some(secret) = &self.credentials else { return Ok(None) };
+        basic_auth(secret, pass_on)
+            .map_err(|why| authentication_failure(format!("failed to detect authentication methods: {why}")))
+    }
+}
+
 impl Connector {
     /// The repository of an object that has an index.
     pub(crate) async fn open(&self, key: &ObjectKey, object: &HelmRepository) -> Result<Repository, Failure> {
         let spec = &object.spec;
         let url = decide::address(&spec.url)?;
         let access = self.access(key, object).await?;
-        let credentials = match &access.credentials {
-            Some(secret) => basic_auth(secret, spec.pass_credentials).map_err(|why| {
-                authentication_failure(format!("failed to detect authentication methods: {why}"))
-            })?,
-            None => None,
-        };
+        let credentials = access.basic_auth(spec.pass_credentials)?;
         let profile = Profile { keep_encoding: true, ..access.http };
         let client = self.clients.get(&profile).map_err(|error| tls_failure(&error.to_string()))?;
         Ok(Repository::new(url, client, credentials, object.timeout()))
@@ -55,13 +59,13 @@ impl Connector {
     /// `secretRef`.
     pub(crate) async fn access(&self, key: &ObjectKey, object: &HelmRepository) -> Result<Access, Failure> {
         let (spec, namespace) = (&object.spec, &key.namespace);
-        let credentials = self.secrets.find(namespace, spec.secret_ref.as_ref()).await;
-        let credentials = credentials.map_err(|error| read_failure("authentication", &error))?;
         let certificates = self.secrets.certificates(namespace, spec.cert_secret_ref.as_ref()).await;
         let mut http = certificates.map_err(|error| match error {
             TransportError::Read(error) => read_failure("TLS authentication", &error),
             TransportError::Content(error) => tls_failure(&error.to_string()),
         })?;
+        let credentials = self.secrets.find(namespace, spec.secret_ref.as_ref()).await;
+        let credentials = credentials.map_err(|error| read_failure("authentication", &error))?;
         if let (None, Some(secret)) = (&spec.cert_secret_ref, &credentials) {
             http.add_whole_tls(&secret.data);
             if http.ca.is_some() || http.identity.is_some() {
@@ -72,7 +76,6 @@ impl Connector {
     }
 }
 
-/// User and password of a Secret: both or none.
 fn basic_auth(secret: &Secret, pass_on: bool) -> Result<Option<BasicAuth>, String> {
     let Secret { place, data, .. } = secret;
     let text = |key: &str| data.get(key).map(|value| String::from_utf8_lossy(value).into_owned());

@@ -3,6 +3,7 @@
 use url::Url;
 use weir_access::go_url;
 use weir_api::{Artifact, HelmRepository};
+use weir_artifact::{Algorithm, Digest};
 use weir_helm::FetchError;
 
 use crate::source::Failure;
@@ -19,15 +20,21 @@ pub(super) enum Plan {
     /// The artifact that is there has this index.
     Keep(Artifact),
     /// The index becomes the artifact of this revision.
-    Store { revision: String },
+    Store { revision: Digest },
 }
 
-/// Decides what becomes of an index with this digest; `known` is the artifact that is whole in the store.
-pub(super) fn decide(known: Option<&Artifact>, sha256: &str) -> Plan {
-    let revision = format!("sha256:{sha256}");
-    match known.filter(|known| known.revision == revision) {
+/// Returns the algorithms of the digests that are compared with the stored revision, and that a new revision has.
+pub(super) fn algorithms(known: Option<&Artifact>, canonical: Algorithm) -> [Algorithm; 2] {
+    let stored = known.and_then(|known| Digest::parse(&known.revision).ok());
+    [stored.map_or(canonical, |stored| stored.algorithm()), canonical]
+}
+
+/// Decides what becomes of an index; `known` is the artifact that is whole in the store. The digests are those of
+/// [`algorithms`].
+pub(super) fn decide(known: Option<&Artifact>, compared: &Digest, new: Digest) -> Plan {
+    match known.filter(|known| known.revision == compared.to_string()) {
         Some(known) => Plan::Keep(known.clone()),
-        None => Plan::Store { revision },
+        None => Plan::Store { revision: new },
     }
 }
 
@@ -93,15 +100,21 @@ mod tests {
 
     use super::*;
 
+    /// The stored revision keeps its algorithm as long as the index is the same.
     #[rstest]
-    #[case(None, false)]
-    #[case(Some("sha256:a"), true)]
-    #[case(Some("sha256:b"), false)]
-    fn an_index_that_is_there_is_kept(#[case] revision: Option<&str>, #[case] is_kept: bool) {
-        let known = revision.map(|text| Artifact { revision: text.to_owned(), ..Artifact::default() });
-        let store = Plan::Store { revision: "sha256:a".to_owned() };
+    #[case::nothing_stored(None, false)]
+    #[case::the_same(Some(Digest::of(Algorithm::Sha256, b"a").to_string()), true)]
+    #[case::the_same_by_another_algorithm(Some(Digest::of(Algorithm::Sha384, b"a").to_string()), true)]
+    #[case::another(Some(Digest::of(Algorithm::Sha256, b"b").to_string()), false)]
+    #[case::no_digest(Some("1.0.0".to_owned()), false)]
+    fn an_index_that_is_there_is_kept(#[case] revision: Option<String>, #[case] is_kept: bool) {
+        let known = revision.map(|revision| Artifact { revision, ..Artifact::default() });
+        let digests =
+            algorithms(known.as_ref(), Algorithm::Sha512).map(|algorithm| Digest::of(algorithm, b"a"));
+        let [compared, new] = digests;
+        let store = Plan::Store { revision: Digest::of(Algorithm::Sha512, b"a") };
         let expected = known.clone().filter(|_| is_kept).map_or(store, Plan::Keep);
-        assert_eq!(decide(known.as_ref(), "a"), expected);
+        assert_eq!(decide(known.as_ref(), &compared, new), expected);
     }
 
     #[rstest]

@@ -89,14 +89,3 @@ fn refused(#[case] at: &str, #[case] from: Option<&str>, #[case] expected: &str)
     assert_eq!(error.to_string(), expected);
     assert_eq!(shown(&whole), ["a=1", "d", "d/b=2"]);
 }
-
-#[rstest]
-#[case("", None)]
-#[case("./", None)]
-#[case("..", None)]
-#[case("../../../etc", Some("etc"))]
-#[case("/abs/./x", Some("abs/x"))]
-#[case("a/../../b", Some("b"))]
-fn confinement(#[case] text: &str, #[case] expected: Option<&str>) {
-    assert_eq!(confined(text).unwrap().as_ref().map(RelPath::as_str), expected);
-}

@@ -1,0 +1,259 @@
+//! Reasons for which a chart of a registry is not pulled, in the words of Helm's library for registries, which Flux's
+//! users know.
+
+use weir_helm::version::{SelectError, tag_of};
+use weir_oci::Error;
+
+use super::build::{Step, pull_failure};
+use crate::source::Failure;
+
+/// A version of a chart in a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ChartReference {
+    /// Host and path.
+    pub(super) place: String,
+    pub(super) version: String,
+}
+
+/// Reasons for which a chart is not pulled.
+#[derive(Debug)]
+pub(super) enum Unpulled {
+    /// The registry cannot be asked as the repository is configured.
+    Repository(Failure),
+    /// The registry does not list its tags.
+    Tags { chart: String, place: String, error: Error },
+    /// No tag is the version that is meant.
+    Version { chart: String, place: String, error: SelectError },
+    /// The version is not to be had.
+    Download(ChartReference, PullError),
+}
+
+/// Errors of a download.
+#[derive(Debug)]
+pub(super) enum PullError {
+    Manifest(Error),
+    Layer { digest: String, error: Error },
+    NoChart { layer: &'static str },
+    TooLarge { limit: u64 },
+}
+
+impl ChartReference {
+    /// The tag of the version.
+    pub(super) fn tag(&self) -> String {
+        tag_of(&self.version)
+    }
+
+    /// The address of the version.
+    pub(super) fn url(&self) -> String {
+        format!("oci://{}:{}", self.place, self.version)
+    }
+}
+
+impl Unpulled {
+    /// Makes the failure of the chart that an object asks for.
+    pub(super) fn failure(self) -> Failure {
+        let words = self.words();
+        let in_step = match &self {
+            Self::Repository(_) => words,
+            Self::Tags { .. } | Self::Version { .. } => {
+                format!("failed to get chart version for remote reference: {words}")
+            }
+            Self::Download(..) => format!("failed to download chart for remote reference: {words}"),
+        };
+        match self {
+            Self::Repository(failure) => failure,
+            Self::Tags { error, .. }
+            | Self::Download(_, PullError::Manifest(error) | PullError::Layer { error, .. }) => {
+                pull_failure(&said(&error), in_step)
+            }
+            Self::Version { .. } | Self::Download(..) => Step::Pull.failed(in_step),
+        }
+    }
+
+    /// Returns the error of a chart that another one needs; its repository is `url`.
+    pub(super) fn of_dependency(&self, name: &str, version: &str, url: &str) -> String {
+        let words = self.words();
+        match self {
+            Self::Repository(_) => format!("failed to get chart repository for URL '{url}': {words}"),
+            Self::Tags { .. } | Self::Version { .. } => {
+                format!("failed to get chart '{name}' version '{version}' from '{url}': {words}")
+            }
+            Self::Download(reference, _) => {
+                format!("chart download of version '{}' failed: {words}", reference.version)
+            }
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Repository(failure) => failure.cause.message.clone(),
+            Self::Tags { chart, place, error } => {
+                let place = format!("oci://{place}");
+                format!(
+                    "could not get tags for {chart:?}: could not fetch tags for {place:?}: {}",
+                    oras(error)
+                )
+            }
+            Self::Version { chart, place, error: SelectError::NoTags } => {
+                format!("could not get tags for {chart:?}: {}: oci://{place}", SelectError::NoTags)
+            }
+            Self::Version { error, .. } => error.to_string(),
+            Self::Download(reference, error) => {
+                format!("failed to get '{}': {}", reference.url(), error.words(reference))
+            }
+        }
+    }
+}
+
+impl PullError {
+    fn words(&self, reference: &ChartReference) -> String {
+        let at = |step: &str, words: String| format!("failed to perform \"{step}\" on source: {words}");
+        match self {
+            Self::Manifest(error) if error.is_not_found() => {
+                at("FetchReference", format!("{}:{}: not found", reference.place, reference.tag()))
+            }
+            Self::Manifest(error) => at("FetchReference", oras(error)),
+            Self::Layer { digest, error } if error.is_not_found() => {
+                at("Fetch", format!("{digest}: not found"))
+            }
+            Self::Layer { error, .. } => at("Fetch", oras(error)),
+            Self::NoChart { layer } => format!("manifest does not contain a layer with mediatype {layer}"),
+            Self::TooLarge { limit } => format!("size of chart exceeds '{limit}' bytes limit"),
+        }
+    }
+}
+
+/// Returns a registry's message, without addresses, which may contain anything.
+fn said(error: &Error) -> String {
+    match error {
+        Error::Refused { words, status, .. } => format!("{} {words}", status.as_u16()),
+        Error::Transport { reason, .. } => reason.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Returns an error as Helm's library says it.
+fn oras(error: &Error) -> String {
+    let Error::Refused { method, url, words, status, .. } = error else { return error.to_string() };
+    let refusals = refusals(words);
+    let refusals = match refusals.as_str() {
+        "" => status.canonical_reason().unwrap_or_default(),
+        refusals => refusals,
+    };
+    // The library does not ask for pages of tags.
+    let url = url
+        .split_once('?')
+        .filter(|(path, _)| path.ends_with("/tags/list"))
+        .map_or(url.as_str(), |(path, _)| path);
+    format!("{method} {url:?}: response status code {}: {refusals}", status.as_u16())
+}
+
+/// Returns the structured errors of an answer, each as `unauthorized: authentication required: <detail>`; none when the
+/// answer had a page instead.
+fn refusals(words: &str) -> String {
+    let is_code = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    let words = words.strip_prefix("multiple errors returned: ").unwrap_or(words);
+    let mut refusals: Vec<String> = Vec::new();
+    for part in words.split("; ") {
+        match (part.split_once(": "), refusals.last_mut()) {
+            (Some((code, message)), _) if is_code(code) => {
+                let code = code.to_lowercase().replace('_', " ");
+                refusals.push(if message.is_empty() { code } else { format!("{code}: {message}") });
+            }
+            (_, Some(refusal)) => *refusal = format!("{refusal}: {part}"),
+            (_, None) => return String::new(),
+        }
+    }
+    refusals.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn refused(url: &str, status: u16, words: &str) -> Error {
+        let (url, words) = (url.to_owned(), words.to_owned());
+        let status = reqwest::StatusCode::from_u16(status).unwrap();
+        Error::Refused { method: reqwest::Method::GET, url, words, status, retry_after: None }
+    }
+
+    #[rstest]
+    #[case(401, "UNAUTHORIZED: authentication required", "401: unauthorized: authentication required")]
+    #[case(
+        401,
+        "UNAUTHORIZED: authentication required; [map[Action:pull]]",
+        "401: unauthorized: authentication required: [map[Action:pull]]"
+    )]
+    #[case(
+        400,
+        "multiple errors returned: NAME_INVALID: a; TAG_INVALID: b; x",
+        "400: name invalid: a; tag invalid: b: x"
+    )]
+    #[case(502, "unexpected status code 502 Bad Gateway: <html>", "502: Bad Gateway")]
+    #[case(403, "DENIED: ", "403: denied")]
+    fn refusals_in_the_words_of_the_library(
+        #[case] status: u16,
+        #[case] words: &str,
+        #[case] expected: &str,
+    ) {
+        let error = refused("https://r/v2/a/manifests/1.0.0", status, words);
+        assert_eq!(
+            oras(&error),
+            format!("GET \"https://r/v2/a/manifests/1.0.0\": response status code {expected}")
+        );
+    }
+
+    #[test]
+    fn texts_of_charts_and_of_dependencies() {
+        let (chart, place) = ("nope".to_owned(), "r/hx/nope".to_owned());
+        let error = refused("https://r/v2/hx/nope/tags/list?n=1000", 404, "NAME_UNKNOWN: unknown");
+        let tags = Unpulled::Tags { chart: chart.clone(), place: place.clone(), error };
+        let words = "could not get tags for \"nope\": could not fetch tags for \"oci://r/hx/nope\": GET \"https://r/v2/hx/nope/tags/list\": \
+                     response status code 404: name unknown: unknown";
+        assert_eq!(
+            tags.of_dependency("nope", "1.x", "oci://r/hx"),
+            format!("failed to get chart 'nope' version '1.x' from 'oci://r/hx': {words}")
+        );
+        assert_eq!(
+            tags.failure().cause.message,
+            format!("chart pull error: failed to get chart version for remote reference: {words}")
+        );
+        let none = Unpulled::Version { chart, place: place.clone(), error: SelectError::NoTags };
+        let words = "could not get tags for \"nope\": unable to locate any tags in provided repository: oci://r/hx/nope";
+        assert!(none.failure().cause.message.ends_with(words));
+
+        let reference = ChartReference { place, version: "1.0.0+b".to_owned() };
+        let missing = refused("https://r/v2/hx/nope/manifests/1.0.0_b", 404, "MANIFEST_UNKNOWN: x");
+        let missing = Unpulled::Download(reference.clone(), PullError::Manifest(missing));
+        assert_eq!(
+            missing.of_dependency("nope", "1.x", "oci://r/hx"),
+            "chart download of version '1.0.0+b' failed: failed to get 'oci://r/hx/nope:1.0.0+b': failed to perform \
+             \"FetchReference\" on source: r/hx/nope:1.0.0_b: not found"
+        );
+        let refused = refused("https://r/v2/hx/nope/blobs/sha256:a", 401, "UNAUTHORIZED: no");
+        let layer = PullError::Layer { digest: "sha256:a".to_owned(), error: refused };
+        let failure = Unpulled::Download(reference, layer).failure();
+        assert_eq!(
+            (failure.cause.reason, failure.cause.message.as_str()),
+            (
+                "AuthenticationFailed",
+                "failed to authenticate with the Helm repository: chart pull error: failed to download chart for remote \
+                 reference: failed to get 'oci://r/hx/nope:1.0.0+b': failed to perform \"Fetch\" on source: GET \
+                 \"https://r/v2/hx/nope/blobs/sha256:a\": response status code 401: unauthorized: no"
+            )
+        );
+    }
+
+    /// The address of a registry may contain the words that mean that it does not let us in.
+    #[rstest]
+    #[case(
+        refused("https://r/v2/tls/manifests/1", 404, "MANIFEST_UNKNOWN: unknown"),
+        "404 MANIFEST_UNKNOWN: unknown"
+    )]
+    #[case(Error::Deadline, "context deadline exceeded")]
+    fn words_without_addresses(#[case] error: Error, #[case] expected: &str) {
+        assert_eq!(said(&error), expected);
+    }
+}

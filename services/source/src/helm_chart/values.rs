@@ -1,0 +1,85 @@
+//! Values files, merged in the place of a chart's own values (SRC-CHT-15).
+
+use bytes::Bytes;
+use weir_artifact::{RelPath, Unpacked};
+use weir_helm::Chart;
+use weir_helm::chart::{self, VALUES_FILE};
+use weir_helm::values::{self, Values, ValuesError};
+
+use super::build::Step;
+use super::decide::{Order, is_default};
+use crate::source::Failure;
+
+/// The files among which values files are looked for.
+pub(super) enum Files<'a> {
+    /// Those of the chart itself.
+    Chart(&'a Chart),
+    /// Those of the source that the chart is in, of at most so many bytes each.
+    Source(&'a Unpacked, u64),
+}
+
+/// Merges the values files of an order; returns those that were found, too.
+pub(super) fn merged(order: &Order, files: &Files<'_>) -> Result<(Values, Vec<String>), Failure> {
+    let (mut all, mut used) = (Values::default(), Vec::new());
+    for file in &order.values_files {
+        let path = file_at(file);
+        match files.read(file, path.as_ref())? {
+            Some(content) => all.merge(values::parse(file, &content).map_err(|error| files.failed(error))?),
+            None if order.ignores_missing => continue,
+            None => return Err(files.failed(files.missing(file, path))),
+        }
+        used.push(file.clone());
+    }
+    Ok((all, used))
+}
+
+/// Puts merged values in the place of the chart's own. Returns false when they are the same.
+pub(super) fn replace(chart: &mut Chart, merged: &Values) -> Result<bool, Failure> {
+    let text = merged.to_yaml().map_err(|error| Step::Values.failed(error))?;
+    let own = file_at(VALUES_FILE).and_then(|path| chart.file(&path));
+    if !text.is_empty() && own.is_some_and(|own| *own == text) {
+        return Ok(false);
+    }
+    if chart.replace_values(text) {
+        return Ok(true);
+    }
+    Err(Step::Values.failed(format!("failed to locate values file: {VALUES_FILE}")))
+}
+
+/// A path below a chart or source; `None` when it is the root or no path.
+pub(super) fn file_at(path: &str) -> Option<RelPath> {
+    RelPath::confined(path).ok().flatten()
+}
+
+impl Files<'_> {
+    fn read(&self, file: &str, path: Option<&RelPath>) -> Result<Option<Bytes>, Failure> {
+        match (self, path) {
+            (Self::Chart(chart), path) => {
+                let found = path.and_then(|path| chart.file(path).cloned());
+                // A chart without values has none to merge; that none can be replaced is found later.
+                Ok(found.or_else(|| is_default(file).then(Bytes::new)))
+            }
+            (Self::Source(files, limit), Some(path)) => {
+                chart::read(*files, path, *limit).map_err(|error| Step::Values.failed(error))
+            }
+            (Self::Source(..), None) => Ok(None),
+        }
+    }
+
+    fn missing(&self, file: &str, path: Option<RelPath>) -> ValuesError {
+        match self {
+            Self::Chart(_) => ValuesError::Missing { path: file.to_owned() },
+            Self::Source(..) => {
+                let path = path.map(|path| path.to_string()).unwrap_or_default();
+                ValuesError::MissingInSource { path, reference: file.to_owned() }
+            }
+        }
+    }
+
+    fn failed(&self, error: ValuesError) -> Failure {
+        match self {
+            Self::Chart(_) => Step::Values.failed(format!("failed to merge chart values: {error}")),
+            Self::Source(..) => Step::Values.failed(error),
+        }
+    }
+}
