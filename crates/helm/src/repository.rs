@@ -162,7 +162,8 @@ impl Repository {
             Ok(url) => url,
             Err(url::ParseError::RelativeUrlWithoutBase) => {
                 let mut url = self.url.join(reference).map_err(|_| refuse())?;
-                if url.query().is_none() {
+                // `//host/…` is relative too, and the query may hold a token of this server.
+                if url.query().is_none() && self.is_own(&url) {
                     url.set_query(self.url.query());
                 }
                 url
@@ -219,6 +220,7 @@ mod tests {
     #[case("a-1.tgz", "http://h/charts/a-1.tgz?k=v")]
     #[case("/a-1.tgz", "http://h/a-1.tgz?k=v")]
     #[case("https://other/a.tgz", "https://other/a.tgz")]
+    #[case("//other/a.tgz", "http://other/a.tgz")]
     #[case("a.tgz?x=y", "http://h/charts/a.tgz?x=y")]
     fn addresses(#[case] reference: &str, #[case] expected: &str) {
         assert_eq!(repository("http://h/charts?k=v").resolve(reference).unwrap().as_str(), expected);
