@@ -77,6 +77,15 @@ pub trait Tree {
         Ok(self.open(path)?.size)
     }
 
+    /// The file of the tree to which a symbolic link in a listed directory leads; nothing when there is no such link, or it
+    /// leads elsewhere.
+    ///
+    /// # Errors
+    /// When the link cannot be read.
+    fn linked(&self, _link: &RelPath) -> io::Result<Option<RelPath>> {
+        Ok(None)
+    }
+
     /// A name that no other content has, of 16 bytes and more, for example its id in Git; nothing when the tree knows none.
     ///
     /// # Errors

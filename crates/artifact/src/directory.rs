@@ -72,4 +72,14 @@ impl Tree for DirectoryTree {
         let size = file.metadata()?.len();
         Ok(OpenFile { size, reader: Box::new(file) })
     }
+
+    fn linked(&self, link: &RelPath) -> io::Result<Option<RelPath>> {
+        if !self.root.symlink_metadata(link).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Ok(None);
+        }
+        // What leads out, in a circle or nowhere is no file of the tree.
+        let Ok(path) = self.root.canonicalize(link) else { return Ok(None) };
+        let path = path.to_str().and_then(|path| RelPath::parse(path).ok());
+        Ok(path.filter(|path| self.root.metadata(path).is_ok_and(|metadata| metadata.is_file())))
+    }
 }

@@ -124,6 +124,14 @@ impl Tree for WholeTree {
         let (tree, path) = self.place(path)?;
         tree.id(&path)
     }
+
+    /// Links of the base to its own files only: those of other trees are named from their own roots.
+    fn linked(&self, link: &RelPath) -> io::Result<Option<RelPath>> {
+        if self.cover(link).is_some() {
+            return Ok(None);
+        }
+        Ok(self.base.linked(link)?.filter(|path| self.cover(path).is_none()))
+    }
 }
 
 impl Graft {

@@ -76,6 +76,11 @@ impl<T: Tree> Tree for SparseTree<T> {
     fn id(&self, path: &RelPath) -> io::Result<Option<Vec<u8>>> {
         self.inner.id(path)
     }
+
+    fn linked(&self, link: &RelPath) -> io::Result<Option<RelPath>> {
+        let file = TreeKind::File { executable: false };
+        Ok(self.inner.linked(link)?.filter(|path| self.shows(link, file) && self.shows(path, file)))
+    }
 }
 
 #[cfg(test)]
@@ -115,6 +120,31 @@ mod tests {
         assert_eq!(packed(&files, None, &[]), kept);
         let kept = [".a/.sourceignore", ".sourceignore", "b.txt", "deploy/.sourceignore"];
         assert_eq!(packed(&files, Some("k.yaml"), &[]), kept);
+    }
+
+    #[test]
+    fn an_ignore_file_may_be_a_link_inside_the_tree() {
+        let work = tempfile::tempdir().unwrap();
+        let path = |name: &str| work.path().join(name);
+        std::fs::create_dir_all(path("deploy/sub")).unwrap();
+        for (name, text) in
+            [("rules", "*.txt\n"), ("deploy/a.txt", ""), ("b.txt", ""), ("deploy/c", ""), ("d", "")]
+        {
+            std::fs::write(path(name), text).unwrap();
+        }
+        let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, path(name)).unwrap();
+        link("../rules", "deploy/.sourceignore");
+        link("/etc/hostname", ".sourceignore");
+        link("../../../nowhere", "deploy/sub/.sourceignore");
+        let packed = |paths: Vec<RelPath>| {
+            let mut bytes = Vec::new();
+            pack(&sparse(DirectoryTree::open_path(work.path()).unwrap(), paths), None, &mut bytes).unwrap();
+            let files = Untar::new(Limits::default()).to_map(bytes.as_slice()).unwrap();
+            files.keys().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(packed(Vec::new()), ["b.txt", "d", "deploy/c", "rules"]);
+        let only = vec![RelPath::parse("deploy").unwrap()];
+        assert_eq!(packed(only), ["deploy/a.txt", "deploy/c"], "the rules are not checked out");
     }
 
     /// DEV 11, SRC-GIT-16: `dir1` is not also `dir10`.

@@ -100,8 +100,8 @@ async fn what_stays_out_is_not_fetched() {
 #[tokio::test]
 async fn odd_file_names_are_left_out() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());
-    let change = server.repo("app").unwrap();
-    let change = change.change("main").file("a.yaml", "a").file("units/x\\x2dy.swap", "b");
+    let repository = server.repo("app").unwrap();
+    let change = repository.change("main").file("a.yaml", "a").file("units/x\\x2dy.swap", "b");
     // A quoted path may name any byte.
     change.file("units/z.yaml", "c").file("\"odd/\\377.yaml\"", "d").commit().unwrap();
     world.git("app", &server.url("app"), json!({})).await;
@@ -112,6 +112,18 @@ async fn odd_file_names_are_left_out() {
     };
     world.until(GIT, "app", "sparse checkout", seen).await;
     assert_eq!(paths(&world.ready(GIT, "app").await).await, ["units/z.yaml"]);
+}
+
+/// SRC-IGN-2: an ignore file may be a link to a file of the repository.
+#[tokio::test]
+async fn an_ignore_file_may_be_a_link() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    let repository = server.repo("app").unwrap();
+    let change = repository.change("main").file("rules", "*.txt\n").file("a.txt", "a").file("sub/b.txt", "b");
+    let change = change.file("sub/c.yaml", "c").symlink("sub/.sourceignore", "../rules");
+    change.symlink(".sourceignore", "../../etc/passwd").commit().unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    assert_eq!(paths(&world.ready(GIT, "app").await).await, ["a.txt", "rules", "sub/c.yaml"]);
 }
 
 /// DEV 10, B10, SRC-GIT-17 to SRC-GIT-21.

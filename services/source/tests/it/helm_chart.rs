@@ -221,7 +221,9 @@ async fn a_private_registry_wants_credentials() {
     let config = json!({".dockerconfigjson": registry.docker_config()});
     world.secret("docker", "kubernetes.io/dockerconfigjson", config).await;
     world.secret("basic", "Opaque", json!({"username": "user", "password": "pass"})).await;
-    for name in ["docker", "basic", "none"] {
+    world.secret("half", "Opaque", json!({"username": "user"})).await;
+    world.secret("other", "Opaque", json!({"username": "", "password": "pass"})).await;
+    for name in ["docker", "basic", "none", "half", "other"] {
         let mut spec = json!({"url": registry.url("charts"), "type": "oci", "insecure": true});
         if name != "none" {
             spec["secretRef"] = json!({"name": name});
@@ -233,6 +235,18 @@ async fn a_private_registry_wants_credentials() {
     world.ready(CHART, "basic").await;
     let (reason, said) = world.failure(CHART, "none").await;
     assert_eq!(reason, "AuthenticationFailed", "{said}");
+    let list = format!("http://{}/v2/charts/app/tags/list", registry.address());
+    let refused =
+        format!("could not fetch tags for \"oci://{}/charts/app\": GET \"{list}\": ", registry.address());
+    assert!(said.contains(&refused) && said.contains("response status code 401: "), "{said}");
+    let half = format!(
+        "secret '{}/half': malformed basic auth - has 'username' but missing 'password'",
+        world.namespace
+    );
+    let half = format!("failed to detect authentication methods: {half}");
+    assert_eq!(world.failure(CHART, "half").await, ("AuthenticationFailed".to_owned(), half));
+    let other = "failed to configure OCI registry authentication: invalid 'other' secret data: required fields 'username' and 'password'";
+    assert_eq!(world.failure(CHART, "other").await, ("AuthenticationFailed".to_owned(), other.to_owned()));
 }
 
 /// SRC-SCK-10: what is too large, and what only becomes so when it is unpacked.

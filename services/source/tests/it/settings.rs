@@ -40,13 +40,15 @@ async fn digests_retention_and_the_index_cache() {
 
     server.publish("/charts", &["1.0.0"]);
     world.apply("HelmRepository", "repo", json!({"url": server.url("/charts"), "interval": "1h"})).await;
+    let index = world.ready("HelmRepository", "repo").await;
+    assert!(index["artifact"]["revision"].as_str().unwrap().starts_with("blake3:"), "{index}");
     let source = json!({"kind": "HelmRepository", "name": "repo"});
     world.apply("HelmChart", "app", json!({"chart": "app", "interval": "1h", "sourceRef": source})).await;
     world.ready("HelmChart", "app").await;
     world.reconciled("HelmChart", "app").await;
     let series = |event: &str| {
         format!(
-            "gotk_cache_events_total{{event_type=\"{event}\",name=\"app\",namespace=\"{}\"}} ",
+            "gotk_cache_events_total{{event_type=\"{event}\",name=\"repo\",namespace=\"{}\"}} ",
             world.namespace
         )
     };

@@ -84,7 +84,8 @@ async fn charts_of_a_registry_are_pulled_if_they_are_signed() {
     let provider = "failed to verify the signature using provider 'cosign':";
     let address = registry.address();
     let bad = format!(
-        "chart verification error: {provider} no matching signatures were found for '{address}/charts/theirs@{theirs}'"
+        "chart verification error: failed to verify oci://{address}/charts/theirs:1.0.0: no matching signatures were found for \
+         '{address}/charts/theirs@{theirs}'"
     );
     assert_eq!(world.failure(CHART, "theirs").await, ("VerificationError".to_owned(), bad.clone()));
     let object = world.api(CHART).await.get("theirs").await.unwrap();
