@@ -33,6 +33,21 @@ fn conditions_are_checked_for_their_type(#[case] text: &str, #[case] expected: &
 #[case("(event.kind + '/' + event.name).lowerAscii()", "")]
 #[case("event.uid.split('-').first().value() + ''", "")]
 #[case("event.nope", "CEL expression output type mismatch: expected string, got dyn")]
+#[case("event.uid.split('-')[0]", "")]
+#[case("event.uid.split('-').first().value()", "")]
+#[case("event.uid.split('-').last().orValue('none')", "")]
+#[case("event.uid.split('-').filter(part, part != 'a').distinct()[0]", "")]
+#[case("event.tags.map(tag, string(tag))[0]", "")]
+#[case("(event.x ? [] : ['a', 'b'])[1]", "")]
+#[case("['a'][0] + optional.of('b').value()", "")]
+#[case("[1, 'a'][1]", "CEL expression output type mismatch: expected string, got dyn")]
+#[case("event.tags.first().value()", "CEL expression output type mismatch: expected string, got dyn")]
+#[case("lists.range(3)[0]", "CEL expression output type mismatch: expected string, got int")]
+#[case("event.uid.split('-')", "CEL expression output type mismatch: expected string, got list(string)")]
+#[case(
+    "event.uid.split('-').first()",
+    "CEL expression output type mismatch: expected string, got optional_type(string)"
+)]
 fn texts_are_checked_for_their_type(#[case] text: &str, #[case] expected: &str) {
     assert_eq!(error(text, Type::String), expected);
 }

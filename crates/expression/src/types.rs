@@ -1,5 +1,7 @@
 //! The type of an expression, as far as its syntax tree shows it, and errors with their place.
 
+mod parts;
+
 use std::fmt;
 
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
@@ -22,8 +24,10 @@ pub enum Type {
     Bytes,
     /// `null_type`
     Null,
-    /// `list(dyn)`
-    List,
+    /// A list of these.
+    List(&'static Self),
+    /// An optional of this.
+    Optional(&'static Self),
     /// `map(dyn, dyn)`
     Map,
     /// Known only when evaluated.
@@ -40,7 +44,8 @@ impl fmt::Display for Type {
             Self::Double => "double",
             Self::Bytes => "bytes",
             Self::Null => "null_type",
-            Self::List => "list(dyn)",
+            Self::List(element) => return write!(f, "list({element})"),
+            Self::Optional(value) => return write!(f, "optional_type({value})"),
             Self::Map => "map(string, dyn)",
             Self::Dyn => "dyn",
         })
@@ -117,10 +122,9 @@ const FUNCTIONS: &[(Type, &[&str])] = &[
     (Type::Uint, &["uint"]),
     (Type::Double, &["double"]),
     (Type::Bytes, &["bytes", "base64.decode"]),
-    (
-        Type::List,
-        &["split", "flatten", "sort", "slice", "distinct", "lists.range", "sortBy", "@sortByAssociatedKeys"],
-    ),
+    (Type::List(&Type::Dyn), &["flatten", "sort", "slice", "distinct", "sortBy", "@sortByAssociatedKeys"]),
+    (Type::List(&Type::String), &["split"]),
+    (Type::List(&Type::Int), &["lists.range"]),
     (
         Type::Dyn,
         &[
@@ -193,10 +197,12 @@ fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Resu
         }
         Expr::Call(call) => call_type(call, expression.id, scope)?,
         Expr::List(list) => {
+            let mut elements = None;
             for element in &list.elements {
-                visit(element, scope)?;
+                let element = visit(element, scope)?;
+                elements = Some(elements.map_or(element, |others| parts::either(others, element)));
             }
-            Type::List
+            parts::list_of(elements.unwrap_or(Type::Dyn))
         }
         Expr::Map(map) => {
             for entry in &map.entries {
@@ -239,26 +245,30 @@ fn literal_type(literal: &LiteralValue) -> Type {
 fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Undeclared> {
     let mut arguments = Vec::with_capacity(call.args.len());
     let mut name = call.func_name.clone();
+    let mut on = None;
     if let Some(target) = call.target.as_deref() {
         match &target.expr {
             // A function of a namespace, such as `base64.encode`, looks like a method of an unknown variable.
             Expr::Ident(space) if is_known(&format!("{space}.{name}")) => name = format!("{space}.{name}"),
-            _ => {
-                visit(target, scope)?;
-            }
+            _ => on = Some(visit(target, scope)?),
         }
     }
     for argument in &call.args {
         arguments.push(visit(argument, scope)?);
     }
     match (name.as_str(), arguments.as_slice()) {
-        (operators::CONDITIONAL, [_, one, other]) => Ok(if one == other { *one } else { Type::Dyn }),
+        (operators::CONDITIONAL, [_, one, other]) => Ok(parts::either(*one, *other)),
+        ("_+_", [one @ Type::List(_), other @ Type::List(_)]) => Ok(parts::either(*one, *other)),
         ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [one, other]) => {
             // A value that is known only later takes the type of the one that is known now.
             Ok(if *one == Type::Dyn { *other } else { *one })
         }
         ("-_", [one]) => Ok(*one),
-        _ => known(&name).ok_or(Undeclared { name: call.func_name.clone(), id }),
+        _ => {
+            let on = on.or_else(|| arguments.first().copied());
+            let yielded = on.and_then(|on| parts::of_call(&name, on)).or_else(|| known(&name));
+            yielded.ok_or(Undeclared { name: call.func_name.clone(), id })
+        }
     }
 }
 
@@ -266,16 +276,23 @@ fn comprehension_type<'a>(
     comprehension: &'a ComprehensionExpr,
     scope: &mut Vec<(&'a str, Type)>,
 ) -> Result<Type, Undeclared> {
-    visit(&comprehension.iter_range, scope)?;
-    let result = visit(&comprehension.accu_init, scope)?;
+    let range = visit(&comprehension.iter_range, scope)?;
+    let initial = visit(&comprehension.accu_init, scope)?;
     let outer = scope.len();
-    scope.push((&comprehension.iter_var, Type::Dyn));
-    if let Some(second) = &comprehension.iter_var2 {
-        scope.push((second, Type::Dyn));
+    match &comprehension.iter_var2 {
+        None => scope.push((&comprehension.iter_var, parts::element(range))),
+        Some(second) => {
+            // The index or the key, and the value.
+            scope.push((&comprehension.iter_var, Type::Dyn));
+            scope.push((second, parts::element(range)));
+        }
     }
-    scope.push((&comprehension.accu_var, result));
+    scope.push((&comprehension.accu_var, initial));
     visit(&comprehension.loop_cond, scope)?;
-    visit(&comprehension.loop_step, scope)?;
+    let stepped = visit(&comprehension.loop_step, scope)?;
+    if let (Type::List(_), Some((_, result))) = (initial, scope.last_mut()) {
+        *result = parts::either(initial, stepped);
+    }
     let yielded = visit(&comprehension.result, scope)?;
     scope.truncate(outer);
     Ok(yielded)

@@ -197,7 +197,17 @@ impl Intake {
     ) -> bool {
         match object {
             Ok(labels) => sources.iter().any(|source| {
-                source.match_labels.as_ref().is_none_or(|wanted| labels::match_all(wanted, labels))
+                let Some(wanted) = &source.match_labels else { return true };
+                let is_valid = labels::are_valid(wanted);
+                if !is_valid {
+                    let ObjectKey { namespace, .. } = ObjectKey::of(alert);
+                    let namespace = source.namespace.as_deref().unwrap_or(&namespace);
+                    let path = format!("{}/{namespace}/{}", source.kind, source.name);
+                    let text = format!("error using matchLabels from event source {path}");
+                    tracing::error!(alert = %ObjectKey::of(alert), "{text}");
+                    self.events.send(alert, EventDraft::error("InvalidConfig", text));
+                }
+                is_valid && labels::match_all(wanted, labels)
             }),
             Err(error) => {
                 let text = format!("error getting source object {}", event.involved_object.path());
@@ -210,10 +220,9 @@ impl Intake {
 
     fn admits_message(&self, alert: &Alert, event: &Event) -> bool {
         let filter = self.filters.of(alert);
-        for fault in &filter.faults {
+        filter.admits(&event.message, |fault| {
             tracing::error!(alert = %ObjectKey::of(alert), "{fault}");
             self.events.send(alert, EventDraft::error("InvalidConfig", fault));
-        }
-        filter.admits(&event.message)
+        })
     }
 }

@@ -35,6 +35,8 @@ use crate::webhook_server::{self, Webhooks};
 use crate::{event_server, http_server};
 
 const NAME: &str = "notification-controller";
+/// Rate limit interval that zero stands for, as in Flux.
+const ZERO_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 /// Time for deliveries in flight at a stop, within the Pod's grace period of 10 s (NTF-118).
 const DELIVERY_GRACE: Duration = Duration::from_secs(6);
 
@@ -112,6 +114,7 @@ async fn open_pipeline(
 ) -> Result<Pipeline, ServiceError> {
     let clock = service.env().clock;
     let interval = SignedDuration::try_from(args.rate_limit_interval.to_std()).unwrap_or(SignedDuration::MAX);
+    let interval = if interval.is_zero() { ZERO_INTERVAL } else { interval };
     let opened = Outbox::open(&args.outbox_folder(), interval, clock()).await;
     let (outbox, found, writer) = opened.map_err(|error| ServiceError::Other(error.to_string()))?;
     let client = service.client().clone();

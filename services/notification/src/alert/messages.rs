@@ -14,36 +14,41 @@ const MAX_COMPILED: u64 = 4096;
 /// The compiled expressions of one Alert.
 #[derive(Debug, Default)]
 pub struct MessageFilter {
-    has_inclusions: bool,
-    inclusions: Vec<Regex>,
-    exclusions: Vec<Regex>,
-    /// Messages for people about expressions that do not compile.
-    pub faults: Vec<String>,
+    inclusions: Vec<Compiled>,
+    exclusions: Vec<Compiled>,
 }
 
+/// An expression, or the message for people about one that does not compile.
+type Compiled = Result<Regex, String>;
+
 impl MessageFilter {
-    /// Compiles; an expression that does not compile is left out and noted.
+    /// Compiles all expressions.
     pub fn new(alert: &AlertSpec) -> Self {
-        let mut faults = Vec::new();
-        let mut compile = |list: &[String], what: &str| {
-            let mut compiled = Vec::with_capacity(list.len());
-            for text in list {
-                match go_regex::compile(text) {
-                    Ok(regex) => compiled.push(regex),
-                    Err(_) => faults.push(format!("failed to compile {what} regex: {text}")),
-                }
-            }
-            compiled
+        let compile = |list: &[String], what: &str| {
+            let compiled = |text: &String| {
+                go_regex::compile(text).map_err(|_| format!("failed to compile {what} regex: {text}"))
+            };
+            list.iter().map(compiled).collect()
         };
-        let inclusions = compile(&alert.inclusion_list, "inclusion");
-        let exclusions = compile(&alert.exclusion_list, "exclusion");
-        Self { has_inclusions: !alert.inclusion_list.is_empty(), inclusions, exclusions, faults }
+        Self {
+            inclusions: compile(&alert.inclusion_list, "inclusion"),
+            exclusions: compile(&alert.exclusion_list, "exclusion"),
+        }
     }
 
-    /// Returns true when the message passes. A list of inclusions that has no valid one admits nothing.
-    pub fn admits(&self, message: &str) -> bool {
-        let is_included = !self.has_inclusions || self.inclusions.iter().any(|regex| regex.is_match(message));
-        is_included && !self.exclusions.iter().any(|regex| regex.is_match(message))
+    /// Returns true when the message passes. A list of inclusions that has no valid one admits nothing. `report` gets the
+    /// messages about expressions that do not compile, as far as the verdict asks for them.
+    pub fn admits(&self, message: &str, mut report: impl FnMut(&str)) -> bool {
+        let mut has_match = |list: &[Compiled]| {
+            list.iter().any(|expression| match expression {
+                Ok(regex) => regex.is_match(message),
+                Err(fault) => {
+                    report(fault);
+                    false
+                }
+            })
+        };
+        (self.inclusions.is_empty() || has_match(&self.inclusions)) && !has_match(&self.exclusions)
     }
 }
 

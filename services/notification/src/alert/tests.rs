@@ -108,16 +108,22 @@ fn messages(
     let list = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
     let spec =
         AlertSpec { inclusion_list: list(inclusion), exclusion_list: list(exclusion), ..Default::default() };
-    assert_eq!(MessageFilter::new(&spec).admits(message), admitted);
+    assert_eq!(MessageFilter::new(&spec).admits(message, |_| ()), admitted);
 }
 
 #[test]
-fn expressions_that_do_not_compile_are_named() {
+fn expressions_that_do_not_compile_are_named_where_they_matter() {
     let spec = AlertSpec {
-        inclusion_list: vec!["(".into(), "a".into()],
+        inclusion_list: vec!["(".into(), "a".into(), "*".into()],
         exclusion_list: vec!["[".into()],
         ..Default::default()
     };
-    let faults = MessageFilter::new(&spec).faults;
-    assert_eq!(faults, ["failed to compile inclusion regex: (", "failed to compile exclusion regex: ["]);
+    let faults = |message: &str| {
+        let mut faults = Vec::new();
+        MessageFilter::new(&spec).admits(message, |fault| faults.push(fault.to_owned()));
+        faults
+    };
+    let inclusion = "failed to compile inclusion regex: (";
+    assert_eq!(faults("a"), [inclusion, "failed to compile exclusion regex: ["]);
+    assert_eq!(faults("b"), [inclusion, "failed to compile inclusion regex: *"]);
 }

@@ -149,10 +149,15 @@ fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), Resol
     if let Some(headers) = data.get("headers") {
         settings.headers = headers_of(headers)?;
     }
-    if let Some(proxy) = text("proxy") {
-        let url = Url::parse(&proxy).ok().filter(Url::has_host);
-        let url = url.ok_or_else(|| ResolveError::OldProxy(place.clone()))?;
-        resolved.profile.proxy = Some(Proxy::from_url(url));
+    match text("proxy").as_deref() {
+        None => {}
+        // As in Flux, it goes before `spec.proxy` also then.
+        Some("") => resolved.profile.proxy = None,
+        Some(proxy) => {
+            let url = Url::parse(proxy).ok().filter(Url::has_host);
+            let url = url.ok_or_else(|| ResolveError::OldProxy(place.clone()))?;
+            resolved.profile.proxy = Some(Proxy::from_url(url));
+        }
     }
     Ok(())
 }

@@ -12,6 +12,8 @@ use self::issuer::Issuers;
 use self::token::Demand;
 use super::{Call, Refusal};
 
+/// Audience where a provider gives none.
+const AUDIENCE: &str = "notification-controller";
 /// Bytes of a token; those of real providers have about two KiB.
 const MAX_TOKEN: usize = 16 * 1024;
 
@@ -46,7 +48,8 @@ pub async fn verify(
         .iter()
         .find(|provider| provider.issuer_url == issuer)
         .ok_or_else(|| Refusal::Oidc(format!("no oidcProvider configured for issuer {issuer:?}")))?;
-    let demand = Demand { audience: &provider.audience, issuers: &[&provider.issuer_url], now };
+    let audience = if provider.audience.is_empty() { AUDIENCE } else { &provider.audience };
+    let demand = Demand { audience, issuers: &[&provider.issuer_url], now };
     let claims = issuers
         .verify(&provider.issuer_url, token, demand)
         .await

@@ -37,7 +37,10 @@ pub(super) fn report(receiver: &Receiver, verdict: Verdict, now: Timestamp) -> O
     // The path is as good as a password: it stands in the status by contract, and nowhere else (NTF-95).
     let event = finished(receiver);
     let text = event.message.clone();
-    Outcome::new(desired, Next::Interval(Duration::from(interval(receiver)))).event(event).info(text)
+    let interval = Duration::from(interval(receiver));
+    // Zero is the word for never.
+    let next = if interval.is_zero() { Next::Stop } else { Next::Interval(interval) };
+    Outcome::new(desired, next).event(event).info(text)
 }
 
 /// Makes the event that ends each visit to a ready Receiver.
@@ -47,7 +50,7 @@ pub(super) fn finished(receiver: &Receiver) -> EventDraft {
 }
 
 fn interval(receiver: &Receiver) -> weir_api::Duration {
-    receiver.spec.interval.filter(|interval| !interval.is_zero()).unwrap_or(DEFAULT_INTERVAL)
+    receiver.spec.interval.unwrap_or(DEFAULT_INTERVAL)
 }
 
 #[cfg(test)]

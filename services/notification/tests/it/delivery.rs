@@ -8,8 +8,8 @@ use url::Url;
 use weir_http::{Profile, Proxy};
 use weir_notification_controller::delivery::{Retry, Sender};
 use weir_notification_controller::event::Event;
-use weir_notification_controller::provider::{Accept, Delivery, Message, Settings, build};
-use weir_testkit::{SinkAnswer, WebhookSink};
+use weir_notification_controller::provider::{Accept, Delivery, Message, Notifier, Settings, build};
+use weir_testkit::{FaultProxy, SinkAnswer, WebhookSink};
 
 const QUICK: Retry = Retry { first: Duration::from_millis(10) };
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,9 +42,7 @@ async fn passing_failures_are_tried_five_times() {
     let origin = sink.url("");
     assert_eq!(
         error,
-        format!(
-            "postMessage failed: failed to execute request: POST {origin} giving up after 5 attempt(s): status code 500"
-        )
+        format!("postMessage failed: failed to execute request: POST {origin} giving up after 5 attempt(s)")
     );
     assert_eq!(sink.requests().len(), 5);
 }
@@ -103,6 +101,11 @@ async fn slacks_api_is_judged_by_its_body() {
     sink.answer_with(|_| answer(StatusCode::OK, r#"{"ok":false,"error":"channel_not_found"}"#));
     let refused = "postMessage failed: Slack responded with error: channel_not_found";
     assert_eq!(send(slack(), TIMEOUT).await, Err(refused.to_owned()));
+    // Slack repeats the message.
+    let repeated: &'static str =
+        format!(r#"{{"ok":true,"message":{{"text":"{}"}}}}"#, "x".repeat(100_000)).leak();
+    sink.answer_with(move |_| answer(StatusCode::OK, repeated));
+    assert_eq!(send(slack(), TIMEOUT).await, Ok(()));
     sink.answer_with(|_| answer(StatusCode::OK, "ok"));
     let error = send(slack(), TIMEOUT).await.unwrap_err();
     assert!(error.starts_with("postMessage failed: unable to unmarshal response body:"), "{error}");
@@ -169,7 +172,75 @@ async fn bad_tls_material_is_told() {
     assert_eq!(error, "failed to get TLS config: failed to parse CA certificate");
 }
 
-fn commit_status(kind: &str, address: &str) -> Delivery {
+#[tokio::test]
+async fn a_silent_service_is_given_up_when_the_time_is_over() {
+    let silent = FaultProxy::silent().await.unwrap();
+    let url = format!("http://{}", silent.address());
+    let error = send(message(&url), Duration::from_millis(300)).await.unwrap_err();
+    assert_eq!(
+        error,
+        format!(
+            "postMessage failed: failed to execute request: POST {url} giving up after 1 attempt(s): context deadline exceeded"
+        )
+    );
+}
+
+#[tokio::test]
+async fn the_end_of_the_time_is_told_of_the_request_that_was_under_way() {
+    let (sink, silent) = (WebhookSink::start().await.unwrap(), FaultProxy::silent().await.unwrap());
+    let second = message(&format!("http://{}", silent.address())).failing_with("second: ");
+    let both = Delivery::Messages(vec![message(&sink.url("/x")), second]);
+    weir_runtime::service::install_crypto();
+    let sent = Sender::new(QUICK).deliver(both, &Profile::default(), Duration::from_millis(300)).await;
+    let error = sent.unwrap_err().to_string();
+    assert!(error.starts_with("second: ") && error.ends_with("context deadline exceeded"), "{error}");
+}
+
+#[rstest::rstest]
+#[case(
+    "github",
+    1,
+    "could not list commit statuses: GET {url}/api/v3/repos/org/repo/commits/{commit}/statuses?per_page=50: 502  []"
+)]
+#[case(
+    "gitlab",
+    6,
+    "unable to list commit status: GET {url}/api/v4/projects/org%2Frepo/repository/commits/{commit}/statuses: 502"
+)]
+#[case(
+    "gitea",
+    1,
+    "failed creating Gitea client: unknown API error: 502\nRequest: '/api/v1/version' with 'GET' method and '' body"
+)]
+#[case("azuredevops", 1, "could not list commit statuses: Request returned status: 502 Bad Gateway")]
+#[tokio::test]
+async fn forges_are_asked_as_often_as_by_their_clients(
+    #[case] kind: &str,
+    #[case] tries: usize,
+    #[case] expected: &str,
+) {
+    let sink = WebhookSink::start().await.unwrap();
+    sink.answer(StatusCode::BAD_GATEWAY);
+    let path = if kind == "azuredevops" { "/org/project/_git/repo" } else { "/org/repo" };
+    let error = notify(kind, &sink.url(path)).await.unwrap_err();
+    assert_eq!(error, expected.replace("{url}", &sink.url("")).replace("{commit}", COMMIT));
+    assert_eq!(sink.requests().len(), tries);
+}
+
+const COMMIT: &str = "5394cb7f48332b2de7c17dd8b8384bbc84b7e736";
+
+/// Makes a notifier, asks its questions and delivers an event with it.
+async fn notify(kind: &str, address: &str) -> Result<(), String> {
+    weir_runtime::service::install_crypto();
+    let sender = Sender::new(QUICK);
+    let mut notifier = notifier(kind, address);
+    let answer = sender.ask(&notifier.questions(), &Profile::default(), TIMEOUT).await;
+    notifier.answered(&answer.map_err(|error| error.to_string())?);
+    let delivery = notifier.render(&event()).unwrap();
+    sender.deliver(delivery, &Profile::default(), TIMEOUT).await.map_err(|error| error.to_string())
+}
+
+fn notifier(kind: &str, address: &str) -> Box<dyn Notifier> {
     let token = if kind == "bitbucketserver" { "t" } else { "u:p" };
     let settings = Settings {
         provider_type: kind.into(),
@@ -179,20 +250,17 @@ fn commit_status(kind: &str, address: &str) -> Delivery {
         provider_uid: "uid".into(),
         ..Settings::default()
     };
-    let revision = "main@sha1:5394cb7f48332b2de7c17dd8b8384bbc84b7e736".to_owned();
-    let event = Event {
+    build(&settings).unwrap()
+}
+
+fn event() -> Event {
+    let revision = format!("main@sha1:{COMMIT}");
+    Event {
         severity: "info".into(),
         reason: "ReconciliationSucceeded".into(),
         metadata: [("revision".to_owned(), revision), ("change_request".to_owned(), "12".to_owned())].into(),
         ..Event::default()
-    };
-    build(&settings).unwrap().render(&event).unwrap()
-}
-
-async fn deliver(delivery: Delivery) -> Result<(), String> {
-    weir_runtime::service::install_crypto();
-    let sent = Sender::new(QUICK).deliver(delivery, &Profile::default(), TIMEOUT).await;
-    sent.map_err(|error| error.to_string())
+    }
 }
 
 fn methods(sink: &WebhookSink) -> Vec<String> {
@@ -205,11 +273,11 @@ async fn a_status_that_is_there_already_is_not_written_again() {
     let current =
         r#"[{"context":"kustomization/web","state":"success","description":"reconciliation succeeded"}]"#;
     sink.answer_with(move |_| answer(StatusCode::OK, current));
-    deliver(commit_status("github", &sink.url("/org/repo"))).await.unwrap();
+    notify("github", &sink.url("/org/repo")).await.unwrap();
     assert_eq!(methods(&sink), ["GET"]);
     sink.forget();
     sink.answer_with(|_| answer(StatusCode::OK, "[]"));
-    deliver(commit_status("github", &sink.url("/org/repo"))).await.unwrap();
+    notify("github", &sink.url("/org/repo")).await.unwrap();
     assert_eq!(methods(&sink), ["GET", "POST"]);
 }
 
@@ -220,13 +288,13 @@ async fn a_missing_status_is_no_failure_where_the_service_answers_404() {
         let status = if request.method == "GET" { StatusCode::NOT_FOUND } else { StatusCode::NO_CONTENT };
         answer(status, "")
     });
-    deliver(commit_status("bitbucketserver", &sink.url("/ctx/scm/p/r.git"))).await.unwrap();
+    notify("bitbucketserver", &sink.url("/ctx/scm/p/r.git")).await.unwrap();
     assert_eq!(methods(&sink), ["GET", "POST"]);
     sink.forget();
-    let error = deliver(commit_status("github", &sink.url("/org/repo"))).await.unwrap_err();
-    assert_eq!(
-        error,
-        "could not list commit statuses: request failed: request failed with status code 404: "
+    let error = notify("github", &sink.url("/org/repo")).await.unwrap_err();
+    assert!(
+        error.starts_with("could not list commit statuses: GET http") && error.ends_with("404  []"),
+        "{error}"
     );
 }
 
@@ -247,7 +315,7 @@ async fn a_comment_of_ours_is_updated_and_those_of_others_are_left_alone() {
             },
             ..SinkAnswer::default()
         });
-        deliver(commit_status("githubpullrequestcomment", &sink.url("/org/repo"))).await.unwrap();
+        notify("githubpullrequestcomment", &sink.url("/org/repo")).await.unwrap();
         assert_eq!(methods(&sink), ["GET", "GET", expected]);
         sink.forget();
     }

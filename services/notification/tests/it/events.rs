@@ -1,6 +1,9 @@
 //! Events from the endpoint to providers.
 
+use std::time::Duration;
+
 use serde_json::json;
+use weir_testkit::Fault;
 
 use crate::world::{DEADLINE, Setup};
 
@@ -126,4 +129,55 @@ async fn labels_of_the_involved_object_are_asked_for() {
     assert_eq!(world.sink.requests().len(), 1);
     let missing = format!("error getting source object Kustomization/{}/gone", world.namespace);
     assert_eq!(world.failure_of("labelled").await, missing);
+}
+
+/// The sender gives up while labels are read; its event is on its way all the same, and a retry is a duplicate.
+#[tokio::test]
+async fn an_event_outlives_its_sender() {
+    let mut setup = Setup::new().await;
+    setup.provider("labelled", "generic", json!({})).await;
+    let sources = json!([{"kind": "Kustomization", "name": "*", "matchLabels": {"team": "a"}}]);
+    let spec = json!({"providerRef": {"name": "labelled"}, "eventSources": sources});
+    let version = "notification.toolkit.fluxcd.io/v1beta3";
+    let alert =
+        json!({"apiVersion": version, "kind": "Alert", "metadata": {"name": "labelled"}, "spec": spec});
+    setup.apply(&alert.to_string()).await;
+    let spec = json!({"interval": "1h", "prune": false, "sourceRef": {"kind": "GitRepository", "name": "x"}});
+    let metadata = json!({"name": "web", "labels": {"team": "a"}});
+    let version = "kustomize.toolkit.fluxcd.io/v1";
+    let object = json!({"apiVersion": version, "kind": "Kustomization", "metadata": metadata, "spec": spec});
+    setup.apply(&object.to_string()).await;
+    let proxy = setup.proxied().await;
+    let world = setup.start().await;
+
+    proxy.set_for("/kustomizations/web", 1, Fault::Delay(Duration::from_secs(2)));
+    let request = world.http.post(world.events_url()).json(&world.event("hello", "info"));
+    let posted = request.timeout(Duration::from_millis(500)).send().await;
+    assert!(posted.is_err_and(|error| error.is_timeout()), "the sender gives up");
+    assert_eq!(world.post(&world.event("hello", "info")).await, 429);
+    world.sink.wait_for("the event", DEADLINE, |request| request.json()["message"] == "hello").await.unwrap();
+}
+
+/// Flux of old gave Alerts a finalizer.
+#[tokio::test]
+async fn an_alert_of_an_earlier_version_is_freed_of_its_finalizer() {
+    let setup = Setup::new().await;
+    let sources = json!([{"kind": "Kustomization", "name": "*"}]);
+    let metadata = json!({"name": "old", "finalizers": ["finalizers.fluxcd.io", "example.com/kept"]});
+    let version = "notification.toolkit.fluxcd.io/v1beta3";
+    let spec = json!({"providerRef": {"name": "x"}, "eventSources": sources});
+    setup
+        .apply(
+            &json!({"apiVersion": version, "kind": "Alert", "metadata": metadata, "spec": spec}).to_string(),
+        )
+        .await;
+    let world = setup.start().await;
+
+    let expected = "removed finalizer from Alert to migrate to static Alert";
+    assert_eq!(world.event_of("old", "Migration").await, expected);
+    let api = world.plane.api(version, "Alert", &world.namespace).await.unwrap();
+    let alert = api.get("old").await.unwrap();
+    assert_eq!(alert.metadata.finalizers.unwrap_or_default(), ["example.com/kept"]);
+    let kept = kube::api::Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    api.patch("old", &Default::default(), &kept).await.unwrap();
 }

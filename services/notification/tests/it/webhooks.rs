@@ -1,7 +1,9 @@
 //! Webhooks from the call to the annotation.
 
+use std::time::Duration;
+
 use serde_json::json;
-use weir_testkit::{condition, eventually, wait_condition, wait_ready};
+use weir_testkit::{Fault, condition, eventually, wait_condition, wait_ready};
 
 use crate::world::{DEADLINE, Setup, World};
 
@@ -242,4 +244,58 @@ async fn regression_14_a_forged_webhook_path_takes_over_nobody() {
     .await
     .unwrap();
     assert_eq!(marked(&world).await, ["mine"]);
+}
+
+/// GitHub hangs up after 10 s.
+#[tokio::test]
+async fn a_call_is_done_though_its_caller_hangs_up() {
+    let mut setup = Setup::new().await;
+    setup.apply(TOKEN).await;
+    for name in ["one", "two"] {
+        setup.apply(&repository(name, "a")).await;
+    }
+    let resources =
+        json!([{"kind": "GitRepository", "name": "one"}, {"kind": "GitRepository", "name": "two"}]);
+    setup.apply(&receiver("hooks", "generic", json!({"resources": resources}))).await;
+    let proxy = setup.proxied().await;
+    let world = setup.start().await;
+    let path = path_of(&world, "hooks").await;
+
+    proxy.set_for("/gitrepositories/", 2, Fault::Delay(Duration::from_secs(2)));
+    // Until its own watch has seen the path, the service answers 404.
+    let hung_up = eventually("the caller to hang up", DEADLINE, || async {
+        let request = world.http.post(world.webhook_url(&path)).timeout(Duration::from_millis(500));
+        request.send().await.is_err_and(|error| error.is_timeout()).then_some(())
+    });
+    hung_up.await.unwrap();
+    let both = eventually("the objects to be marked", DEADLINE, || async {
+        (marked(&world).await == ["one", "two"]).then_some(())
+    });
+    both.await.unwrap();
+}
+
+/// As in Flux, a visit to a ready Receiver ends with an event, also when it is suspended or deleted.
+#[tokio::test]
+async fn a_suspended_receiver_that_is_ready_says_so() {
+    let setup = Setup::new().await;
+    setup.apply(TOKEN).await;
+    let world = setup.start().await;
+    let version = "notification.toolkit.fluxcd.io/v1";
+    let spec = json!({"interval": "7m", "suspend": true});
+    world
+        .plane
+        .apply_yaml(&world.namespace, &receiver("hooks", "generic", json!({"resources": []})))
+        .await
+        .unwrap();
+    path_of(&world, "hooks").await;
+    let api = world.plane.api(version, "Receiver", &world.namespace).await.unwrap();
+    api.patch("hooks", &Default::default(), &kube::api::Patch::Merge(json!({"spec": spec}))).await.unwrap();
+    let expected = "Reconciliation finished, next run in 7m0s";
+    eventually("the event of the suspended Receiver", DEADLINE, || async {
+        let events = world.plane.api("v1", "Event", &world.namespace).await.unwrap();
+        let events = events.list(&Default::default()).await.unwrap().items;
+        events.iter().any(|event| event.data["message"] == expected).then_some(())
+    })
+    .await
+    .unwrap();
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use reqwest::Client;
 use serde_json::{Value, json};
-use weir_testkit::{ControlPlane, Folder, Process, WebhookSink, eventually, free_port, repo_path};
+use weir_testkit::{
+    ControlPlane, FaultProxy, Folder, Process, WebhookSink, eventually, free_port, repo_path,
+};
 
 pub const DEADLINE: Duration = Duration::from_secs(90);
 
@@ -73,6 +75,25 @@ impl Setup {
 
     pub fn env(&mut self, name: &str, value: &str) {
         self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// A proxy between the controller and the API server.
+    pub async fn proxied(&mut self) -> FaultProxy {
+        let (account, namespace) = ("notification", self.namespace.as_str());
+        let kind = "ClusterRoleBinding";
+        let rights = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": namespace},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+        });
+        self.apply(&format!("{{apiVersion: v1, kind: ServiceAccount, metadata: {{name: {account}}}}}")).await;
+        self.apply(&rights.to_string()).await;
+        let token = self.plane.service_account_token(namespace, account).await.unwrap();
+        let token = self.folder.write("token", token).unwrap();
+        let proxy = FaultProxy::api_server(self.plane).await.unwrap();
+        let kubeconfig = self.plane.kubeconfig_with(&format!("http://{}", proxy.address()), &token).unwrap();
+        self.env("KUBECONFIG", &kubeconfig.display().to_string());
+        proxy
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -174,14 +195,21 @@ impl World {
 
     /// Waits for a Kubernetes event on an Alert and returns its message.
     pub async fn failure_of(&self, alert: &str) -> String {
+        self.event_on(alert, |_| true).await
+    }
+
+    /// Waits for a Kubernetes event of this reason on an object and returns its message.
+    pub async fn event_of(&self, object: &str, reason: &str) -> String {
+        self.event_on(object, |event| event.data["reason"] == reason).await
+    }
+
+    async fn event_on(&self, object: &str, is_it: impl Fn(&kube::api::DynamicObject) -> bool) -> String {
         let api = self.plane.api("v1", "Event", &self.namespace).await.unwrap();
-        let found = eventually("an event on the alert", DEADLINE, || async {
+        let found = eventually("an event on the object", DEADLINE, || async {
             let events = api.list(&Default::default()).await.ok()?.items;
-            let of_alert = |event: &&kube::api::DynamicObject| event.data["involvedObject"]["name"] == alert;
-            events
-                .iter()
-                .find(of_alert)
-                .map(|event| event.data["message"].as_str().unwrap_or_default().to_owned())
+            let mut events = events.iter().filter(|event| event.data["involvedObject"]["name"] == object);
+            let event = events.find(|event| is_it(event))?;
+            Some(event.data["message"].as_str().unwrap_or_default().to_owned())
         });
         found.await.unwrap()
     }

@@ -35,6 +35,14 @@ fn a_path_makes_it_ready() {
 }
 
 #[test]
+fn an_interval_of_zero_is_never() {
+    let mut receiver = receiver();
+    receiver.spec.interval = Some(weir_api::Duration::from_secs(0));
+    let reported = reported(&receiver, Verdict::Ready("/hook/df3e".into()));
+    assert!(reported.contains("next Stop") && reported.ends_with("next run in 0s\n"), "{reported}");
+}
+
+#[test]
 fn without_a_token_it_is_tried_again() {
     let failure = Failure::retried("TokenNotFound", "no token").reported_as("Failed");
     insta::assert_snapshot!(reported(&receiver(), Verdict::Failed(failure)), @r"

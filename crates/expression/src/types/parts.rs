@@ -1,0 +1,53 @@
+//! Types that depend on those of the parts: elements of lists and values of optionals.
+
+use super::Type;
+
+/// Returns the type of a list of these.
+pub(super) fn list_of(element: Type) -> Type {
+    Type::List(kept(element))
+}
+
+/// Lists in lists are not told apart: no result of an expression depends on them.
+fn kept(part: Type) -> &'static Type {
+    match part {
+        Type::Bool => &Type::Bool,
+        Type::String => &Type::String,
+        Type::Int => &Type::Int,
+        Type::Uint => &Type::Uint,
+        Type::Double => &Type::Double,
+        Type::Bytes => &Type::Bytes,
+        Type::Null => &Type::Null,
+        Type::Map => &Type::Map,
+        Type::List(_) | Type::Optional(_) | Type::Dyn => &Type::Dyn,
+    }
+}
+
+/// Returns the type of what a loop over the value binds.
+pub(super) fn element(range: Type) -> Type {
+    if let Type::List(element) = range { *element } else { Type::Dyn }
+}
+
+/// Returns the type of a value that is one of two. An empty list takes the type of the other.
+pub(super) fn either(one: Type, other: Type) -> Type {
+    match (one, other) {
+        (Type::List(Type::Dyn), Type::List(_)) => other,
+        (Type::List(_), Type::List(Type::Dyn)) => one,
+        (Type::List(_), Type::List(_)) if one != other => Type::List(&Type::Dyn),
+        _ if one == other => one,
+        _ => Type::Dyn,
+    }
+}
+
+/// Returns the type of a function's result, where it depends on that of the value it is called on.
+pub(super) fn of_call(function: &str, on: Type) -> Option<Type> {
+    Some(match (function, on) {
+        ("_[_]", Type::List(element)) => *element,
+        ("first" | "last", Type::List(element)) => Type::Optional(element),
+        ("value" | "orValue", Type::Optional(value)) => *value,
+        ("or", Type::Optional(_)) => on,
+        ("slice" | "distinct" | "sort" | "reverse" | "@sortByAssociatedKeys", Type::List(_)) => on,
+        ("reverse", Type::String) => on,
+        ("optional.of" | "optional.ofNonZeroValue", value) => Type::Optional(kept(value)),
+        _ => return None,
+    })
+}
