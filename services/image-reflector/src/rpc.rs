@@ -75,7 +75,7 @@ impl reflector_server::Reflector for Rpc {
     ) -> Result<Response<Resolutions>, Status> {
         let namespace = request.get_ref().namespace.clone();
         let access = Access::to::<ImagePolicy>("watch", &ObjectKey::new(&namespace, ""));
-        self.authorizer.allow(&request, access).await?;
+        let rights = self.authorizer.allow_stream(&request, access).await?;
         // Subscribed before the list is read: a change in between is sent twice rather than never.
         let changes = BroadcastStream::new(self.feed.subscribe());
         let known = self.policies.list().into_iter().map(|policy| feed::current(&policy));
@@ -93,6 +93,7 @@ impl reflector_server::Reflector for Rpc {
                 }
             })
         });
-        Ok(Response::new(Box::pin(responses.take_until(self.shutdown.clone().cancelled_owned()))))
+        let told = rights.guard(responses).take_until(self.shutdown.clone().cancelled_owned());
+        Ok(Response::new(Box::pin(told)))
     }
 }

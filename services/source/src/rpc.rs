@@ -15,7 +15,7 @@ use weir_proto::source::v1::artifacts_server::{Artifacts, ArtifactsServer};
 use weir_proto::source::v1::{
     FetchRequest, FetchResponse, ReconcileRequest, ReconcileResponse, WatchRequest, WatchResponse,
 };
-use weir_runtime::grpc::Authorizer;
+use weir_runtime::grpc::{Authorizer, Rights};
 use weir_runtime::{ObjectKey, Service};
 
 use self::feed::{News, Selection};
@@ -61,20 +61,28 @@ impl Rpc {
         self.authorizer.allow(request, catalog::access(kind, verb, key)).await.map(drop)
     }
 
-    /// The kinds that the caller may watch.
-    async fn watched<T>(&self, request: &Request<T>, namespace: &str) -> Result<Vec<&'static str>, Status> {
-        let mut allowed = Vec::new();
+    /// The kinds that the caller may watch, and its rights to them.
+    async fn watched<T>(
+        &self,
+        request: &Request<T>,
+        namespace: &str,
+    ) -> Result<(Vec<&'static str>, Rights), Status> {
+        let (mut allowed, mut accesses) = (Vec::new(), Vec::new());
         let mut refused = None;
         for kind in self.catalog.kinds() {
-            match self.allow(request, "watch", &**kind, ObjectKey::new(namespace, "")).await {
-                Ok(()) => allowed.push(kind.name()),
+            let access = catalog::access(&**kind, "watch", ObjectKey::new(namespace, ""));
+            match self.authorizer.allow(request, access.clone()).await {
+                Ok(_) => {
+                    allowed.push(kind.name());
+                    accesses.push(access);
+                }
                 Err(status) if status.code() == Code::PermissionDenied => refused = Some(status),
                 Err(status) => return Err(status),
             }
         }
         match refused {
             Some(refused) if allowed.is_empty() => Err(refused),
-            _ => Ok(allowed),
+            _ => Ok((allowed, self.authorizer.allowed_stream(request, accesses))),
         }
     }
 }
@@ -120,13 +128,13 @@ impl Artifacts for Rpc {
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
         let WatchRequest { namespace, resource_version } = request.get_ref();
-        let kinds = self.watched(&request, namespace).await?;
+        let (kinds, rights) = self.watched(&request, namespace).await?;
         let since = match resource_version.as_str() {
             "" => 0,
             text => text.parse().map_err(|_| Status::invalid_argument("resource_version is not a number"))?,
         };
         let selection = Selection { kinds, namespace: namespace.clone(), since };
-        let told = self.news.stream(&self.catalog, selection);
+        let told = rights.guard(self.news.stream(&self.catalog, selection));
         Ok(Response::new(told.take_until(self.stop.clone().cancelled_owned()).boxed()))
     }
 

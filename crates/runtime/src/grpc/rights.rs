@@ -28,7 +28,12 @@ impl Authorizer {
     /// As [`Authorizer::allow`].
     pub async fn allow_stream<T>(&self, request: &Request<T>, access: Access) -> Result<Rights, Status> {
         self.allow(request, access.clone()).await?;
-        Ok(Rights::new(self, request, vec![access], CHECKED))
+        Ok(self.allowed_stream(request, vec![access]))
+    }
+
+    /// As [`Authorizer::allow_stream`], for a caller that was let through to all of these already.
+    pub fn allowed_stream<T>(&self, request: &Request<T>, accesses: Vec<Access>) -> Rights {
+        Rights::new(self, request, accesses, CHECKED)
     }
 }
 
