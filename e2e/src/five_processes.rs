@@ -22,7 +22,7 @@ pub use self::routes::{Payload, Routes};
 use crate::installation::{Installation, NAMESPACE, SERVICES};
 use crate::weir_process::crds;
 
-/// Who answers starts before who asks, since a way that is not there is tried again some seconds later only.
+/// Services that answer start before those that ask, since a way that is not there is tried again some seconds later only.
 const STARTS: [&[&str]; 3] = [
     &["notification-controller"],
     &["source-controller", "image-reflector-controller"],

@@ -138,7 +138,7 @@ impl<'a> Cluster<'a> {
 }
 
 impl ClusterSpec {
-    /// The address as a URL. Tokens are sent there, so that it must be encrypted. That of a cloud may have a path.
+    /// The address as a URL. Tokens are sent there, so that it must be encrypted. The address of a cloud may have a path.
     fn url(&self) -> Result<Url, LoginError> {
         let address = self.address.as_str();
         let refuse = |reason: String| {

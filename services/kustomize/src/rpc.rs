@@ -156,7 +156,7 @@ impl kustomizations_server::Kustomizations for Rpc {
             Ok((_, masks)) | Err((_, masks)) => masks,
         };
         if !masks.are_complete() {
-            // Who may change what is applied may learn the value anyway.
+            // A caller that may change what is applied may learn the value anyway.
             self.find(&request, "patch", reference).await?;
         }
         let (differences, masks) = compared.map_err(|(failure, _)| refusal(failure))?;

@@ -24,7 +24,7 @@ where
     api.patch_metadata(name, params, &Patch::Merge(patch)).await.map(drop)
 }
 
-/// Returns true when someone asks for a run that was not asked for before. Who takes the request away asks for
+/// Returns true when someone asks for a run that was not asked for before. Taking the request away asks for
 /// nothing.
 pub(super) fn is_requested_anew<K: kube::Resource>(old: &K, new: &K) -> bool {
     let request = request(new);

@@ -25,7 +25,7 @@ pub struct AuditKey {
 pub struct AuditedRequest {
     /// Whose rights counted.
     pub user: String,
-    /// Who asked as someone else, with a right to impersonate.
+    /// The user that asked as someone else, with a right to impersonate.
     pub impersonator: Option<String>,
     /// The verb: `get`, `list`, `watch`, `create`, `patch`, …
     pub verb: String,

@@ -23,7 +23,7 @@ const CONTROLLERS: &str = "deployment-controller,replicaset-controller,statefuls
     serviceaccount-controller,serviceaccount-token-controller,root-ca-certificate-publisher-controller,\
     clusterrole-aggregation-controller";
 
-/// Who asked for which object, without bodies: enough to count requests. Reviews say in their bodies whose rights they are
+/// Notes who asked for which object, without bodies: enough to count requests. Reviews say in their bodies whose rights they are
 /// about.
 const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n\
     - {level: Request, resources: [{group: authorization.k8s.io}]}\n\

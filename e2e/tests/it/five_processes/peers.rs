@@ -12,9 +12,9 @@ use super::main_loop::{DEADLINE, MainLoop};
 #[derive(Debug, Clone, Copy)]
 struct Way {
     payload: Payload,
-    /// Who counts.
+    /// The one that counts.
     service: &'static str,
-    /// Who answers.
+    /// The one that answers.
     peer: &'static str,
 }
 

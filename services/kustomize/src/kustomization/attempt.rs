@@ -1,4 +1,4 @@
-//! How far a run has come, and what came of it.
+//! One run on its way: the steps it has taken, and their results.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

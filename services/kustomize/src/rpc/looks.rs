@@ -11,7 +11,7 @@ const AT_ONCE: usize = 8;
 /// Time for one, others' before it included. A tree of a large cluster takes some seconds.
 const TIME: Duration = Duration::from_secs(60);
 
-/// Who may look now. Clones share it.
+/// Turns of those who look. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct Looks(Arc<Semaphore>);
 

@@ -17,7 +17,7 @@ const READ_TIME: Duration = Duration::from_secs(120);
 /// Answers that are made ahead of the reader.
 const AHEAD: usize = 4;
 
-/// Who may preview now. Clones share it.
+/// Turns of those who preview. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct Previews {
     turns: Arc<Semaphore>,

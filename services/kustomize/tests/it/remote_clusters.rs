@@ -236,7 +236,7 @@ async fn a_cluster_trusts_our_tokens() {
     let revision = world.source("src", 2, &[("a.yaml", &cm("a", "2"))]).await;
     world.applied("app", &revision).await;
     assert_eq!(value(&there, "a").await.as_deref(), Some("2"));
-    // Who is gone has no token any more.
+    // An account that is gone has no token any more.
     world.api("v1", "ServiceAccount").await.delete("deployer", &Default::default()).await.unwrap();
     world.requested("app").await;
     let expected = format!(
