@@ -1,11 +1,11 @@
 //! Manifests applied to a cluster in two stages: what others need first, then the rest (CLI-INS04).
 
 use futures::future::try_join_all;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
-use kube::core::GroupVersionKind;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::runtime::wait::{await_condition, conditions};
 use serde_json::Value;
 
+use crate::builtin;
 use crate::cluster::{Cluster, FIELD_MANAGER};
 use crate::error::Error;
 use crate::output::manifest::text;
@@ -53,10 +53,7 @@ async fn established(cluster: &Cluster, definition: &Value) -> Result<(), Error>
 
 /// The requests for objects of a manifest's kind, in its namespace.
 fn api_of(cluster: &Cluster, object: &Value) -> Api<DynamicObject> {
-    let api_version = text(object, "/apiVersion");
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let kind = GroupVersionKind::gvk(group, version, text(object, "/kind"));
-    let resource = ApiResource::from_gvk(&kind);
+    let resource = builtin::resource(text(object, "/apiVersion"), text(object, "/kind"));
     match object.pointer("/metadata/namespace").and_then(Value::as_str) {
         Some(namespace) => Api::namespaced_with(cluster.client.clone(), namespace, &resource),
         None => Api::all_with(cluster.client.clone(), &resource),

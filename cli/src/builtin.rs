@@ -2,6 +2,7 @@
 //! and for each of them a parser would have to be compiled.
 
 use kube::api::{Api, ApiResource, DynamicObject};
+use kube::core::GroupVersionKind;
 use kube::{Client, Resource};
 use serde_json::Value;
 
@@ -18,6 +19,12 @@ pub(crate) fn namespaced<K: Resource<DynamicType = ()>>(
 /// Returns the API of a kind in the whole cluster.
 pub(crate) fn all<K: Resource<DynamicType = ()>>(client: &Client) -> Api<DynamicObject> {
     Api::all_with(client.clone(), &ApiResource::erase::<K>(&()))
+}
+
+/// Returns a kind as a manifest names it: `apps/v1` and `Deployment`.
+pub(crate) fn resource(api_version: &str, kind: &str) -> ApiResource {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }
 
 /// Returns the values of an array at a JSON pointer; none where there is no array.

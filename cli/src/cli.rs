@@ -43,6 +43,7 @@ use crate::error::Error;
 use crate::global::Global;
 use crate::output::progress;
 use crate::plugin::Plugins;
+use crate::refusal;
 use crate::switches;
 use crate::verb::OnKinds;
 
@@ -299,16 +300,12 @@ fn explain(refused: &clap::Error) -> ExitCode {
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    let text = refused.render().to_string();
     if asked_for_help {
-        return match crate::output::print(&text) {
+        return match crate::output::print(&refused.render().to_string()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         };
     }
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let text = text.split("\n\nUsage:").next().unwrap_or(text);
-    let text = text.split("\n\nFor more information").next().unwrap_or(text);
-    progress::failure(text.trim_end());
+    progress::failure(&refusal::text(refused));
     ExitCode::FAILURE
 }

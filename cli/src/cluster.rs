@@ -120,6 +120,16 @@ impl Cluster {
         }
     }
 
+    /// One object; nothing where it, or its kind, is not there.
+    pub(crate) async fn get_opt(
+        &self,
+        kind: &'static Kind,
+        name: &str,
+    ) -> Result<Option<DynamicObject>, Error> {
+        let got = self.in_time(self.api(kind, false).get_opt(name)).await?;
+        got.map_err(|error| Error::api(kind, error))
+    }
+
     /// Returns a line that names the object that was perhaps meant by the name of one that is not there: one of nearly that name,
     /// or one in another namespace. Nothing when there is none, or when it cannot be found out soon.
     pub(crate) async fn similar(&self, kind: &'static Kind, name: &str) -> String {
@@ -257,7 +267,7 @@ impl Cluster {
 }
 
 /// Time for a last look at an object that did not get there in time.
-const LAST_LOOK: Duration = Duration::from_secs(5);
+pub(crate) const LAST_LOOK: Duration = Duration::from_secs(5);
 
 impl Cluster {
     /// Returns the error of a wait that took too long: what was waited for, and what the object says about it.

@@ -225,7 +225,7 @@ pub(crate) enum Error {
     #[error("no objects found in {0} namespace")]
     NothingToExport(String),
     /// A new object is ready and has no artifact (CLI-CRE).
-    #[error("{0} reconciliation completed but no artifact was found")]
+    #[error("{0}")]
     NoArtifact(String),
     /// The flags of `weir run` do not fit together.
     #[error("{0}")]

@@ -11,6 +11,9 @@
 //!                                 ├── builtin   Kubernetes' own kinds, as JSON
 //!                                 ├── discovery the cluster's other kinds, by the words that people use
 //!                                 ├── examples  of each command, for help texts, man pages and tests
+//!                                 ├── kustomization  files in, objects out
+//!                                 ├── refusal   of a command line, in Flux's words
+//!                                 ├── given     flags with an empty value
 //!                                 └── output    tables on stdout, progress on stderr
 //! ```
 //!
@@ -29,14 +32,17 @@ mod discovery;
 mod environment;
 mod error;
 mod examples;
+mod given;
 mod global;
 mod input;
 mod installation;
 mod kind;
+mod kustomization;
 mod manifests;
 mod output;
 mod plugin;
 mod readiness;
+mod refusal;
 mod switches;
 mod verb;
 

@@ -14,6 +14,7 @@ use weir_runtime::args::Switch;
 
 pub(crate) use self::built::crds;
 use crate::error::Error;
+use crate::given::{Given, drop_empty_secret};
 use crate::output::{manifest, progress};
 
 /// Path and content of each file of `deploy/kustomize`.
@@ -88,6 +89,16 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
+    /// Takes away what is given without a value. A toleration without a key would be for every taint.
+    pub(crate) fn drop_empty(&mut self) {
+        self.variants.drop_empty();
+        self.registry.drop_empty();
+        self.image_pull_secret.drop_empty();
+        drop_empty_secret(&mut self.registry_creds);
+        self.toleration_keys.drop_empty();
+        self.manifests.drop_empty();
+    }
+
     /// The components, each once.
     pub(crate) fn components(&self) -> Vec<&str> {
         let mut components = Vec::new();
@@ -253,7 +264,9 @@ mod tests {
 
     fn objects(flags: &[&str]) -> Result<Vec<Value>, Error> {
         let flags = std::iter::once("install").chain(flags.iter().copied());
-        Flags::parse_from(flags).choice.objects("gitops")
+        let mut choice = Flags::parse_from(flags).choice;
+        choice.drop_empty();
+        choice.objects("gitops")
     }
 
     fn names(objects: &[Value], kind: &str) -> Vec<String> {
@@ -324,6 +337,19 @@ mod tests {
         let events = "--events-addr=http://notification-controller.$(RUNTIME_NAMESPACE).svc.corp.local./";
         assert_eq!(first, [events, "--watch-all-namespaces=false", "--log-level=debug"]);
         assert!(arguments.contains(&"--no-cross-namespace-refs=true".into()));
+    }
+
+    /// A toleration without a key would be one of every taint.
+    #[rstest::rstest]
+    #[case("--toleration-keys=")]
+    #[case("--toleration-keys=,")]
+    #[case("--image-pull-secret=")]
+    #[case("--registry-creds=")]
+    #[case("--registry=")]
+    #[case("--with=")]
+    #[case("--manifests=")]
+    fn a_flag_without_a_value_is_none(#[case] flag: &str) {
+        assert_eq!(objects(&[flag]).unwrap(), objects(&[]).unwrap());
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod flags;
 mod git;
 mod health;
 mod hosted;
+mod known_hosts;
 mod plan;
 mod secret;
 mod signing;

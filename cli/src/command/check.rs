@@ -1,29 +1,25 @@
 //! `weir check`: what an installation needs, and is it well (CLI-CHK01). Every finding comes with what mends it.
 
-use std::time::Duration;
-
 use clap::Args;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
-use weir_api::{FluxObject, GitRepository, PART_OF_LABEL};
+use weir_api::PART_OF_LABEL;
 use weir_kstatus::Status;
 
 use crate::builtin;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, LAST_LOOK};
 use crate::deployment::{assessed, rolled_out};
 use crate::error::Error;
 use crate::global::Global;
+use crate::installation::Installation;
 use crate::manifests::{HELM_CONTROLLER, SOURCE_WATCHER, component, warn_of_source_watcher};
 use crate::output::progress;
 
 /// Oldest Kubernetes: major and minor version.
 const OLDEST: (u32, u32) = (1, 33);
-
-/// Time for a look at a Deployment that did not get ready in time.
-const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// The checks to make.
 #[derive(Args, Debug)]
@@ -57,10 +53,9 @@ impl Check {
         if self.pre {
             return finish(is_well, "prerequisites checks passed");
         }
-        let definitions = definitions(cluster).await?;
-        distribution(&definitions);
+        is_well &= distribution(cluster).await?;
         is_well &= self.controllers(cluster).await?;
-        is_well &= stored_versions(&definitions);
+        is_well &= stored_versions(&definitions(cluster).await?);
         finish(is_well, "all checks passed")
     }
 
@@ -144,18 +139,21 @@ async fn definitions(cluster: &Cluster) -> Result<Vec<DynamicObject>, Error> {
     Ok(cluster.in_time(api.list(&params)).await??.items)
 }
 
-fn distribution(definitions: &[DynamicObject]) {
+async fn distribution(cluster: &Cluster) -> Result<bool, Error> {
     progress::action("checking version in cluster");
-    let name = format!("{}.{}", GitRepository::PLURAL, GitRepository::GROUP);
-    let Some(definition) = definitions.iter().find(|definition| definition.name_any() == name) else {
-        return;
+    let Some(found) = Installation::find(cluster).await? else {
+        progress::failure(&format!(
+            "checking failed: customresourcedefinitions.apiextensions.k8s.io \"{}\" not found",
+            Installation::definition()
+        ));
+        hint("weir install");
+        return Ok(false);
     };
-    let labels = definition.labels();
-    if let Some((part_of, version)) = labels.get(PART_OF_LABEL).zip(labels.get("app.kubernetes.io/version")) {
-        progress::success(&format!("distribution: {part_of}-{version}"));
+    if !found.distribution.is_empty() {
+        progress::success(&format!("distribution: {}", found.distribution));
     }
-    let is_bootstrapped = labels.contains_key("kustomize.toolkit.fluxcd.io/namespace");
-    progress::success(&format!("bootstrapped: {is_bootstrapped}"));
+    progress::success(&format!("bootstrapped: {}", found.is_bootstrapped));
+    Ok(true)
 }
 
 /// Waits for a Deployment that is being rolled out; returns it as it is then.

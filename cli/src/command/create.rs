@@ -5,6 +5,7 @@
 //!                                      └──► cluster: create or update, wait
 //! ```
 
+mod address;
 mod credentials;
 mod flag;
 mod metadata;
@@ -180,15 +181,29 @@ impl Object {
                 continue;
             }
             let cluster = &global.cluster().await?;
+            let noun = noun(kind);
+            if kind.name != "OCIRepository" {
+                progress::generating(&format!("generating {noun}"));
+            }
             if let Some(secret) = source_secret::apply(kind, name, &flags, &labels, cluster).await? {
                 manifest::put(&mut spec, "/secretRef/name", secret);
                 if flags.is_on("pass-credentials") {
                     manifest::put(&mut spec, "/passCredentials", true);
                 }
             }
-            apply(cluster, kind, name, &object(kind, name, &cluster.namespace, labels, spec)).await?;
+            apply(cluster, kind, name, &object(kind, name, &cluster.namespace, labels, spec), &noun).await?;
         }
         Ok(())
+    }
+}
+
+/// Returns the words for a source that is ready and has no artifact, which are others for each kind.
+fn without_artifact(kind: &Kind, noun: &str) -> String {
+    let missing = "no artifact was found";
+    match kind.name {
+        "OCIRepository" => missing.to_owned(),
+        "Bucket" => format!("{noun} reconciliation but {missing}"),
+        _ => format!("{noun} reconciliation completed but {missing}"),
     }
 }
 
@@ -211,17 +226,26 @@ fn object(
     object
 }
 
-/// Makes or updates an object, and waits until it is ready.
-async fn apply(cluster: &Cluster, kind: &'static Kind, name: &str, object: &Value) -> Result<(), Error> {
-    let is_source = kind.words.group == Some(Group::Source);
-    let noun = match is_source && kind.name != "OCIRepository" {
+/// Returns the name of a kind in messages.
+fn noun(kind: &Kind) -> String {
+    match kind.words.group == Some(Group::Source) && kind.name != "OCIRepository" {
         true => format!("{} source", kind.name),
         false => kind.name.to_owned(),
-    };
-    progress::generating(&format!("generating {noun}"));
+    }
+}
+
+/// Makes or updates an object, and waits until it is ready.
+async fn apply(
+    cluster: &Cluster,
+    kind: &'static Kind,
+    name: &str,
+    object: &Value,
+    noun: &str,
+) -> Result<(), Error> {
+    let is_source = kind.words.group == Some(Group::Source);
     progress::action(&format!("applying {noun}"));
     let is_new = cluster.upsert(kind, name, object).await?;
-    let made = if matches!(kind.name, "HelmRepository" | "HelmChart") { "source" } else { &noun };
+    let made = if matches!(kind.name, "HelmRepository" | "HelmChart") { "source" } else { noun };
     progress::success(&format!("{made} {}", if is_new { "created" } else { "updated" }));
     progress::waiting(&format!("waiting for {noun} reconciliation"));
     let ready = cluster.wait(kind, name, |object, now| is_ready(kind, object, now)).await?;
@@ -235,7 +259,7 @@ async fn apply(cluster: &Cluster, kind: &'static Kind, name: &str, object: &Valu
         }
         "Kustomization" | "HelmRelease" => progress::success(&(kind.success)(&ready)),
         _ if is_source && (kind.static_message)(&ready).is_none() => match revision_of(&ready) {
-            revision if revision.is_empty() => return Err(Error::NoArtifact(noun)),
+            revision if revision.is_empty() => return Err(Error::NoArtifact(without_artifact(kind, noun))),
             revision => progress::success(&format!("fetched revision: {revision}")),
         },
         _ => {}

@@ -14,6 +14,7 @@ use weir_runtime::args::Switch;
 
 use crate::cluster::{Cluster, PAGE};
 use crate::error::Error;
+use crate::given::Given;
 use crate::global::Global;
 use crate::kind::{KINDS, Kind, Reference, Role, references};
 use crate::output::{Table, print, progress, terminal_width};
@@ -55,7 +56,8 @@ struct Query {
 
 impl Events {
     /// Prints the events.
-    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+    pub(crate) async fn run(mut self, global: &Global) -> Result<(), Error> {
+        self.types.drop_empty();
         let is_type = |name: &&String| TYPES.iter().any(|type_| type_.eq_ignore_ascii_case(name));
         if let Some(name) = self.types.iter().find(|name| !is_type(name)) {
             let message = format!("type '{name}' not supported. Supported types are Normal, Warning");

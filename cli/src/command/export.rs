@@ -124,12 +124,17 @@ fn exported(kind: &Kind, object: DynamicObject) -> Result<Value, Error> {
 
 async fn credentials(cluster: &Cluster, name: &str) -> Result<Value, Error> {
     let api: Api<Secret> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    let secret = cluster.in_time(api.get(name)).await??;
-    Ok(json!({
+    let got = cluster.in_time(api.get(name)).await?.map_err(Error::from);
+    let failed = format!("failed to retrieve secret {name}, error");
+    let secret = got.map_err(|error| error.prefixed(&failed))?;
+    let mut exported = json!({
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": { "name": name, "namespace": cluster.namespace },
-        "data": secret.data.unwrap_or_default(),
         "type": secret.type_.unwrap_or_default(),
-    }))
+    });
+    if let Some(data) = secret.data.filter(|data| !data.is_empty()) {
+        manifest::set(&mut exported, "/data", json!(data));
+    }
+    Ok(exported)
 }

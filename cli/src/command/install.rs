@@ -46,8 +46,10 @@ pub(crate) struct Install {
 
 impl Install {
     /// Prints or applies the manifests.
-    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+    pub(crate) async fn run(mut self, global: &Global) -> Result<(), Error> {
+        self.choice.drop_empty();
         check_version(self.version.as_deref())?;
+        self.choice.check()?;
         self.choice.warn();
         if self.export {
             return print(&self.choice.yaml(&global.namespace()?)?);
@@ -72,16 +74,9 @@ impl Install {
             create::apply_pull_secret(cluster, &secret).await?;
         }
         progress::waiting("verifying installation");
-        for component in self.choice.components() {
-            deployment::rolled_out(cluster, component).await.map_err(|error| match error {
-                Error::Deadline => Error::Install(format!(
-                    ": deployment {component} is not ready in time; `kubectl -n {} describe deployment {component}` \
-                     tells more",
-                    cluster.namespace
-                )),
-                error => failed(error),
-            })?;
-            progress::success(&format!("{component}: deployment ready"));
+        if !deployment::all_rolled_out(cluster, &self.choice.components()).await.map_err(failed)? {
+            progress::detail(&format!("  try: kubectl -n {} describe deployment", cluster.namespace));
+            return Err(Error::Install(String::new()));
         }
         progress::success("install finished");
         Ok(())

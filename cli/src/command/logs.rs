@@ -80,8 +80,8 @@ impl Logs {
         let level = self.level.as_deref().filter(|level| !level.is_empty());
         if let Some(level) = level.filter(|level| !LEVELS.contains(level)) {
             let message = format!(
-                "invalid argument \"{level}\" for \"--level\" flag: log level '{level}' is not supported, must be one \
-                 of: {}",
+                "invalid argument \"{level}\" for \"--level\" flag: unsupported log level '{level}', must be one of: \
+                 {}",
                 LEVELS.join(", ")
             );
             return Err(Error::Flags(message));

@@ -156,6 +156,7 @@ async fn update(plugins: &Plugins, wanted: Option<&str>) -> Result<(), Error> {
         _ => {}
     }
     let (catalog, folder) = (Catalog::new()?, known_folder()?);
+    let mut failures = 0;
     for name in names {
         let Some(old) = version(name) else {
             progress::warning(&format!("skipping {name} (manually installed)"));
@@ -173,8 +174,14 @@ async fn update(plugins: &Plugins, wanted: Option<&str>) -> Result<(), Error> {
         match updated.await {
             Ok(None) => progress::success(&format!("{name} already up to date (v{old})")),
             Ok(Some(new)) => progress::success(&format!("updated {name} v{old} → v{new}")),
-            Err(error) => progress::failure(&format!("error updating {name}: {error}")),
+            Err(error) => {
+                failures += 1;
+                progress::failure(&format!("error updating {name}: {error}"));
+            }
         }
     }
-    Ok(())
+    match failures {
+        0 => Ok(()),
+        count => Err(Error::Plugin(format!("{count} of the plugins could not be updated"))),
+    }
 }

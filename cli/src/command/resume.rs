@@ -93,7 +93,12 @@ impl Resume {
                 names.push(name.to_owned());
                 Ok(())
             };
-            if !self.objects.each(cluster, kind, not_found, resume).await? {
+            let each = self.objects.each(cluster, kind, not_found, resume, |_, error| Err(error)).await;
+            let has_any = each.map_err(|error| match self.objects.names.is_empty() {
+                true => error.prefixed("failed patching objects"),
+                false => error,
+            })?;
+            if !has_any {
                 progress::failure(&format!(
                     "no {} objects found in {} namespace",
                     kind.name, cluster.namespace
@@ -109,7 +114,7 @@ impl Resume {
 }
 
 async fn wait(cluster: &Cluster, kind: &'static Kind, names: &[String]) -> Result<(), Error> {
-    progress::waiting(&format!("waiting for {} reconciliation", kind.name));
+    names.iter().for_each(|_| progress::waiting(&format!("waiting for {} reconciliation", kind.name)));
     let waits = names.iter().map(|name| cluster.wait(kind, name, |object, now| is_ready(kind, object, now)));
     let mut count = 0;
     for (name, outcome) in names.iter().zip(join_all(waits).await) {

@@ -100,7 +100,12 @@ impl Suspend {
                 progress::success(&format!("{} suspended", kind.human));
                 Ok(())
             };
-            if !self.objects.each(cluster, kind, not_found, suspend).await? {
+            let failed = |name: &str, error: Error| {
+                let place = format!("{name} in {} namespace", cluster.namespace);
+                progress::failure(&format!("failed suspending {} {place}: {error}", kind.name));
+                Ok(())
+            };
+            if !self.objects.each(cluster, kind, not_found, suspend, failed).await? {
                 return Err(Error::NoObjects);
             }
         }
@@ -131,14 +136,16 @@ impl Objects {
         if self.names.is_empty() && !self.all { Err(Error::NameRequired(kind.human)) } else { Ok(()) }
     }
 
-    /// Does something with each object that exists, once and in the order given. A missing one is printed and passed over.
-    /// Returns false when no name is given and the namespace has none.
+    /// Does something with each object that exists, once and in the order given. A missing one is printed and passed over; `failed`
+    /// decides if the others are done behind a failure with one that is named. Returns false when no name is given and the namespace
+    /// has none.
     pub(super) async fn each(
         &self,
         cluster: &Cluster,
         kind: &'static Kind,
         not_found: impl Fn(&str) -> String,
         mut act: impl AsyncFnMut(&str) -> Result<(), Error>,
+        failed: impl Fn(&str, Error) -> Result<(), Error>,
     ) -> Result<bool, Error> {
         if self.names.is_empty() {
             let objects = cluster.list(kind, &Selection::default()).await?;
@@ -150,11 +157,15 @@ impl Objects {
         let mut seen = HashSet::new();
         for name in self.names.iter().filter(|name| seen.insert(*name)) {
             let selection = Selection { name: Some(name.clone()), ..Selection::default() };
-            if cluster.list(kind, &selection).await?.is_empty() {
-                progress::failure(&not_found(name));
-            } else {
-                act(name).await?;
-            }
+            let done = match cluster.list(kind, &selection).await {
+                Ok(found) if found.is_empty() => {
+                    progress::failure(&not_found(name));
+                    Ok(())
+                }
+                Ok(_) => act(name).await,
+                Err(error) => Err(error),
+            };
+            done.or_else(|error| failed(name, error))?;
         }
         Ok(true)
     }

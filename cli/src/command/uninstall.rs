@@ -2,16 +2,17 @@
 
 use clap::Args;
 use kube::ResourceExt;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
-use kube::core::GroupVersionKind;
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::json;
 use weir_api::PART_OF_LABEL;
 use weir_runtime::args::Switch;
 
+use crate::builtin;
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
 use crate::global::Global;
 use crate::input;
+use crate::installation::Installation;
 use crate::kind::{KINDS, Kind};
 use crate::output::progress;
 
@@ -53,8 +54,7 @@ impl Uninstall {
     /// Takes the services away. A failure is printed, and the rest goes on.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         let cluster = &global.cluster().await?;
-        let question = "Are you sure you want to delete Flux and its custom resource definitions";
-        if !self.silent && !self.dry_run && !input::confirm(question)? {
+        if !self.silent && !self.dry_run && !input::confirm(&question(cluster).await?)? {
             return Err(Error::Aborted);
         }
         progress::action(&format!("deleting components in {} namespace", cluster.namespace));
@@ -156,6 +156,18 @@ impl Uninstall {
     }
 }
 
+/// Returns the question before anything goes. It names another tool that manages the installation: that one may bring it back.
+async fn question(cluster: &Cluster) -> Result<String, Error> {
+    let found = Installation::find(cluster).await;
+    let found = found.map_err(|error| error.prefixed("cluster info unavailable"))?;
+    Ok(match found.and_then(|found| found.manager) {
+        Some(manager) => format!(
+            "Flux is managed by {manager}! Are you sure you want to delete Flux and its CRDs using this command"
+        ),
+        None => "Are you sure you want to delete Flux and its custom resource definitions".to_owned(),
+    })
+}
+
 /// Returns the objects that were listed, or prints why there are none.
 fn listed_or_told(kind: &str, listed: Result<Vec<DynamicObject>, Error>) -> Option<Vec<DynamicObject>> {
     let told = |error: Error| progress::failure(&format!("listing {kind} objects failed: {error}"));
@@ -163,8 +175,7 @@ fn listed_or_told(kind: &str, listed: Result<Vec<DynamicObject>, Error>) -> Opti
 }
 
 fn api(cluster: &Cluster, api_version: &str, kind: &str, is_namespaced: bool) -> Api<DynamicObject> {
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    let resource = builtin::resource(api_version, kind);
     match is_namespaced {
         true => Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &resource),
         false => Api::all_with(cluster.client.clone(), &resource),

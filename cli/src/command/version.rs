@@ -1,19 +1,19 @@
 //! `weir version` (CLI-VER01).
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::ListParams;
-use weir_api::{COMPONENT_LABEL, FluxObject, GitRepository, PART_OF_LABEL};
+use weir_api::{COMPONENT_LABEL, PART_OF_LABEL};
 
 use crate::builtin;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
+use crate::installation::Installation;
 use crate::output::print;
 
-/// Label with the version of an installation.
-const VERSION_LABEL: &str = "app.kubernetes.io/version";
+/// Forms of the output.
+const FORMS: [&str; 2] = ["yaml", "json"];
 
 /// The versions to print, and their format.
 #[derive(Args, Debug)]
@@ -31,14 +31,8 @@ pub(crate) struct Version {
     #[arg(long)]
     client: bool,
     /// Form of the output.
-    #[arg(short, long, value_enum, default_value_t = Form::Yaml)]
-    output: Form,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    Yaml,
-    Json,
+    #[arg(short, long, value_name = "yaml|json", default_value = "yaml")]
+    output: String,
 }
 
 /// Names with their versions, in the order of printing.
@@ -47,18 +41,23 @@ type Versions = Vec<(String, String)>;
 impl Version {
     /// Prints the versions.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        if !FORMS.contains(&self.output.as_str()) {
+            let reason = format!("--output must be json or yaml, not {}", self.output);
+            return Err(Error::Flags(reason));
+        }
         let mut versions = vec![("weir".to_owned(), format!("v{}", env!("CARGO_PKG_VERSION")))];
         if !self.client {
             let cluster = global.cluster().await?;
-            versions
-                .extend(distribution(&cluster).await?.map(|version| ("distribution".to_owned(), version)));
+            let found = Installation::find(&cluster).await?.map(|found| found.distribution);
+            let distribution = found.filter(|distribution| !distribution.is_empty());
+            versions.extend(distribution.map(|version| ("distribution".to_owned(), version)));
             versions.extend(services(&cluster).await?);
         }
         print(&self.render(versions)?)
     }
 
     fn render(&self, mut versions: Versions) -> Result<String, Error> {
-        if self.output == Form::Yaml {
+        if self.output == "yaml" {
             return Ok(versions.iter().map(|(name, version)| format!("{name}: {version}\n")).collect());
         }
         versions.sort();
@@ -67,16 +66,6 @@ impl Version {
         let text = serde_json::to_string_pretty(&versions).map_err(std::io::Error::from)?;
         Ok(format!("{text}\n"))
     }
-}
-
-/// Returns the installed version, from the labels of the CRDs.
-async fn distribution(cluster: &Cluster) -> Result<Option<String>, Error> {
-    let api = builtin::all::<CustomResourceDefinition>(&cluster.client);
-    let name = format!("{}.{}", GitRepository::PLURAL, GitRepository::GROUP);
-    let Some(definition) = cluster.in_time(api.get_opt(&name)).await?? else { return Ok(None) };
-    let labels = definition.metadata.labels.unwrap_or_default();
-    let parts = labels.get(PART_OF_LABEL).zip(labels.get(VERSION_LABEL));
-    Ok(parts.map(|(part_of, version)| format!("{part_of}-{version}")))
 }
 
 /// The images of the Deployments of the namespace, by the last part of their names.

@@ -3,6 +3,7 @@
 mod direct;
 mod feed;
 mod mirror;
+mod outage;
 mod services;
 mod view;
 
@@ -16,6 +17,7 @@ use weir_proto::status::v1::WatchResponse;
 use weir_runtime::args::Switch;
 
 use self::feed::Feed;
+use self::outage::Outages;
 use self::services::Way;
 use self::view::View;
 use crate::cluster::{Cluster, Selection};
@@ -145,7 +147,8 @@ impl Watch {
         let kinds: Vec<_> = kind.map_or_else(|| KINDS.iter().collect(), |kind| vec![kind]);
         let name = self.name.clone();
         let selection = Selection { all_namespaces: self.all_namespaces, name, labels: None };
-        let changes = |kind| direct::changes(cluster.clone(), kind, &selection).boxed();
+        let outages = Outages::default();
+        let changes = |kind| direct::changes(cluster.clone(), kind, &selection, outages.stream()).boxed();
         kinds.into_iter().map(changes).collect()
     }
 }

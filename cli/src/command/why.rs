@@ -8,8 +8,12 @@ mod finding;
 mod health;
 mod report;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use clap::Args;
-use futures::future::{BoxFuture, try_join_all};
+use futures::future::LocalBoxFuture;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
@@ -24,6 +28,9 @@ use crate::output::print;
 /// Objects that lead to each other. A release has a chart, that a repository, and there it ends; Kustomizations that
 /// depend on each other are longer chains, whose first links are of interest.
 const MAX_DEPTH: usize = 12;
+
+/// Image policies that are looked at at once.
+const CONCURRENCY: usize = 8;
 
 /// The object to explain.
 #[derive(Args, Debug)]
@@ -47,8 +54,8 @@ impl Why {
         let (kind, name) = self.parts()?;
         let cluster = global.cluster().await?;
         let object = cluster.get(kind, &name).await?;
-        let walk = Walk { cluster: &cluster, now: Timestamp::now() };
-        let mut found = walk.finding(kind, &object, Vec::new()).await?;
+        let walk = Walk { cluster: &cluster, now: Timestamp::now(), seen: RefCell::default() };
+        let mut found = walk.finding(kind, &object, 0).await?;
         let parents = walk.parents(&object).await?;
         found.below.splice(0..0, parents);
         print(&report::of(&found))
@@ -73,29 +80,35 @@ impl Why {
 struct Walk<'a> {
     cluster: &'a Cluster,
     now: Timestamp,
+    /// Objects that were explained. Each is explained once: a chain of diamonds has more ways down than anyone can walk.
+    seen: RefCell<BTreeSet<String>>,
 }
 
 impl Walk<'_> {
-    /// Returns what there is to say about an object and about all that it waits for; `above` are the objects that lead to it.
+    /// Returns what there is to say about an object and about all that it waits for; `depth` objects lead to it.
     fn finding<'a>(
         &'a self,
         kind: &'static Kind,
         object: &'a DynamicObject,
-        above: Vec<String>,
-    ) -> BoxFuture<'a, Result<Finding, Error>> {
+        depth: usize,
+    ) -> LocalBoxFuture<'a, Result<Finding, Error>> {
         Box::pin(async move {
             let mut found = Finding::of(kind, object, self.now);
-            if above.len() >= MAX_DEPTH || above.contains(&found.subject) {
+            if depth >= MAX_DEPTH {
                 return Ok(found);
             }
-            let is_first = above.is_empty();
-            let above: Vec<_> = above.into_iter().chain([found.subject.clone()]).collect();
-            let mut below = try_join_all(
-                references(kind, object)
-                    .into_iter()
-                    .map(|reference| self.referenced(reference, above.clone())),
-            )
-            .await?;
+            let references = references(kind, object);
+            let is_new = self.seen.borrow_mut().insert(found.subject.clone());
+            if !is_new && !references.is_empty() {
+                found.headline.push_str("; shown above");
+                found.hint = None;
+                return Ok(found);
+            }
+            let mut below = Vec::new();
+            // One after the other, so that the first way to an object is the one that explains it.
+            for reference in references {
+                below.push(self.referenced(reference, depth + 1).await?);
+            }
             if kind.name == "ImageUpdateAutomation" {
                 below.extend(self.policies(object).await?);
             }
@@ -103,13 +116,13 @@ impl Walk<'_> {
                 below.extend(health::of(self.cluster, object, self.now).await?);
             }
             // A ready object is shown only right below the object that was asked about.
-            below.retain(|finding| is_first || finding.is_blocked());
+            below.retain(|finding| depth == 0 || finding.is_blocked());
             found.below = below;
             Ok(found)
         })
     }
 
-    async fn referenced(&self, reference: Reference, above: Vec<String>) -> Result<Finding, Error> {
+    async fn referenced(&self, reference: Reference, depth: usize) -> Result<Finding, Error> {
         let role = match reference.role {
             Role::Source => "its source",
             Role::Dependency => "it depends on",
@@ -122,7 +135,7 @@ impl Walk<'_> {
         let selection = Selection { name: Some(reference.name.clone()), ..Selection::default() };
         match cluster.list(kind, &selection).await {
             Ok(list) => match list.first() {
-                Some(object) => Ok(self.finding(kind, object, above).await?.with_role(role)),
+                Some(object) => Ok(self.finding(kind, object, depth).await?.with_role(role)),
                 None => Ok(Finding::missing(&reference, "it does not exist").with_role(role)),
             },
             Err(error @ (Error::Deadline | Error::Unreachable(_))) => Err(error),
@@ -135,9 +148,8 @@ impl Walk<'_> {
         let namespace = automation.namespace().unwrap_or_default();
         let kind = Kind::named("ImagePolicy")?;
         let policies = self.cluster.in_namespace(&namespace).list(kind, &Selection::default()).await?;
-        let findings =
-            try_join_all(policies.iter().map(|policy| self.finding(kind, policy, vec![String::new()])))
-                .await?;
+        let findings = policies.iter().map(|policy| self.finding(kind, policy, 1));
+        let findings: Vec<_> = stream::iter(findings).buffered(CONCURRENCY).try_collect().await?;
         Ok(findings
             .into_iter()
             .filter(Finding::is_blocked)

@@ -235,9 +235,23 @@ pub(crate) fn bearer_token(config: &Config) -> Result<SecretString, Error> {
 }
 
 fn read_token(path: &Path) -> Result<SecretString, Error> {
-    use std::io::Read;
-    let mut text = String::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_FILE).read_to_string(&mut text));
-    read.map_err(|cause| Error::File { path: path.display().to_string(), cause })?;
+    let failed = |cause| Error::File { path: path.display().to_string(), cause };
+    let bytes = crate::input::bytes(path, MAX_FILE).map_err(failed)?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| failed(std::io::Error::other(error)))?;
     Ok(SecretString::from(text.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_whole_or_not_at_all() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "token\n").unwrap();
+        assert_eq!(read_token(file.path()).unwrap().expose_secret(), "token");
+        std::fs::write(file.path(), "x".repeat(64 * 1024 + 1)).unwrap();
+        let reason = read_token(file.path()).unwrap_err().to_string();
+        assert!(reason.ends_with("larger than 65536 bytes"), "{reason}");
+    }
 }

@@ -20,7 +20,16 @@ const VARIABLE: &str = "KUBECONFIG";
 pub(super) fn find() -> Result<Option<Kubeconfig>, Error> {
     match std::env::var_os(VARIABLE).filter(|paths| !paths.is_empty()) {
         Some(paths) => merged(&paths).map_err(refused),
-        None => Ok(Kubeconfig::read().ok()),
+        None => if_there(Kubeconfig::read()).map_err(refused),
+    }
+}
+
+/// Tells a file that is not there from one that is broken: nobody means another cluster by a typing error.
+fn if_there(read: Result<Kubeconfig, KubeconfigError>) -> Result<Option<Kubeconfig>, KubeconfigError> {
+    match read {
+        Err(KubeconfigError::ReadConfig(cause, _)) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Err(KubeconfigError::FindPath) => Ok(None),
+        read => read.map(Some),
     }
 }
 
@@ -34,10 +43,7 @@ pub(super) fn places() -> String {
 fn merged(paths: &OsStr) -> Result<Option<Kubeconfig>, KubeconfigError> {
     let mut merged: Option<Kubeconfig> = None;
     for path in std::env::split_paths(paths).filter(|path| !path.as_os_str().is_empty()) {
-        let file = match Kubeconfig::read_from(&path) {
-            Err(KubeconfigError::ReadConfig(cause, _)) if cause.kind() == ErrorKind::NotFound => continue,
-            read => read?,
-        };
+        let Some(file) = if_there(Kubeconfig::read_from(&path))? else { continue };
         merged = Some(match merged {
             Some(first) => first.merge(file)?,
             None => file,
@@ -130,6 +136,7 @@ mod tests {
         assert_eq!((names, both.current_context.as_deref()), (vec!["b", "a"], Some("b")));
         assert!(read(&["missing", "gone"]).unwrap().is_none());
         assert!(read(&["a", "broken"]).is_err());
+        assert!(if_there(Kubeconfig::read_from(path("broken"))).is_err());
     }
 
     #[test]

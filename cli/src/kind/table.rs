@@ -2,9 +2,10 @@
 
 use jiff::tz::TimeZone;
 use kube::api::DynamicObject;
+use serde_json::Value;
 use weir_api::FluxObject;
 use weir_api::{
-    Alert, ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, HelmRepository,
+    Alert, ArtifactGenerator, Bucket, Duration, ExternalArtifact, GitRepository, HelmChart, HelmRepository,
     ImagePolicy, ImageRepository, ImageUpdateAutomation, Kustomization, OciRepository, Provider, Receiver,
 };
 
@@ -45,7 +46,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         columns: SOURCE_COLUMNS,
         shortens: true,
         static_message: |object| (text(object, "/spec/type") == "oci").then_some("Helm repository is Ready"),
-        success: fetched,
+        success: indexed,
         ..of::<HelmRepository>()
     },
     Kind {
@@ -99,7 +100,10 @@ pub(crate) static KINDS: [Kind; 15] = [
         columns: &[Name, Source, FirstOf("Revision", CHART_VERSIONS), Suspended, Ready, Message],
         sources: &["HelmChart", "OCIRepository"],
         success: |release| format!("applied revision {}", first_of(release, CHART_VERSIONS)),
-        normalized: Ok,
+        normalized: |mut release| {
+            durations_as_go(&mut release);
+            Ok(release)
+        },
         ..HELM_RELEASE
     },
     Kind {
@@ -178,8 +182,40 @@ const fn of<K: FluxObject>() -> Kind {
     }
 }
 
+/// Places of durations in a HelmRelease.
+const DURATIONS: [&str; 10] = [
+    "/spec/interval",
+    "/spec/timeout",
+    "/spec/chart/spec/interval",
+    "/spec/install/timeout",
+    "/spec/install/strategy/retryInterval",
+    "/spec/upgrade/timeout",
+    "/spec/upgrade/strategy/retryInterval",
+    "/spec/rollback/timeout",
+    "/spec/test/timeout",
+    "/spec/uninstall/timeout",
+];
+
+/// Writes the durations of a HelmRelease as Go does: `5m` is `5m0s`.
+fn durations_as_go(release: &mut Value) {
+    for place in DURATIONS {
+        let Some(text) = release.pointer_mut(place) else { continue };
+        if let Some(duration) = text.as_str().and_then(|text| text.parse::<Duration>().ok()) {
+            *text = duration.to_string().into();
+        }
+    }
+}
+
 fn fetched(object: &DynamicObject) -> String {
     format!("fetched revision {}", revision_of(object))
+}
+
+/// Those of OCI registries have no index, and say so themselves.
+fn indexed(object: &DynamicObject) -> String {
+    match ready(object).filter(|_| text(object, "/spec/type") == "oci") {
+        Some((_, message)) => message.to_owned(),
+        None => fetched(object),
+    }
 }
 
 fn applied(object: &DynamicObject) -> String {
@@ -202,5 +238,42 @@ fn automated(object: &DynamicObject) -> String {
         (Some((_, message)), _) => message.to_owned(),
         (None, time) if time.is_empty() => "automation not yet run".to_owned(),
         (None, time) => format!("last run {}", rfc3339(&time, &TimeZone::system())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn durations_of_helm_releases_are_written_as_by_go() {
+        let mut release = json!({ "spec": {
+            "interval": "5m", "timeout": "90s", "chart": { "spec": { "interval": "1h", "version": "6.x" } },
+            "upgrade": { "timeout": "10m", "strategy": { "retryInterval": "30s" } }, "rollback": { "timeout": "soon" },
+        } });
+        durations_as_go(&mut release);
+        let expected = json!({ "spec": {
+            "interval": "5m0s", "timeout": "1m30s", "chart": { "spec": { "interval": "1h0m0s", "version": "6.x" } },
+            "upgrade": { "timeout": "10m0s", "strategy": { "retryInterval": "30s" } }, "rollback": { "timeout": "soon" },
+        } });
+        assert_eq!(release, expected);
+    }
+
+    #[test]
+    fn a_helm_repository_of_a_registry_says_itself_that_it_is_well() {
+        let kind = Kind::named("HelmRepository").unwrap();
+        let object = |type_: &str| {
+            serde_json::from_value(json!({
+            "apiVersion": "x/v1", "kind": "HelmRepository", "metadata": {}, "spec": { "type": type_ },
+            "status": {
+                "artifact": { "revision": "sha256:1" },
+                "conditions": [{ "type": "Ready", "status": "True", "message": "Helm repository is ready" }],
+            },
+        })).unwrap()
+        };
+        assert_eq!((kind.success)(&object("oci")), "Helm repository is ready");
+        assert_eq!((kind.success)(&object("default")), "fetched revision sha256:1");
     }
 }

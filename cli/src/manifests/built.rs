@@ -1,10 +1,11 @@
 //! Kustomizations of the manifests in this program, built.
 
 use serde_json::Value;
-use weir_kustomize::{LoadRestriction, MemoryFs, Options, RelPath, Resource};
+use weir_kustomize::{MemoryFs, RelPath};
 
 use super::FILES;
 use crate::error::Error;
+use crate::kustomization;
 
 /// Folder of the kustomization that is made here.
 const OVERLAY: &str = "overlays/chosen";
@@ -21,14 +22,12 @@ pub(crate) fn crds() -> Result<Vec<Value>, Error> {
     objects(CRDS, None)
 }
 
-fn objects(folder: &str, kustomization: Option<String>) -> Result<Vec<Value>, Error> {
+fn objects(folder: &str, added: Option<String>) -> Result<Vec<Value>, Error> {
     let failed = |error: &dyn std::error::Error| Error::Build(error.to_string());
     let mut files = MemoryFs::from_files(FILES.iter().copied()).map_err(|error| failed(&error))?;
-    if let Some(text) = kustomization {
+    if let Some(text) = added {
         files.insert(&format!("{folder}/kustomization.yaml"), text).map_err(|error| failed(&error))?;
     }
     let folder = RelPath::new(folder).map_err(|error| failed(&error))?;
-    let options = Options { load_restriction: LoadRestriction::None, ..Options::cli() };
-    let built = weir_kustomize::build(&files, &folder, &options).map_err(|error| failed(&error))?;
-    built.resources.iter().map(Resource::to_json).collect::<Result<_, _>>().map_err(|error| failed(&error))
+    kustomization::objects(&files, &folder)
 }

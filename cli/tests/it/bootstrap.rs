@@ -195,7 +195,9 @@ async fn a_cluster_is_bootstrapped_with_the_keys_of_an_agent() {
     repository.commit("main", "begin", &[("README.md", "")]).unwrap();
     let agent = SshAgent::start().await.unwrap();
     agent.add(server.identity(), &[]).unwrap();
+    home.folder.write("known_hosts", server.known_hosts()).unwrap();
     let weir = home.weir().with_env("SSH_AUTH_SOCK", agent.socket().to_str().unwrap());
+    let weir = weir.with_env("SSH_KNOWN_HOSTS", "known_hosts");
     let mut running =
         weir.start(&format!("bootstrap git --url {url} --silent --path clusters/test --timeout 4m"));
     let mut lines = BufReader::new(running.child.stderr.take().unwrap()).lines();
@@ -212,6 +214,32 @@ async fn a_cluster_is_bootstrapped_with_the_keys_of_an_agent() {
     assert!(running.child.wait().await.unwrap().success(), "{seen:#?}");
     assert_eq!(subjects(&repository).len(), 3);
     assert!(!seen.is_empty() && home.secret().await.data.unwrap().contains_key("identity"));
+}
+
+/// CLI-G04: with the keys of an agent, a server that the person has not approved gets nothing to see of the repository.
+#[tokio::test]
+async fn a_server_that_nobody_knows_is_not_trusted() {
+    let (plane, server) = (ControlPlane::start().await.unwrap(), SshGitServer::start().await.unwrap());
+    let (repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    repository.commit("main", "begin", &[("README.md", "")]).unwrap();
+    let agent = SshAgent::start().await.unwrap();
+    agent.add(server.identity(), &[]).unwrap();
+    let folder = Folder::new("unknown-host").unwrap();
+    folder.write("other", server.other_known_hosts()).unwrap();
+    folder.write("none", "").unwrap();
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path()).in_folder(folder.path());
+    let weir = weir.with_env("SSH_AUTH_SOCK", agent.socket().to_str().unwrap());
+    for (file, reason) in [
+        ("missing", "unable to find any valid known_hosts file, set SSH_KNOWN_HOSTS env variable"),
+        ("none", "knownhosts: key is unknown"),
+        ("other", "knownhosts: key mismatch"),
+    ] {
+        let weir = weir.clone().with_env("SSH_KNOWN_HOSTS", file);
+        let transcript =
+            weir.transcript(&[&format!("bootstrap git --url {url} --silent --timeout 20s")]).await;
+        assert!(transcript.ends_with(&format!("{reason}\n[exit status: 1]\n\n")), "{file}: {transcript}");
+    }
+    assert_eq!(subjects(&repository), ["begin"]);
 }
 
 /// The services that follow the repository apply what a run has pushed before the run itself does: otherwise they would take it for drift.
@@ -299,6 +327,8 @@ async fn bootstraps_that_cannot_work_are_refused() {
         "bootstrap git".to_owned(),
         format!("bootstrap git --url {url}"),
         "bootstrap git --url ftp://h.io/r".to_owned(),
+        "bootstrap git --url ftp://me:secret@h.io/r".to_owned(),
+        "bootstrap git --url https://me:secret@127.0.0.1:1/r --token-auth -p pass --timeout 20s".to_owned(),
         "bootstrap git --url ssh://git@h.io/r".to_owned(),
         format!("{http} --components source-controller"),
         format!("{http} --components-extra nope"),

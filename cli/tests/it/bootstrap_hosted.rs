@@ -99,6 +99,8 @@ async fn what_vendors_do_not_take_is_refused() {
         "bootstrap gitlab --owner org --repository fleet --token-auth --deploy-token-auth",
         "bootstrap bitbucket-server --owner org --repository fleet",
         "bootstrap gitea --owner org --repository fleet",
+        "bootstrap github --owner org --repository fleet --team dev:own",
+        "bootstrap bitbucket-server --owner org --repository fleet --hostname=",
     ];
     insta::assert_snapshot!(weir.transcript(&commands).await);
 }

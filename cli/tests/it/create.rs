@@ -36,6 +36,7 @@ pub(crate) fn files() -> Folder {
         ("key.pem", &other.key_pem),
         ("policy.json", &policy.to_string()),
         ("bad.json", "{"),
+        ("empty.yaml", ""),
         ("invalid.json", r#"{"version":"1.0","trustPolicies":[]}"#),
         ("values-a.yaml", "a: 1\nb:\n  c: x\n  l: [1, 2]\n"),
         (
@@ -127,6 +128,10 @@ async fn credentials_of_a_source_become_a_secret() {
         "export source git podinfo --with-credentials",
         helm,
         "export source helm podinfo --with-credentials",
+        "create source git half --url https://x/y --branch main -u me --timeout 4s",
+        "create source helm half --url https://x/y -p secret --timeout 4s",
+        "create source bucket keys --bucket-name b --endpoint e --access-key a --secret-key s --label a=b --timeout 4s",
+        "export source git half",
     ];
     let transcript = world.weir().transcript(&commands).await;
     insta::assert_snapshot!(transcript);

@@ -129,6 +129,11 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: nested, namespace: NS}
 spec: {interval: 10m, prune: true, path: ./nested, targetNamespace: NS, sourceRef: {kind: GitRepository, name: fleet}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: remote, namespace: NS}
+spec: {interval: 10m, prune: true, path: ./x, kubeConfig: {secretRef: {name: x}}, sourceRef: {kind: GitRepository, name: elsewhere}}
 "),
     ("nested/config.yaml", "apiVersion: v1
 kind: ConfigMap
@@ -243,7 +248,7 @@ async fn world(namespace: &str, folder: &Path) -> (World, Weir) {
         let name = object["metadata"]["name"].as_str().unwrap();
         api(kind).await.unwrap().patch(name, &params, &kube::api::Patch::Apply(&object)).await.unwrap();
     }
-    for name in ["apps", "same", "torn", "fleet", "nested", "wide"] {
+    for name in ["apps", "same", "torn", "fleet", "nested", "wide", "remote"] {
         let source = json!({ "kind": "GitRepository", "name": "fleet" });
         let mut spec = json!({
             "interval": "10m", "prune": name != "same", "path": format!("./{name}"), "sourceRef": source,
@@ -291,6 +296,42 @@ async fn flux_shows_the_same_changes() {
     let commands = commands("diffs-flux");
     let commands: Vec<_> = commands.iter().map(String::as_str).collect();
     weir.agrees_wholly_with_flux(&commands).await;
+}
+
+/// A Kustomization that several others bring along, and a ring of them, are compared once.
+#[tokio::test]
+async fn a_kustomization_that_comes_up_again_is_compared_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::new("diffs-again").await;
+    let spec = |name: &str| {
+        json!({
+            "interval": "10m", "prune": false, "path": format!("./{name}"), "targetNamespace": "diffs-again",
+            "sourceRef": { "kind": "GitRepository", "name": "fleet" },
+        })
+    };
+    let kustomization = |name: &str| {
+        json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+            "metadata": { "name": name, "namespace": "diffs-again" }, "spec": spec(name),
+        })
+    };
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "brand-new" } });
+    // Both sides of the diamond have the bottom, which has the left side again.
+    for (name, objects) in [
+        ("top", vec![kustomization("left"), kustomization("right")]),
+        ("left", vec![kustomization("bottom")]),
+        ("right", vec![kustomization("bottom")]),
+        ("bottom", vec![map, kustomization("left")]),
+    ] {
+        world.object_with("Kustomization", name, spec(name)).await;
+        let documents: Vec<_> = objects.iter().map(ToString::to_string).collect();
+        write(folder.path(), &[(&format!("{name}/all.yaml"), &documents.join("\n---\n"))]);
+    }
+    let line =
+        "diff ks top --path top -r --local-sources GitRepository/diffs-again/fleet=. --progress-bar=false";
+    let transcript = world.weir().in_folder(folder.path()).transcript(&[line]).await;
+    assert_eq!(transcript.matches("brand-new").count(), 1, "{transcript}");
+    assert_eq!(transcript.matches("Kustomization/diffs-again/bottom changed").count(), 1, "{transcript}");
 }
 
 /// CLI-DIF01: `spec.ignore`.

@@ -39,7 +39,10 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
         "2> ◎ waiting for deployment source-controller\n2> ✗ source-controller: deployment not ready: ";
     assert!(given_up.contains(lines), "{given_up}");
     let given_up = weir.transcript(&["install --timeout 10s"]).await;
-    assert!(given_up.contains("deployment source-controller is not ready in time"), "{given_up}");
+    let end = "2> ✔ kustomize-controller: deployment ready\n2> ✔ notification-controller: deployment ready\n\
+               2> ✗ source-controller: deployment not ready\n2>   try: kubectl -n flux-system describe deployment\n\
+               2> ✗ install failed\n[exit status: 1]\n\n";
+    assert!(given_up.ends_with(end), "{given_up}");
     let waited = with_nodes(&plane, weir.transcript(&["check --timeout 55s"])).await;
     assert!(waited.ends_with("2> ✔ all checks passed\n\n"), "{waited}");
     let provider = "create alert-provider slack --type slack --channel general";

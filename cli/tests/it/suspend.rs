@@ -20,6 +20,21 @@ async fn objects_are_suspended_by_name_or_all() {
     insta::assert_snapshot!(world.weir().transcript(&commands).await);
 }
 
+/// A failure with one is told, and the others are suspended all the same.
+#[tokio::test]
+async fn a_failure_does_not_stop_the_others() {
+    let world = World::new("suspend-failure").await;
+    for name in ["backend", "frontend"] {
+        world.object("Kustomization", name).await;
+    }
+    let reads = ("kustomize.toolkit.fluxcd.io", &["kustomizations"][..]);
+    let token = world.plane.token_for(&world.namespace, "reader", reads, &["list", "watch"]).await.unwrap();
+    let config = world.plane.kubeconfig_for(&token).unwrap();
+    let weir = crate::weir::Weir::default().with_kubeconfig(&config);
+    let commands = ["suspend ks backend frontend -n suspend-failure", "resume ks --all -n suspend-failure"];
+    insta::assert_snapshot!(weir.transcript(&commands).await);
+}
+
 #[tokio::test]
 async fn a_command_without_objects_is_refused() {
     let weir = World::new("suspend-nothing").await.weir();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, artifact, ready, with};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "why kustomization/apps",
     "why ks infra",
     "why kustomization/well",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 11] = [
     "why imageupdateautomation/podinfo",
     "why alert/podinfo",
     "why kustomization/ring",
+    "why kustomization/level-9",
     "why kustomization/nowhere",
     "why nothing/x",
     "why kustomization",
@@ -78,7 +79,15 @@ async fn world(namespace: &str) -> World {
     api.patch("well", &Default::default(), &kube::api::Patch::Merge(owner)).await.unwrap();
     kustomization(&world, "lost", "nowhere", json!({}), json!({})).await;
     kustomization(&world, "ring", "well", depends("round"), waits.clone()).await;
-    kustomization(&world, "round", "well", depends("ring"), waits).await;
+    kustomization(&world, "round", "well", depends("ring"), waits.clone()).await;
+    // Each level has two ways down to the next one: 2^9 ways to the last.
+    for level in 0..10 {
+        let below = json!({ "dependsOn": [{ "name": format!("level-{}", level - 1) }, { "name": format!("beside-{}", level - 1) }] });
+        let below = if level == 0 { json!({}) } else { below };
+        for name in [format!("level-{level}"), format!("beside-{level}")] {
+            kustomization(&world, &name, "well", below.clone(), waits.clone()).await;
+        }
+    }
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" },
         "spec": {

@@ -1,7 +1,7 @@
 //! `weir build artifact` (CLI-ART08).
 
 use std::fs::Permissions;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -46,11 +46,10 @@ impl Build {
 
     fn write(&self, content: &Content) -> io::Result<()> {
         // Packed first: the file may lie in the directory that is packed.
-        let mut archive = Vec::new();
-        content.pack(&self.ignored, &mut archive)?;
+        let mut archive = content.packed(&self.ignored)?;
         let folder = self.output.parent().filter(|folder| *folder != Path::new(""));
         let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-        file.write_all(&archive)?;
+        io::copy(&mut archive, &mut file)?;
         file.as_file().set_permissions(Permissions::from_mode(MODE))?;
         file.persist(&self.output)?;
         Ok(())

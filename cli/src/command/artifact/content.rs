@@ -1,7 +1,8 @@
 //! The files of an artifact on this machine, and their tarball (CLI-ART01, CLI-ART02).
 
 use std::collections::BTreeSet;
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -65,8 +66,16 @@ impl Content {
         Ok(Self { path, _stdin: stdin, _copy: Some(copy) })
     }
 
+    /// Packs the tarball into a temporary file, outside of what is packed.
+    pub(super) fn packed(&self, ignored: &Ignored) -> io::Result<File> {
+        let mut file = tempfile::tempfile()?;
+        self.pack(ignored, BufWriter::new(&file))?;
+        file.rewind()?;
+        Ok(file)
+    }
+
     /// Writes the tarball.
-    pub(super) fn pack(&self, ignored: &Ignored, out: impl Write) -> io::Result<()> {
+    fn pack(&self, ignored: &Ignored, out: impl Write) -> io::Result<()> {
         let mut rules = Rules::default();
         let patterns: Vec<&str> =
             ignored.ignore_paths.iter().chain(&ignored.add_ignore_paths).map(String::as_str).collect();

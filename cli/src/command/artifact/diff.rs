@@ -41,13 +41,12 @@ impl Diff {
         let reference = Reference::from_url(url).map_err(bad_url)?;
         let content = Content::find(&self.path, false, false)?;
         let mut registry = self.login.open(reference.repository(), global.timeout.to_std()).await?;
-        let mut local = Vec::new();
-        content
-            .pack(&self.ignored, &mut local)
+        let local = content
+            .packed(&self.ignored)
             .map_err(|error| Error::Artifact(format!("building artifact failed: {error}")))?;
         let remote = layer::pull(&mut registry, &reference).await?.layer;
         // A layer that is no tarball has other contents than any directory.
-        match Untar::new(Limits::on_disk(NO_CAP)).is_same(local.as_slice(), remote) {
+        match Untar::new(Limits::on_disk(NO_CAP)).is_same(local, remote) {
             Ok(true) => {
                 progress::success("no changes detected");
                 Ok(())

@@ -11,6 +11,9 @@ use crate::error::Error;
 /// First bytes of gzip streams.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
+/// Largest layer that is pulled or pushed, in bytes. Artifacts of manifests have some MiB; the cap ends one that would fill the disk.
+pub(super) const MAX_LAYER: u64 = 4 << 30;
+
 /// An artifact: its manifest, and its first layer in a temporary file.
 pub(super) struct Pulled {
     pub(super) manifest: Manifest,
@@ -26,6 +29,7 @@ pub(super) async fn pull(registry: &mut Registry, reference: &Reference) -> Resu
     let manifest = registry.manifest(&digest).await.map_err(failed(""))?;
     let first = manifest.layers.first();
     let first = first.ok_or_else(|| Error::Artifact("no layers found in artifact".to_owned()))?;
+    check_size(first.size)?;
     let mut blob = registry.blob(first).await.map_err(failed("extracting layer failed: "))?;
     let mut layer = tempfile::tempfile()?;
     while let Some(chunk) = blob.next().await.map_err(failed("extracting layer failed: "))? {
@@ -33,6 +37,16 @@ pub(super) async fn pull(registry: &mut Registry, reference: &Reference) -> Resu
     }
     layer.seek(SeekFrom::Start(0))?;
     Ok(Pulled { manifest, layer })
+}
+
+/// Refuses a layer that is too large.
+pub(super) fn check_size(size: u64) -> Result<(), Error> {
+    match size > MAX_LAYER {
+        true => {
+            Err(Error::Artifact(format!("the layer has {size} bytes, and at most {MAX_LAYER} are taken")))
+        }
+        false => Ok(()),
+    }
 }
 
 impl Pulled {

@@ -1,6 +1,7 @@
 //! `weir push artifact` (CLI-ART03).
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use clap::Args;
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use weir_oci::{Descriptor, Reference, Registry};
 
 use super::content::{Content, Ignored};
 use super::login::Login;
-use super::{bad_url, failed, required};
+use super::{bad_url, failed, layer, required};
 use crate::error::Error;
 use crate::global::Global;
 use crate::output::{manifest, print, progress};
@@ -84,10 +85,13 @@ impl Push {
         if self.output.is_none() {
             progress::action(&format!("pushing artifact to {}", url.trim_start_matches("oci://")));
         }
+        let failed = |reason: &dyn std::fmt::Display| {
+            Error::Artifact(format!("pushing artifact failed: error creating layer: {reason}"))
+        };
+        let mut packed = content.packed(&self.ignored).map_err(|error| failed(&error))?;
+        layer::check_size(packed.metadata()?.len()).map_err(|error| failed(&error))?;
         let mut layer = Vec::new();
-        content.pack(&self.ignored, &mut layer).map_err(|error| {
-            Error::Artifact(format!("pushing artifact failed: error creating layer: {error}"))
-        })?;
+        packed.read_to_end(&mut layer).map_err(|error| failed(&error))?;
         let digest = push(registry.for_pushes(), &reference, layer, &annotations).await?;
         self.report(&reference, &digest)
     }
@@ -95,8 +99,8 @@ impl Push {
     /// The annotations of the flags, and those that every artifact has.
     fn annotations(&self) -> Result<BTreeMap<String, String>, Error> {
         let created = if self.reproducible { Timestamp::UNIX_EPOCH } else { Timestamp::now() };
-        let created = created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let always = [(CREATED, &created), (SOURCE, &self.source), (REVISION, &self.revision)];
+        let time = created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let always = [(CREATED, &time), (SOURCE, &self.source), (REVISION, &self.revision)];
         let mut annotations: BTreeMap<String, String> =
             always.into_iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
         for annotation in &self.annotations {
@@ -105,6 +109,14 @@ impl Push {
                 return Err(Error::Flags(reason));
             };
             annotations.insert(key.to_owned(), value.to_owned());
+        }
+        let created = annotations.entry(CREATED.to_owned()).or_default();
+        if created.is_empty() {
+            *created = time;
+        } else if let Err(reason) = created.parse::<Timestamp>() {
+            return Err(Error::Artifact(format!(
+                "pushing artifact failed: invalid created timestamp {created:?}: {reason}"
+            )));
         }
         Ok(annotations)
     }

@@ -7,6 +7,7 @@ use weir_runtime::args::Switch;
 
 use super::signing::Signing;
 use crate::error::Error;
+use crate::given::Given;
 use crate::manifests::{Choice, check_version};
 
 /// Components without which no repository is applied.
@@ -100,6 +101,16 @@ pub(super) struct Commit {
 }
 
 impl BootstrapFlags {
+    /// Takes away what is given without a value.
+    pub(super) fn drop_empty(&mut self) {
+        self.choice.drop_empty();
+        self.sparse_checkout.drop_empty();
+        let Key { private_key_file, ssh_hostname, ca_file, ssh_hostkey_algos, .. } = &mut self.key;
+        [private_key_file, ssh_hostname, ca_file].into_iter().for_each(Given::drop_empty);
+        ssh_hostkey_algos.drop_empty();
+        self.signing.drop_empty();
+    }
+
     /// Refuses choices with which nothing would be applied.
     pub(super) fn check(&self) -> Result<(), Error> {
         let components = self.choice.components();

@@ -1,17 +1,19 @@
 //! `weir bootstrap git`: any Git server, over SSH or HTTP(S).
 
 use clap::Args;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use url::Url;
 use weir_git::{Credentials, Git as Client, GitConfig, Profile, Remote, SshAgent, SshAlgorithms, SshAuth};
 use weir_runtime::args::Switch;
 use weir_verify::git::SigningKey;
 
 use super::flags::{BootstrapFlags, secret};
+use super::known_hosts;
 use super::plan::{Access, Plan, SyncCredentials};
 use super::signing::Transport;
 use crate::command::create::{Entries, host_keys, ssh_host};
 use crate::error::Error;
+use crate::given::drop_empty_secret;
 use crate::global::Global;
 use crate::input;
 
@@ -63,6 +65,8 @@ pub(crate) struct Git {
 impl Git {
     /// Bootstraps the cluster.
     pub(crate) async fn run(mut self, global: &Global) -> Result<(), Error> {
+        self.flags.drop_empty();
+        drop_empty_secret(&mut self.password);
         self.flags.token_auth |= self.with_bearer_token;
         self.find_password()?;
         self.flags.check()?;
@@ -72,7 +76,10 @@ impl Git {
                 url::ParseError::RelativeUrlWithoutBase => "scheme \"\" is not supported".to_owned(),
                 error => error.to_string(),
             };
-            Error::Flags(format!("failed to create authentication options for {}: {reason}", self.url))
+            Error::Flags(format!(
+                "failed to create authentication options for {}: {reason}",
+                shown(&self.url)
+            ))
         })?;
         self.check_scheme(&url)?;
         let cluster = &global.cluster().await?;
@@ -89,7 +96,6 @@ impl Git {
     /// Takes the password from the flag, the environment, or the person at the terminal.
     fn find_password(&mut self) -> Result<(), Error> {
         let of_environment = || std::env::var(PASSWORD).ok().filter(|text| !text.is_empty());
-        self.password = self.password.take().filter(|text| !text.expose_secret().is_empty());
         self.password = self.password.take().or_else(|| of_environment().map(SecretString::from));
         if self.flags.token_auth && self.password.is_none() {
             self.password = Some(input::secret("Please enter your Git repository password: ")?);
@@ -104,7 +110,8 @@ impl Git {
             "http" => "scheme http is insecure, pass --allow-insecure-http=true to allow it".to_owned(),
             scheme => format!("scheme \"{scheme}\" is not supported"),
         };
-        Err(Error::Flags(format!("failed to create authentication options for {url}: {reason}")))
+        let shown = shown(url.as_str());
+        Err(Error::Flags(format!("failed to create authentication options for {shown}: {reason}")))
     }
 
     async fn plan(self, namespace: String, global: &Global, url: Url) -> Result<Plan, Error> {
@@ -120,7 +127,7 @@ impl Git {
         Ok(Plan {
             path: Plan::path_of(&self.flags),
             namespace,
-            url: self.url.clone(),
+            url: shown(&self.url),
             git: git.map_err(|error| Error::Bootstrap(error.to_string()))?,
             remote,
             sync_url: self.sync_url(&url),
@@ -143,18 +150,19 @@ impl Git {
         })
     }
 
-    /// Takes the key of the file, or else those of the person's SSH agent.
+    /// Takes the key of the file, or else those of the person's SSH agent. With an agent, the server must be one that the person
+    /// trusts already; a file is also for machines where nobody has seen the server before, and the keys that it shows are taken.
     async fn ssh_credentials(&self, url: &Url) -> Result<Credentials, Error> {
-        let known_hosts = async || host_keys(&ssh_host(url.as_str())?).await;
         if let Some(file) = &self.flags.key.private_key_file {
             let identity = SecretString::from(input::text(file)?);
-            let (passphrase, known_hosts) = (self.password.clone(), known_hosts().await?);
+            let (passphrase, known_hosts) =
+                (self.password.clone(), host_keys(&ssh_host(url.as_str())?).await?);
             return Ok(Credentials::Ssh(SshAuth { identity, passphrase, known_hosts }));
         }
         match std::env::var_os(AGENT).filter(|socket| !socket.is_empty()) {
             Some(socket) => Ok(Credentials::SshAgent(SshAgent {
                 socket: socket.into(),
-                known_hosts: known_hosts().await?,
+                known_hosts: known_hosts::of_person()?,
             })),
             None => Err(Error::Flags(format!(
                 "an SSH URL requires --private-key-file, or an SSH agent, which {AGENT} names"
@@ -203,6 +211,21 @@ impl Git {
     }
 }
 
+/// Returns a URL for people, without a password and, but for SSH, without a user, which may be a token (CLI-G17).
+fn shown(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    match authority.rsplit_once('@') {
+        None => url.to_owned(),
+        Some((login, host)) if scheme == "ssh" => {
+            let user = login.split(':').next().unwrap_or_default();
+            format!("{scheme}://{user}@{host}{path}")
+        }
+        Some((_, host)) => format!("{scheme}://{host}{path}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -213,6 +236,16 @@ mod tests {
     struct Flags {
         #[command(flatten)]
         git: Git,
+    }
+
+    #[rstest::rstest]
+    #[case("https://me:secret@h.io:8443/r?a#b", "https://h.io:8443/r?a#b")]
+    #[case("https://token@h.io", "https://h.io")]
+    #[case("ssh://git:secret@h.io/a@b", "ssh://git@h.io/a@b")]
+    #[case("ssh://git@h.io/r", "ssh://git@h.io/r")]
+    #[case("h.io/r", "h.io/r")]
+    fn passwords_of_urls_are_not_shown(#[case] url: &str, #[case] expected: &str) {
+        assert_eq!(shown(url), expected);
     }
 
     /// The URLs that Flux makes of the same flags.

@@ -132,21 +132,10 @@ fn judge(kind: &Kind, object: &DynamicObject, field: &str, revision: &str, has_l
 
 async fn healthy(cluster: &Cluster, plan: &Plan) -> Result<(), Error> {
     let cluster = &cluster.in_namespace(&plan.namespace);
-    let mut are_ready = true;
-    for component in plan.flags.choice.components() {
-        match deployment::rolled_out(cluster, component).await {
-            Ok(()) => progress::success(&format!("{component}: deployment ready")),
-            Err(Error::Deadline) => {
-                progress::failure(&format!("{component}: deployment not ready"));
-                are_ready = false;
-            }
-            Err(error) => return Err(error),
-        }
+    match deployment::all_rolled_out(cluster, &plan.flags.choice.components()).await? {
+        true => Ok(()),
+        false => Err(Error::Bootstrap("timed out waiting for all resources to be ready".to_owned())),
     }
-    if are_ready {
-        return Ok(());
-    }
-    Err(Error::Bootstrap("timed out waiting for all resources to be ready".to_owned()))
 }
 
 #[cfg(test)]

@@ -20,10 +20,13 @@ use super::plan::{Access, Plan, SyncCredentials};
 use super::signing::Transport;
 use crate::command::create::Entries;
 use crate::error::Error;
+use crate::given::Given;
 use crate::global::Global;
 use crate::input;
 use crate::output::progress;
 
+/// Words for the permissions of teams. Not every vendor has all of them.
+const PERMISSIONS: [&str; 5] = ["pull", "triage", "push", "maintain", "admin"];
 /// User of tokens in Secrets, and of keys.
 const USER: &str = "git";
 
@@ -69,7 +72,10 @@ pub(crate) struct Flags {
 
 impl Flags {
     /// Bootstraps the cluster.
-    pub(super) async fn run(self, vendor: Vendor, global: &Global) -> Result<(), Error> {
+    pub(super) async fn run(mut self, vendor: Vendor, global: &Global) -> Result<(), Error> {
+        self.flags.drop_empty();
+        self.hostname.drop_empty();
+        self.team.drop_empty();
         let token = token(vendor)?;
         self.check(vendor)?;
         let file = self.flags.key.private_key_file.as_deref();
@@ -80,14 +86,19 @@ impl Flags {
         let ca = ca.map(|file| input::text_or(file, "unable to read TLS CA file")).transpose()?;
         let http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
         let hosted = self.hosted(vendor, &http, &token)?;
-        let url = self.repository(&hosted).await?;
+        let (url, is_granted) = self.repository(&hosted).await?;
         let plan = self.plan(cluster.namespace.clone(), global, hosted, (&url, &token), (http, ca)).await?;
-        super::run(cluster, &Plan { signing_key, ..plan }).await
+        super::run(cluster, &Plan { signing_key, ..plan }).await?;
+        if is_granted {
+            return Ok(());
+        }
+        let warning = "failed to grant permissions to team: reconciled with warning";
+        Err(Error::Bootstrap(warning.to_owned()))
     }
 
     fn check(&self, vendor: Vendor) -> Result<(), Error> {
         let refused = |reason: &str| Err(Error::Flags(reason.to_owned()));
-        if vendor == Vendor::BitbucketServer && self.hostname.as_deref().unwrap_or_default().is_empty() {
+        if vendor == Vendor::BitbucketServer && self.hostname.is_none() {
             return refused("invalid hostname \"\"");
         }
         if vendor == Vendor::GitLab && !gitlab::is_name(&self.repository) {
@@ -111,7 +122,29 @@ impl Flags {
         if self.owner.is_empty() || self.repository.is_empty() {
             return refused("--owner and --repository are required");
         }
+        self.check_teams(vendor)?;
         self.flags.check()
+    }
+
+    /// Refuses permissions that there are not, before anything is made.
+    fn check_teams(&self, vendor: Vendor) -> Result<(), Error> {
+        for (team, permission) in self.teams(vendor) {
+            if !PERMISSIONS.contains(&permission) {
+                return Err(Error::Flags(format!(
+                    "failed to reconcile repository team access: invalid permission \"{permission}\" for team \"{team}\""
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the teams with what they may do.
+    fn teams(&self, vendor: Vendor) -> impl Iterator<Item = (&str, &str)> {
+        self.team.iter().map(move |team| match team.split_once(':') {
+            Some((team, permission)) if !permission.is_empty() => (team, permission),
+            Some((team, _)) => (team, vendor.permission()),
+            None => (team.as_str(), vendor.permission()),
+        })
     }
 
     fn hosted(&self, vendor: Vendor, http: &Profile, token: &SecretString) -> Result<Hosted, Error> {
@@ -126,8 +159,8 @@ impl Flags {
         })
     }
 
-    /// Finds the repository or makes it, gives teams access to it, and returns its URL for HTTPS.
-    async fn repository(&self, hosted: &Hosted) -> Result<String, Error> {
+    /// Finds the repository or makes it, and gives teams access to it. Returns its URL for HTTPS, and true when all teams have access.
+    async fn repository(&self, hosted: &Hosted) -> Result<(String, bool), Error> {
         progress::action(&format!("connecting to {}", hosted.host));
         let shown = hosted.url();
         let found = hosted.find().await.map_err(|error| {
@@ -141,28 +174,31 @@ impl Flags {
             })?;
             progress::success(&format!("repository \"{shown}\" created"));
         }
-        if !self.personal && !self.team.is_empty() {
-            self.give_access(hosted, is_there).await;
-        }
-        Ok(hosted.clone_url())
+        let has_teams = !self.personal && !self.team.is_empty();
+        let is_granted = !has_teams || self.give_access(hosted, is_there).await;
+        Ok((hosted.clone_url(), is_granted))
     }
 
-    /// Gives teams access; a failure is shown, and the rest goes on.
-    async fn give_access(&self, hosted: &Hosted, is_there: bool) {
+    /// Gives teams access; a failure is shown, and the rest goes on. Returns false when there was one.
+    async fn give_access(&self, hosted: &Hosted, is_there: bool) -> bool {
         progress::action("reconciling repository permissions");
-        for team in &self.team {
-            let (team, permission) = team.split_once(':').unwrap_or((team, hosted.vendor.permission()));
+        let mut is_granted = true;
+        for (team, permission) in self.teams(hosted.vendor) {
             if is_there && !self.reconcile && hosted.has_access(team).await {
                 continue;
             }
             match hosted.grant(team, permission).await {
                 Ok(()) => progress::success(&format!("granted \"{permission}\" permissions to \"{team}\"")),
-                Err(error) => progress::failure(&format!(
-                    "failed to grant \"{permission}\" permissions to \"{team}\": {error}"
-                )),
+                Err(error) => {
+                    is_granted = false;
+                    progress::failure(&format!(
+                        "failed to grant \"{permission}\" permissions to \"{team}\": {error}"
+                    ));
+                }
             }
         }
         progress::success("reconciled repository permissions");
+        is_granted
     }
 
     async fn plan(
@@ -190,7 +226,9 @@ impl Flags {
             false => hosted.ssh_url(self.flags.key.ssh_hostname.as_deref()),
         };
         let path = Plan::path_of(&self.flags);
-        let title = hosted.title(&namespace, &self.flags.branch, &self.flags.secret_name, &path);
+        // As Flux names them: without --path, the title has no part for it.
+        let place = if self.flags.path.is_empty() { "" } else { path.as_str() };
+        let title = hosted.title(&namespace, &self.flags.branch, &self.flags.secret_name, place);
         let user = if hosted.vendor == Vendor::BitbucketServer { username } else { USER.to_owned() };
         let hosted = Box::new(hosted);
         let credentials = if self.flags.token_auth {

@@ -9,6 +9,7 @@ use weir_verify::git::{Choice, SigningKey, SigningKeyError};
 
 use super::flags::secret;
 use crate::error::Error;
+use crate::given::{Given, drop_empty_secret};
 use crate::input;
 
 /// Largest key ring read, in bytes. Rings of whole teams have some MiB.
@@ -50,6 +51,16 @@ pub(super) struct Transport<'a> {
 }
 
 impl Signing {
+    /// Takes away what is given without a value.
+    pub(super) fn drop_empty(&mut self) {
+        let Self { gpg_key_ring, gpg_key_id, ssh_signing_key_file, .. } = self;
+        [gpg_key_ring, gpg_key_id, ssh_signing_key_file].into_iter().for_each(Given::drop_empty);
+        let Self { gpg_passphrase, ssh_signing_password, ssh_signing_passphrase, .. } = self;
+        [gpg_passphrase, ssh_signing_password, ssh_signing_passphrase]
+            .into_iter()
+            .for_each(drop_empty_secret);
+    }
+
     /// Reads the key that signs, if one does.
     pub(super) fn key(&self, transport: Transport<'_>) -> Result<Option<SigningKey>, Error> {
         let password = self.check(transport)?;

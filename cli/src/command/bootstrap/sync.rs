@@ -43,11 +43,8 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan, tree: &mut WorkTre
 /// Refuses to move a cluster to another directory: what the old one holds would be deleted.
 async fn check_path(cluster: &Cluster, plan: &Plan) -> Result<(), Error> {
     let Some(kind) = Kind::find("kustomization") else { return Ok(()) };
-    let found = match cluster.in_namespace(&plan.namespace).get(kind, &plan.namespace).await {
-        Err(Error::NotFound { .. } | Error::NoSuchKind(_)) => return Ok(()),
-        Err(Error::Api(reason)) if reason.contains("not found") => return Ok(()),
-        found => found?,
-    };
+    let found = cluster.in_namespace(&plan.namespace).get_opt(kind, &plan.namespace).await?;
+    let Some(found) = found else { return Ok(()) };
     let (new, old) = (&plan.path, text(&found, "/spec/path"));
     let bare = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_owned();
     if bare(new) == bare(&old) {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use weir_git::{Checkout, CommitRequest, Error as GitError, Lease, ObjectId, PushRequest, Signature, Signer};
-use weir_kustomize::{FileSystem, LoadRestriction, Options, RelPath, Resource};
+use weir_kustomize::{FileSystem, RelPath};
 use weir_remote_bases::CommitTree;
 
 use super::plan::Plan;
 use crate::error::Error;
+use crate::kustomization;
 use crate::output::progress;
 
 /// Times that a clone is tried, and the time between.
@@ -85,10 +86,7 @@ impl WorkTree {
 
     /// Builds the kustomization of a folder.
     pub(super) fn build(&self, folder: &str) -> Result<Vec<serde_json::Value>, Error> {
-        let failed = |error: weir_kustomize::Error| Error::Build(error.to_string());
-        let options = Options { load_restriction: LoadRestriction::None, ..Options::cli() };
-        let built = weir_kustomize::build(&self.files()?, &rooted(folder)?, &options).map_err(failed)?;
-        built.resources.iter().map(Resource::to_json).collect::<Result<_, _>>().map_err(failed)
+        kustomization::objects(&self.files()?, &rooted(folder)?)
     }
 
     /// Commits files, if that changes any of them; returns the new commit.

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use weir_kustomize::{LoadRestriction, Options, Output, RelPath, Reorder, RootedFs};
+use weir_kustomize::{LoadRestriction, Options, Output, Reorder};
 
 use super::remote::RemoteFlags;
 use super::{files, remote};
 use crate::error::Error;
+use crate::kustomization;
 use crate::output::print;
 
 /// The build to run.
@@ -71,14 +72,9 @@ impl Directory {
     }
 
     fn build(&self) -> Result<Output, Error> {
-        let options = self.options();
-        let refused = |error: &dyn std::error::Error| Error::Build(error.to_string());
-        let directory = self.directory.canonicalize();
-        let directory = directory.map_err(|cause| unusable(&self.directory, cause))?;
-        // The whole disk, because bases may lie beside the directory; the load restrictor decides what may be read.
-        let disk = RootedFs::new(Path::new("/")).map_err(|error| refused(&error))?;
-        let directory = RelPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
-        weir_kustomize::build(&disk, &directory, &options)
+        // The load restrictor decides what of the disk may be read.
+        let (disk, directory) = kustomization::on_disk(&self.directory)?;
+        weir_kustomize::build(&disk, &directory, &self.options())
             .map_err(|error| remote::failed(&error, error.to_string()))
     }
 

@@ -130,7 +130,9 @@ impl Kustomization {
             let built = self.local.build(specs, kustomization, directory).await?;
             let mut nested = Vec::new();
             for object in &built {
-                nested.extend(self.local.nested(specs, object).await?);
+                if let Some(found) = self.local.nested(object)? {
+                    nested.push(self.local.place(specs, found).await?);
+                }
             }
             nested.reverse();
             left.append(&mut nested);
@@ -153,12 +155,17 @@ impl Local {
 
     /// Returns true when the spec comes from a file.
     pub(crate) fn has_file(&self) -> bool {
-        self.kustomization_file.is_some()
+        self.file().is_some()
+    }
+
+    /// The file with the spec; one without a name counts as none.
+    fn file(&self) -> Option<&Path> {
+        self.kustomization_file.as_deref().filter(|file| !file.as_os_str().is_empty())
     }
 
     /// The place where specs are looked for; without a cluster only in the file.
     pub(crate) fn specs(&self, cluster: Option<Cluster>) -> Specs<'_> {
-        Specs { cluster, file: self.kustomization_file.as_deref() }
+        Specs { cluster, file: self.file() }
     }
 
     /// Builds a Kustomization over a directory.
@@ -173,16 +180,19 @@ impl Local {
         build(specs, kustomization, place, self.strict_substitute, self.remote.remote()).await
     }
 
-    /// Returns the Kustomization that a built object is, with the directory that its source and path name; with
-    /// `--recursive` only.
-    pub(crate) async fn nested(
+    /// Returns the Kustomization that a built object is; with `--recursive` only.
+    pub(crate) fn nested(&self, object: &Value) -> Result<Option<weir_api::Kustomization>, Error> {
+        Ok(spec::kustomization(object)?.filter(|_| self.recursive))
+    }
+
+    /// Returns a nested Kustomization as it counts, with the directory that its source and path name.
+    pub(crate) async fn place(
         &self,
         specs: &Specs<'_>,
-        object: &Value,
-    ) -> Result<Option<(weir_api::Kustomization, PathBuf)>, Error> {
-        let Some(object) = spec::kustomization(object)?.filter(|_| self.recursive) else { return Ok(None) };
-        let directory = local_sources::directory(&self.local_sources, &object)?;
-        Ok(Some((specs.of_nested(object).await?, existing_directory(&directory)?)))
+        nested: weir_api::Kustomization,
+    ) -> Result<(weir_api::Kustomization, PathBuf), Error> {
+        let directory = local_sources::directory(&self.local_sources, &nested)?;
+        Ok((specs.of_nested(nested).await?, existing_directory(&directory)?))
     }
 }
 

@@ -6,6 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use weir_git::{Identity, KeyKind};
 
+use super::address;
 use super::flag::{Flag, Flags, one_of, secret, switch, text};
 use crate::error::Error;
 use crate::input;
@@ -53,15 +54,14 @@ pub(crate) struct SshHost {
     pub(crate) port: Option<u16>,
 }
 
-/// Checks the scheme of a Git URL.
-pub(super) fn git_scheme(url: &str) -> Result<&str, Error> {
-    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    match scheme {
-        "ssh" | "http" | "https" => Ok(scheme),
-        _ => {
-            Err(Error::Flags(format!("git URL scheme '{scheme}' not supported, can be: ssh, http and https")))
-        }
-    }
+/// Checks a Git URL, and returns its scheme.
+pub(super) fn git_scheme(url: &str) -> Result<&'static str, Error> {
+    address::check(url, "git URL parse failed")?;
+    let scheme = address::scheme(url);
+    let known = ["ssh", "http", "https"].into_iter().find(|known| *known == scheme);
+    known.ok_or_else(|| {
+        Error::Flags(format!("git URL scheme '{scheme}' not supported, can be: ssh, http and https"))
+    })
 }
 
 /// The SSH server of a URL.
@@ -135,11 +135,19 @@ fn key_kind(choice: KeyChoice<'_>) -> Result<KeyKind, Error> {
     })
 }
 
-/// User and password, if given.
+/// User and password, if both are given.
 pub(super) fn login(flags: &Flags<'_>) -> Option<Entries> {
-    let username = flags.text("username")?;
-    let password = flags.secret("password").cloned().unwrap_or_default();
-    Some(Entries::from([("username".to_owned(), username.into()), ("password".to_owned(), password)]))
+    let (username, password) = flags.text("username").zip(flags.secret("password"))?;
+    Some(Entries::from([("username".to_owned(), username.into()), ("password".to_owned(), password.clone())]))
+}
+
+/// User and password, if one of them is given; without the other one it is refused.
+pub(super) fn whole_login(flags: &Flags<'_>) -> Result<Option<Entries>, Error> {
+    match (flags.text("username"), flags.secret("password")) {
+        (None, Some(_)) => Err(Error::Flags("username is required".to_owned())),
+        (Some(_), None) => Err(Error::Flags("password is required".to_owned())),
+        _ => Ok(login(flags)),
+    }
 }
 
 /// The entry `ca.crt`, from the file that a flag names.

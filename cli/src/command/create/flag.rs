@@ -2,7 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use weir_api::Duration;
 use weir_runtime::args::Switch;
@@ -121,7 +121,12 @@ impl Flag {
             }
             Form::Secret => None,
             Form::Switch => flags.is_on(self.name).then(|| Value::from(true)),
-            Form::Duration => flags.duration(self.name).map(|duration| Value::from(duration.to_string())),
+            Form::Duration => {
+                let duration = flags.duration(self.name)?;
+                // Where there is no default, no time at all is none, as in Flux.
+                let is_given = self.default.is_some() || !duration.is_zero();
+                is_given.then(|| Value::from(duration.to_string()))
+            }
             Form::List => Some(flags.list(self.name)).filter(|list| !list.is_empty()).map(Value::from),
             Form::Lines => {
                 Some(flags.list(self.name)).filter(|list| !list.is_empty()).map(|list| list.join("\n").into())
@@ -141,8 +146,10 @@ impl<'a> Flags<'a> {
         given.map(String::as_str).filter(|text| !text.is_empty())
     }
 
+    /// The secret of a flag; an empty one counts as none.
     pub(crate) fn secret(self, name: &str) -> Option<&'a SecretString> {
-        self.0.try_get_one::<SecretString>(name).ok().flatten()
+        let given = self.0.try_get_one::<SecretString>(name).ok().flatten();
+        given.filter(|secret| !secret.expose_secret().is_empty())
     }
 
     pub(crate) fn is_on(self, name: &str) -> bool {

@@ -28,6 +28,15 @@ pub(super) fn name<'a>(flags: &Flags<'a>) -> Result<&'a str, Error> {
     )))
 }
 
+/// Refuses a name that Kubernetes takes for no namespace and no account; `what` says whose it is.
+pub(super) fn check_name(what: &str, name: &str) -> Result<(), Error> {
+    if !name.is_empty() && is_label(name) {
+        return Ok(());
+    }
+    let rule = "a name has letters, digits, '-', '_' and '.', and begins and ends with a letter or digit";
+    Err(Error::Flags(format!("invalid {what} '{name}': [{rule}]")))
+}
+
 /// The labels of `--label`.
 pub(super) fn labels(flags: &Flags<'_>) -> Result<Map<String, Value>, Error> {
     let mut labels = Map::new();

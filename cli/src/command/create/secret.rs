@@ -80,10 +80,10 @@ impl Command {
             let end = if self.recipe.word == "tls" { "" } else { "\n" };
             return print(&format!("{}{end}", manifest::document(&draft.manifest())?));
         }
-        draft.apply(&global.cluster().await?).await?;
         if let Some(key) = &draft.public_key {
             progress::generating(&format!("deploy key: {}", key.trim_end()));
         }
+        draft.apply(&global.cluster().await?).await?;
         let human = self.recipe.human;
         progress::action(&format!("{human} secret '{name}' created in '{namespace}' namespace"));
         Ok(())

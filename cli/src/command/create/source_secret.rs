@@ -1,5 +1,6 @@
 //! The Secret that `weir create source` makes of credentials on the command line (CLI-CRE02, CLI-CRE04, CLI-CRE05).
 
+use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
 
 use super::credentials::{self, Entries};
@@ -25,15 +26,20 @@ pub(super) async fn apply(
     if flags.text("secret-ref").is_some() {
         return Ok(None);
     }
-    let draft = |name: &str| Draft::new(name, &cluster.namespace, labels.clone());
+    let draft = |name: &str| Draft::new(name, &cluster.namespace, Map::new());
     let draft = match kind.name {
         "GitRepository" => of_git(flags, draft(name))?.with_host_keys().await?,
-        "Bucket" => of_bucket(flags, draft(&format!("bucket-{name}"))),
+        // Of these Secrets alone, Flux labels those of Buckets.
+        "Bucket" => Draft { labels: labels.clone(), ..of_bucket(flags, draft(&format!("bucket-{name}"))) },
         "HelmRepository" => secret::helm(flags, draft(&format!("helm-{name}")), TLS_FLAGS)?,
         _ => return Ok(None),
     };
     if draft.entries.is_empty() {
         return Ok(None);
+    }
+    if let Some(known_hosts) = draft.entries.get("known_hosts") {
+        let known_hosts = known_hosts.expose_secret().trim_end();
+        progress::success(&format!("collected public key from SSH server:\n{known_hosts}"));
     }
     if let Some(key) = &draft.public_key {
         progress::generating(&format!("deploy key: {}", key.trim_end()));
@@ -42,7 +48,8 @@ pub(super) async fn apply(
             return Err(Error::Aborted);
         }
     }
-    progress::action("applying secret with repository credentials");
+    let whose = if kind.name == "Bucket" { "the bucket" } else { "repository" };
+    progress::action(&format!("applying secret with {whose} credentials"));
     draft.apply(cluster).await?;
     progress::success("authentication configured");
     Ok(Some(draft.name))

@@ -25,6 +25,13 @@ const FLAGS: &[Flag] = &[
     switch("skip-namespace", "", "Leave the namespaces alone: they are there"),
 ];
 
+/// Names that all namespaces of a tenant have in common.
+struct Names<'a> {
+    tenant: &'a str,
+    account: &'a str,
+    role: &'a str,
+}
+
 /// The objects of a tenant in one namespace.
 struct Objects {
     namespace: Option<Value>,
@@ -45,15 +52,23 @@ pub(super) fn command() -> Command {
 /// Makes or prints the objects of a tenant.
 pub(super) async fn run(flags: &Flags<'_>, global: &Global) -> Result<(), Error> {
     let tenant = metadata::name(flags)?;
+    // An empty role must not become the default, which may do everything.
+    let Some(role) = flags.text("cluster-role") else { return required("cluster-role") };
     let namespaces = flags.list("with-namespace");
     if namespaces.is_empty() {
-        return Err(Error::Flags("with-namespace is required".to_owned()));
+        return required("with-namespace");
     }
+    let account = flags.text("with-service-account").unwrap_or(tenant);
+    for namespace in &namespaces {
+        metadata::check_name("namespace", namespace)?;
+    }
+    metadata::check_name("service-account name", account)?;
+    let names = Names { tenant, account, role };
     let mut labels = metadata::labels(flags)?;
     labels.insert(TENANT_LABEL.to_owned(), tenant.into());
     if flags.is_on("export") {
         for namespace in namespaces {
-            let Objects { namespace, account, binding } = objects(tenant, namespace, flags, &labels);
+            let Objects { namespace, account, binding } = objects(&names, namespace, flags, &labels);
             for object in namespace.into_iter().chain([account, binding]) {
                 print(&manifest::document(&object)?)?;
             }
@@ -62,15 +77,18 @@ pub(super) async fn run(flags: &Flags<'_>, global: &Global) -> Result<(), Error>
     }
     let cluster = global.cluster().await?;
     for namespace in namespaces {
-        apply(&cluster, namespace, objects(tenant, namespace, flags, &labels)).await?;
+        apply(&cluster, namespace, objects(&names, namespace, flags, &labels)).await?;
     }
     progress::success("tenant setup completed");
     Ok(())
 }
 
-fn objects(tenant: &str, namespace: &str, flags: &Flags<'_>, labels: &Map<String, Value>) -> Objects {
-    let account = flags.text("with-service-account").unwrap_or(tenant);
-    let role = flags.text("cluster-role").unwrap_or("cluster-admin");
+fn required<T>(flag: &str) -> Result<T, Error> {
+    Err(Error::Flags(format!("{flag} is required")))
+}
+
+fn objects(names: &Names<'_>, namespace: &str, flags: &Flags<'_>, labels: &Map<String, Value>) -> Objects {
+    let Names { tenant, account, role } = names;
     let rbac = "rbac.authorization.k8s.io";
     let metadata = |name: &str| json!({ "name": name, "namespace": namespace, "labels": labels });
     let namespace_object = json!({

@@ -1,5 +1,7 @@
 //! The folder of a demo and the programs that run in it; all of it goes at the end.
 
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Lines of a log that an error shows: enough for the head of a panic or a refused flag.
 const TAIL: usize = 15;
 /// Last bytes of a log that are read for them.
-const TAIL_BYTES: usize = 16 * 1024;
+const TAIL_BYTES: u64 = 16 * 1024;
 
 /// A folder and the programs that were started in it.
 pub(super) struct Stage {
@@ -106,13 +108,36 @@ pub(super) fn free_ports<const N: usize>() -> Result<[u16; N], Error> {
 }
 
 fn tail(log: &Path) -> String {
-    let bytes = std::fs::read(log).unwrap_or_default();
-    let bytes = bytes.get(bytes.len().saturating_sub(TAIL_BYTES)..).unwrap_or_default();
-    let text = String::from_utf8_lossy(bytes);
+    let bytes = last_bytes(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<_> = text.lines().collect();
     lines.get(lines.len().saturating_sub(TAIL)..).unwrap_or_default().join("\n")
 }
 
+fn last_bytes(log: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn file_error(path: &Path, cause: std::io::Error) -> Error {
     Error::File { path: path.display().to_string(), cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_of_a_long_log_are_shown() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lines: Vec<_> = (0..10_000).map(|number| format!("line {number}")).collect();
+        std::fs::write(file.path(), lines.join("\n")).unwrap();
+        assert_eq!(tail(file.path()), lines[lines.len() - TAIL..].join("\n"));
+        assert_eq!(last_bytes(file.path()).unwrap().len() as u64, TAIL_BYTES);
+        assert_eq!(tail(Path::new("/nonexistent")), "");
+    }
 }

@@ -4,16 +4,19 @@
 //! local files ─► build ─► changes ─► report; the same for each Kustomization that comes out of the build
 //! ```
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use futures::future::BoxFuture;
+use futures::future::LocalBoxFuture;
+use kube::ResourceExt;
 use serde_json::Value;
 use weir_runtime::args::Switch;
 use weir_ssa::{Action, Entry, ObjectId, by_apply_order, stale};
 
 use crate::changes::{Change, Coming, Comparer, MAX_DEPTH, inventory, settings, verdict};
-use crate::command::build::kustomization::{Local, Specs, or_cancelled};
+use crate::command::build::kustomization::{Local, MAX_KUSTOMIZATIONS, Specs, or_cancelled};
 use crate::error::Error;
 use crate::global::Global;
 use crate::output::progress::Ticker;
@@ -60,6 +63,8 @@ struct Walk<'a> {
     comparer: Comparer,
     ticker: Ticker,
     paint: Paint,
+    /// Namespaces and names of the Kustomizations that were compared. Each is compared once, however many others it comes out of.
+    seen: RefCell<BTreeSet<(Option<String>, String)>>,
 }
 
 impl Kustomization {
@@ -91,6 +96,7 @@ impl Kustomization {
             comparer: Comparer::new(cluster.client.clone(), Coming::default()),
             ticker: Ticker::new(self.progress_bar),
             paint: Paint::of_stdout(),
+            seen: RefCell::default(),
         };
         let root = match self.ignore_not_found {
             true => walk.specs.of_new(name, &cluster.namespace).await?,
@@ -106,8 +112,11 @@ impl Walk<'_> {
         kustomization: weir_api::Kustomization,
         directory: PathBuf,
         depth: usize,
-    ) -> BoxFuture<'_, Result<Found, Error>> {
+    ) -> LocalBoxFuture<'_, Result<Found, Error>> {
         Box::pin(async move {
+            if !self.is_new(&kustomization)? {
+                return Ok(Found::default());
+            }
             let settings = settings(&kustomization).map_err(Error::Api)?;
             let objects = self.local.build(&self.specs, kustomization.clone(), directory).await?;
             let mut found = Found::default();
@@ -134,6 +143,16 @@ impl Walk<'_> {
         })
     }
 
+    /// Notes a Kustomization that is going to be compared. Returns false when it was compared before.
+    fn is_new(&self, kustomization: &weir_api::Kustomization) -> Result<bool, Error> {
+        let mut seen = self.seen.borrow_mut();
+        let is_new = seen.insert((kustomization.namespace(), kustomization.name_any()));
+        match seen.len() > MAX_KUSTOMIZATIONS {
+            true => Err(Error::Build(format!("more than {MAX_KUSTOMIZATIONS} Kustomizations"))),
+            false => Ok(is_new),
+        }
+    }
+
     /// Adds the differences of a Kustomization that came out of the build.
     async fn add_nested(
         &self,
@@ -142,23 +161,22 @@ impl Walk<'_> {
         id: &ObjectId,
         depth: usize,
     ) -> Result<(), Error> {
-        let is_remote = object.pointer("/spec/kubeConfig").is_some();
         let subject = plain(&id.subject());
-        let nested = match self.local.nested(&self.specs, object).await {
-            Ok(Some(_)) if is_remote => {
+        let nested = async {
+            let Some(nested) = self.local.nested(object)? else { return Ok(None) };
+            // Before its source is looked for, which need not be on this machine.
+            if nested.spec.kube_config.is_some() {
                 found.line(&format!("⚠️ {subject} skipped: diff not supported for remote clusters"));
-                return Ok(());
+                return Ok(None);
             }
-            Ok(Some((kustomization, directory))) => {
-                self.kustomization(kustomization, directory, depth + 1).await
-            }
-            Ok(None) => return Ok(()),
-            Err(error) => Err(error),
+            let (nested, directory) = self.local.place(&self.specs, nested).await?;
+            self.kustomization(nested, directory, depth + 1).await.map(Some)
         };
-        match nested {
+        match nested.await {
             Err(error @ Error::Deadline) => return Err(error),
             Err(error) => found.add_error(error.to_string()),
-            Ok(nested) => {
+            Ok(None) => {}
+            Ok(Some(nested)) => {
                 if nested.is_changed {
                     found.is_changed = true;
                     found.line(&format!("📁 {subject} changed"));

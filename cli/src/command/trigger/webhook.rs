@@ -1,13 +1,15 @@
 //! A webhook and the answers to it.
 
 use hmac::{Hmac, KeyInit, Mac};
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::{Client, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
 use crate::error::Error;
 
+/// Header with the signature of the payload.
+const SIGNATURE: HeaderName = HeaderName::from_static("x-signature");
 /// Bytes of an answer that are shown.
 const MAX_ANSWER: usize = 16 * 1024;
 
@@ -47,24 +49,21 @@ impl Webhook {
         let mut mac = mac.map_err(|error| Error::Flags(format!("unable to sign the payload: {error}")))?;
         mac.update(self.payload.as_bytes());
         let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
-        self.with_header("X-Signature", &signature)
+        self.with_header(SIGNATURE, &signature)
     }
 
     /// Adds an identity token.
     pub(super) fn authorized(self, token: &SecretString) -> Result<Self, Error> {
-        self.with_header(AUTHORIZATION.as_str(), &format!("Bearer {}", token.expose_secret()))
+        self.with_header(AUTHORIZATION, &format!("Bearer {}", token.expose_secret()))
     }
 
-    fn with_header(mut self, name: &'static str, value: &str) -> Result<Self, Error> {
+    fn with_header(mut self, name: HeaderName, value: &str) -> Result<Self, Error> {
         let value = HeaderValue::from_str(value);
         // The value is not shown: it may be a token.
         let mut value =
             value.map_err(|_| Error::Flags(format!("the value of {name} cannot stand in a header")))?;
         value.set_sensitive(true);
-        self.headers.insert(
-            reqwest::header::HeaderName::from_bytes(name.as_bytes()).map_err(|_| Error::NoToken)?,
-            value,
-        );
+        self.headers.insert(name, value);
         Ok(self)
     }
 

@@ -10,6 +10,7 @@ use kube::runtime::watcher::Event;
 use weir_proto::status::v1::{ChangeType, Condition, ObjectStatus, WatchResponse};
 
 use super::mirror::Mirror;
+use super::outage::Outage;
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
 use crate::kind::{Kind, first_of, is_suspended, ready, reason};
@@ -31,10 +32,11 @@ pub(super) fn changes(
     cluster: Cluster,
     kind: &'static Kind,
     selection: &Selection,
+    outage: Outage,
 ) -> impl Stream<Item = Result<WatchResponse, Error>> + use<> {
     let events = cluster.events(kind, selection);
-    let state =
-        State { cluster, kind, events, mirror: Mirror::default(), ready: VecDeque::new(), synced: false };
+    let (mirror, ready) = (Mirror::default(), VecDeque::new());
+    let state = State { cluster, kind, events, mirror, ready, synced: false, outage };
     stream::try_unfold(state, |mut state| async { Ok(Some((state.next().await?, state))) })
 }
 
@@ -47,7 +49,11 @@ struct State {
     ready: VecDeque<WatchResponse>,
     /// True once all that was there at the start has come.
     synced: bool,
+    outage: Outage,
 }
+
+/// The server, as warnings name it.
+const SERVER: &str = "the API server";
 
 impl State {
     async fn next(&mut self) -> Result<WatchResponse, Error> {
@@ -58,10 +64,16 @@ impl State {
             let event = self.events.next();
             let event = if self.synced { event.await } else { self.cluster.in_time(event).await? };
             match event {
-                Some(Ok(event)) => self.take(event),
+                Some(Ok(event)) => {
+                    // A list begins with an event before anything is asked.
+                    if !matches!(event, Event::Init) {
+                        self.outage.works(SERVER);
+                    }
+                    self.take(event);
+                }
                 Some(Err(error)) if !self.synced => return Err(error),
                 // It is watched again.
-                Some(Err(_)) => {}
+                Some(Err(error)) => self.outage.failed(SERVER, &error.to_string()),
                 None => return Err(Error::Api("the API server has ended the watch".to_owned())),
             }
         }

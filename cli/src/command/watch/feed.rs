@@ -14,6 +14,7 @@ use weir_proto::status::v1::status_client::StatusClient;
 use weir_proto::status::v1::{WatchRequest, WatchResponse};
 
 use super::mirror::Mirror;
+use super::outage::Outage;
 use super::services::Way;
 use crate::error::Error;
 
@@ -93,6 +94,7 @@ impl Feed {
             mirror: Mirror::default(),
             ready: VecDeque::new(),
             patience: Some(patience),
+            outage: Outage::default(),
         };
         stream::try_unfold(state, |mut state| async { Ok(Some((state.next().await?, state))) })
     }
@@ -112,6 +114,7 @@ struct State {
     ready: VecDeque<WatchResponse>,
     /// How long the first answer may take; `None` once there was one.
     patience: Option<Duration>,
+    outage: Outage,
 }
 
 impl State {
@@ -123,6 +126,7 @@ impl State {
             let status = match &mut self.stream {
                 None => match self.open().await {
                     Ok(stream) => {
+                        self.outage.works(&self.feed.address);
                         self.stream = Some(stream);
                         continue;
                     }
@@ -145,6 +149,7 @@ impl State {
             if self.patience.is_some() || !may_be_tried_again(&status) {
                 return Err(Error::Grpc { address: self.feed.address.clone(), status: Box::new(status) });
             }
+            self.outage.failed(&self.feed.address, status.message());
             #[expect(clippy::disallowed_methods, reason = "a command is no run")]
             tokio::time::sleep(RETRY_PAUSE).await;
         }

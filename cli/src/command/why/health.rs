@@ -60,7 +60,7 @@ async fn look(
                 Status::Failed => State::Failed,
                 _ => State::Waiting,
             };
-            (state, format!("{:?}", assessment.status), assessment.message)
+            (state, assessment.status.to_string(), assessment.message)
         }
         Ok(None) => (State::Missing, "missing: it was applied, and is gone".to_owned(), String::new()),
         Ok(Some(Err(_))) | Err(_) => return Ok(None),

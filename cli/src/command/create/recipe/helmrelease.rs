@@ -63,10 +63,11 @@ fn complete(flags: &Flags<'_>, spec: &mut Spec) -> Result<(), Error> {
         put(spec, "/valuesFrom", from);
     }
     let mut values = Map::new();
-    for file in flags.list("values") {
+    let files = flags.list("values");
+    for file in &files {
         merge(&mut values, read_values(file)?);
     }
-    if !values.is_empty() {
+    if !files.is_empty() {
         put(spec, "/values", values);
     }
     Ok(())
@@ -93,7 +94,7 @@ fn chart_template(chart: &str, flags: &Flags<'_>, spec: &mut Spec) -> Result<(),
     if let Some(version) = flags.text("chart-version") {
         put(spec, "/chart/spec/version", version);
     }
-    if let Some(interval) = flags.duration("chart-interval") {
+    if let Some(interval) = flags.duration("chart-interval").filter(|interval| !interval.is_zero()) {
         put(spec, "/chart/spec/interval", interval.to_string());
     }
     Ok(())

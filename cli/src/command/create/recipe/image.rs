@@ -79,7 +79,7 @@ fn policy(flags: &Flags<'_>, _: &mut Spec) -> Result<(), Error> {
             "invalid value for --reflect-digest, must be one of 'Never', 'IfNotPresent', 'Always'",
         );
     }
-    if flags.duration("interval").is_some() && reflection != Some("Always") {
+    if flags.duration("interval").is_some_and(|it| !it.is_zero()) && reflection != Some("Always") {
         return refuse(
             "the --interval flag can only be used with the 'Always' digest reflection policy, use --reflect-digest=Always",
         );

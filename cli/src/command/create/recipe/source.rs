@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::flag::{Flag, Flags, duration, lines, list, one_of, secret, switch, text};
-use super::super::{credentials, reference};
+use super::super::{address, credentials, reference};
 use super::{INTERVAL, Recipe, Spec, refuse, required};
 use crate::error::Error;
 use crate::output::manifest::put;
@@ -157,8 +157,9 @@ pub(super) static HELM: Recipe = Recipe {
     ],
     complete: |flags, spec| {
         let url = required(flags, "url", "url is required")?;
-        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-        match scheme {
+        address::check(url, "url parse failed")?;
+        let (scheme, rest) = (address::scheme(url), url.split_once("://").map_or(url, |(_, rest)| rest));
+        match scheme.as_str() {
             "http" | "https" | "oci" => {}
             _ => return refuse(format!("url scheme '{scheme}' not supported, can be: http, https and oci")),
         }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::super::credentials::{Entries, SshHost};
 use crate::cluster::{Cluster, FIELD_MANAGER};
 use crate::error::Error;
-use crate::output::{manifest, progress};
+use crate::output::manifest;
 
 /// A Secret in the making.
 #[derive(Debug)]
@@ -41,12 +41,10 @@ impl Draft {
         }
     }
 
-    /// Asks the SSH server for its keys, if there is one, notes them and shows them.
+    /// Asks the SSH server for its keys, if there is one, and notes them.
     pub(crate) async fn with_host_keys(mut self) -> Result<Self, Error> {
         if let Some(host) = self.host.take() {
-            let known_hosts = host_keys(&host).await?;
-            progress::success(&format!("collected public key from SSH server:\n{}", known_hosts.trim_end()));
-            self.entries.insert("known_hosts".to_owned(), known_hosts.into());
+            self.entries.insert("known_hosts".to_owned(), host_keys(&host).await?.into());
         }
         Ok(self)
     }

@@ -7,8 +7,10 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use weir_notification_controller::receiver::path::webhook_path;
-use weir_verify::notation::TrustPolicy;
+use weir_oci::Reference;
+use weir_verify::notation::{PolicyError, TrustPolicy};
 
+use super::super::address;
 use super::super::credentials::{self, Entries};
 use super::super::flag::{Flag, Flags, list, one_of, secret, text};
 use super::super::recipe::RECEIVER_TYPES;
@@ -18,6 +20,10 @@ use crate::input;
 
 /// Annotation with the address of a webhook.
 const WEBHOOK: &str = "notification.toolkit.fluxcd.io/webhook";
+
+/// Characters that Go's JSON escapes, and how.
+const ESCAPED: [(char, &str); 5] =
+    [('&', "\\u0026"), ('<', "\\u003c"), ('>', "\\u003e"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
 
 /// Random bytes of a webhook's token.
 const TOKEN_BYTES: usize = 32;
@@ -104,7 +110,7 @@ pub(super) static ALL: [Recipe; 8] = [
         example: "my-proxy --address https://proxy.example.com:8080 --export",
         flags: &[&[text("address", "", "Address of the proxy")], credentials::LOGIN],
         make: |flags, mut draft| {
-            required(flags, "address", "address is required")?;
+            address::check(required(flags, "address", "address is required")?, "invalid proxy address")?;
             copy(flags, &mut draft.entries, &[("address", "address"), ("username", "username")]);
             draft.entries.extend(flags.secret("password").map(|it| ("password".to_owned(), it.clone())));
             Ok(Draft { type_: Some("Opaque"), ..draft })
@@ -160,9 +166,7 @@ fn git(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
         let (host, public_key) = (Some(credentials::ssh_host(url)?), Some(identity.public));
         return Ok(Draft { entries, host, public_key, ..draft });
     }
-    let has_password = flags.secret("password").is_some_and(|it| !it.expose_secret().is_empty());
-    let login = credentials::login(flags).filter(|_| has_password);
-    let entries = match (login, flags.secret("bearer-token")) {
+    let entries = match (credentials::login(flags), flags.secret("bearer-token")) {
         (Some(_), Some(_)) => {
             let reason = "user credentials and bearer token cannot be used together";
             return Err(Error::Flags(reason.to_owned()));
@@ -183,6 +187,9 @@ fn github_app(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
     let file = flags.text("app-private-key").unwrap_or_default();
     let key = input::text_or(file, "unable to read private key file")?;
     required(flags, "app-id", "githubAppID is required")?;
+    if key.is_empty() {
+        return Err(Error::Flags("githubAppPrivateKey is required".to_owned()));
+    }
     if flags.text("app-installation-owner").is_some() == flags.text("app-installation-id").is_some() {
         let reason = "exactly one of githubAppInstallationOwner or githubAppInstallationID must be provided";
         return Err(Error::Flags(reason.to_owned()));
@@ -217,10 +224,7 @@ pub(in crate::command::create) fn helm(
     if draft.entries.contains_key("tls.crt") {
         return Ok(draft);
     }
-    if let Some(login) = credentials::login(flags) {
-        if flags.secret("password").is_none() {
-            return Err(Error::Flags("password is required".to_owned()));
-        }
+    if let Some(login) = credentials::whole_login(flags)? {
         draft.entries.extend(login);
         draft.type_ = Some("kubernetes.io/basic-auth");
     }
@@ -236,16 +240,28 @@ fn notation(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
         return Err(Error::Flags("--ca-cert-file is required".to_owned()));
     }
     let file = required(flags, "trust-policy-file", "--trust-policy-file is required")?;
-    let policy = input::text(file)?;
-    TrustPolicy::parse(policy.as_bytes())
-        .map_err(|error| Error::Flags(format!("invalid trust policy: {file}: {error}")))?;
+    let policy = input::text_or(file, "unable to read trust policy file")?;
+    TrustPolicy::parse(policy.as_bytes()).map_err(|error| {
+        Error::Flags(match error {
+            PolicyError::Malformed { reason } => format!("failed to unmarshal trust policy {file}: {reason}"),
+            error => format!("invalid trust policy: {error}"),
+        })
+    })?;
     draft.entries.insert("trustpolicy.json".to_owned(), policy.into());
+    let mut refusals = Vec::new();
     for file in certificates {
-        if !file.ends_with(".crt") && !file.ends_with(".pem") {
-            return Err(Error::Flags(format!("{file} must end with either .crt or .pem")));
-        }
         let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        draft.entries.insert(name, input::text(file)?.into());
+        if !name.ends_with(".crt") && !name.ends_with(".pem") {
+            refusals.push(format!("{name} must end with either .crt or .pem"));
+            continue;
+        }
+        match input::text_or(file, "unable to read TLS CA file") {
+            Ok(certificate) => drop(draft.entries.insert(name, certificate.into())),
+            Err(error) => refusals.push(error.to_string()),
+        }
+    }
+    if !refusals.is_empty() {
+        return Err(Error::Flags(refusals.join("\n")));
     }
     Ok(draft)
 }
@@ -253,8 +269,10 @@ fn notation(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
 fn oci(flags: &Flags<'_>, draft: Draft) -> Result<Draft, Error> {
     let url = required(flags, "url", "--url is required")?;
     let username = required(flags, "username", "--username is required")?;
-    let password = flags.secret("password").filter(|it| !it.expose_secret().is_empty());
-    let Some(password) = password else { return Err(Error::Flags("--password is required".to_owned())) };
+    let password = flags.secret("password");
+    let password = password.ok_or_else(|| Error::Flags("--password is required".to_owned()))?;
+    Reference::from_url(&format!("oci://{url}"))
+        .map_err(|_| Error::Flags(format!("error parsing url: 'could not parse reference: {url}'")))?;
     pull_secret(draft, url, username, password.expose_secret())
 }
 
@@ -268,6 +286,8 @@ pub(super) fn pull_secret(
     let auth = STANDARD.encode(format!("{username}:{password}"));
     let config = json!({ "auths": { url: { "username": username, "password": password, "auth": auth } } });
     let config = serde_json::to_string_pretty(&config).map_err(std::io::Error::from)?;
+    // As Go writes JSON; these characters stand in texts only.
+    let config = ESCAPED.iter().fold(config, |config, (char, escape)| config.replace(*char, escape));
     draft.entries.insert(".dockerconfigjson".to_owned(), config.into());
     Ok(Draft { type_: Some("kubernetes.io/dockerconfigjson"), ..draft })
 }
@@ -278,7 +298,7 @@ fn receiver(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
     if type_ == "gcr" {
         required(flags, "email-claim", "--email-claim is required for gcr receiver type")?;
     }
-    let token = match flags.secret("token").filter(|token| !token.expose_secret().is_empty()) {
+    let token = match flags.secret("token") {
         Some(token) => token.clone(),
         None => SecretString::from(hex::encode(rand::random::<[u8; TOKEN_BYTES]>())),
     };

@@ -1,0 +1,28 @@
+//! Flags with an empty value, which are as good as not given: scripts write `--ca-file="$CA_FILE"`, and Flux takes that so.
+
+use std::ffi::OsStr;
+
+use secrecy::{ExposeSecret, SecretString};
+
+/// A flag that may be left out.
+pub(crate) trait Given {
+    /// Takes an empty value away.
+    fn drop_empty(&mut self);
+}
+
+impl<T: AsRef<OsStr>> Given for Option<T> {
+    fn drop_empty(&mut self) {
+        self.take_if(|value| value.as_ref().is_empty());
+    }
+}
+
+impl Given for Vec<String> {
+    fn drop_empty(&mut self) {
+        self.retain(|value| !value.is_empty());
+    }
+}
+
+/// Takes an empty secret away.
+pub(crate) fn drop_empty_secret(secret: &mut Option<SecretString>) {
+    secret.take_if(|secret| secret.expose_secret().is_empty());
+}
