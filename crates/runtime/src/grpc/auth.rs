@@ -10,6 +10,7 @@ use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessRevie
 use kube::api::{Api, PostParams};
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
 use tonic::{Request, Status};
 use weir_api::FluxObject;
 
@@ -22,6 +23,9 @@ const REMEMBERED: Duration = Duration::from_secs(30);
 
 /// Answers remembered; callers are few, the objects of their requests may be many.
 const CAPACITY: u64 = 4096;
+
+/// Tokens that the API server is asked about at once: strangers may send many, which must not keep it from its work.
+const REVIEWS_AT_ONCE: usize = 8;
 
 /// Longest token taken, in bytes; service account tokens have about one KiB.
 const MAX_TOKEN: usize = 16 * 1024;
@@ -97,8 +101,10 @@ pub struct Authorizer {
 struct Inner {
     client: kube::Client,
     peers: Peers,
-    identities: Cache<[u8; 32], Identity>,
+    /// Whose a token is, by its hash.
+    identities: Cache<[u8; 32], Option<Identity>>,
     decisions: Cache<(Identity, Access), bool>,
+    reviews: Arc<Semaphore>,
 }
 
 impl Authorizer {
@@ -106,7 +112,8 @@ impl Authorizer {
     pub fn new(client: kube::Client, peers: Peers) -> Self {
         let identities = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
         let decisions = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
-        Self { inner: Arc::new(Inner { client, peers, identities, decisions }) }
+        let reviews = Arc::new(Semaphore::new(REVIEWS_AT_ONCE));
+        Self { inner: Arc::new(Inner { client, peers, identities, decisions, reviews }) }
     }
 
     /// The same authorizer, which asks again after `span` instead of 30 s.
@@ -170,8 +177,9 @@ impl Authorizer {
             return Ok(Identity { user: "weir".to_owned(), groups, uid: None, extra, caller: Caller::Own });
         }
         let key: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        let review = self.review(token);
-        self.inner.identities.try_get_with(key, review).await.map_err(|status| (*status).clone())
+        let review = self.inner.identities.try_get_with(key, self.review(token)).await;
+        let owner = review.map_err(|status| (*status).clone())?;
+        owner.ok_or_else(|| Status::unauthenticated("the token is not valid for this cluster"))
     }
 
     /// Returns true when RBAC lets the caller do that. Services read many objects of a kind and may read all of them as a rule, so that
@@ -202,8 +210,10 @@ impl Authorizer {
     }
 
     /// Asks the API server whose token it is. One that says to be for services is reviewed as such; any other must be for
-    /// the API server itself, as those of people are, so that tokens for third parties open nothing here.
-    async fn review(&self, token: &str) -> Result<Identity, Status> {
+    /// the API server itself, as those of people are, so that tokens for third parties open nothing here. `None` for a token of
+    /// nobody, which is remembered too.
+    async fn review(&self, token: &str) -> Result<Option<Identity>, Status> {
+        let _turn = self.inner.reviews.acquire().await.map_err(|_| Status::unavailable("the service stops"))?;
         let is_for_services = audiences(token).iter().any(|audience| audience == AUDIENCE);
         let asked = is_for_services.then(|| vec![AUDIENCE.to_owned()]);
         let review = TokenReview {
@@ -216,16 +226,14 @@ impl Authorizer {
         let answered = status.audiences.unwrap_or_default();
         // An API server that knows no audiences answers with none, and would take any token.
         let is_for_us = asked.into_iter().flatten().all(|audience| answered.contains(&audience));
-        match status.user {
-            Some(user) if status.authenticated == Some(true) && is_for_us => Ok(Identity {
-                user: user.username.unwrap_or_default(),
-                groups: user.groups.unwrap_or_default(),
-                uid: user.uid,
-                extra: user.extra.unwrap_or_default(),
-                caller: if is_for_services { Caller::Service } else { Caller::Other },
-            }),
-            _ => Err(Status::unauthenticated("the token is not valid for this cluster")),
-        }
+        let user = status.user.filter(|_| status.authenticated == Some(true) && is_for_us);
+        Ok(user.map(|user| Identity {
+            user: user.username.unwrap_or_default(),
+            groups: user.groups.unwrap_or_default(),
+            uid: user.uid,
+            extra: user.extra.unwrap_or_default(),
+            caller: if is_for_services { Caller::Service } else { Caller::Other },
+        }))
     }
 
     async fn ask(&self, identity: Identity, access: Access) -> Result<bool, Status> {

@@ -122,3 +122,13 @@ async fn the_answered_audiences_count(
     assert_eq!(log.lock()[0].1["audiences"], asked);
     assert_eq!(identity.is_ok(), is_known, "{identity:?}");
 }
+
+#[tokio::test]
+async fn a_token_of_nobody_is_asked_about_once() {
+    let (authorizer, asked) = authorizer(json!({"authenticated": false}));
+    for _ in 0..3 {
+        let refused = authorizer.allow_bearer(Some(&token("kubernetes")), access()).await.unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::Unauthenticated);
+    }
+    assert_eq!(asked.lock().len(), 1);
+}
