@@ -64,12 +64,12 @@ impl Events for Rpc {
         request: Request<WatchEventsRequest>,
     ) -> Result<Response<Self::WatchEventsStream>, Status> {
         let namespace = request.get_ref().namespace.clone();
-        self.authorizer.allow(&request, access("watch", &namespace)).await?;
+        let rights = self.authorizer.allow_stream(&request, access("watch", &namespace)).await?;
         let events = follow(self.intake.watch(), self.stop.clone(), move |event: Arc<Event>| {
             let is_wanted = namespace.is_empty() || event.involved_object.namespace == namespace;
             is_wanted.then(|| WatchEventsResponse { event: Some(message_of(&event)) })
         });
-        Ok(Response::new(events))
+        Ok(Response::new(Box::pin(rights.guard(events))))
     }
 
     async fn watch_deliveries(
@@ -77,7 +77,7 @@ impl Events for Rpc {
         request: Request<WatchDeliveriesRequest>,
     ) -> Result<Response<Self::WatchDeliveriesStream>, Status> {
         let namespace = request.get_ref().namespace.clone();
-        self.authorizer.allow(&request, access("watch", &namespace)).await?;
+        let rights = self.authorizer.allow_stream(&request, access("watch", &namespace)).await?;
         let deliveries = follow(self.dispatcher.watch(), self.stop.clone(), move |delivered: Delivered| {
             let is_wanted = namespace.is_empty() || delivered.alert.namespace == namespace;
             is_wanted.then(|| WatchDeliveriesResponse {
@@ -88,7 +88,7 @@ impl Events for Rpc {
                 error: delivered.error,
             })
         });
-        Ok(Response::new(deliveries))
+        Ok(Response::new(Box::pin(rights.guard(deliveries))))
     }
 }
 
