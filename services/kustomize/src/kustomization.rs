@@ -26,7 +26,6 @@ mod observe;
 mod prune_limit;
 mod report;
 mod rivals;
-mod sight;
 mod wake;
 
 use std::sync::Arc;

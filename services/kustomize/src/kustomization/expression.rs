@@ -27,7 +27,7 @@ pub(crate) enum Verdict {
 
 /// How much of a dependency an expression sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub(crate) enum Visibility {
     /// All of it.
     Whole,
     /// The [`public_part`] of it, if it lies in another namespace (`--no-cross-namespace-refs`).
@@ -35,7 +35,12 @@ pub(crate) enum Sight {
 }
 
 /// Asks `text` whether `dependency` is ready for `own`. Blocks for the time of the evaluation.
-pub(crate) fn is_ready(text: &str, own: &Kustomization, dependency: &Kustomization, sight: Sight) -> Verdict {
+pub(crate) fn is_ready(
+    text: &str,
+    own: &Kustomization,
+    dependency: &Kustomization,
+    visibility: Visibility,
+) -> Verdict {
     let expression = match Expression::compile(text, &["self", "dep"], Type::Bool) {
         Ok(expression) => expression.over(Numbers::Integers),
         Err(error) => return Verdict::Invalid(error.to_string()),
@@ -45,7 +50,8 @@ pub(crate) fn is_ready(text: &str, own: &Kustomization, dependency: &Kustomizati
         return Verdict::Unknown("the objects cannot be written as JSON".to_owned());
     };
     let is_near = own.pointer("/metadata/namespace") == dependency.pointer("/metadata/namespace");
-    let dependency = if is_near || sight == Sight::Whole { dependency } else { public_part(&dependency) };
+    let dependency =
+        if is_near || visibility == Visibility::Whole { dependency } else { public_part(&dependency) };
     match expression.is_true(&[("self", &own), ("dep", &dependency)]) {
         Ok(is_ready) => Verdict::Ready(is_ready),
         Err(error) => Verdict::Unknown(error.to_string()),

@@ -1,6 +1,7 @@
 //! Health checks without a held worker (KS-HC-1..12): the ledger answers for what is applied, the server for the rest.
 
 mod announcements;
+mod asked;
 
 use std::collections::HashSet;
 use std::pin::pin;

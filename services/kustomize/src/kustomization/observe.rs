@@ -8,7 +8,7 @@ use weir_kustomize::SecretPart;
 use weir_runtime::{Cause, ObjectKey};
 use weir_ssa::{Entry, Manifest, Session};
 
-use super::expression::{self, HealthChecks, Sight, Verdict};
+use super::expression::{self, HealthChecks, Verdict, Visibility};
 use super::failure::{Failure, reason};
 use super::memory::{Inputs, Unit};
 use super::{KustomizationReconciler, inventory};
@@ -97,7 +97,7 @@ impl KustomizationReconciler {
         let dependencies = dependencies_of(&kustomization)
             .map(|key| Dependency { found: self.kustomizations.get(&key), verdict: None, key })
             .collect();
-        let (dependencies, health_checks) = evaluated(&kustomization, dependencies, self.sight()).await;
+        let (dependencies, health_checks) = evaluated(&kustomization, dependencies, self.visibility()).await;
         let circle = circle_of(&key, |key| self.kustomizations.get(key));
         let variables = match &source {
             Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
@@ -132,8 +132,8 @@ impl KustomizationReconciler {
     }
 
     /// Returns how much expressions see of dependencies.
-    fn sight(&self) -> Sight {
-        if self.settings.no_cross_namespace_refs { Sight::OwnNamespace } else { Sight::Whole }
+    fn visibility(&self) -> Visibility {
+        if self.settings.no_cross_namespace_refs { Visibility::OwnNamespace } else { Visibility::Whole }
     }
 }
 
@@ -141,7 +141,7 @@ impl KustomizationReconciler {
 async fn evaluated(
     kustomization: &Arc<Kustomization>,
     mut dependencies: Vec<Dependency>,
-    sight: Sight,
+    visibility: Visibility,
 ) -> (Vec<Dependency>, Result<Arc<HealthChecks>, String>) {
     let spec = &kustomization.spec;
     if spec.health_check_exprs.is_empty() && spec.depends_on.iter().all(|on| on.ready_expr.is_none()) {
@@ -151,7 +151,7 @@ async fn evaluated(
     let evaluation = weir_evaluation::evaluated(move || {
         let verdicts = own.spec.depends_on.iter().zip(asked).map(|(reference, dependency)| {
             let text = reference.ready_expr.as_deref().filter(|text| !text.is_empty())?;
-            Some(expression::is_ready(text, &own, &*dependency.found?, sight))
+            Some(expression::is_ready(text, &own, &*dependency.found?, visibility))
         });
         verdicts.collect::<Vec<_>>()
     });

@@ -9,9 +9,9 @@ use weir_kstatus::{Assessment, Status};
 use weir_runtime::ObjectKey;
 use weir_ssa::{ObjectId, Session};
 
-use super::KustomizationReconciler;
-use super::expression::HealthChecks;
-use super::health::{AT_ONCE, Check};
+use super::super::KustomizationReconciler;
+use super::super::expression::HealthChecks;
+use super::{AT_ONCE, Check};
 
 /// Time for all objects: those left are not known then.
 const TIME: Duration = Duration::from_secs(20);
