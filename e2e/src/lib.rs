@@ -13,6 +13,7 @@ pub mod demo;
 mod five_processes;
 mod installation;
 pub mod pods;
+mod ready;
 mod status;
 mod step;
 mod usage;

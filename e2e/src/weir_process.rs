@@ -3,10 +3,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use weir_testkit::{Folder, Process, built_program, eventually, free_port, repo_path};
+use weir_testkit::{Folder, Process, built_program, free_port, repo_path};
 
-/// `weir run` is up in well under a second; the rest is for a machine that compiles on every core meanwhile.
-const READY_DEADLINE: Duration = Duration::from_secs(60);
+use crate::ready::{keep_log, wait_until_ready};
 
 /// Flux's controllers are given 10 s at most to finish what they do.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
@@ -80,7 +79,7 @@ impl WeirProcess {
         let mut weir = Self { process, program, kubeconfig: kubeconfig.to_owned(), ports, options, folder };
         // A process that a kill point ends may be gone before it is ready.
         if weir.options.kill_point.is_none() {
-            weir.wait_until_ready().await?;
+            wait_until_ready(&mut weir.process, weir.ports.health, "weir run").await?;
         }
         Ok(weir)
     }
@@ -93,7 +92,7 @@ impl WeirProcess {
         self.process.kill();
         self.options.kill_point = None;
         self.process = spawn(&self.program, &self.kubeconfig, &self.folder, self.ports, &self.options)?;
-        self.wait_until_ready().await
+        wait_until_ready(&mut self.process, self.ports.health, "weir run").await
     }
 
     /// Kills it as the kernel does when memory runs out.
@@ -181,36 +180,11 @@ impl WeirProcess {
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
-
-    async fn wait_until_ready(&mut self) -> Result<()> {
-        let client = reqwest::Client::builder().no_proxy().build()?;
-        let url = format!("http://127.0.0.1:{}/readyz", self.ports.health);
-        let process = &mut self.process;
-        eventually("weir run to be ready", READY_DEADLINE, || {
-            let running = process.check_running();
-            let request = client.get(&url).send();
-            async {
-                if let Err(error) = running {
-                    return Some(Err(error));
-                }
-                let is_ready = request.await.is_ok_and(|answer| answer.status().is_success());
-                is_ready.then_some(Ok(()))
-            }
-        })
-        .await??;
-        Ok(())
-    }
 }
 
 impl Drop for WeirProcess {
-    /// Keeps the log in the folder that `WEIR_E2E_LOGS` names, to be read after a failure.
     fn drop(&mut self) {
-        if let Some(folder) = std::env::var_os("WEIR_E2E_LOGS") {
-            let name = std::thread::current().name().unwrap_or("weir").replace("::", "-");
-            // A log that cannot be kept fails no test.
-            let _ = std::fs::create_dir_all(&folder);
-            let _ = std::fs::copy(self.process.log_path(), Path::new(&folder).join(format!("{name}.log")));
-        }
+        keep_log(self.process.log_path(), "weir");
     }
 }
 

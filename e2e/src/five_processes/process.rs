@@ -1,15 +1,13 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use weir_testkit::{ControlPlane, Folder, Process, built_program, eventually, free_port};
+use weir_testkit::{ControlPlane, Folder, Process, built_program, free_port};
 
 use super::arguments::{self, Surroundings};
 use crate::installation::NAMESPACE;
-
-/// A service is up in well under a second; the rest is for a machine that compiles on every core meanwhile.
-const READY_DEADLINE: Duration = Duration::from_secs(90);
+use crate::ready::{keep_log, wait_until_ready};
 
 /// The time that Pods have to stop, and some more on a busy machine.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
@@ -138,33 +136,12 @@ impl ServiceProcess {
 
     async fn wait_until_ready(&mut self) -> Result<()> {
         let Some(process) = &mut self.process else { bail!("{} does not run", self.service) };
-        let client = reqwest::Client::builder().no_proxy().build()?;
-        let url = format!("http://127.0.0.1:{}/readyz", self.ports.health);
-        eventually(&format!("{} to be ready", self.service), READY_DEADLINE, || {
-            let running = process.check_running();
-            let request = client.get(&url).send();
-            async {
-                if let Err(error) = running {
-                    return Some(Err(error));
-                }
-                let is_ready = request.await.is_ok_and(|answer| answer.status().is_success());
-                is_ready.then_some(Ok(()))
-            }
-        })
-        .await??;
-        Ok(())
+        wait_until_ready(process, self.ports.health, self.service).await
     }
 }
 
 impl Drop for ServiceProcess {
-    /// Keeps the log in the folder that `WEIR_E2E_LOGS` names, to be read after a failure.
     fn drop(&mut self) {
-        if let Some(folder) = std::env::var_os("WEIR_E2E_LOGS") {
-            let test = std::thread::current().name().unwrap_or("test").replace("::", "-");
-            let name = format!("{test}.{}.log", self.service);
-            // A log that cannot be kept fails no test.
-            let _ = std::fs::create_dir_all(&folder);
-            let _ = std::fs::copy(self.folder.join("log"), Path::new(&folder).join(name));
-        }
+        keep_log(&self.folder.join("log"), self.service);
     }
 }
