@@ -60,8 +60,10 @@ impl KustomizationReconciler {
         let Held { made, .. } = self.build(observed, files, directory, None, cancel).await?;
         match made {
             Made::Built(built) => Ok((built.manifests, built.secret_parts)),
-            // Not without a last apply to compare with.
-            Made::Same(_) => Ok(Default::default()),
+            // Not without a last apply to compare with. No manifests at all would be told as the deletion of everything.
+            Made::Same(_) => {
+                Err(Failure::retry(reason::BUILD_FAILED, "the build was not made anew".to_owned()))
+            }
         }
     }
 
