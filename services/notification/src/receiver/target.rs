@@ -53,7 +53,7 @@ impl Marker {
         let entries = receiver.spec.resources.iter().enumerate().map(|(number, resource)| Entry {
             number,
             resource,
-            namespace: resource.reference.namespace.as_deref().unwrap_or(own),
+            namespace: resource.reference.namespace.as_deref().filter(|it| !it.is_empty()).unwrap_or(own),
         });
         // In a list first: a stream with this closure in it could not be sent to a task.
         let marks: Vec<_> = entries.map(|entry| self.mark_own(own, entry, filters)).collect();
