@@ -18,5 +18,7 @@ pub use self::access::Challenge;
 pub use self::error::Error;
 pub use self::manifest::{Descriptor, Manifest};
 pub use self::reference::{Reference, ReferenceError};
-pub use self::registry::{Attachment, Blob, Referrer, Registries, Registry, RegistryOptions, next_page};
+pub use self::registry::{
+    Attachment, Blob, MAX_TAGS, Referrer, Registries, Registry, RegistryOptions, next_page,
+};
 pub use self::repository::{Repository, RepositoryError};

@@ -25,6 +25,7 @@ use self::connect::{Endpoint, Endpoints};
 use self::layers::{Layers, Reader};
 pub use self::link::next_page;
 use self::send::Answer;
+pub use self::tags::MAX_TAGS;
 use crate::access::Pass;
 use crate::error::{Error, shown};
 use crate::manifest::{Descriptor, Form, Manifest};

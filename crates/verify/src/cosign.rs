@@ -55,10 +55,14 @@ pub enum TrustError {
         reason: String,
     },
     /// It names no transparency log.
-    #[error("no transparency log entries found in trusted root")]
+    #[error(
+        "unable to extract Rekor URL from trusted root: no transparency log entries found in trusted root"
+    )]
     NoLog,
     /// None of its logs has an address.
-    #[error("no transparency log entry with a BaseURL found in trusted root")]
+    #[error(
+        "unable to extract Rekor URL from trusted root: no transparency log entry with a BaseURL found in trusted root"
+    )]
     NoLogUrl,
     /// An identity is no regular expression.
     #[error("malformed {what} of an identity '{pattern}': {reason}")]

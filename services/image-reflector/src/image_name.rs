@@ -103,7 +103,7 @@ mod tests {
         let image = format!("ghcr.io/a/b@sha256:{digest}");
         let text = format!("image '{image}' should not include a tag; remove ':{digest}'");
         assert_eq!(parse(&image).unwrap_err().to_string(), text);
-        let image = format!("localhost:5000/b:1.0@sha256:{digest}");
+        let image = format!("localhost:5000/app:1.0@sha256:{digest}");
         let text = format!("image '{image}' should not include a tag; remove ':1.0@sha256'");
         assert_eq!(parse(&image).unwrap_err().to_string(), text);
     }

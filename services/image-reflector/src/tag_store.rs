@@ -18,10 +18,7 @@ use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use sha2::{Digest, Sha256};
 use weir_runtime::ObjectKey;
 
-/// Most tags of one repository (IR-18).
-pub(crate) const MAX_TAGS: usize = 1_000_000;
-
-/// Largest list read back, in bytes: [`MAX_TAGS`] of the longest tags.
+/// Largest list read back, in bytes: [`weir_oci::MAX_TAGS`] of the longest tags (IR-18).
 const MAX_LIST: u64 = 130_000_000;
 
 /// Folder of all repositories.

@@ -8,6 +8,8 @@ use super::send::below;
 use super::{Answer, Registry, link};
 use crate::error::{Error, FIRST_PAGE, shown};
 
+/// Tags of one repository that are listed; those of the largest known repositories are some hundred thousand.
+pub const MAX_TAGS: usize = 1_000_000;
 /// Pages of a list. Some registries give empty ones before the last.
 const MAX_PAGES: usize = 10_000;
 /// Bytes of one page.

@@ -199,7 +199,10 @@ fn a_log_entry_of_another_signature_is_refused() {
 
 #[rstest]
 #[case("junk", "unable to parse trusted root: ")]
-#[case(r#"{"mediaType":"x","tlogs":[]}"#, "no transparency log entries found in trusted root")]
+#[case(
+    r#"{"mediaType":"x","tlogs":[]}"#,
+    "unable to extract Rekor URL from trusted root: no transparency log entries found in trusted root"
+)]
 fn roots_that_are_none(#[case] root: &str, #[case] message: &str) {
     let error = Keyless::new(Some(root.as_bytes()), &[]).err().unwrap().to_string();
     assert!(error.starts_with(message), "{error}");

@@ -2,13 +2,14 @@
 
 use regex::Regex;
 use tokio_util::sync::CancellationToken;
+use weir_oci::MAX_TAGS;
 use weir_policy::go_regex::{self, GoRegexError};
 use weir_runtime::ObjectKey;
 
 use super::{Scanner, decide::Scan};
 use crate::{
     image_name::is_tag,
-    tag_store::{MAX_TAGS, TagStoreError, revision},
+    tag_store::{TagStoreError, revision},
 };
 
 /// Tags shown in the status.

@@ -144,7 +144,9 @@ fn read(trust: &OciTrust) -> Result<Trust, String> {
     }
     let root = match &trust.root {
         Some(Secret { place, data, .. }) => Some(data.get(TRUSTED_ROOT_KEY).ok_or_else(|| {
-            format!("failed to read trusted root from secret '{place}': key '{TRUSTED_ROOT_KEY}' not found")
+            format!(
+                "failed to read trusted root from secret '{place}': '{TRUSTED_ROOT_KEY}' not found in secret '{place}'"
+            )
         })?),
         None => None,
     };
