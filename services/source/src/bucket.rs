@@ -43,8 +43,7 @@ impl SourceReconciler for BucketReconciler {
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, Bucket>) -> Result<Success, Failure> {
         let mut bucket = self.open(attempt).await?;
         let index = observe::index(&mut bucket, &attempt.object, self.storage.limits().entries).await?;
-        let revision = index.revision(self.storage.store().algorithm());
-        match attempt.known.as_ref().filter(|known| known.revision == revision) {
+        match attempt.known.as_ref().filter(|known| index.is_at(&known.revision)) {
             Some(known) => {
                 let message = decide::stored_event(index.len(), &attempt.object.spec.bucket_name);
                 Ok(Success::up_to_date(known.clone(), message))

@@ -40,8 +40,8 @@ impl SourceReconciler for OciReconciler {
     type Object = OciRepository;
 
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, OciRepository>) -> Result<Success, Failure> {
-        let mut registry = self.observe(attempt).await?;
         let wanted = decide::wanted(attempt.object.spec.reference.as_ref());
+        let mut registry = self.observe(attempt, &wanted).await?;
         let (spec, known) = (&attempt.object.spec, attempt.known.as_ref());
         let target = observe::resolve(&mut registry, &wanted, spec, known).await?;
         let revision = target.revision();

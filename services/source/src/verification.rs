@@ -39,6 +39,24 @@ impl Verdicts {
     }
 }
 
+/// The objects whose users were warned, with the generation: the runs that follow do not warn again.
+#[derive(Debug, Default)]
+struct Warnings {
+    generations: Mutex<HashMap<ObjectKey, i64>>,
+}
+
+impl Warnings {
+    /// Returns true the first time that it is called for a generation of an object.
+    fn is_due(&self, object: &ObjectKey, generation: i64) -> bool {
+        self.generations.lock().insert(object.clone(), generation) != Some(generation)
+    }
+
+    /// Forgets an object that is gone or about which there is nothing to warn any more.
+    fn forget(&self, object: &ObjectKey) {
+        self.generations.lock().remove(object);
+    }
+}
+
 /// All that a verdict depends on, as one digest. The parts cannot run into each other.
 pub(crate) fn evidence<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
     let mut hasher = Hasher::new(Algorithm::Sha256);
@@ -63,5 +81,17 @@ mod tests {
         assert!(!verdicts.hold(&object, &evidence([b"main@sha1:ak".as_slice(), b"ey"])));
         verdicts.forget(&object);
         assert!(!verdicts.hold(&object, &seen));
+    }
+
+    #[test]
+    fn each_generation_is_warned_once() {
+        let (warnings, object) = (Warnings::default(), ObjectKey::new("ns", "name"));
+        assert_eq!(
+            [1, 1, 2, 2].map(|generation| warnings.is_due(&object, generation)),
+            [true, false, true, false]
+        );
+        assert!(warnings.is_due(&ObjectKey::new("ns", "other"), 2));
+        warnings.forget(&object);
+        assert!(warnings.is_due(&object, 2));
     }
 }

@@ -16,7 +16,7 @@ use weir_bucket::{Error, GcsService, Service};
 use weir_http::Profile;
 
 use super::BucketReconciler;
-use super::decide::{self, AZURE, GCP, GENERIC, provider};
+use super::decide::{self, AWS, AZURE, GCP, provider};
 use crate::login::login_failure;
 use crate::source::{Attempt, Failure, Source};
 
@@ -44,17 +44,21 @@ impl BucketReconciler {
         opened.map_err(|error| confirm_failure(&spec.bucket_name, &error))
     }
 
-    /// Certificates and proxy of the object.
+    /// Certificates and proxy of the object. The clients of Google and Azure have no certificates of the object, whose Secret is
+    /// read all the same.
     async fn transport(&self, attempt: &Attempt<'_, Bucket>) -> Result<Profile, Failure> {
         let spec = &attempt.object.spec;
-        let certificates = spec.cert_secret_ref.as_ref().filter(|_| provider(spec) == GENERIC);
-        let proxy = spec.proxy_secret_ref.as_ref();
+        let (certificates, proxy) = (spec.cert_secret_ref.as_ref(), spec.proxy_secret_ref.as_ref());
         let profile = self.secrets.profile(&attempt.key().namespace, certificates, proxy).await;
-        profile.map_err(|error| {
+        let profile = profile.map_err(|error| {
             decide::unauthenticated(match error {
                 ProfileError::Certificates(error) => format!("failed to get TLS config: {error}"),
                 ProfileError::Proxy(error) => format!("failed to get proxy URL: {error}"),
             })
+        })?;
+        Ok(match provider(spec) {
+            GCP | AZURE => Profile { proxy: profile.proxy, ..Profile::default() },
+            _ => profile,
         })
     }
 }
@@ -146,7 +150,10 @@ impl Login<'_> {
         login: impl Future<Output = Result<Arc<weir_auth::Login>, LoginError>>,
     ) -> Result<Arc<weir_auth::Login>, Failure> {
         let provider = provider(&self.attempt.object.spec);
-        let what = format!("failed to get credential from {provider}");
+        let what = match provider {
+            AWS => "AWS authentication failed".to_owned(),
+            _ => format!("failed to get credential from {provider}"),
+        };
         login.await.map_err(|error| login_failure(&error, &what))
     }
 }

@@ -26,9 +26,6 @@ impl BucketReconciler {
         bucket: &weir_bucket::Bucket,
         mut index: Index,
     ) -> Result<Success, Failure> {
-        let algorithm = self.storage.store().algorithm();
-        let revision = index.revision(algorithm);
-        attempt.outdated(NEW_REVISION, &format!("new upstream revision '{revision}'"));
         let name = attempt.object.spec.bucket_name.clone();
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
         let directory = self.storage.blocking(tempfile::tempdir).await.flatten();
@@ -44,7 +41,14 @@ impl BucketReconciler {
         })?;
 
         // Objects may have changed since they were listed: the artifact is of what was read.
-        let digest = index.digest(algorithm);
+        let message = decide::stored_event(index.len(), &name);
+        let digest = index.digest(self.storage.store().algorithm());
+        if let Some(known) = attempt.known.clone() {
+            if index.is_at(&known.revision) {
+                return Ok(Success::up_to_date(known, message));
+            }
+            attempt.outdated(NEW_REVISION, &format!("new upstream revision '{digest}'"));
+        }
         let latest = self.storage.url(&at, LATEST);
         let new = NewArtifact { at, file: format!("{}.tar.gz", digest.hex()), link: Some(LATEST) };
         let fill = move |out: &mut dyn Sink| {
@@ -56,7 +60,6 @@ impl BucketReconciler {
         let status = attempt.object.status.get_or_insert_default();
         status.observed_ignore = ignore;
         status.url = latest;
-        let message = decide::stored_event(index.len(), &name);
         Ok(Success::new(artifact, message))
     }
 }

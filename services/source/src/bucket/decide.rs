@@ -25,6 +25,12 @@ pub(super) fn provider(spec: &BucketSpec) -> &str {
 pub(super) fn check_sts(spec: &BucketSpec) -> Result<(), Failure> {
     let Some(sts) = &spec.sts else { return Ok(()) };
     let message = match (provider(spec), sts.provider.as_str()) {
+        (AWS, AWS) if sts.secret_ref.is_some() => {
+            format!("spec.sts.secretRef is not required for the '{AWS}' STS provider")
+        }
+        (AWS, AWS) if sts.cert_secret_ref.is_some() => {
+            format!("spec.sts.certSecretRef is not required for the '{AWS}' STS provider")
+        }
         (AWS, AWS) | (GENERIC, LDAP) => return Ok(()),
         (provider @ (AWS | GENERIC), sts) => {
             format!("STS provider '{sts}' is not supported for '{provider}' bucket provider")
@@ -49,11 +55,12 @@ impl Index {
         Self { objects: wanted.map(|object| (object.key.clone(), object)).collect() }
     }
 
-    /// The revision: a digest over keys and etags in the order of the keys' bytes (SRC-BKT-2).
-    pub(super) fn revision(&self, algorithm: Algorithm) -> String {
-        self.digest(algorithm).to_string()
+    /// Returns true when a revision, whichever algorithm it is of, is that of these objects.
+    pub(super) fn is_at(&self, revision: &str) -> bool {
+        Digest::parse(revision).is_ok_and(|digest| self.digest(digest.algorithm()) == digest)
     }
 
+    /// The revision: a digest over keys and etags in the order of the keys' bytes (SRC-BKT-2).
     pub(super) fn digest(&self, algorithm: Algorithm) -> Digest {
         let lines = self.objects.values().map(|object| format!("{} {}\n", object.key, object.etag));
         Digest::of(algorithm, lines.collect::<String>().as_bytes())

@@ -16,6 +16,8 @@ use crate::storage::NewArtifact;
 
 /// Bytes of a layer that stay in memory; typical ones are a few KiB.
 const IN_MEMORY: usize = 1 << 20;
+/// Bytes of a layer that are held in memory before they go to the disk.
+const BATCH: usize = 256 << 10;
 /// The link that always points at the newest artifact (SRC-OCI-13).
 const LATEST: &str = "latest.tar.gz";
 
@@ -32,7 +34,7 @@ impl OciReconciler {
         let operation = decide::operation(selector.as_ref())?;
         let manifest = registry.manifest(&target.digest).await.map_err(|error| pull_failure(&url, &error))?;
         let layer = decide::layer(&manifest, selector.as_ref())?.clone();
-        let content = pull(registry, &layer).await?;
+        let content = self.pull(registry, &layer).await?;
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
         let latest = self.storage.url(&at, LATEST);
         let new = NewArtifact { at, file: format!("{}.tar.gz", target.digest), link: Some(LATEST) };
@@ -72,25 +74,37 @@ impl OciReconciler {
         };
         stored.map_err(|error| Failure::storage(&error))
     }
+
+    /// The whole layer, verified: nothing of it is used before its last byte was seen.
+    async fn pull(&self, registry: &mut Registry, layer: &Descriptor) -> Result<SpooledTempFile, Failure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            decide::layer_failure(format!("failed to extract the first layer from artifact: {error}"))
+        };
+        if layer.size > IN_MEMORY as u64 {
+            Room::for_temporary_files().take(layer.size).map_err(unkept)?;
+        }
+        let mut blob = registry.blob(layer).await.map_err(|error| failed(&error))?;
+        let (mut content, mut pending) = (SpooledTempFile::new(IN_MEMORY), Vec::new());
+        while let Some(chunk) = blob.next().await.map_err(|error| failed(&error))? {
+            pending.extend_from_slice(&chunk);
+            if pending.len() >= BATCH {
+                content = self.append(content, std::mem::take(&mut pending)).await?;
+            }
+        }
+        let mut content = self.append(content, pending).await?;
+        content.rewind().map_err(unkept)?;
+        Ok(content)
+    }
+
+    /// Writes to the file where nobody else has to wait for the disk.
+    async fn append(&self, mut content: SpooledTempFile, bytes: Vec<u8>) -> Result<SpooledTempFile, Failure> {
+        let write = move || content.write_all(&bytes).map(|()| content);
+        self.storage.blocking(write).await.flatten().map_err(unkept)
+    }
 }
 
-/// The whole layer, verified: nothing of it is used before its last byte was seen.
-async fn pull(registry: &mut Registry, layer: &Descriptor) -> Result<SpooledTempFile, Failure> {
-    let failed = |error: &dyn std::fmt::Display| {
-        decide::layer_failure(format!("failed to extract the first layer from artifact: {error}"))
-    };
-    let unkept =
-        |error: io::Error| Failure::disk(format!("failed to keep the layer that is being pulled: {error}"));
-    if layer.size > IN_MEMORY as u64 {
-        Room::for_temporary_files().take(layer.size).map_err(unkept)?;
-    }
-    let mut blob = registry.blob(layer).await.map_err(|error| failed(&error))?;
-    let mut content = SpooledTempFile::new(IN_MEMORY);
-    while let Some(chunk) = blob.next().await.map_err(|error| failed(&error))? {
-        content.write_all(&chunk).map_err(unkept)?;
-    }
-    content.rewind().map_err(unkept)?;
-    Ok(content)
+fn unkept(error: io::Error) -> Failure {
+    Failure::disk(format!("failed to keep the layer that is being pulled: {error}"))
 }
 
 /// The files of a layer, without its symlinks.

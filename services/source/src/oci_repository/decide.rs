@@ -3,6 +3,7 @@
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
 use weir_api::source::{OciLayerSelector, OciRepositoryRef};
 use weir_api::{Artifact, OciRepository};
+use weir_artifact::Digest;
 use weir_oci::{Descriptor, Manifest};
 use weir_policy::go_regex;
 use weir_policy::semver::{self, Constraint};
@@ -51,6 +52,25 @@ pub(super) fn wanted(reference: Option<&OciRepositoryRef>) -> Wanted {
         Some(range) => Wanted::Range { range, filter: given(|it| it.semver_filter.as_ref()) },
         None => Wanted::Tag(given(|it| it.tag.as_ref()).unwrap_or_else(|| DEFAULT_TAG.to_owned())),
     }
+}
+
+/// Reads `spec.ref.digest`.
+///
+/// # Errors
+/// The words of Flux's library about a text that is none.
+pub(super) fn digest(text: &str) -> Result<Digest, String> {
+    let (algorithm, hex) = text
+        .split_once(':')
+        .filter(|(algorithm, hex)| !algorithm.is_empty() && !hex.is_empty())
+        .ok_or_else(|| format!("cannot parse hash: {text:?}"))?;
+    let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if let Some(stranger) = hex.bytes().find(|byte| !is_hex(byte)) {
+        return Err(format!("found non-hex character in hash: {}", char::from(stranger)));
+    }
+    if algorithm != "sha256" {
+        return Err(format!("unsupported hash: {algorithm:?}"));
+    }
+    Digest::parse(text).map_err(|_| format!("wrong number of hex digits for {algorithm}: {hex}"))
 }
 
 /// The tag of a range among those of a registry.
@@ -148,6 +168,23 @@ mod tests {
     #[case(json!({ "semver": "1.x", "digest": "sha256:a" }), Wanted::Digest("sha256:a".into()))]
     fn precedence(#[case] value: Value, #[case] expected: Wanted) {
         assert_eq!(wanted(Some(&reference(value))), expected);
+    }
+
+    #[rstest]
+    #[case("foo", "cannot parse hash: \"foo\"")]
+    #[case("sha256:", "cannot parse hash: \"sha256:\"")]
+    #[case("sha512:ab", "unsupported hash: \"sha512\"")]
+    #[case("sha256:abz", "found non-hex character in hash: z")]
+    #[case("sha256:AB", "found non-hex character in hash: A")]
+    #[case("sha256:abc", "wrong number of hex digits for sha256: abc")]
+    fn no_digests(#[case] text: &str, #[case] message: &str) {
+        assert_eq!(digest(text).unwrap_err(), message);
+    }
+
+    #[test]
+    fn digests() {
+        let text = format!("sha256:{}", "0a".repeat(32));
+        assert_eq!(digest(&text).unwrap().to_string(), text);
     }
 
     fn tags() -> Vec<String> {

@@ -1,20 +1,20 @@
 //! Facts that a run needs before it pulls: our identity, the way to the registry, the target of the reference.
 
 use weir_access::{KeyringError, ProfileError, PullSecrets, caller};
+use weir_api::condition_type::STALLED;
+use weir_api::reason::FEATURE_GATE_DISABLED;
 use weir_api::source::OciRepositorySpec;
 use weir_api::{Artifact, OciRepository};
 use weir_artifact::{Digest, Revision};
-use weir_auth::{Keyring, Provider, RegistryCredentials};
-use weir_oci::{Error, Profile, Registry, RegistryOptions, Repository};
+use weir_auth::{Keyring, LoginError, Provider, RegistryCredentials};
+use weir_oci::{Error, MAX_TAGS, Profile, Registry, RegistryOptions, Repository};
 
 use super::OciReconciler;
 use super::decide::{self, Wanted};
-use crate::login::{AUTHENTICATION_FAILED, login_failure};
+use crate::login::AUTHENTICATION_FAILED;
 use crate::source::{Attempt, Failure, Source};
 
 const PULL_FAILED: &str = "OCIArtifactPullFailed";
-/// Tags of a repository that are looked through.
-const MAX_TAGS: usize = 100_000;
 
 /// The target of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,11 @@ impl Target {
 
 impl OciReconciler {
     /// The registry of an object, ready to be asked.
-    pub(super) async fn observe(&self, attempt: &Attempt<'_, OciRepository>) -> Result<Registry, Failure> {
+    pub(super) async fn observe(
+        &self,
+        attempt: &Attempt<'_, OciRepository>,
+        wanted: &Wanted,
+    ) -> Result<Registry, Failure> {
         let spec = &attempt.object.spec;
         let repository = Repository::from_url(&spec.url).map_err(|error| {
             Failure::fetch("URLInvalid", format!("URL validation failed for '{}': {error}", spec.url))
@@ -49,7 +53,8 @@ impl OciReconciler {
         })?;
         let ring = self.pull_secrets(attempt).await?;
         let http = self.transport(attempt).await?;
-        let credentials = self.credentials(attempt, &repository, &ring, &http).await?;
+        let credentials = self.credentials(attempt, &repository, &ring, &http).await;
+        let credentials = credentials.map_err(|error| login_failure(&error, wanted, &spec.url))?;
         let timeout = attempt.object.timeout();
         let options = RegistryOptions { insecure: spec.insecure, credentials, http, timeout };
         self.registries
@@ -82,7 +87,7 @@ impl OciReconciler {
         repository: &Repository,
         ring: &Keyring,
         http: &Profile,
-    ) -> Result<RegistryCredentials, Failure> {
+    ) -> Result<RegistryCredentials, LoginError> {
         let provider = Provider::parse(attempt.object.spec.provider.as_deref()).filter(|_| ring.is_empty());
         let Some(provider) = provider else {
             let found = ring.lookup(repository.host(), repository.path()).into_iter().next();
@@ -90,8 +95,7 @@ impl OciReconciler {
         };
         let account = attempt.object.spec.service_account_name.as_deref();
         let caller = caller::<OciRepository>(attempt.key(), account, http, attempt.object.timeout());
-        let login = self.logins.registry(provider, &caller, repository.host()).await;
-        login.map_err(|error| login_failure(&error, &format!("failed to get credential from {provider}")))
+        self.logins.registry(provider, &caller, repository.host()).await
     }
 
     /// How the registry is reached. This is the one kind whose `insecure` lets any certificate pass, unless it names
@@ -111,6 +115,21 @@ impl OciReconciler {
     }
 }
 
+/// Makes the failure of a login to a cloud, which is that of the first question to the registry. A closed gate has nothing to do
+/// with fetching.
+fn login_failure(error: &LoginError, wanted: &Wanted, url: &str) -> Failure {
+    match (error, wanted) {
+        (LoginError::GateDisabled, _) => {
+            Failure::new(STALLED, FEATURE_GATE_DISABLED, error.to_string()).stalled()
+        }
+        (_, Wanted::Range { .. }) => tag_failure(url, &error.to_string()),
+        (_, Wanted::Tag(_)) => digest_failure(&error.to_string()),
+        (_, Wanted::Digest(_)) => {
+            Failure::fetch(PULL_FAILED, format!("failed to pull artifact from '{url}': {error}"))
+        }
+    }
+}
+
 fn transport_failure(url: &str, error: &str) -> Failure {
     Failure::fetch(AUTHENTICATION_FAILED, format!("failed to generate transport for '{url}': {error}"))
 }
@@ -125,15 +144,12 @@ pub(super) async fn resolve(
 ) -> Result<Target, Failure> {
     let tag = match wanted {
         Wanted::Digest(text) => {
-            let digest = Digest::parse(text).map_err(|error| digest_failure(&error.to_string()))?;
+            let digest = decide::digest(text).map_err(|error| digest_failure(&error))?;
             return Ok(Target { tag: None, digest });
         }
         Wanted::Tag(tag) => tag.clone(),
         Wanted::Range { range, filter } => {
-            let failed = |error: String| {
-                let message = format!("failed to determine the artifact tag for '{}': {error}", spec.url);
-                Failure::fetch("ReadOperationFailed", message)
-            };
+            let failed = |error: String| tag_failure(&spec.url, &error);
             let tags = registry.tags(MAX_TAGS).await.map_err(|error| failed(error.to_string()))?;
             let selector = spec.layer_selector.as_ref();
             decide::choose(&tags, range, filter.as_deref(), selector).map_err(failed)?
@@ -144,6 +160,11 @@ pub(super) async fn resolve(
     let digest = if is_known { registry.resolve(&tag).await } else { registry.read(&tag).await };
     let digest = digest.map_err(|error| digest_failure(&error.to_string()))?;
     Ok(Target { tag: Some(tag), digest })
+}
+
+fn tag_failure(url: &str, error: &str) -> Failure {
+    let message = format!("failed to determine the artifact tag for '{url}': {error}");
+    Failure::fetch("ReadOperationFailed", message)
 }
 
 fn digest_failure(error: &str) -> Failure {

@@ -16,7 +16,7 @@ use weir_oci::Registry;
 use weir_runtime::{EventDraft, ObjectKey};
 
 use self::trust::OciTrust;
-use super::Verdicts;
+use super::{Verdicts, Warnings};
 use crate::source::{Attempt, Source, Wiring};
 use crate::storage::Storage;
 
@@ -50,6 +50,8 @@ pub(crate) struct OciVerifier {
     /// Clients for transparency logs, and for servers that know of revoked certificates.
     clients: Clients,
     verdicts: Verdicts,
+    /// Warnings that anyone may sign.
+    warnings: Warnings,
 }
 
 /// The subject of a check.
@@ -67,18 +69,25 @@ impl OciVerifier {
             storage: wiring.storage.clone(),
             clients: Clients::new(USER_AGENT),
             verdicts: Verdicts::default(),
+            warnings: Warnings::default(),
         }
     }
 
     /// Forgets an object that is gone.
     pub(crate) fn forget(&self, object: &ObjectKey) {
         self.verdicts.forget(object);
+        self.warnings.forget(object);
+    }
+
+    /// Has an object's artifact checked at the next occasion, whatever was found before.
+    pub(crate) fn recheck(&self, object: &ObjectKey) {
+        self.verdicts.forget(object);
     }
 
     /// Says nothing of the signatures of an object for which they do not matter.
     pub(crate) fn ignore<S: Source>(&self, attempt: &mut Attempt<'_, S>) {
         attempt.not_verified();
-        self.verdicts.forget(attempt.key());
+        self.forget(attempt.key());
     }
 
     /// Checks an artifact before anything of it is pulled, if it was not checked with the same keys before
@@ -100,7 +109,7 @@ impl OciVerifier {
         if self.verdicts.hold(attempt.key(), &evidence) && !attempt.was_refuted() {
             return Ok(());
         }
-        if trust.takes_anyone() {
+        if trust.takes_anyone() && self.warnings.is_due(attempt.key(), generation) {
             let message =
                 "spec.verify names no key and no matchOIDCIdentity: a signature of any identity is accepted";
             attempt.remark(EventDraft::error("AnyIdentityTrusted", message));

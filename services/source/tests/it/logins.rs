@@ -31,14 +31,14 @@ async fn refused_without_asking() {
         (
             OCI,
             "host",
-            "AuthenticationFailed",
-            "failed to get credential from gcp: invalid GCP registry: '127.0.0.1:1'",
+            "OCIArtifactPullFailed",
+            "failed to determine artifact digest: invalid GCP registry: '127.0.0.1:1'",
         ),
         (
             OCI,
             "suffix",
-            "AuthenticationFailed",
-            "failed to get credential from azure: invalid Azure registry: ",
+            "OCIArtifactPullFailed",
+            "failed to determine artifact digest: invalid Azure registry: ",
         ),
         (GIT, "noapp", "InvalidProviderConfiguration", "secretRef with github app data must be specified"),
         (GIT, "half", "AuthenticationFailed", "must contain exactly one of 'githubAppInstallationOwner'"),

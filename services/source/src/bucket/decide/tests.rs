@@ -33,7 +33,12 @@ fn the_spec_counts_after_the_file() {
 fn the_revision_is_of_keys_and_etags() {
     let index = Index::of(vec![object("b", "2"), object("a/x", "1"), object("a", "3")], &matcher(None, None));
     let expected = Digest::of(Algorithm::Sha256, b"a 3\na/x 1\nb 2\n");
-    assert_eq!(index.revision(Algorithm::Sha256), expected.to_string());
+    assert_eq!(index.digest(Algorithm::Sha256), expected);
+    for algorithm in [Algorithm::Sha256, Algorithm::Sha512] {
+        assert!(index.is_at(&index.digest(algorithm).to_string()));
+        assert!(!Index::default().is_at(&index.digest(algorithm).to_string()));
+    }
+    assert!(!index.is_at("") && !index.is_at("main@sha1:abc"));
     assert_eq!(Index::default().digest(Algorithm::Sha256), Digest::of(Algorithm::Sha256, b""));
 }
 
@@ -85,7 +90,7 @@ proptest! {
     {
         let index = |keys: &[String]| {
             let listed = keys.iter().map(|key| object(key, "e")).collect();
-            Index::of(listed, &matcher(None, None)).revision(Algorithm::Sha256)
+            Index::of(listed, &matcher(None, None)).digest(Algorithm::Sha256)
         };
         let shuffled = index(&keys);
         keys.sort();

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use parking_lot::Mutex;
 use serde_json::json;
-use weir_testkit::Server;
+use weir_testkit::{Folder, Identity, Server};
 
 use super::BUCKET;
 use crate::world::{Setup, World, paths};
@@ -65,9 +65,15 @@ async fn tokens_are_asked_for_once() {
         .route("/apps", get(container))
         .route("/apps/{*name}", get(blob))
         .with_state(asked.clone());
-    let server = Server::start(routes, None).await.unwrap();
-    let base = format!("http://{}", server.address());
-    let environment = vec![("AZURE_POD_IDENTITY_AUTHORITY_HOST", base.clone())];
+    // Tokens are not sent without TLS, and no certificates of the object count.
+    let (identity, folder) = (Identity::for_names(&[]).unwrap(), Folder::new("authority").unwrap());
+    let authority = folder.write("authority.pem", &identity.ca_pem).unwrap();
+    let server = Server::start(routes, Some(&identity)).await.unwrap();
+    let base = format!("https://localhost:{}", server.address().port());
+    let environment = vec![
+        ("AZURE_POD_IDENTITY_AUTHORITY_HOST", base.clone()),
+        ("SSL_CERT_FILE", authority.display().to_string()),
+    ];
     let world = World::start_as(Setup { environment, ..Setup::default() }).await;
     let application = |secret: &str| json!({"tenantId": "t", "clientId": "c", "clientSecret": secret, "authorityHost": base});
     world.secret("application", "Opaque", application("one")).await;
