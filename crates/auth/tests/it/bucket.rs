@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use weir_auth::{BucketLogin, CertificateError, ClientCertificate, Credentials, Logins};
 use weir_http::SecretData;
 
-use crate::world::Cloud;
+use crate::world::{Cloud, logins};
 
 const HOSTS: [&str; 2] = ["login.microsoftonline.com", "oauth2.googleapis.com"];
 const EMAIL: &str = "weir@project.iam.gserviceaccount.com";
@@ -83,8 +83,8 @@ fn statement(request: &str, marker: &str) -> (jsonwebtoken::Header, Value) {
 /// SRC-CLD-7: one token for several runs, another one for another Secret, another way, or another machine's memory.
 #[tokio::test]
 async fn tokens_are_kept_for_who_has_the_secret() {
-    let cloud = cloud().await;
-    let logins = cloud.logins(false, "").await;
+    let (cloud, other_way) = (cloud().await, self::cloud().await);
+    let logins = logins(false, "").await.trusting(&[cloud.ca_pem(), other_way.ca_pem()].concat());
     let (first, second) = (google(EMAIL), google("other@project.iam.gserviceaccount.com"));
     assert_eq!(token(&logins, &cloud, &first).await, "token-0");
     assert_eq!(token(&logins, &cloud, &google(EMAIL)).await, "token-0");
@@ -95,7 +95,6 @@ async fn tokens_are_kept_for_who_has_the_secret() {
     assert_eq!(token(&logins, &cloud, &secret(b"one")).await, "token-2");
     assert_eq!(cloud.requests().len(), 4);
     assert_eq!(cloud.proxied().len(), 2, "one connection to each host");
-    let other_way = self::cloud().await;
     assert_eq!(token(&logins, &other_way, &first).await, "token-0");
     assert_eq!(other_way.requests().len(), 1, "another proxy is another key");
 }

@@ -30,6 +30,10 @@ impl Cloud {
         Self { cloud, profile }
     }
 
+    pub(crate) fn ca_pem(&self) -> &str {
+        self.cloud.ca_pem()
+    }
+
     pub(crate) fn requests(&self) -> Vec<String> {
         self.cloud.requests()
     }
