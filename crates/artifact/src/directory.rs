@@ -77,7 +77,7 @@ impl Tree for DirectoryTree {
         if !self.root.symlink_metadata(link).is_ok_and(|metadata| metadata.is_symlink()) {
             return Ok(None);
         }
-        // What leads out, in a circle or nowhere is no file of the tree.
+        // A link that leads out, in a circle or nowhere leads to no file of the tree.
         let Ok(path) = self.root.canonicalize(link) else { return Ok(None) };
         let path = path.to_str().and_then(|path| RelPath::parse(path).ok());
         Ok(path.filter(|path| self.root.metadata(path).is_ok_and(|metadata| metadata.is_file())))
