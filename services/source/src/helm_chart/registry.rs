@@ -9,7 +9,7 @@ use weir_artifact::Digest;
 use weir_auth::{DockerConfig, Keyring, Provider, RegistryCredentials};
 use weir_helm::version;
 use weir_http::{Profile, SecretData};
-use weir_oci::{Descriptor, Manifest, Registry, RegistryOptions, Repository};
+use weir_oci::{Descriptor, MAX_TAGS, Manifest, Registry, RegistryOptions, Repository};
 use weir_runtime::ObjectKey;
 
 use super::HelmChartReconciler;
@@ -24,8 +24,6 @@ const SCHEME: &str = "oci://";
 /// Layers that hold a chart; the second one is what Helm wrote before version 3.7.
 const CHART_LAYERS: [&str; 2] =
     ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
-/// Tags of a repository that are looked through.
-const MAX_TAGS: usize = 100_000;
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
 
 impl HelmChartReconciler {
