@@ -69,12 +69,13 @@ pub fn parse_all(file: &str, content: &[u8]) -> Result<Values, ValuesError> {
     Ok(values)
 }
 
+/// Helm and Flux read values as YAML 1.1: a feature that is `off` is not the text "off", which templates take for true.
 fn of_document(file: &str, node: Node) -> Result<Values, ValuesError> {
-    match node {
+    match node.as_yaml11() {
         node if node.is_null() => Ok(Values::default()),
         Node::Map(map) => {
             let values = Values(map);
-            // Keys that stand twice are found when values are rendered.
+            // Numbers that are none are found when values are rendered.
             let syntax = |source| ValuesError::Syntax { file: file.to_owned(), source };
             values.to_yaml().map_err(syntax)?;
             Ok(values)
@@ -95,7 +96,7 @@ impl Values {
     /// The values as YAML; no bytes when there are none.
     ///
     /// # Errors
-    /// When a key stands twice or a number is none; values that were parsed have neither.
+    /// When a number is none, which values that were parsed have not.
     pub fn to_yaml(&self) -> Result<String, YamlError> {
         let mut text = String::new();
         if !self.0.is_empty() {
@@ -134,7 +135,10 @@ mod tests {
     #[case(&["a: {b: 1, c: 2}\n", "a: {c: 3, d: x}\n"], "a:\n  b: 1\n  c: 3\n  d: x\n")]
     #[case(&["a: [1, 2]\n", "a: [3]\n"], "a:\n- 3\n")]
     #[case(&["a: {b: 1}\n", "a: null\n"], "a: null\n")]
-    #[case(&["a: 1.5\nb: \"1\"\nc: yes\n", ""], "a: 1.5\nb: \"1\"\nc: \"yes\"\n")]
+    #[case(&["a: 1.5\nb: \"1\"\nc: \"yes\"\n", ""], "a: 1.5\nb: \"1\"\nc: \"yes\"\n")]
+    #[case(&["a: yes\nb: off\nc: [n, ~]\nd: 2024-01-01\n"], "a: true\nb: false\nc:\n- false\n- null\nd: \"2024-01-01\"\n")]
+    #[case(&["a: 0644\nb: 1_000\nc: 0x1F\nd: 1.0\ne: 1e3\n"], "a: 420\nb: 1000\nc: 31\nd: 1\ne: 1000\n")]
+    #[case(&["a: 1\nb: 2\na: 3\n"], "a: 3\nb: 2\n")]
     #[case(&["", "# nothing\n"], "")]
     fn merging(#[case] files: &[&str], #[case] expected: &str) {
         assert_eq!(merged(files), expected);
@@ -149,7 +153,7 @@ mod tests {
 
     #[rstest]
     #[case("- a\n", "unmarshaling values from 'v' failed: a list is no mapping of values")]
-    #[case("a: 1\na: 2\n", "already defined")]
+    #[case("a: .nan\n", "unmarshaling values from 'v' failed: ")]
     #[case("a: [\n", "unmarshaling values from 'v' failed: yaml: line")]
     fn refused(#[case] text: &str, #[case] part: &str) {
         let message = parse("v", text.as_bytes()).unwrap_err().to_string();

@@ -2,11 +2,7 @@
 
 mod pointer;
 
-use std::collections::HashMap;
-
-use weir_yaml::{
-    Entry, Map, Node, Scalar, Schema as Words, Style, Tag, Value, YamlError, parse_first_document, resolve,
-};
+use weir_yaml::{Node, Scalar, Value, YamlError, parse_first_document};
 
 use self::pointer::{Pointer, Slot};
 use crate::Error;
@@ -42,7 +38,7 @@ pub(crate) fn parse(files: &Files<'_>, name: &str, text: &str) -> Result<Vec<Ope
         let source =
             weir_yaml::Source::read(name, text.as_bytes().to_vec(), files.limits()).map_err(malformed)?;
         match parse_first_document(&source, files.limits()).map_err(malformed)? {
-            Some(node) => as_yaml11(&node.before_text()),
+            Some(node) => node.before_text().as_yaml11(),
             None => return Ok(Vec::new()),
         }
     };
@@ -67,39 +63,6 @@ fn operation(node: &Node) -> Option<Operation> {
         from: text("from"),
         value: map.get("value").cloned(),
     })
-}
-
-/// Scalars typed as YAML 1.1 types them, the way patches written in YAML are read; of equal keys the last one counts.
-fn as_yaml11(node: &Node) -> Node {
-    match node {
-        Node::Map(map) => {
-            let mut last = HashMap::with_capacity(map.len());
-            last.extend(map.entries.iter().enumerate().map(|(at, entry)| (entry.key.text.as_str(), at)));
-            let is_last = |at: usize, entry: &Entry| last.get(entry.key.text.as_str()) == Some(&at);
-            let kept = map.entries.iter().enumerate().filter(|(at, entry)| is_last(*at, entry));
-            let typed = |(_, entry): (usize, &Entry)| Entry {
-                key: entry.key.clone(),
-                value: as_yaml11(&entry.value),
-            };
-            Node::Map(Map { entries: kept.map(typed).collect() })
-        }
-        Node::Seq(items) => Node::Seq(items.iter().map(as_yaml11).collect()),
-        Node::Scalar(scalar) if scalar.style == Style::Plain => {
-            let (tag, value) = resolve(&scalar.text, Words::Yaml11);
-            match value {
-                Value::Bool(value) => {
-                    Node::Scalar(Scalar::tagged(if value { "true" } else { "false" }, Tag::Bool))
-                }
-                // Dates stay text.
-                _ if tag == Tag::Timestamp => Node::string(scalar.text.clone()),
-                _ => node.clone(),
-            }
-        }
-        // The text of a block is taken as it is.
-        Node::Scalar(scalar) => {
-            Node::Scalar(Scalar { style: Style::Double, tag: Tag::Str, ..scalar.clone() })
-        }
-    }
 }
 
 /// Applies all operations to a copy of `target` that has gone through JSON.

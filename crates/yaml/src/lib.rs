@@ -23,6 +23,7 @@ mod reprint;
 mod resolve;
 mod text;
 mod value;
+mod yaml11;
 
 pub use emit::{emit, write_unfolded};
 pub use error::YamlError;
