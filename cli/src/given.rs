@@ -1,7 +1,9 @@
 //! Flags with an empty value, which are as good as not given: scripts write `--ca-file="$CA_FILE"`, and Flux takes that so.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use secrecy::{ExposeSecret, SecretString};
 
 /// A flag that may be left out.
@@ -20,6 +22,11 @@ impl Given for Vec<String> {
     fn drop_empty(&mut self) {
         self.retain(|value| !value.is_empty());
     }
+}
+
+/// Reads a path, which may be empty: the parser's own reader of paths refuses that.
+pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// Takes an empty secret away.

@@ -14,7 +14,7 @@ use weir_runtime::args::Switch;
 
 pub(crate) use self::built::crds;
 use crate::error::Error;
-use crate::given::{Given, drop_empty_secret};
+use crate::given::{Given, drop_empty_secret, path};
 use crate::output::{manifest, progress};
 
 /// Path and content of each file of `deploy/kustomize`.
@@ -84,7 +84,7 @@ pub(crate) struct Choice {
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     toleration_keys: Vec<String>,
     /// Directory whose kustomization is installed as it is, instead of the manifests of this program.
-    #[arg(long, value_name = "DIR", hide = true)]
+    #[arg(long, value_name = "DIR", hide = true, value_parser = path())]
     manifests: Option<PathBuf>,
 }
 
@@ -210,7 +210,7 @@ impl Choice {
              namespace: {namespace}\n\
              resources:\n  - ../default/namespace.yaml\n  - ../../crds\n  - ../../base/rbac\n{resources}\
              components:\n{components}\
-             labels:\n  - pairs:\n      app.kubernetes.io/instance: {namespace}\n      \
+             labels:\n  - includeTemplates: true\n    pairs:\n      app.kubernetes.io/instance: {namespace}\n      \
              app.kubernetes.io/part-of: flux\n      app.kubernetes.io/version: {VERSION}\n"
         )
     }

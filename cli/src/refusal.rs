@@ -14,8 +14,9 @@ pub(crate) fn text(refused: &Error) -> String {
     match about_flag(refused) {
         None => rendered.to_owned(),
         Some(line) => {
-            let tips = rendered.find("\n\n  tip:").and_then(|place| rendered.get(place..));
-            format!("{line}{}", tips.unwrap_or_default())
+            // The other tip is that flags may be values, which nobody means who has mistyped one.
+            let tip = rendered.lines().find(|line| line.starts_with("  tip:") && line.contains("similar"));
+            line + &tip.map(|tip| format!("\n\n{tip}")).unwrap_or_default()
         }
     }
 }

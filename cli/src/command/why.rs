@@ -100,9 +100,7 @@ impl Walk<'_> {
             let references = references(kind, object);
             let is_new = self.seen.borrow_mut().insert(found.subject.clone());
             if !is_new && !references.is_empty() {
-                found.headline.push_str("; shown above");
-                found.hint = None;
-                return Ok(found);
+                return Ok(found.repeated());
             }
             let mut below = Vec::new();
             // One after the other, so that the first way to an object is the one that explains it.

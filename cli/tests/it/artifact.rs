@@ -95,6 +95,7 @@ async fn artifacts_that_cannot_be_are_refused_as_by_flux() {
         format!("push artifact {url}:v1 --source s --revision r"),
         format!("push artifact {url}:v1 --source s --revision r --path nope"),
         format!("push artifact {url}:v1 {push} -a novalue"),
+        format!("push artifact {url}:v1 {push} -a org.opencontainers.image.created=soon"),
         format!("push artifact ghcr.io/org/app:v1 {push}"),
         format!("push artifact oci://ghcr.io/org/App:v1 {push}"),
         "pull artifact".to_owned(),

@@ -90,3 +90,20 @@ async fn an_installation_beside_helm_controller_leaves_it_its_rights() {
     let can = plane.kubectl(&["auth", "can-i", "create", "secrets", "--as", account]).await.unwrap();
     assert_eq!(can.trim(), "yes");
 }
+
+/// Another tool may bring back what this command takes away, or take back what it installs.
+#[tokio::test]
+async fn the_tool_that_manages_an_installation_is_named_before_it_is_changed() {
+    let plane = ControlPlane::start().await.unwrap();
+    plane.apply_crds(&weir_testkit::repo_path("deploy/kustomize/crds")).await.unwrap();
+    let definition = "customresourcedefinition/gitrepositories.source.toolkit.fluxcd.io";
+    let labels = ["app.kubernetes.io/managed-by=helm", "app.kubernetes.io/version=v2.9.4"];
+    plane.kubectl(&[&["label", "--overwrite", definition], &labels[..]].concat()).await.unwrap();
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
+    let transcript = weir.transcript(&["uninstall", "install"]).await;
+    let uninstall = "$ weir uninstall\n2> Flux is managed by helm! Are you sure you want to delete Flux and its CRDs using this \
+                     command? [y/N] ✗ aborting\n[exit status: 1]\n";
+    let install = "2> Flux v2.9.4 has been installed on this cluster with helm!\n\
+                   2> Are you sure you want to override the helm installation? [y/N] ✗ installation cancelled\n[exit status: 1]\n";
+    assert!(transcript.contains(uninstall) && transcript.contains(install), "{transcript}");
+}

@@ -241,3 +241,19 @@ async fn plugins_of_a_catalogue_come_and_go() {
     let digests = regex::Regex::new("[0-9a-f]{64}").unwrap();
     insta::assert_snapshot!(digests.replace_all(&shown, "[digest]"));
 }
+
+/// One that cannot be updated does not keep the others back, and scripts notice.
+#[tokio::test]
+async fn an_update_that_fails_is_a_failure_of_the_command() {
+    let (shelf, home) = (Shelf::start().await, Folder::new("home").unwrap());
+    let weir = Weir::default().with_env("HOME", home.path().to_str().unwrap());
+    let weir = weir.with_env("FLUXCD_PLUGIN_CATALOG", &shelf.address());
+    for name in ["first", "second"] {
+        shelf.offer(name, &format!("flux-{name}"), &[("1.0.0", &script(name))]);
+        weir.transcript(&[&format!("plugin install {name}")]).await;
+    }
+    shelf.put("first.yaml", "apiVersion: cli.fluxcd.io/v2\n");
+    let transcript = weir.transcript(&["plugin update"]).await;
+    let end = "2> ✔ second already up to date (v1.0.0)\n2> ✗ 1 of the plugins could not be updated\n[exit status: 1]\n\n";
+    assert!(transcript.contains("✗ error updating first: ") && transcript.ends_with(end), "{transcript}");
+}

@@ -58,3 +58,15 @@ impl Pulled {
         Ok(start == GZIP)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layer_has_a_size_that_a_disk_has_room_for() {
+        assert!(check_size(MAX_LAYER).is_ok());
+        let reason = check_size(MAX_LAYER + 1).unwrap_err().to_string();
+        assert_eq!(reason, "the layer has 4294967297 bytes, and at most 4294967296 are taken");
+    }
+}

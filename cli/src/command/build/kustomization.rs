@@ -27,6 +27,7 @@ pub(crate) use self::spec::{Specs, kustomization};
 use super::remote::RemoteFlags;
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::given::path;
 use crate::global::Global;
 use crate::output::print;
 
@@ -62,10 +63,10 @@ pub(crate) struct Local {
     /// Name of the Kustomization.
     name: Option<String>,
     /// Directory with the manifests.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     path: Option<PathBuf>,
     /// File with the Kustomization; its spec counts instead of the one in the cluster.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     kustomization_file: Option<PathBuf>,
     /// Files that the directory's kustomization file is not to name, in .gitignore format; may be given several times.
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]

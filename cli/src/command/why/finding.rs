@@ -40,6 +40,8 @@ pub(super) struct Finding {
     /// The command or change that helps; nothing when it is ready.
     pub(super) hint: Option<String>,
     pub(super) below: Vec<Self>,
+    /// True for an object that is explained in another place, above.
+    pub(super) is_repeated: bool,
 }
 
 impl Finding {
@@ -49,7 +51,7 @@ impl Finding {
         let target = format!("{} {name} -n {namespace}", words(kind));
         let (state, headline, message, hint) = judge(kind, object, &target, now);
         let subject = format!("{}/{namespace}/{name}", kind.name);
-        Self { subject, role: "", state, headline, message, hint, below: Vec::new() }
+        Self { subject, role: "", state, headline, message, hint, below: Vec::new(), is_repeated: false }
     }
 
     /// An object that is referred to and is not there.
@@ -66,7 +68,14 @@ impl Finding {
             message: String::new(),
             hint,
             below: Vec::new(),
+            is_repeated: false,
         }
+    }
+
+    /// Returns the finding for a place below the one where it is explained.
+    pub(super) fn repeated(mut self) -> Self {
+        self.headline.push_str("; shown above");
+        Self { is_repeated: true, ..self }
     }
 
     pub(super) fn with_role(self, role: &'static str) -> Self {
@@ -85,6 +94,9 @@ impl Finding {
         match self.state {
             // Nothing below helps as long as it is suspended.
             State::Suspended => own.into_iter().chain(below).collect(),
+            _ if self.is_repeated => Vec::new(),
+            // What helps is told in the other place.
+            _ if below.is_empty() && self.below.iter().any(|found| found.is_repeated) => Vec::new(),
             _ if below.is_empty() => own.into_iter().collect(),
             _ => below,
         }
@@ -242,6 +254,13 @@ mod tests {
         let mut second = judged("Kustomization", json!({}), json!({}), ready("False", "ArtifactFailed"));
         second.below = vec![judged("GitRepository", json!({}), json!({ "suspend": true }), json!({}))];
         first.below = vec![judged("GitRepository", json!({}), json!({}), ready("True", "Succeeded")), second];
+        assert_eq!(first.hints(), ["weir resume source git apps -n prod"]);
+        let twice =
+            judged("Kustomization", json!({}), json!({}), ready("False", "ArtifactFailed")).repeated();
+        let mut third = judged("Kustomization", json!({}), json!({}), ready("False", "DependencyNotReady"));
+        third.below = vec![twice];
+        assert!(third.hints().is_empty() && third.is_blocked());
+        first.below.push(third);
         assert_eq!(first.hints(), ["weir resume source git apps -n prod"]);
         assert!(first.is_blocked());
     }

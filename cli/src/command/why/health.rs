@@ -75,5 +75,6 @@ async fn look(
         message,
         hint,
         below: Vec::new(),
+        is_repeated: false,
     }))
 }
