@@ -25,7 +25,7 @@ const SIGNED: [(&str, &str, &str); 6] = [
 const UNSIGNED: [&str; 5] = ["generic", "dockerhub", "quay", "acr", "cdevents"];
 
 static RUNTIME: LazyLock<Runtime> =
-    LazyLock::new(|| Builder::new_current_thread().build().expect("a runtime"));
+    LazyLock::new(|| Builder::new_current_thread().enable_time().build().expect("a runtime"));
 
 fn mac<M: Mac + KeyInit>(body: &[u8]) -> String {
     let mut mac = <M as KeyInit>::new_from_slice(TOKEN).expect("any key will do");

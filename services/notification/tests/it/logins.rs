@@ -45,8 +45,11 @@ async fn deliver(settings: Settings, app: Option<Secret>, cloud: &Cloud) -> Resu
     log_in(&logins, &provider, &mut resolved, TIMEOUT).await.map_err(|error| error.to_string())?;
     let metadata = [("change_request".to_owned(), "7".to_owned())].into();
     let event = Event { severity: "info".to_owned(), metadata, ..Event::default() };
-    let delivery = build(&resolved.settings).unwrap().render(&event).unwrap();
-    let sent = Sender::new(Retry::default()).deliver(delivery, &resolved.profile, TIMEOUT).await;
+    let (mut notifier, sender) = (build(&resolved.settings).unwrap(), Sender::new(Retry::default()));
+    let answer = sender.ask(&notifier.questions(), &resolved.profile, TIMEOUT).await;
+    notifier.answered(&answer.map_err(|error| error.to_string())?);
+    let delivery = notifier.render(&event).unwrap();
+    let sent = sender.deliver(delivery, &resolved.profile, TIMEOUT).await;
     sent.map_err(|error| error.to_string())
 }
 
@@ -136,7 +139,7 @@ async fn service_accounts_log_in_to_azure() {
     assert!(sent.contains("\"message\":\"hello\""), "{sent}");
     let pair = BASE64_STANDARD.encode(":entra");
     let start = format!(
-        "GET dev.azure.com /org/project/_apis/git/repositories/repo/commits/5394cb7f48332b2de7c17dd8b8384bbc84b7e736/statuses?api-version=6.0 Basic {pair} "
+        "GET dev.azure.com /org/project/_apis/git/repositories/repo/commits/5394cb7f48332b2de7c17dd8b8384bbc84b7e736/statuses Basic {pair} "
     );
     eventually("the list of statuses", DEADLINE, || async { found(&start) }).await.unwrap();
     for (scope, account) in [
