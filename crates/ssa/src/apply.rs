@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
 
-use crate::error::shown;
+use crate::error::{is_outdated, shown};
 use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
@@ -28,7 +28,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
 /// Times that an object is evaluated because it has changed before it was replaced. The next run tries again.
-const MAX_EVALUATIONS: usize = 5;
+pub(crate) const MAX_EVALUATIONS: usize = 5;
 
 /// How to apply.
 #[derive(Clone)]
@@ -264,10 +264,13 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Changes an object's metadata only (KS-SSA-22, KS-SSA-60).
+    /// Changes an object's metadata only (KS-SSA-22, KS-SSA-60). [`Error::Changed`] if it is no longer as it was when the patch was made.
     pub(crate) async fn clean_up(&self, target: &Target<'_>, patch: &serde_json::Value) -> Result<(), Error> {
         let cleaned = target.json_patch(&self.settings.field_manager, patch).await;
-        cleaned.map_err(|error| Error::Cleanup { id: target.id.clone(), message: shown(target.id, &error) })
+        cleaned.map_err(|error| match is_outdated(&error) {
+            true => Error::Changed { id: target.id.clone() },
+            false => Error::Cleanup { id: target.id.clone(), message: shown(target.id, &error) },
+        })
     }
 
     fn left(&self, object: &Evaluated) -> Action {
@@ -325,7 +328,8 @@ impl<'a> Applier<'a> {
 }
 
 fn is_to_evaluate(error: &Error, is_untried: bool) -> bool {
-    matches!(error, Error::Outdated { .. }) || is_untried && matches!(error, Error::Apply { .. })
+    matches!(error, Error::Outdated { .. } | Error::Changed { .. })
+        || is_untried && matches!(error, Error::Apply { .. })
 }
 
 fn defined_kind(manifest: &Manifest) -> Option<(String, String)> {

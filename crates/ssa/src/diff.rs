@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::Applier;
-use crate::drift::{has_drifted, is_empty};
+use crate::drift::{has_drifted, same};
 use crate::evaluate::Step;
 use crate::request::{Mode, Target};
 use crate::secret::hide_values;
@@ -179,7 +179,7 @@ fn shown(object: &DynamicObject) -> Value {
 }
 
 fn collect(path: &str, a: &Value, b: &Value, fields: &mut Vec<String>) {
-    if fields.len() >= MAX_FIELDS || a == b || (is_empty(a) && is_empty(b)) {
+    if fields.len() >= MAX_FIELDS || same(a, b) {
         return;
     }
     match (a, b) {
@@ -187,9 +187,11 @@ fn collect(path: &str, a: &Value, b: &Value, fields: &mut Vec<String>) {
             let keys = left.keys().chain(right.keys().filter(|key| !left.contains_key(*key)));
             for key in keys {
                 let escaped = key.replace('~', "~0").replace('/', "~1");
-                let (left, right) = (left.get(key), right.get(key));
-                let null = Value::Null;
-                collect(&format!("{path}/{escaped}"), left.unwrap_or(&null), right.unwrap_or(&null), fields);
+                let path = format!("{path}/{escaped}");
+                match (left.get(key), right.get(key)) {
+                    (Some(left), Some(right)) => collect(&path, left, right, fields),
+                    _ => fields.push(path),
+                }
             }
         }
         (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
@@ -213,6 +215,6 @@ mod tests {
         );
         let mut fields = Vec::new();
         collect("", &a, &b, &mut fields);
-        assert_eq!(fields, ["/data/a~1b", "/data/c", "/data/d", "/list/1/x"]);
+        assert_eq!(fields, ["/data/a~1b", "/data/c", "/data/d", "/list/1/x", "/gone"]);
     }
 }

@@ -47,13 +47,12 @@ fn same_but_status(a: &Value, b: &Value) -> bool {
     same(&Value::Object(fields(a)), &Value::Object(fields(b)))
 }
 
-/// Deep equality in which null, absent and empty are the same.
+/// Deep equality in which null and empty are the same. A field that is there and empty is another thing than none: `podSelector: {}`
+/// means all Pods.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
-            let absent = Value::Null;
-            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
-            keys.into_iter().all(|key| same(a.get(key).unwrap_or(&absent), b.get(key).unwrap_or(&absent)))
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
         }
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         _ if is_empty(a) && is_empty(b) => true,
@@ -61,11 +60,11 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-pub(crate) fn is_empty(value: &Value) -> bool {
+fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.values().all(is_empty),
+        Value::Object(map) => map.is_empty(),
         _ => false,
     }
 }
@@ -93,8 +92,9 @@ mod tests {
 
     #[rstest]
     #[case(json!({"spec": {"a": 1}}), json!({"spec": {"a": 1}, "status": {"x": 1}}), false)]
-    #[case(json!({"spec": {"a": {}}}), json!({"spec": {}}), false)]
-    #[case(json!({"data": null}), json!({}), false)]
+    #[case(json!({"spec": {"a": {}}}), json!({"spec": {}}), true)]
+    #[case(json!({"spec": {"a": {"b": {}}}}), json!({"spec": {"a": {"c": {}}}}), true)]
+    #[case(json!({"spec": {"a": {}}}), json!({"spec": {"a": null}}), false)]
     #[case(json!({"spec": {"a": []}}), json!({"spec": {"a": null}}), false)]
     #[case(json!({"data": {"k": "1"}}), json!({"data": {"k": "2"}}), true)]
     #[case(json!({"spec": {"a": [1, 2]}}), json!({"spec": {"a": [2, 1]}}), true)]

@@ -74,6 +74,12 @@ pub enum Error {
         /// The object.
         id: ObjectId,
     },
+    /// The managers of an object's fields could not be changed, because it keeps changing itself (KS-SSA-22, KS-SSA-60).
+    #[error("{} metadata.managedFields cleanup failed: the object keeps changing", id.subject())]
+    Changed {
+        /// The object.
+        id: ObjectId,
+    },
     /// The objects to write could not be recorded first, and so none was written.
     #[error("failed to record the objects that are about to be applied")]
     NotRecorded,

@@ -10,7 +10,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::DynamicObject;
 use serde_json::Value;
 
-use crate::apply::{Applier, Looks, Settings};
+use crate::apply::{Applier, Looks, MAX_EVALUATIONS, Settings};
 use crate::drift::has_drifted;
 use crate::error::{is_forbidden, is_not_found, status, whole_text};
 use crate::ledger::Trust;
@@ -166,17 +166,24 @@ impl Applier<'_> {
 
     /// Makes managers of other versions of an object's API managers of the desired one; true if there were any (KS-SSA-22).
     async fn migrate(&self, target: &Target<'_>, manifest: &Manifest) -> Result<bool, Error> {
-        let live = match target.metadata().await {
-            Ok(Some(live)) => live,
-            Ok(None) => return Ok(false),
-            Err(error) if is_forbidden(&error) => return Ok(false),
-            Err(error) => return Err(Error::query(target.id, &error)),
-        };
-        if skips_live(&self.settings.owner.group, manifest, &live.metadata) {
-            return Ok(false);
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let live = match target.metadata().await {
+                Ok(Some(live)) => live,
+                Ok(None) => return Ok(false),
+                Err(error) if is_forbidden(&error) => return Ok(false),
+                Err(error) => return Err(Error::query(target.id, &error)),
+            };
+            if skips_live(&self.settings.owner.group, manifest, &live.metadata) {
+                return Ok(false);
+            }
+            let Some(patch) = migration(&live.metadata, &manifest.api_version()) else { return Ok(false) };
+            match self.clean_up(target, &patch).await {
+                Err(Error::Changed { .. }) if attempts < MAX_EVALUATIONS => {}
+                done => return done.map(|()| true),
+            }
         }
-        let Some(patch) = migration(&live.metadata, &manifest.api_version()) else { return Ok(false) };
-        self.clean_up(target, &patch).await.map(|()| true)
     }
 
     /// The object is there: does an apply change it?

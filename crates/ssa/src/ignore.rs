@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kube::api::{DynamicObject, ObjectMeta};
 use serde_json::Value;
 
-use crate::drift::{is_empty, same};
+use crate::drift::same;
 use crate::ownership::{APPLY, field_set};
 
 type Find = Arc<dyn Fn(&DynamicObject) -> Vec<String> + Send + Sync>;
@@ -86,15 +86,19 @@ pub(crate) fn resolve(
         return;
     };
     for pointer in pointers.iter().filter(|pointer| !pointer.is_empty()) {
-        let found = live_value.pointer(pointer).unwrap_or(&Value::Null);
-        if same(found, tried.pointer(pointer).unwrap_or(&Value::Null)) {
+        let found = live_value.pointer(pointer).filter(|found| !found.is_null());
+        let wanted = tried.pointer(pointer).filter(|wanted| !wanted.is_null());
+        let is_same = match (found, wanted) {
+            (Some(found), Some(wanted)) => same(found, wanted),
+            (found, wanted) => found == wanted,
+        };
+        if is_same {
             continue;
         }
         let is_applied = is_applied_by_others(&live.metadata, &live_value, pointer, own_manager);
-        if is_applied || is_empty(found) {
-            remove(manifest, pointer);
-        } else {
-            put(manifest, pointer, found.clone());
+        match found.filter(|_| !is_applied) {
+            Some(found) => put(manifest, pointer, found.clone()),
+            None => remove(manifest, pointer),
         }
     }
 }

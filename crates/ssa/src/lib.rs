@@ -59,6 +59,7 @@ pub use policy::Owner;
 pub use probe::{Judge, Probe, probe, read};
 pub use prune::Pruned;
 pub use rivals::Rivals;
+pub use secret::decoded;
 pub use session::Session;
 pub use stage::{GroupKind, Stage};
 pub use watch::Watches;

@@ -7,7 +7,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::Manifest;
+use crate::secret::decoded;
+use crate::{Manifest, undeclared};
 
 /// Where the Pod template stands in the kinds that have one.
 const POD_SPECS: [(&str, &str, &str); 7] = [
@@ -31,11 +32,52 @@ pub(crate) fn normalize(manifest: &mut Manifest) {
     if !is_definition && let Some(object) = value.as_object_mut() {
         object.shift_remove("status");
     }
+    if undeclared::has_type(&group) {
+        value.get_mut("spec").into_iter().for_each(drop_nulls);
+        drop_unset(value, &group, &kind);
+    }
     match (group.as_str(), kind.as_str()) {
         ("", "Secret") => merge_string_data(value),
         ("", "Service") => default_protocols(value.pointer_mut("/spec")),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => drop_broken_ca_bundle(value),
         _ => default_container_protocols(value, &group, &kind),
+    }
+}
+
+/// Fields whose keys people choose: there, null is a value that the server judges.
+const FREE_KEYS: [&str; 7] =
+    ["annotations", "labels", "limits", "matchLabels", "nodeSelector", "parameters", "requests"];
+
+/// Text fields that say nothing when they are empty, and that the server fills in for good: `volumeName: ""` would take a volume away.
+const UNSET: [(&str, &str, &str, &str); 3] = [
+    ("", "PersistentVolumeClaim", "/spec", "volumeName"),
+    ("", "Pod", "/spec", "nodeName"),
+    ("", "Service", "/spec", "clusterIP"),
+];
+
+/// A field of a built-in kind that is null is none, as in Flux, which reads these kinds into Go's types: `replicas: null` leaves the
+/// replicas to a scaler, where the server would set them back to its default.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.iter_mut()
+                .filter(|(key, _)| !FREE_KEYS.contains(&key.as_str()))
+                .for_each(|(_, value)| drop_nulls(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+fn drop_unset(value: &mut Value, group: &str, kind: &str) {
+    for (of_group, of_kind, path, field) in UNSET {
+        if (of_group, of_kind) == (group, kind)
+            && let Some(holder) = value.pointer_mut(path).and_then(Value::as_object_mut)
+            && holder.get(field).and_then(Value::as_str) == Some("")
+        {
+            holder.shift_remove(field);
+        }
     }
 }
 
@@ -87,9 +129,8 @@ fn default_protocols(holder: Option<&mut Value>) {
 fn drop_broken_ca_bundle(definition: &mut Value) {
     let Some(config) = definition.pointer_mut("/spec/conversion/webhook/clientConfig") else { return };
     let bundle = config.get("caBundle").and_then(Value::as_str).unwrap_or_default();
-    let is_certificate = STANDARD
-        .decode(bundle)
-        .is_ok_and(|pem| String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----"));
+    let is_certificate = decoded(bundle)
+        .is_some_and(|pem| String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----"));
     if !bundle.is_empty()
         && !is_certificate
         && let Some(config) = config.as_object_mut()
@@ -128,6 +169,12 @@ mod tests {
     #[case(("apps/v1", "Deployment"), json!({"status": {"replicas": 1}}), json!({}))]
     #[case(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "Cg=="}}}}}), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {}}}}}))]
     #[case(("example.com/v1", "Service"), json!({"spec": {"ports": [{"port": 1}]}}), json!({"spec": {"ports": [{"port": 1}]}}))]
+    #[case(("apps/v1", "Deployment"), json!({"spec": {"replicas": null, "template": {"spec": {"nodeSelector": {"a": null}, "containers": [{"image": "x", "env": null}]}}}}),
+        json!({"spec": {"template": {"spec": {"nodeSelector": {"a": null}, "containers": [{"image": "x"}]}}}}))]
+    #[case(("example.com/v1", "App"), json!({"spec": {"replicas": null}}), json!({"spec": {"replicas": null}}))]
+    #[case(("v1", "PersistentVolumeClaim"), json!({"spec": {"volumeName": "", "storageClassName": ""}}), json!({"spec": {"storageClassName": ""}}))]
+    #[case(("v1", "Service"), json!({"spec": {"clusterIP": "None"}}), json!({"spec": {"clusterIP": "None"}}))]
+    #[case(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "LS0tLS1CRUdJTiBD\nRVJUSUZJQ0FURS0tLS0t\n"}}}}}), json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "LS0tLS1CRUdJTiBD\nRVJUSUZJQ0FURS0tLS0t\n"}}}}}))]
     #[case(("v1", "Pod"), json!({"spec": "odd"}), json!({"spec": "odd"}))]
     fn normalization(#[case] kind: (&str, &str), #[case] rest: Value, #[case] expected: Value) {
         assert_eq!(normalized(kind, &rest), expected);

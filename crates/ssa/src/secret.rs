@@ -25,6 +25,13 @@ pub(crate) fn is_secret(id: &ObjectId) -> bool {
     id.group.is_empty() && id.kind == "Secret"
 }
 
+/// Decodes base64 as the API server does, which takes no notice of line breaks: generators put one behind each 70 characters.
+#[must_use]
+pub fn decoded(text: &str) -> Option<Vec<u8>> {
+    let text: String = text.chars().filter(|character| !matches!(character, '\n' | '\r')).collect();
+    STANDARD.decode(text).ok()
+}
+
 /// Returns the message of an error about a Secret. The server's own message is used only when the whole of it is one that
 /// holds nothing but names.
 pub(crate) fn message(id: &ObjectId, error: &kube::Error) -> String {
@@ -65,7 +72,7 @@ pub(crate) fn flaws(manifest: &Manifest) -> Option<String> {
 fn flaw(field: &str, value: &Value) -> Option<&'static str> {
     match value {
         Value::Null => None,
-        Value::String(text) if field == "data" && STANDARD.decode(text).is_err() => Some("not base64"),
+        Value::String(text) if field == "data" && decoded(text).is_none() => Some("not base64"),
         Value::String(_) => None,
         _ => Some("not text"),
     }
@@ -162,6 +169,7 @@ mod tests {
     #[case(json!({"data": {"a": "hunter2!", "b": {"c": 1}, "d": "eA=="}}), Some("data.a is not base64, data.b is not text"))]
     #[case(json!({"data": ["x"]}), Some("data is no map"))]
     #[case(json!({"data": {"a": null}}), None)]
+    #[case(json!({"data": {"a": "aHVu\ndGVy\r\n"}}), None)]
     fn flaws_are_named_without_values(#[case] fields: Value, #[case] expected: Option<&str>) {
         let mut object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}});
         object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());

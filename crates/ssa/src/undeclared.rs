@@ -31,6 +31,11 @@ const GROUPS: [&str; 18] = [
     "storage.k8s.io",
 ];
 
+/// Returns true for groups whose kinds Flux reads into Go's types.
+pub(crate) fn has_type(group: &str) -> bool {
+    GROUPS.contains(&group)
+}
+
 /// Takes away the fields that the server's message complains of. False if the kind is not Kubernetes' own or nothing
 /// could be taken away.
 pub(crate) fn remove(id: &ObjectId, object: &mut Value, message: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Values of Secrets that nobody is to see who may only see a Kustomization.
 
-use base64::Engine;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Match, MatchKind};
 use serde_json::Value;
 use weir_kustomize::SecretPart;
 use weir_ssa::Manifest;
@@ -18,11 +18,25 @@ const SHORTEST_INSIDE: usize = 4;
 /// Values shorter than this are hidden where they stand alone only: as words they are those of any sentence.
 const SHORTEST_WORD: usize = 2;
 
+/// Bytes of all values that are looked for. Real Kustomizations have some kilobytes; looking takes 40 bytes of memory for each, and
+/// a tenth of a second to prepare for as many as these.
+const MAX_SOUGHT: usize = 1 << 20;
+
 /// Values to hide, wherever they stand.
 pub(crate) struct Masks {
-    /// The longest first, so that none leaves a rest of another.
-    values: Vec<String>,
+    /// None when there are too many to look for: everything is hidden then.
+    search: Option<Search>,
     are_complete: bool,
+}
+
+/// Finds values in the time that it takes to read the text, however many values there are.
+struct Search {
+    /// Sorted.
+    values: Vec<String>,
+    /// Those that are hidden everywhere; the longest that begins at a place counts, so that none leaves a rest of another.
+    anywhere: AhoCorasick,
+    /// Those that are hidden as words.
+    words: AhoCorasick,
 }
 
 impl Masks {
@@ -41,10 +55,10 @@ impl Masks {
         let mut values: Vec<String> =
             variables.secrets().chain(decrypted).chain(parts).map(str::to_owned).chain(own).collect();
         values.retain(|value| !value.trim().is_empty());
-        values.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        values.sort_unstable();
         values.dedup();
         let is_hidden = |value: &str| value.trim().is_empty() || value.len() >= SHORTEST_INSIDE;
-        Self { values, are_complete: variables.secrets().all(is_hidden) }
+        Self { search: Search::new(values), are_complete: variables.secrets().all(is_hidden) }
     }
 
     /// Returns true when every variable that comes from a Secret can be hidden inside of other text.
@@ -54,19 +68,7 @@ impl Masks {
 
     /// The text without the values.
     pub(crate) fn text(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for value in &self.values {
-            if text == *value {
-                return MASK.to_owned();
-            }
-            match value.len() {
-                _ if !text.contains(value) => {}
-                SHORTEST_INSIDE.. => text = text.replace(value, MASK),
-                SHORTEST_WORD.. => text = without_word(&text, value),
-                _ => {}
-            }
-        }
-        text
+        self.search.as_ref().and_then(|search| search.without(text)).unwrap_or_else(|| MASK.to_owned())
     }
 
     /// The object without the values; a Secret has none at all.
@@ -90,25 +92,77 @@ impl Masks {
     fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into(),
-            Value::Number(number) if self.values.contains(&number.to_string()) => MASK.into(),
+            Value::Number(number) if self.is_value(&number.to_string()) => MASK.into(),
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
             Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), self.value(value))).collect(),
             _ => value.clone(),
         }
     }
+
+    fn is_value(&self, text: &str) -> bool {
+        self.search.as_ref().is_none_or(|search| search.is_value(text))
+    }
 }
 
-/// The text without the places in which a value stands between other characters than letters and digits.
-fn without_word(text: &str, value: &str) -> String {
-    let is_letter = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
-    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((head, tail)) = rest.split_once(value) {
-        shown.push_str(head);
-        let is_inside = is_letter(shown.chars().next_back()) || is_letter(tail.chars().next());
-        shown.push_str(if is_inside { value } else { MASK });
-        rest = tail;
+impl Search {
+    /// Prepares to look for the values, which are sorted; none if there are too many.
+    fn new(values: Vec<String>) -> Option<Self> {
+        if values.iter().map(String::len).sum::<usize>() > MAX_SOUGHT {
+            return None;
+        }
+        let of_length =
+            |is_sought: fn(usize) -> bool| values.iter().filter(move |value| is_sought(value.len()));
+        // The other kinds of automatons take many times the memory.
+        let mut builder = AhoCorasick::builder();
+        builder.kind(Some(AhoCorasickKind::NoncontiguousNFA));
+        let words = builder.build(of_length(|length| (SHORTEST_WORD..SHORTEST_INSIDE).contains(&length)));
+        let anywhere = builder
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(of_length(|length| length >= SHORTEST_INSIDE));
+        let (anywhere, words) = (anywhere.ok()?, words.ok()?);
+        Some(Self { values, anywhere, words })
     }
-    shown + rest
+
+    fn is_value(&self, text: &str) -> bool {
+        self.values.binary_search_by(|value| value.as_str().cmp(text)).is_ok()
+    }
+
+    /// The text without the values; none if it cannot be searched.
+    fn without(&self, text: &str) -> Option<String> {
+        if self.is_value(text) {
+            return Some(MASK.to_owned());
+        }
+        let shown = masked(text, self.anywhere.try_find_iter(text).ok()?);
+        let words = self.words.try_find_overlapping_iter(&shown).ok()?;
+        Some(masked(&shown, words.filter(|place| is_word(&shown, place))))
+    }
+}
+
+/// The text with a mask for each of these places, which are sorted by their ends; overlapping ones have one.
+fn masked(text: &str, places: impl Iterator<Item = Match>) -> String {
+    let mut hidden: Vec<(usize, usize)> = Vec::new();
+    for place in places {
+        let mut start = place.start();
+        while let Some((earlier, _)) = hidden.pop_if(|(_, end)| *end > start) {
+            start = start.min(earlier);
+        }
+        hidden.push((start, place.end()));
+    }
+    let (mut shown, mut from) = (String::with_capacity(text.len()), 0);
+    for (start, end) in hidden {
+        shown.push_str(text.get(from..start).unwrap_or_default());
+        shown.push_str(MASK);
+        from = end;
+    }
+    shown + text.get(from..).unwrap_or_default()
+}
+
+/// Returns true for a place between other characters than letters and digits.
+fn is_word(text: &str, place: &Match) -> bool {
+    let is_letter = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    let before = text.get(..place.start()).and_then(|before| before.chars().next_back());
+    let after = text.get(place.end()..).and_then(|after| after.chars().next());
+    !is_letter(before) && !is_letter(after)
 }
 
 fn is_secret(manifest: &Manifest) -> bool {
@@ -122,8 +176,7 @@ fn values_of(secret: &Manifest) -> Vec<String> {
         let texts = secret.value().get(field).and_then(Value::as_object).into_iter().flatten();
         for (_, value) in texts {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let decoded = base64::engine::general_purpose::STANDARD.decode(text.trim());
-            values.extend(decoded.ok().and_then(|bytes| String::from_utf8(bytes).ok()));
+            values.extend(weir_ssa::decoded(&text).and_then(|bytes| String::from_utf8(bytes).ok()));
             values.push(text);
         }
     }
@@ -168,5 +221,37 @@ mod tests {
     fn a_short_value_cannot_be_hidden_in_other_text() {
         assert!(masks(&[("password", "hunter2"), ("empty", "")]).are_complete());
         assert!(!masks(&[("pin", "123")]).are_complete());
+    }
+
+    fn of_texts(texts: &[&str]) -> Masks {
+        let decrypted: Vec<_> = texts.iter().map(|text| Zeroizing::new((*text).to_owned())).collect();
+        Masks::new(&Variables::default(), &[], &[], &decrypted)
+    }
+
+    #[test]
+    fn values_in_values_and_beside_each_other_leave_no_rest() {
+        let masks = of_texts(&["hunter", "hunter2", "ünter2-x", "+-1", "-1", "12"]);
+        assert_eq!(masks.text("hunter2hunter hünter2-x"), "****** h***");
+        assert_eq!(masks.text("a+-1 12 123 hunter212"), "a+*** *** 123 ******");
+        assert_eq!(masks.text("-1+-1"), "***");
+    }
+
+    #[test]
+    fn security_values_that_are_too_many_to_be_looked_for_hide_everything() {
+        let line = |number: usize| format!("{number:0>1000}");
+        let many = (0..600).map(line).collect::<Vec<_>>().join("\n");
+        let masks = of_texts(&[&many]);
+        assert_eq!(masks.text("nothing secret"), "***");
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "x", "n": 1}});
+        let shown = masks.object(&Manifest::try_from(object).unwrap());
+        assert_eq!((&shown["kind"], &shown["data"]), (&json!("ConfigMap"), &json!({"a": "***", "n": "***"})));
+    }
+
+    /// Values times letters took minutes here.
+    #[test]
+    fn security_many_values_take_no_longer_than_few() {
+        let lines = (4..1000).map(|length| "a".repeat(length)).collect::<Vec<_>>().join("\n");
+        let text = "a".repeat(2 << 20);
+        assert_eq!(of_texts(&[&lines]).text(&format!("{text}b")).find('a'), None);
     }
 }

@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_ssa::{Notice, Settings};
 
 use crate::world::{PATIENCE, Recorded, World, lines};
@@ -264,4 +264,21 @@ async fn diff_names_fields_and_writes_nothing() {
     assert_eq!(found, expected);
     assert_eq!(world.config_map("a").await.unwrap().data["data"]["k"], "1");
     assert!(world.config_map("new").await.is_none());
+}
+
+/// An empty selector means all, where none at all means nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn empty_selectors_are_told_apart() {
+    let world = World::new().await;
+    let policy = |from: Value| {
+        json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "a", "namespace": world.ns},
+            "spec": {"podSelector": {}, "ingress": [{"from": [from]}]}})
+    };
+    world.apply(&[policy(json!({"podSelector": {}}))]).await.unwrap();
+    // As after a restart: the object is compared instead of remembered.
+    world.ledger.forget(&world.owner());
+    let changes = world.apply(&[policy(json!({"namespaceSelector": {}}))]).await.unwrap();
+    assert_eq!(lines(&changes), format!("NetworkPolicy/{}/a configured", world.ns));
+    let live = world.api("networking.k8s.io/v1", "NetworkPolicy").await.get("a").await.unwrap();
+    assert_eq!(live.data.pointer("/spec/ingress/0/from"), Some(&json!([{"namespaceSelector": {}}])));
 }

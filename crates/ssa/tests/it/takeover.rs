@@ -37,6 +37,26 @@ async fn fields_of_kubectl_are_taken_over_and_those_of_others_stay() {
     assert_eq!(managers(&live), [pair("helm", "Apply"), pair("kustomize-controller", "Apply")]);
 }
 
+/// Whoever restarts a Deployment by hand while it is taken over does not fail the run.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_changes_before_it_is_taken_over_is_evaluated_anew() {
+    let world = World::new().await;
+    let api = world.api("v1", "ConfigMap").await;
+    let params =
+        PostParams { field_manager: Some("kubectl-client-side-apply".into()), ..PostParams::default() };
+    api.create(&params, &serde_json::from_value(world.cm("a", "0")).unwrap()).await.unwrap();
+    let (other, hand) =
+        (api.clone(), Patch::Merge(json!({"metadata": {"annotations": {"touched": "by hand"}}})));
+    world.before_takeover(async move {
+        other.patch("a", &PatchParams::apply("hand"), &hand).await.unwrap();
+    });
+    let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+    assert_eq!(lines(&changes), format!("ConfigMap/{}/a configured", world.ns));
+    let live = world.config_map("a").await.unwrap();
+    assert_eq!(live.metadata.annotations.clone().unwrap()["touched"], "by hand");
+    assert_eq!(managers(&live), [pair("hand", "Update"), pair("kustomize-controller", "Apply")]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn merge_keeps_what_kubectl_has_added() {
     let world = World::new().await;

@@ -28,8 +28,12 @@ pub(crate) struct World {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) notices: mpsc::Receiver<Notice>,
     requests: Arc<AtomicUsize>,
-    before_delete: Arc<Mutex<Option<BoxFuture<'static, ()>>>>,
+    interruption: Interruption,
 }
+
+/// Done once, just before a request of a kind reaches the server.
+type Interruption = Arc<Mutex<Option<(IsMeant, BoxFuture<'static, ()>)>>>;
+type IsMeant = fn(&http::Request<Body>) -> bool;
 
 impl World {
     pub(crate) async fn new() -> Self {
@@ -45,16 +49,25 @@ impl World {
         let label = "kustomize.toolkit.fluxcd.io/name".to_owned();
         let watches = Watches::new(own.clone(), Arc::clone(&ledger), label, shutdown);
         let requests = Arc::new(AtomicUsize::new(0));
-        let before_delete = Arc::default();
-        let client = counted(plane.client().unwrap(), Arc::clone(&requests), Arc::clone(&before_delete));
+        let interruption = Interruption::default();
+        let client = counted(plane.client().unwrap(), Arc::clone(&requests), Arc::clone(&interruption));
         let mapper = Arc::new(Mapper::new(own));
         let session = Session::watched(client, mapper, Arc::clone(&ledger), watches);
-        Self { plane, ns, session, ledger, notices, requests, before_delete }
+        Self { plane, ns, session, ledger, notices, requests, interruption }
     }
 
     /// Does something just before the next deletion reaches the server.
     pub(crate) fn before_delete(&self, action: impl Future<Output = ()> + Send + 'static) {
-        *self.before_delete.lock() = Some(action.boxed());
+        *self.interruption.lock() =
+            Some((|request| request.method() == http::Method::DELETE, action.boxed()));
+    }
+
+    /// Does something just before the next change of the managers of fields reaches the server.
+    pub(crate) fn before_takeover(&self, action: impl Future<Output = ()> + Send + 'static) {
+        let is_meant: IsMeant = |request| {
+            request.headers().get("content-type").is_some_and(|kind| kind == "application/json-patch+json")
+        };
+        *self.interruption.lock() = Some((is_meant, action.boxed()));
     }
 
     pub(crate) fn owner(&self) -> Owner {
@@ -142,19 +155,14 @@ pub(crate) fn lines(changes: &ChangeSet) -> String {
     changes.lines()
 }
 
-fn counted(
-    base: Client,
-    requests: Arc<AtomicUsize>,
-    before_delete: Arc<Mutex<Option<BoxFuture<'static, ()>>>>,
-) -> Client {
+fn counted(base: Client, requests: Arc<AtomicUsize>, interruption: Interruption) -> Client {
     let namespace = base.default_namespace().to_owned();
     let service = tower::service_fn(move |request: http::Request<Body>| {
         requests.fetch_add(1, Ordering::SeqCst);
         let base = base.clone();
-        let is_delete = request.method() == http::Method::DELETE;
-        let before = if is_delete { before_delete.lock().take() } else { None };
+        let before = interruption.lock().take_if(|(is_meant, _)| is_meant(&request));
         async move {
-            if let Some(before) = before {
+            if let Some((_, before)) = before {
                 before.await;
             }
             base.send(request).await

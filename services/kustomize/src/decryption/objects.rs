@@ -45,7 +45,7 @@ fn decrypt_values(secret: &mut Value, decryption: &Decryption) -> Result<bool, E
     let Some(Value::Object(data)) = secret.get_mut("data") else { return Ok(false) };
     let mut is_changed = false;
     for (key, value) in data.iter_mut() {
-        let Some(decoded) = value.as_str().and_then(|text| STANDARD.decode(text.trim()).ok()) else {
+        let Some(decoded) = value.as_str().and_then(weir_ssa::decoded) else {
             continue;
         };
         let Some(from) = Format::of_content(&decoded) else { continue };
