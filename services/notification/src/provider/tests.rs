@@ -317,3 +317,55 @@ fn security_markup_is_escaped_where_the_service_renders_it() {
     let body = String::from_utf8(messages[0].body.clone()).unwrap();
     assert!(body.contains(r"a\\*b \\[x\\]\\(http://y\\) \u003cz\\\u003e"), "{body}");
 }
+
+#[rstest]
+#[case("githubpullrequestcomment", "x", "strconv.Atoi: parsing \"x\": invalid syntax")]
+#[case(
+    "gitlabmergerequestcomment",
+    "9999999999999999999",
+    "strconv.ParseInt: parsing \"9999999999999999999\": value out of range"
+)]
+fn change_requests_are_numbers(#[case] kind: &str, #[case] number: &str, #[case] reason: &str) {
+    let metadata = [("change_request".to_owned(), number.to_owned())].into();
+    let refused = build(&settings(kind)).unwrap().render(&Event { metadata, ..event("info") });
+    let expected = format!("invalid \"change_request\" metadata value {number:?}: {reason}");
+    assert_eq!(refused.err().unwrap().to_string(), expected);
+}
+
+#[rstest]
+fn a_commit_status_has_a_name(#[values("github", "azuredevops")] kind: &str) {
+    let unnamed = Settings { commit_status: String::new(), ..settings(kind) };
+    assert_eq!(build(&unnamed).err(), Some(InitError::CommitStatus));
+}
+
+#[rstest]
+#[case("gitlab", "can't convert to gitlab state")]
+#[case(
+    "bitbucketserver",
+    "couldn't convert to bitbucket server state: bitbucket server state generated on info or error events only"
+)]
+fn a_severity_may_have_no_state(#[case] kind: &str, #[case] expected: &str) {
+    let refused = build(&settings(kind)).unwrap().render(&event("trace"));
+    assert_eq!(refused.err().unwrap().to_string(), expected);
+}
+
+#[test]
+fn the_first_status_of_azure_with_the_same_genre_and_name_decides() {
+    let Ok(Delivery::CommitStatus(status)) = build(&settings("azuredevops")).unwrap().render(&event("info"))
+    else {
+        panic!()
+    };
+    let sent: Value = serde_json::from_slice(&status.write.body).unwrap();
+    let with = |state: &str, genre: &str| {
+        let mut one = sent.clone();
+        one["state"] = state.into();
+        one["context"]["genre"] = genre.into();
+        one
+    };
+    let (same, failed) = (with("succeeded", "fluxcd:short"), with("error", "fluxcd:short"));
+    let other = with("error", "fluxcd");
+    let current = |list: &[&Value]| (status.is_current)(&serde_json::json!({"value": list}));
+    assert!(current(&[&other, &same, &failed]));
+    assert!(!current(&[&failed, &same]));
+    assert!(!current(&[&other]));
+}
