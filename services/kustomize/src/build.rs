@@ -230,15 +230,8 @@ pub fn directory(files: &dyn FileSystem, path: &str) -> Option<RelPath> {
 
 /// The place that `spec.path` names; it cannot lead out of the root (KS-SRC-26).
 pub(crate) fn place(path: &str) -> Option<RelPath> {
-    let mut inside: Vec<&str> = Vec::new();
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        if part == ".." {
-            inside.pop();
-        } else {
-            inside.push(part);
-        }
-    }
-    RelPath::new(&inside.join("/")).ok()
+    let inside = weir_artifact::RelPath::confined(path).ok()?;
+    RelPath::new(inside.as_ref().map_or("", weir_artifact::RelPath::as_str)).ok()
 }
 
 /// Returns what an object is known by; its content may be secret.
