@@ -1,6 +1,6 @@
 //! Kubernetes' label selector grammar, with its words for mistakes; all requirements must hold.
 
-mod check;
+use weir_label::OLD;
 
 use super::SelectorError;
 
@@ -115,7 +115,7 @@ impl<'t> Tokens<'t> {
         if !is_word(key) {
             return found(key, "identifier");
         }
-        check::key(key)?;
+        check_key(key)?;
         let operator = match self.peek() {
             _ if is_negated => Operator::Missing,
             "" | "," => Operator::Exists,
@@ -136,7 +136,7 @@ impl<'t> Tokens<'t> {
             return Err("for 'Gt', 'Lt' operators, the value must be an integer".to_owned());
         }
         values.sort();
-        values.iter().try_for_each(|value| check::value(key, value))?;
+        values.iter().try_for_each(|value| check_value(key, value))?;
         Ok(match (operator, number) {
             (">", Some(limit)) => Operator::GreaterThan(limit),
             ("<", Some(limit)) => Operator::LessThan(limit),
@@ -183,4 +183,16 @@ fn is_word(token: &str) -> bool {
 
 fn found<T>(token: &str, expected: &str) -> Result<T, String> {
     Err(format!("found '{token}', expected: {expected}"))
+}
+
+fn check_key(key: &str) -> Result<(), String> {
+    let faults = OLD.faults_of_key(key);
+    let fault = || format!("invalid label key {key:?}: {}", faults.join("; "));
+    if faults.is_empty() { Ok(()) } else { Err(fault()) }
+}
+
+fn check_value(key: &str, value: &str) -> Result<(), String> {
+    let faults = OLD.faults_of_value(value);
+    let fault = || format!("invalid label value: {value:?}: at key: {key:?}: {}", faults.join("; "));
+    if faults.is_empty() { Ok(()) } else { Err(fault()) }
 }

@@ -1,21 +1,7 @@
 //! Kubernetes' rules for selectors, in its words.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
-
-/// Longest value, and name of a key, in bytes: Kubernetes' limit.
-const MAX_NAME: usize = 63;
-/// Longest prefix of a key, in bytes: that of a DNS name.
-const MAX_PREFIX: usize = 253;
-
-const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
-                    alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
-                    '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const PREFIX: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
-                      start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
-                      '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
-                     must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', \
-                     regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+use weir_label::CURRENT;
 
 /// Checks a selector, whatever it is compared with.
 ///
@@ -49,12 +35,11 @@ fn of_requirement(key: &str, fault: Option<String>, values: &[String]) -> Result
     let invalid = |place: String, text: &str, faults: &[String]| {
         (!faults.is_empty()).then(|| format!("{place}: Invalid value: {text:?}: {}", faults.join("; ")))
     };
-    let of_key = invalid("key".to_owned(), key, &faults_of_key(key));
+    let of_key = invalid("key".to_owned(), key, &CURRENT.faults_of_key(key));
     let of_all = fault.map(|fault| format!("values: Invalid value: {fault}"));
-    let of_values = values
-        .iter()
-        .enumerate()
-        .filter_map(|(at, value)| invalid(format!("values[{at}][{key}]"), value, &faults_of_value(value)));
+    let of_values = values.iter().enumerate().filter_map(|(at, value)| {
+        invalid(format!("values[{at}][{key}]"), value, &CURRENT.faults_of_value(value))
+    });
     let mut faults: Vec<String> = of_key.into_iter().chain(of_all).chain(of_values).collect();
     match faults.len() {
         0 => Ok(()),
@@ -63,53 +48,20 @@ fn of_requirement(key: &str, fault: Option<String>, values: &[String]) -> Result
     }
 }
 
-/// The faults of a name, with a DNS name before a slash or without.
-fn faults_of_key(key: &str) -> Vec<String> {
-    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    if name.contains('/') {
-        let example = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-        return vec![format!("a valid label key {NAME} {example}")];
-    }
-    let mut faults = Vec::new();
-    if prefix == Some("") {
-        faults.push("prefix part must be non-empty".to_owned());
-    } else if let Some(prefix) = prefix {
-        faults.extend(too_long(prefix, MAX_PREFIX).map(|fault| format!("prefix part {fault}")));
-        faults.extend((!is_subdomain(prefix)).then(|| format!("prefix part {PREFIX}")));
-    }
-    faults.extend(name.is_empty().then(|| "name part must be non-empty".to_owned()));
-    faults.extend(too_long(name, MAX_NAME).map(|fault| format!("name part {fault}")));
-    faults.extend((!is_name(name)).then(|| format!("name part {NAME}")));
-    faults
-}
-
-fn faults_of_value(value: &str) -> Vec<String> {
-    let is_legal = value.is_empty() || is_name(value);
-    too_long(value, MAX_NAME).into_iter().chain((!is_legal).then(|| VALUE.to_owned())).collect()
-}
-
-fn too_long(text: &str, limit: usize) -> Option<String> {
-    (text.len() > limit).then(|| format!("must be no more than {limit} bytes"))
-}
-
-fn is_name(name: &str) -> bool {
-    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let ends = [name.bytes().next(), name.bytes().next_back()];
-    name.bytes().all(is_legal) && ends.iter().all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()))
-}
-
-fn is_subdomain(text: &str) -> bool {
-    let is_legal =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
-    text.bytes().all(is_legal) && text.split('.').all(is_name)
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::{NAME, VALUE, check};
+    use super::check;
+
+    fn of_key(key: &str) -> String {
+        super::CURRENT.faults_of_key(key).join("; ")
+    }
+
+    fn of_value(value: &str) -> String {
+        super::CURRENT.faults_of_value(value).join("; ")
+    }
 
     fn expression(key: &str, operator: &str, values: &[&str]) -> Value {
         json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]})
@@ -122,10 +74,10 @@ mod tests {
     #[case(expression("a", "Like", &[]), "\"Like\" is not a valid label selector operator".to_owned())]
     #[case(expression("a", "In", &[]),
         "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty".to_owned())]
-    #[case(json!({"matchLabels": {"-a": "x"}}), format!("key: Invalid value: \"-a\": name part {NAME}"))]
-    #[case(json!({"matchLabels": {"a": "b_"}}), format!("values[0][a]: Invalid value: \"b_\": {VALUE}"))]
+    #[case(json!({"matchLabels": {"-a": "x"}}), format!("key: Invalid value: \"-a\": {}", of_key("-a")))]
+    #[case(json!({"matchLabels": {"a": "b_"}}), format!("values[0][a]: Invalid value: \"b_\": {}", of_value("b_")))]
     #[case(expression("", "NotIn", &["x ", "ok"]),
-        format!("[key: Invalid value: \"\": name part must be non-empty; name part {NAME}, values[0][]: Invalid value: \"x \": {VALUE}]"))]
+        format!("[key: Invalid value: \"\": {}, values[0][]: Invalid value: \"x \": {}]", of_key(""), of_value("x ")))]
     #[case(expression("a", "Exists", &["x", "y"]),
         "values: Invalid value: [\"x\",\"y\"]: values set must be empty for exists and does not exist".to_owned())]
     fn words_of_kubernetes(#[case] selector: Value, #[case] expected: String) {

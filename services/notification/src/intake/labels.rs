@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kube::api::{Api, ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
+use weir_label::CURRENT;
 
 use crate::event::ObjectReference;
 
@@ -28,30 +29,11 @@ pub(super) fn match_all(wanted: &BTreeMap<String, String>, labels: &BTreeMap<Str
     wanted.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
 
-/// Characters of a name or a value of a label.
-const MAX_NAME: usize = 63;
-/// Characters of the domain before a name.
-const MAX_DOMAIN: usize = 253;
-
 /// Returns true when labels of these names and values can be there at all.
 pub(super) fn are_valid(wanted: &BTreeMap<String, String>) -> bool {
     wanted.iter().all(|(key, value)| {
-        let (domain, name) =
-            key.rsplit_once('/').map_or((None, &**key), |(domain, name)| (Some(domain), name));
-        let is_lower = |part: &str| is_name(part, "-") && !part.bytes().any(|b| b.is_ascii_uppercase());
-        domain.is_none_or(|domain| domain.len() <= MAX_DOMAIN && domain.split('.').all(is_lower))
-            && is_name(name, "-_.")
-            && (value.is_empty() || is_name(value, "-_."))
+        CURRENT.faults_of_key(key).is_empty() && CURRENT.faults_of_value(value).is_empty()
     })
-}
-
-/// Letters and digits, and between them also `inner`.
-fn is_name(text: &str, inner: &str) -> bool {
-    let is_edge = |c: char| c.is_ascii_alphanumeric();
-    text.len() <= MAX_NAME
-        && text.starts_with(is_edge)
-        && text.ends_with(is_edge)
-        && text.chars().all(|c| is_edge(c) || inner.contains(c))
 }
 
 #[cfg(test)]
