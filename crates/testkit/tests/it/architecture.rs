@@ -239,7 +239,7 @@ fn versions_are_in_the_root_manifest_only() {
 }
 
 /// Waits between two tries of one request, or for something that no watch tells of, unless it says otherwise.
-const SLEEPS: [&str; 20] = [
+const SLEEPS: [&str; 21] = [
     "cli/src/command/bootstrap/work_tree.rs",
     "cli/src/command/demo/process.rs",
     "cli/src/command/trigger.rs",
@@ -252,16 +252,17 @@ const SLEEPS: [&str; 20] = [
     "crates/runtime/src/controller/progress.rs",
     "crates/runtime/src/controller/report.rs",
     "crates/runtime/src/event/deliver.rs",
+    // Between two Events, for 0.1 s at most, which no run waits for.
+    "crates/runtime/src/event/kubernetes.rs",
+    "crates/runtime/src/grpc/connection.rs",
     "crates/runtime/src/issuer.rs",
     "crates/runtime/src/leader.rs",
+    // Within one apply, for 5 s at most, and ended by a cancellation.
+    "crates/ssa/src/apply.rs",
     "services/image-automation/src/resolution.rs",
     "services/image-reflector/src/service.rs",
     "services/notification/src/delivery.rs",
     "services/source/src/standby.rs",
-    // Between two Events, for 0.1 s at most, which no run waits for.
-    "crates/runtime/src/event/kubernetes.rs",
-    // Within one apply, for 5 s at most, and ended by a cancellation.
-    "crates/ssa/src/apply.rs",
 ];
 
 /// A run never sleeps: whoever adds a pause adds it here, and says what waits.
