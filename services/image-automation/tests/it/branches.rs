@@ -21,6 +21,8 @@ async fn commits_pile_up_on_a_branch_of_their_own() {
     let log = repo.log("auto").unwrap();
     assert_eq!((log.len(), log[2].id.as_str()), (3, first.as_str()));
     assert_eq!(repo.read("auto", "web.yaml").unwrap(), world.manifest("r/web:1.1.0", "web"));
+    // The source follows another branch, where there is nothing new.
+    assert!(!world.is_source_requested("app").await);
 }
 
 #[tokio::test]
@@ -42,6 +44,7 @@ async fn a_human_commit_in_between_is_kept() {
     world.until("app", "a commit on top of the human's", is_on_top).await;
     assert_eq!(repo.read("main", "note.txt").unwrap(), "mine\n");
     assert_eq!(repo.read("main", "web.yaml").unwrap(), world.manifest("r/web:1.0.0", "web"));
+    assert!(world.is_source_requested("app").await);
 }
 
 #[tokio::test]

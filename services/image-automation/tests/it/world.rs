@@ -132,6 +132,14 @@ impl World {
         touch_requested_at(&self.api("ImageUpdateAutomation").await, name).await.unwrap();
     }
 
+    /// True when the service has asked for a run of the GitRepository.
+    pub async fn is_source_requested(&self, name: &str) -> bool {
+        let api =
+            self.plane.api("source.toolkit.fluxcd.io/v1", "GitRepository", &self.namespace).await.unwrap();
+        let source = api.get(name).await.unwrap();
+        source.metadata.annotations.is_some_and(|all| all.contains_key(weir_api::REQUESTED_AT_ANNOTATION))
+    }
+
     pub async fn until_open(&self) {
         let is_open = || std::net::TcpStream::connect(("127.0.0.1", self.grpc)).is_ok();
         eventually("the gRPC port to open", DEADLINE, || async move { is_open().then_some(()) })
