@@ -55,12 +55,15 @@ const UNSET: [(&str, &str, &str, &str); 3] = [
     ("", "Service", "/spec", "clusterIP"),
 ];
 
+/// A Deployment of `type: Recreate` must not have it, and null is how people take away what the server has filled in.
+const REMOVED_BY_NULL: &str = "rollingUpdate";
+
 /// A field of a built-in kind that is null is none, as in Flux, which reads these kinds into Go's types: `replicas: null` leaves the
 /// replicas to a scaler, where the server would set them back to its default.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            map.retain(|_, value| !value.is_null());
+            map.retain(|key, value| !value.is_null() || key == REMOVED_BY_NULL);
             map.iter_mut()
                 .filter(|(key, _)| !FREE_KEYS.contains(&key.as_str()))
                 .for_each(|(_, value)| drop_nulls(value));
@@ -171,6 +174,7 @@ mod tests {
     #[case(("example.com/v1", "Service"), json!({"spec": {"ports": [{"port": 1}]}}), json!({"spec": {"ports": [{"port": 1}]}}))]
     #[case(("apps/v1", "Deployment"), json!({"spec": {"replicas": null, "template": {"spec": {"nodeSelector": {"a": null}, "containers": [{"image": "x", "env": null}]}}}}),
         json!({"spec": {"template": {"spec": {"nodeSelector": {"a": null}, "containers": [{"image": "x"}]}}}}))]
+    #[case(("apps/v1", "Deployment"), json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}}), json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}}))]
     #[case(("example.com/v1", "App"), json!({"spec": {"replicas": null}}), json!({"spec": {"replicas": null}}))]
     #[case(("v1", "PersistentVolumeClaim"), json!({"spec": {"volumeName": "", "storageClassName": ""}}), json!({"spec": {"storageClassName": ""}}))]
     #[case(("v1", "Service"), json!({"spec": {"clusterIP": "None"}}), json!({"spec": {"clusterIP": "None"}}))]
