@@ -291,6 +291,11 @@ mod tests {
             names(&objects, "Deployment"),
             ["kustomize-controller", "notification-controller", "source-controller"]
         );
+        for deployment in objects.iter().filter(|object| object["kind"] == "Deployment") {
+            let labels = &deployment["spec"]["template"]["metadata"]["labels"];
+            assert_eq!(labels["app.kubernetes.io/instance"], "gitops");
+            assert_eq!(labels["app.kubernetes.io/component"], deployment["metadata"]["name"]);
+        }
         for binding in objects.iter().filter(|object| object["kind"] == "ClusterRoleBinding") {
             let role = binding["roleRef"]["name"].as_str().unwrap();
             assert!(

@@ -89,7 +89,11 @@ async fn every_change_is_a_line() {
     Kustomization/watch-lines/app Ready=True ReconciliationSucceeded Applied revision: main@sha1:0123
     Kustomization/watch-lines/app deleted
     ");
+    let address = shown.address.clone();
     shown.stop().await;
+    let mut told = BufReader::new(watch.child.stderr.take().unwrap()).lines();
+    let warning = tokio::time::timeout(DEADLINE, told.next_line()).await.unwrap().unwrap().unwrap();
+    assert!(warning.starts_with(&format!("⚠️ no changes come from {address}: ")), "{warning}");
 }
 
 #[tokio::test]
