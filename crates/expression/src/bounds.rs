@@ -20,20 +20,21 @@ pub(super) fn check_text(text: &str) -> Result<(), String> {
     }
     let mut depth = 0_usize;
     let mut operators = 0_usize;
-    let mut quote = None;
-    let mut is_escaped = false;
-    for character in text.chars() {
-        match (quote, character) {
-            (Some(_), _) if is_escaped => is_escaped = false,
-            (Some(_), '\\') => is_escaped = true,
-            (Some(open), close) if open == close => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(character),
+    let mut rest = text;
+    loop {
+        let mut characters = rest.chars();
+        let Some(character) = characters.next() else { return Ok(()) };
+        if let Some(after) = after_opaque(rest) {
+            rest = after;
+            continue;
+        }
+        rest = characters.as_str();
+        match character {
             // A ternary recurses like a bracket that is closed at the very end.
-            (None, '(' | '[' | '{' | '?') => depth += 1,
-            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
-            (None, '+' | '-' | '*' | '/' | '%' | '!' | '&' | '|' | '<' | '>' | '=' | '.') => operators += 1,
-            (None, _) => {}
+            '(' | '[' | '{' | '?' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            '+' | '-' | '*' | '/' | '%' | '!' | '&' | '|' | '<' | '>' | '=' | '.' => operators += 1,
+            _ => {}
         }
         if operators > MAX_OPERATORS {
             return Err(format!("expression has more than {MAX_OPERATORS} operators"));
@@ -42,7 +43,40 @@ pub(super) fn check_text(text: &str) -> Result<(), String> {
             return Err(format!("expression is nested deeper than {MAX_NESTING} levels"));
         }
     }
-    Ok(())
+}
+
+/// Returns what follows the comment, quoted name, word or text literal at the beginning, if there is one: no bracket or operator
+/// of it counts.
+fn after_opaque(text: &str) -> Option<&str> {
+    if let Some(comment) = text.strip_prefix("//") {
+        return Some(comment.split_once('\n').map_or("", |(_, after)| after));
+    }
+    if let Some(name) = text.strip_prefix('`') {
+        return Some(name.split_once('`').map_or("", |(_, after)| after));
+    }
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (word, after) = text.split_at(end);
+    let is_raw = ["r", "br", "rb"].iter().any(|prefix| word.eq_ignore_ascii_case(prefix));
+    let is_literal =
+        after.starts_with(['"', '\'']) && (is_raw || word.is_empty() || word.eq_ignore_ascii_case("b"));
+    if is_literal { Some(after_literal(after, is_raw)) } else { Some(after).filter(|_| end > 0) }
+}
+
+/// Returns what follows the literal whose quote is at the beginning. Backslashes quote nothing in a raw one.
+fn after_literal(text: &str, is_raw: bool) -> &str {
+    let quotes = ["\"\"\"", "'''", "\"", "'"];
+    let quote = quotes.into_iter().find(|quote| text.starts_with(quote)).unwrap_or_default();
+    let mut rest = text.strip_prefix(quote).unwrap_or_default();
+    while !rest.starts_with(quote) {
+        let mut characters = rest.chars();
+        match characters.next() {
+            Some('\\') if !is_raw => drop(characters.next()),
+            Some(_) => {}
+            None => return "",
+        }
+        rest = characters.as_str();
+    }
+    rest.strip_prefix(quote).unwrap_or_default()
 }
 
 /// Refuses loops in loops in loops.

@@ -10,10 +10,11 @@ mod bounds;
 mod functions;
 mod types;
 mod value;
+mod words;
 
 use std::sync::Arc;
 
-use cel::{Context, Env, ExecutionError, Program, Value, extensions};
+use cel::{Context, Env, Program, Value, extensions};
 use serde_json::Value as Json;
 
 pub use self::types::Type;
@@ -156,7 +157,7 @@ impl Expression {
             for (name, json) in variables {
                 context.add_variable_from_value(*name, value::of_json(json, self.numbers)?);
             }
-            self.program.execute(&context).map_err(|error| in_words_of_go(&error, &self.text))
+            self.program.execute(&context).map_err(|error| words::of_go(&error, &self.text))
         });
         evaluated.and_then(|result| result).map_err(|reason| self.failed(reason))
     }
@@ -168,33 +169,6 @@ impl Expression {
     fn failed(&self, reason: String) -> ExpressionError {
         ExpressionError::Evaluate { expression: self.text.to_string(), reason }
     }
-}
-
-/// Returns the message that Flux shows for the error (KS-CEL-5).
-fn in_words_of_go(error: &ExecutionError, text: &str) -> String {
-    match error {
-        ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
-        ExecutionError::UndeclaredReference(name) => format!("no such attribute(s): {}", path_at(text, name)),
-        other => other.to_string(),
-    }
-}
-
-/// The selections that follow the first mention of `name`, with it.
-fn path_at<'a>(text: &'a str, name: &'a str) -> &'a str {
-    let is_part = |character: char| character.is_alphanumeric() || character == '_';
-    let mentions = text.match_indices(name).filter(|(at, _)| {
-        let before = text.get(..*at).and_then(|before| before.chars().next_back());
-        !before.is_some_and(|character| is_part(character) || character == '.')
-    });
-    let rest = mentions
-        .filter_map(|(at, _)| text.get(at..))
-        .find(|rest| rest.get(name.len()..).is_none_or(|after| !after.starts_with(is_part)));
-    let Some(rest) = rest else { return name };
-    let end = rest.find(|character| !is_part(character) && character != '.').unwrap_or(rest.len());
-    // A function is called on what is before its name.
-    let path = rest.get(..end).unwrap_or(name);
-    let is_call = rest.get(end..).is_some_and(|after| after.starts_with('('));
-    if is_call { path.rsplit_once('.').map_or(name, |(path, _)| path) } else { path }
 }
 
 fn environment() -> Result<Env, cel::DeclarationError> {

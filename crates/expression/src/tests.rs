@@ -113,9 +113,26 @@ fn the_default_example_of_a_status_name_evaluates() {
 #[case::sums(format!("{}1 == 1", "1+".repeat(1900)))]
 #[case::selects(format!("req{} == 1", ".a".repeat(1900)))]
 #[case::negations(format!("{}true", "!".repeat(4000)))]
+#[case::raw(format!("r'\\' == '' || {}true{}", "(".repeat(200), ")".repeat(200)))]
+#[case::raw_bytes(format!("Rb\"\\\" == b'' || {}true{}", "(".repeat(200), ")".repeat(200)))]
+#[case::triple(format!("'''it's''' == '' || {}true{}", "(".repeat(200), ")".repeat(200)))]
+#[case::comment(format!("true || // it's\n {}true{}", "(".repeat(200), ")".repeat(200)))]
+#[case::quoted_name(format!("req.`it's` || {}true{}", "(".repeat(200), ")".repeat(200)))]
 #[case::loops("req.a.all(a, req.a.all(b, req.a.all(c, a == b && b == c)))".to_owned())]
 fn security_expressions_that_cost_too_much_are_refused(#[case] text: String) {
     assert!(Expression::compile(&text, &["req"], Type::Bool).is_err());
+}
+
+/// Brackets in texts and comments are no nesting.
+#[rstest]
+#[case("'''it's {}''' == ''")]
+#[case("\"\"\"a \"{}\" \\\"\"\"\" == ''")]
+#[case("r'\\' == '{}'")]
+#[case("'\\'{}' == ''")]
+#[case("true // {}")]
+fn texts_are_not_counted(#[case] text: &str) {
+    let text = text.replace("{}", &"((".repeat(100));
+    assert_eq!(error(&text, Type::Bool), "");
 }
 
 #[rstest]
@@ -147,4 +164,47 @@ fn objects_of_kubernetes_have_integers_and_may_lack_fields(
     let result = expression.is_true(&[("metadata", &json!({"generation": 2}))]);
     let failed = |reason| format!("failed to evaluate the CEL expression '{text}': {reason}");
     assert_eq!(result.map_err(|error| error.to_string()), expected.map_err(failed));
+}
+
+/// The words are those that cel-go prints for the same expression, without the values that it repeats.
+#[rstest]
+#[case("s + 1 == 1", "no such overload")]
+#[case("s - s == s", "no such overload")]
+#[case("-s == s", "no such overload")]
+#[case("!s", "no such overload")]
+#[case("s && true", "no such overload")]
+#[case("s ? true : false", "no such overload")]
+#[case("s < l", "no such overload")]
+#[case("l[s] == s", "no such overload")]
+#[case("l[1.5] == s", "no such overload")]
+#[case("nope(s)", "no such overload")]
+#[case("s.nope()", "no such overload")]
+#[case("pin / n == 0", "division by zero")]
+#[case("pin % n == 0", "modulus by zero")]
+#[case("9223372036854775807 + pin == 0", "integer overflow")]
+#[case("l[5] == s", "index out of bounds: 5")]
+#[case("l[pin] == s", "index out of bounds")]
+#[case("m.x == s", "no such key: x")]
+#[case("m[s] == s", "no such key")]
+#[case("m[pin] == s", "no such key")]
+#[case("int(s) == 1", "type conversion error from 'string' to 'int'")]
+#[case("bool(s)", "type conversion error from 'string' to 'bool'")]
+#[case("duration(s) == duration(s)", "type conversion error from 'string' to 'google.protobuf.Duration'")]
+#[case("timestamp(s) == timestamp(s)", "type conversion error from 'string' to 'google.protobuf.Timestamp'")]
+#[case("'a'.matches('(' + s)", "error parsing regexp")]
+#[case("base64.decode(s + '!') == b''", "illegal base64 data")]
+#[case("s.charAt(99) == s", "index out of range: 99")]
+#[case("s.charAt(pin) == s", "index out of range")]
+#[case("'%d'.format([s]) == s", "error during formatting")]
+#[case("s.substring(pin, n) == s", "substring failed")]
+#[case("optional.none().value() == s", "optional.none() dereference")]
+#[case("s.all(x, true)", "expected iterable type")]
+#[case("{s: 1, s + '': 2} == m", "insert failed: key already exists")]
+fn security_errors_show_no_values(#[case] text: &str, #[case] reason: &str) {
+    let expression = Expression::parse(text).unwrap().over(Numbers::Integers);
+    let (s, pin, n, l, m) =
+        (json!("hunter2"), json!(4711), json!(0), json!(["hunter2"]), json!({"k": "hunter2"}));
+    let error = expression.is_true(&[("s", &s), ("pin", &pin), ("n", &n), ("l", &l), ("m", &m)]).unwrap_err();
+    let expected = format!("failed to evaluate the CEL expression '{text}': {reason}");
+    assert_eq!(error.to_string(), expected);
 }
