@@ -64,10 +64,10 @@ impl Operator {
         match self {
             Self::Value | Self::Keep => value.to_owned(),
             Self::Length => value.len().to_string(),
-            Self::UpperFirst => change_first(value, |c| c.to_uppercase().collect()),
-            Self::UpperAll => value.to_uppercase(),
-            Self::LowerFirst => change_first(value, |c| c.to_lowercase().collect()),
-            Self::LowerAll => value.to_lowercase(),
+            Self::UpperFirst => change_first(value, upper),
+            Self::UpperAll => value.chars().map(upper).collect(),
+            Self::LowerFirst => change_first(value, lower),
+            Self::LowerAll => value.chars().map(lower).collect(),
             Self::Substring => substring(value, first, second),
             Self::Default => if value.is_empty() { first } else { value }.to_owned(),
             Self::TrimShortestPrefix => trim_prefix(value, first, Reach::Shortest),
@@ -82,9 +82,31 @@ impl Operator {
     }
 }
 
-fn change_first(value: &str, change: impl Fn(char) -> String) -> String {
+fn change_first(value: &str, change: impl Fn(char) -> char) -> String {
     let mut characters = value.chars();
-    characters.next().map_or_else(String::new, |first| change(first) + characters.as_str())
+    characters.next().map_or_else(String::new, |first| format!("{}{}", change(first), characters.as_str()))
+}
+
+/// The one capital letter of a letter, as Flux has it: `ß` stays, since its capital is two letters.
+fn upper(letter: char) -> char {
+    // Greek letters with an iota below have a capital with two letters, and one with one.
+    let shift = match letter {
+        '\u{1f80}'..='\u{1f87}' | '\u{1f90}'..='\u{1f97}' | '\u{1fa0}'..='\u{1fa7}' => 8,
+        '\u{1fb3}' | '\u{1fc3}' | '\u{1ff3}' => 9,
+        _ => return single(letter.to_uppercase()).unwrap_or(letter),
+    };
+    char::from_u32(u32::from(letter) + shift).unwrap_or(letter)
+}
+
+fn lower(letter: char) -> char {
+    match letter {
+        'İ' => 'i',
+        _ => single(letter.to_lowercase()).unwrap_or(letter),
+    }
+}
+
+fn single(mut letters: impl Iterator<Item = char>) -> Option<char> {
+    letters.next().filter(|_| letters.next().is_none())
 }
 
 /// Bytes, as Flux counts them; a cut within a character leaves the replacement character.

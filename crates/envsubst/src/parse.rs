@@ -120,6 +120,8 @@ impl<'t> Parser<'t> {
         self.take(":");
         let mut arguments = vec![self.argument(&[':', '}'])?];
         if self.take(":") {
+            // So is a run of these.
+            while self.take(":") {}
             arguments.push(self.argument(&['}'])?);
         }
         Ok((Operator::Substring, arguments))

@@ -16,6 +16,9 @@ fn variables() -> BTreeMap<&'static str, &'static str> {
         ("uml", "äöü"),
         ("dollar", "${env}"),
         ("path", r"a\b/c"),
+        ("sharp", "ßﬁ"),
+        ("greek", "ᾳᾀΣ"),
+        ("dotted", "İI"),
     ]
     .into()
 }
@@ -34,6 +37,9 @@ fn with(template: &str, unset: Unset) -> Result<String, Error> {
 #[case("${uml^} ${uml^^}", "Äöü ÄÖÜ")]
 #[case("${env,^}${env^,}", "prodprod")]
 #[case("${env:0:2}|${env:2}|${env:9}|${env:1:99}|${env:4}", "pr|od||rod|")]
+#[case("${env:1::2}|${env:1::::${two}}", "ro|ro")]
+#[case("${sharp^} ${sharp^^} ${greek^} ${greek^^}", "ßﬁ ßﬁ ᾼᾀΣ ᾼᾈΣ")]
+#[case("${dotted,} ${dotted,,} ${greek,,}", "iI ii ᾳᾀσ")]
 #[case("${env:${neg}}|${env:${two}:1}|${env:x}|${env: -2}|${env:0:x}", "od|o|prod|prod|prod")]
 #[case("${uml:0:1}", "\u{fffd}")]
 #[case("${nope:=d}${nope:-d}${nope:?d}${nope:+d}${nope=d}", "ddddd")]
@@ -75,6 +81,8 @@ fn expressions(#[case] template: &str, #[case] expected: &str) {
 #[case("${env%%}", Error::Argument)]
 #[case("${env:}", Error::Argument)]
 #[case("${env:1:}", Error::Argument)]
+#[case("${env:1::}", Error::Argument)]
+#[case("${env::1}", Error::Argument)]
 #[case("${env//}", Error::Argument)]
 #[case("${env/a}", Error::BadSubstitution)]
 #[case("${env/a} and/or ${env}", Error::BadSubstitution)]
