@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::builtin::{self, pod};
-use crate::fields::{Malformed, conditions, integer, text};
+use crate::fields::{self, Malformed, conditions, integer, text};
 use crate::{Assessment, Status};
 
 /// Returns how far an object that was read from the cluster has come at the time `now`.
@@ -41,6 +41,9 @@ fn generic(object: &Value) -> Result<Option<Assessment>, Malformed> {
         return Ok(Some(Assessment::new(Status::Terminating, "Resource scheduled for deletion")));
     }
     let generation = integer(object, &["metadata", "generation"]);
+    if generation.is_some() {
+        fields::check_status(object)?;
+    }
     let observed = integer(object, &["status", "observedGeneration"]);
     if let (Some(generation), Some(observed)) = (generation, observed)
         && generation != observed
@@ -61,12 +64,13 @@ fn generic(object: &Value) -> Result<Option<Assessment>, Malformed> {
     Ok(None)
 }
 
-/// KS-KST-7: `Ready` counts when it is there, and a false one is never a failure.
+/// KS-KST-7: `Ready` counts when it is there and has a status that Kubernetes knows, and a false one is never a failure.
 fn ready(object: &Value) -> Result<Option<Assessment>, Malformed> {
     let conditions = conditions(object)?;
-    let ready = conditions.iter().find(|condition| condition.kind == "Ready");
-    Ok(ready.map(|condition| match condition.status {
-        "True" => Assessment::current("Resource is Ready"),
-        _ => Assessment::in_progress(condition.message),
+    let mut ready = conditions.iter().filter(|condition| condition.kind == "Ready");
+    Ok(ready.find_map(|condition| match condition.status {
+        "True" => Some(Assessment::current("Resource is Ready")),
+        "False" | "Unknown" => Some(Assessment::in_progress(condition.message)),
+        _ => None,
     }))
 }

@@ -2,15 +2,41 @@
 
 use serde_json::Value;
 
-/// The error of an object whose status has not the shape that the API conventions ask for.
+/// The error of an object whose status has not the shape that the API conventions ask for, in the words of Flux, which reads it
+/// into Go's types.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Malformed {
-    /// `status.conditions` is there but is not a list of objects.
-    #[error("status.conditions of {kind} is not a list of conditions")]
-    Conditions {
-        /// Kind of the object.
-        kind: String,
+    /// `status` is no map, where a generation is looked for.
+    #[error(
+        "looking up status.observedGeneration from resource: .status.observedGeneration accessor error: {value} is of the type {kind}, expected map[string]interface{{}}"
+    )]
+    Status {
+        /// What it is instead.
+        value: String,
+        /// The type of that.
+        kind: &'static str,
     },
+    /// `status` or a condition is no map.
+    #[error("cannot restore struct from: {kind}")]
+    Map {
+        /// What it is instead.
+        kind: &'static str,
+    },
+    /// `status.conditions` is no list.
+    #[error("cannot restore slice from {kind}")]
+    List {
+        /// What it is instead.
+        kind: &'static str,
+    },
+    /// A field of a condition is a number.
+    #[error("cannot convert int64 to {wanted}")]
+    Number {
+        /// The type of the field.
+        wanted: &'static str,
+    },
+    /// A field of a condition is anything else than text.
+    #[error("unrecognized type: string")]
+    Text,
     /// A Pod in a phase that Kubernetes does not know.
     #[error("unknown phase {phase}")]
     PodPhase {
@@ -50,19 +76,51 @@ impl Condition<'_> {
 
 /// The conditions in the order in which they stand; none if the object has no list of them.
 pub(crate) fn conditions(object: &Value) -> Result<Vec<Condition<'_>>, Malformed> {
-    let Some(list) = at(object, &["status", "conditions"]) else { return Ok(Vec::new()) };
-    let malformed = || Malformed::Conditions { kind: text(object, &["kind"]).unwrap_or("object").to_owned() };
-    let list = list.as_array().ok_or_else(malformed)?;
-    list.iter()
-        .map(|condition| {
-            condition.as_object().ok_or_else(malformed)?;
-            let field = |name| text(condition, &[name]).unwrap_or_default();
-            Ok(Condition {
-                kind: field("type"),
-                status: field("status"),
-                reason: field("reason"),
-                message: field("message"),
-            })
-        })
-        .collect()
+    let Some(status) = at(object, &["status"]) else { return Ok(Vec::new()) };
+    let status = status.as_object().ok_or_else(|| Malformed::Map { kind: kind_of(status) })?;
+    let list = match status.get("conditions") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(list) => list.as_array().ok_or_else(|| Malformed::List { kind: kind_of(list) })?,
+    };
+    list.iter().filter(|condition| !condition.is_null()).map(condition).collect()
+}
+
+fn condition(condition: &Value) -> Result<Condition<'_>, Malformed> {
+    let fields = condition.as_object().ok_or_else(|| Malformed::Map { kind: kind_of(condition) })?;
+    let field = |name, wanted| match fields.get(name) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text.as_str()),
+        Some(Value::Number(number)) if number.is_i64() => Err(Malformed::Number { wanted }),
+        Some(_) => Err(Malformed::Text),
+    };
+    Ok(Condition {
+        kind: field("type", "string")?,
+        status: field("status", "v1.ConditionStatus")?,
+        reason: field("reason", "string")?,
+        message: field("message", "string")?,
+    })
+}
+
+/// Refuses a status in which no generation can be looked for.
+pub(crate) fn check_status(object: &Value) -> Result<(), Malformed> {
+    let (value, kind) = match at(object, &["status"]) {
+        None | Some(Value::Object(_)) => return Ok(()),
+        Some(Value::String(text)) => (text.clone(), "string"),
+        Some(list @ Value::Array(_)) => (list.to_string(), "[]interface {}"),
+        Some(other) => (other.to_string(), kind_of(other)),
+    };
+    Err(Malformed::Status { value, kind })
+}
+
+/// The kind of a value, as Go calls it.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "invalid",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_i64() => "int64",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
+    }
 }

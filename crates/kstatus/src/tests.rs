@@ -24,7 +24,17 @@ fn row(kind: &str, api_version: &str, spec: Value, status: Value) -> Assessment 
 #[case::stalled_over(json!({"kind": "X", "status": {"conditions": [{"type": "Stalled", "status": "False"}, {"type": "Ready", "status": "True"}]}}), Status::Current, "Resource is Ready")]
 #[case::not_ready(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": "False", "message": "m"}]}}), Status::InProgress, "m")]
 #[case::nothing(json!({"kind": "X"}), Status::Current, "Resource is current")]
-#[case::odd_conditions(json!({"kind": "X", "status": {"conditions": 3}}), Status::Unknown, "status.conditions of X is not a list of conditions")]
+#[case::odd_conditions(json!({"kind": "X", "status": {"conditions": 3}}), Status::Unknown, "cannot restore slice from int64")]
+#[case::odd_condition(json!({"kind": "X", "status": {"conditions": [null, "x"]}}), Status::Unknown, "cannot restore struct from: string")]
+#[case::odd_status(json!({"kind": "X", "status": "x"}), Status::Unknown, "cannot restore struct from: string")]
+#[case::odd_status_beside_a_generation(json!({"kind": "X", "metadata": {"generation": 1}, "status": "ok"}), Status::Unknown, "looking up status.observedGeneration from resource: .status.observedGeneration accessor error: ok is of the type string, expected map[string]interface{}")]
+#[case::status_of_a_number(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": 1}]}}), Status::Unknown, "cannot convert int64 to v1.ConditionStatus")]
+#[case::message_of_a_number(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": "True", "message": 1}]}}), Status::Unknown, "cannot convert int64 to string")]
+#[case::status_of_a_bool(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": true}]}}), Status::Unknown, "unrecognized type: string")]
+#[case::null_fields(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": "True", "message": null}]}}), Status::Current, "Resource is Ready")]
+#[case::null_status(json!({"kind": "X", "metadata": {"generation": 1}, "status": null}), Status::Current, "Resource is current")]
+#[case::odd_ready(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": "Yes", "message": "m"}]}}), Status::Current, "Resource is current")]
+#[case::second_ready(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": "Yes"}, {"type": "Ready", "status": "Unknown", "message": "m"}]}}), Status::InProgress, "m")]
 #[case::not_an_object(json!("x"), Status::Current, "Resource is current")]
 fn generic_rules(#[case] object: Value, #[case] status: Status, #[case] message: &str) {
     let object = if object.is_object() { object } else { json!({"odd": object}) };

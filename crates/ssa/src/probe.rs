@@ -71,7 +71,9 @@ pub async fn read(session: &Session, id: &ObjectId) -> Result<Option<Value>, Str
 
 impl From<Assessment> for Probe {
     fn from(assessment: Assessment) -> Self {
-        Self { assessment, error: None }
+        // Unknown is a status that cannot be computed, which Flux tells like an object that cannot be read.
+        let error = (assessment.status == Status::Unknown).then(|| assessment.message.clone());
+        Self { assessment, error }
     }
 }
 
@@ -164,7 +166,8 @@ mod tests {
     #[test]
     fn items_name_subject_status_and_error() {
         let id: ObjectId = "apps_x_no.such_Thing".parse().unwrap();
-        let item = Probe { assessment: Assessment::unknown("e"), error: Some("e".into()) }.item(&id);
+        let item = Probe::from(Assessment::unknown("e")).item(&id);
         assert_eq!(item, "Thing/apps/x status: 'Unknown': e");
+        assert_eq!(Probe::from(Assessment::not_found()).item(&id), "Thing/apps/x status: 'NotFound'");
     }
 }
