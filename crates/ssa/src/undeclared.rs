@@ -9,12 +9,10 @@ use crate::ObjectId;
 
 const COMPLAINT: &str = ": field not declared in schema";
 
-/// Groups that are Kubernetes' own and lack the dot of `k8s.io`.
-const GROUPS: [&str; 18] = [
+/// Groups whose Go types Flux has (`client-go`); it has none for definitions of custom resources and for APIs.
+const GROUPS: [&str; 17] = [
     "",
     "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
     "apps",
     "autoscaling",
     "batch",
@@ -26,6 +24,7 @@ const GROUPS: [&str; 18] = [
     "networking.k8s.io",
     "node.k8s.io",
     "policy",
+    "rbac.authorization.k8s.io",
     "resource.k8s.io",
     "scheduling.k8s.io",
     "storage.k8s.io",
@@ -39,7 +38,7 @@ pub(crate) fn has_type(group: &str) -> bool {
 /// Takes away the fields that the server's message complains of. False if the kind is not Kubernetes' own or nothing
 /// could be taken away.
 pub(crate) fn remove(id: &ObjectId, object: &mut Value, message: &str) -> bool {
-    if !GROUPS.contains(&id.group.as_str()) {
+    if !has_type(&id.group) || is_role(id) {
         return false;
     }
     let paths = message.lines().filter_map(|line| line.trim_end().strip_suffix(COMPLAINT));
@@ -47,6 +46,11 @@ pub(crate) fn remove(id: &ObjectId, object: &mut Value, message: &str) -> bool {
     let paths = paths.filter_map(|line| line.rsplit_once(": ").map_or(Some(line), |(_, path)| Some(path)));
     // All of them, not only the first that can be.
     paths.map(str::trim).filter(|path| remove_path(object, path)).count() > 0
+}
+
+/// Returns true for the two kinds that Flux leaves as they are, though it has their types.
+fn is_role(id: &ObjectId) -> bool {
+    id.group == "rbac.authorization.k8s.io" && matches!(id.kind.as_str(), "Role" | "ClusterRole")
 }
 
 fn remove_path(object: &mut Value, path: &str) -> bool {
@@ -95,6 +99,9 @@ mod tests {
     #[rstest]
     #[case("n_x_apps_Deployment", ONE, true, json!({"spec": {"containers": [{"name": "b", "x": 1}, {"name": "c", "x": 1}], "ports": [{"port": 80, "protocol": "TCP", "y": 1}]}}))]
     #[case("n_x_apps_Deployment", MORE, true, json!({"spec": {"containers": [{"name": "b", "x": 1}, {"name": "c"}], "ports": [{"port": 80, "protocol": "TCP"}]}}))]
+    #[case("n_x_rbac.authorization.k8s.io_RoleBinding", ONE, true, json!({"spec": {"containers": [{"name": "b", "x": 1}, {"name": "c", "x": 1}], "ports": [{"port": 80, "protocol": "TCP", "y": 1}]}}))]
+    #[case("_x_rbac.authorization.k8s.io_ClusterRole", ONE, false, Value::Null)]
+    #[case("_x_apiextensions.k8s.io_CustomResourceDefinition", ONE, false, Value::Null)]
     #[case("n_x_example.com_Deployment", ONE, false, Value::Null)]
     #[case("n_x_apps_Deployment", "anything else", false, Value::Null)]
     #[case("n_x_apps_Deployment", ".no.such: field not declared in schema", false, Value::Null)]
