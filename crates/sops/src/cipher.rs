@@ -45,7 +45,9 @@ pub(crate) fn decrypt(text: &str, key: &DataKey, additional: &str) -> Result<Lea
 }
 
 fn parse(text: &str) -> Result<Sealed<'_>, CipherError> {
-    let inner = text.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(']')).ok_or(CipherError::Form)?;
+    // SOPS ignores what stands behind the last bracket of the line.
+    let line = text.split_once('\n').map_or(text, |(line, _)| line);
+    let inner = line.strip_prefix(PREFIX).and_then(|rest| rest.rsplit_once(']')).ok_or(CipherError::Form)?.0;
     let (data, rest) = inner.split_once(",iv:").ok_or(CipherError::Form)?;
     let (iv, rest) = rest.split_once(",tag:").ok_or(CipherError::Form)?;
     let (tag, datatype) = rest.split_once(",type:").ok_or(CipherError::Form)?;
@@ -131,5 +133,27 @@ fn datatype_of(value: &Value) -> &'static str {
         Value::Float(_) => "float",
         Value::Bool(_) => "bool",
         Value::Time(_) => "time",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// SOPS looks for the last bracket of the first line.
+    #[rstest]
+    #[case("", true)]
+    #[case(" # by hand", true)]
+    #[case("\nnext]", true)]
+    #[case("]", false)]
+    fn values_may_have_something_behind_them(#[case] behind: &str, #[case] is_read: bool) {
+        let key = DataKey::generate();
+        let leaf = Leaf::Value(Value::text("hunter2"));
+        let sealed = encrypt(&leaf, &key, "a:").unwrap().unwrap();
+        let read = decrypt(&format!("{sealed}{behind}"), &key, "a:");
+        assert_eq!(read.is_ok_and(|read| read == leaf), is_read);
+        assert!(decrypt(sealed.trim_end_matches(']'), &key, "a:").is_err());
     }
 }
