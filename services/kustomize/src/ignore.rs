@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 use weir_api::kustomize::IgnoreRule;
-use weir_kustomize::{CompiledSelector, Gvk, SelectorError};
+use weir_kustomize::{CompiledSelector, Gvk, Selector, SelectorError};
 use weir_ssa::IgnoreRules;
 
 use crate::build::selector;
@@ -41,14 +41,7 @@ impl Rule {
                 "invalid ignore rule: path '{path}' is no JSON pointer, which begins with '/'"
             ));
         }
-        let target = rule.target.as_ref().map(|target| CompiledSelector::new(&selector(target)));
-        let target = target.transpose().map_err(|error| {
-            let cause = match error {
-                SelectorError::Pattern { field, cause } => format!("invalid {field} regex: {cause}"),
-                SelectorError::Labels { problem, .. } => format!("invalid label selector: {problem}"),
-            };
-            format!("failed to create ignore rule selector: {cause}")
-        })?;
+        let target = rule.target.as_ref().map(|target| compiled(&selector(target))).transpose()?;
         Ok(Self { paths: rule.paths.clone(), target })
     }
 
@@ -66,6 +59,25 @@ impl Rule {
     }
 }
 
+fn compiled(target: &Selector) -> Result<CompiledSelector, String> {
+    CompiledSelector::new(target).map_err(|error| {
+        let cause = match error {
+            SelectorError::Pattern { field, cause } => format!("invalid {field} regex: {cause}"),
+            SelectorError::Labels { problem } if has_labels(target) => {
+                format!("invalid annotation selector: {problem}")
+            }
+            SelectorError::Labels { problem } => format!("invalid label selector: {problem}"),
+        };
+        format!("failed to create ignore rule selector: {cause}")
+    })
+}
+
+/// Returns true when the selector of labels can be understood.
+fn has_labels(target: &Selector) -> bool {
+    let label_selector = target.label_selector.clone();
+    CompiledSelector::new(&Selector { label_selector, ..Selector::default() }).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -79,6 +91,8 @@ mod tests {
         Some("invalid ignore rule: path 'data/k' is no JSON pointer, which begins with '/'"))]
     #[case(json!({"paths": ["/a"], "target": {"labelSelector": "a=b=c"}}),
         Some("failed to create ignore rule selector: invalid label selector: found '=', expected: ',' or 'end of string'"))]
+    #[case(json!({"paths": ["/a"], "target": {"labelSelector": "a=b", "annotationSelector": "a=b=c"}}),
+        Some("failed to create ignore rule selector: invalid annotation selector: found '=', expected: ',' or 'end of string'"))]
     fn rules_that_cannot_work_are_named(#[case] rule: Value, #[case] expected: Option<&str>) {
         let error = compile(&[serde_json::from_value(rule).unwrap()]).err();
         assert_eq!(error.as_deref(), expected);

@@ -82,10 +82,13 @@ fn decrypt_file(
         return Ok(());
     }
     let failed = |source: Error| Error::Source { path: path.to_string(), source: Box::new(source) };
-    // One byte more than is decrypted, so that larger files are seen to be.
     let bytes = match files.read(&path, u64::try_from(MAX_BYTES).unwrap_or(u64::MAX)) {
         Ok(bytes) => bytes,
-        Err(FsError::TooLarge { .. }) => return Err(failed(Error::TooLarge { size: MAX_BYTES + 1 })),
+        // The message names its size.
+        Err(FsError::TooLarge { .. }) => {
+            let size = files.read(&path, u64::MAX).map(|bytes| bytes.len());
+            return Err(failed(size.map_or_else(Error::from, |size| Error::TooLarge { size })));
+        }
         Err(error) => return Err(failed(error.into())),
     };
     if format.is_marked(&bytes) {

@@ -158,8 +158,10 @@ impl HealthCheck {
 
     fn assess(&self, object: &Value) -> Result<Status, ExpressionError> {
         let number = |path: &str| object.pointer(path).and_then(Value::as_i64);
-        let observed = number("/status/observedGeneration");
-        if observed.is_some() && observed != number("/metadata/generation") {
+        if let (Some(observed), Some(generation)) =
+            (number("/status/observedGeneration"), number("/metadata/generation"))
+            && observed != generation
+        {
             return Ok(Status::InProgress);
         }
         let fields = object.as_object().into_iter().flatten();

@@ -25,6 +25,8 @@ fn checks() -> HealthChecks {
 #[case::none_of_them("Cluster", json!({"status": {"phase": "?"}}), Ok(Status::InProgress))]
 #[case::not_observed("Cluster",
     json!({"metadata": {"generation": 2}, "status": {"phase": "Up", "observedGeneration": 1}}), Ok(Status::InProgress))]
+#[case::observed_without_a_generation("Cluster",
+    json!({"metadata": {}, "status": {"phase": "Up", "observedGeneration": 1}}), Ok(Status::Current))]
 #[case::another_kind_of_the_group("Backup", json!({"status": {"ready": true}}), Ok(Status::Current))]
 #[case::no_status("Backup", json!({"metadata": {}}),
     Err("failed to evaluate the CEL expression 'status.ready == true': no such attribute(s): status.ready"))]
