@@ -1,11 +1,14 @@
 //! The manifests in `deploy/kustomize` against a real API server.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use weir_testkit::{ControlPlane, Folder, repo_path, wait_for};
+
+type Labels = BTreeMap<String, String>;
 
 const SERVICES: [&str; 5] = [
     "source-controller",
@@ -25,11 +28,33 @@ async fn the_default_overlay_installs() {
 
     let api: Api<Deployment> = Api::namespaced(plane.client().unwrap(), "flux-system");
     for service in SERVICES {
+        assert_eq!(labels_of_pods(&api.get(service).await.unwrap()), expected_labels(service));
         let has_pod = |deployment: Option<&Deployment>| {
             deployment.and_then(|it| it.status.as_ref()?.replicas).is_some_and(|replicas| replicas == 1)
         };
         wait_for(&api, service, "a Pod", Duration::from_secs(30), has_pod).await.unwrap();
     }
+}
+
+/// Returns the labels of a Deployment's Pods, and those by which it finds them.
+fn labels_of_pods(deployment: &Deployment) -> (Labels, Labels) {
+    let spec = deployment.spec.clone().unwrap();
+    let of_pods = spec.template.metadata.unwrap().labels.unwrap();
+    (of_pods, spec.selector.match_labels.unwrap())
+}
+
+/// CMP-02, CMP-03: Pods are found by the labels that Flux's have; the selector, which never changes, has one only.
+fn expected_labels(service: &str) -> (Labels, Labels) {
+    let version = format!("v{}", env!("CARGO_PKG_VERSION"));
+    let of_pods = [
+        ("app", service),
+        ("app.kubernetes.io/component", service),
+        ("app.kubernetes.io/instance", "flux-system"),
+        ("app.kubernetes.io/part-of", "flux"),
+        ("app.kubernetes.io/version", &version),
+    ];
+    let text = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    (of_pods.map(text).into(), [text(("app", service))].into())
 }
 
 /// Installs the default overlay with a component.
