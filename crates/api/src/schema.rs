@@ -1,5 +1,8 @@
 //! Pieces of schema that several kinds share.
 
+use schemars::Schema;
+use serde_json::{Value, json};
+
 /// Regular expressions of the API.
 pub(crate) mod pattern {
     /// Intervals: hours to milliseconds, combined and with decimals (SRC-TYP-1, GEN-4).
@@ -21,4 +24,14 @@ pub(crate) fn is_false(flag: &bool) -> bool {
 /// Returns true when a number is zero, and so left out when an object is written.
 pub(crate) fn is_zero(number: &i64) -> bool {
     *number == 0
+}
+
+/// Makes a selector one value: whoever applies it last owns all of it, as in Kubernetes' own kinds.
+pub(crate) fn atomic_selector(schema: &mut Schema) {
+    schema.insert("x-kubernetes-map-type".to_owned(), json!("atomic"));
+    for list in ["/properties/matchExpressions", "/properties/matchExpressions/items/properties/values"] {
+        if let Some(Value::Object(keywords)) = schema.pointer_mut(list) {
+            keywords.insert("x-kubernetes-list-type".to_owned(), json!("atomic"));
+        }
+    }
 }

@@ -1,7 +1,8 @@
-//! Older versions of the image kinds: the stored schema, which is a superset of theirs (GEN-2).
+//! Older versions of the image kinds: the stored schema, which is wider than theirs (GEN-2).
 
 use kube::CustomResourceExt;
 
+use super::edit::Edit::Require;
 use super::{CrdError, Definition, Older, definition};
 use crate::{ImagePolicy, ImageRepository, ImageUpdateAutomation};
 
@@ -12,7 +13,10 @@ pub(super) fn definitions() -> Result<Vec<Definition>, CrdError> {
     Ok(vec![
         same_in_all::<ImagePolicy>(REFLECTOR)?,
         same_in_all::<ImageRepository>(REFLECTOR)?,
-        same_in_all::<ImageUpdateAutomation>(AUTOMATION)?,
+        definition::<ImageUpdateAutomation>(
+            AUTOMATION,
+            vec![Older::new("v1beta2", []), Older::new("v1beta1", [Require("spec.update.strategy")])],
+        )?,
     ])
 }
 

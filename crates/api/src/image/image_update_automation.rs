@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::ImageRef;
-use crate::schema::{is_false, is_zero};
+use crate::schema::{atomic_selector, is_false, is_zero};
 use crate::source::GitRepositoryRef;
 use crate::{Condition, Duration, LocalObjectReference, Time};
 
@@ -61,6 +61,7 @@ pub struct ImageUpdateAutomationSpec {
     pub interval: Duration,
     /// PolicySelector allows to filter applied policies based on labels; all policies of the namespace when not specified.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = atomic_selector)]
     pub policy_selector: Option<LabelSelector>,
     /// Update gives the specification for how to update the files in the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,6 +75,7 @@ pub struct ImageUpdateAutomationSpec {
 /// AutomationSourceReference names the GitRepository to update, in any namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["kind", "name"]))]
 pub struct AutomationSourceReference {
     /// API version of the referent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,9 +151,9 @@ pub struct CommitUser {
 pub struct SigningKey {
     /// SecretRef holds the name to a secret that contains the private key.
     pub secret_ref: LocalObjectReference,
-    /// Type of the key.
+    /// Type of the key; gpg when not specified.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("enum" = ["gpg", "ssh"], "default" = "gpg"))]
+    #[schemars(extend("enum" = ["gpg", "ssh"]))]
     pub type_: Option<String>,
 }
 
@@ -171,7 +173,6 @@ pub struct PushSpec {
 
 /// UpdateStrategy is a union of the various strategies for updating the Git repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["strategy"]))]
 pub struct UpdateStrategy {
     /// Strategy names the strategy to be used.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -105,8 +105,8 @@ pub struct OidcProvider {
     #[serde(rename = "issuerURL")]
     #[schemars(extend("pattern" = "^https?://"))]
     pub issuer_url: String,
-    /// Audience is what the aud claim must contain.
-    #[serde(default = "OidcProvider::default_audience")]
+    /// Audience is what the aud claim must contain; notification-controller when not specified.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub audience: String,
     /// Variables are CEL expressions over the claims whose results the validations can use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -114,12 +114,6 @@ pub struct OidcProvider {
     /// Validations are CEL expressions that must all be true.
     #[schemars(length(min = 1))]
     pub validations: Vec<OidcValidation>,
-}
-
-impl OidcProvider {
-    fn default_audience() -> String {
-        "notification-controller".to_owned()
-    }
 }
 
 /// OIDCVariable is a named CEL expression.

@@ -71,17 +71,24 @@ async fn kustomizations() {
 async fn old_kustomizations() {
     let base =
         json!({ "interval": "1m", "prune": true, "sourceRef": { "kind": "GitRepository", "name": "app" } });
+    let one = "exactly one of spec.kubeConfig.configMapRef or spec.kubeConfig.secretRef must be specified";
     let cases = [
         (json!({ "interval": "soon" }), "spec.interval in body should match"),
         (json!({ "validation": "always" }), r#"supported values: "none", "client", "server""#),
-        (json!({ "kubeConfig": {} }), "spec.kubeConfig.secretRef: Required value"),
+        (json!({ "kubeConfig": {} }), one),
+        (json!({ "kubeConfig": { "secretRef": { "name": "a" }, "configMapRef": { "name": "b" } } }), one),
         (json!({ "deletionPolicy": "Orphan" }), "field not declared in schema"),
         (
             json!({ "patchesJson6902": [{ "target": {}, "patch": [{ "op": "swap", "path": "/x" }] }] }),
             r#"supported values: "test", "remove", "add", "replace", "move", "copy""#,
         ),
     ];
-    expect_refusals("kustomize.toolkit.fluxcd.io/v1beta2", "Kustomization", base, &cases).await;
+    expect_refusals("kustomize.toolkit.fluxcd.io/v1beta2", "Kustomization", base.clone(), &cases).await;
+    let cases = [
+        (json!({ "kubeConfig": {} }), "spec.kubeConfig.secretRef: Required value"),
+        (json!({ "kubeConfig": { "configMapRef": { "name": "b" } } }), "field not declared in schema"),
+    ];
+    expect_refusals("kustomize.toolkit.fluxcd.io/v1beta1", "Kustomization", base, &cases).await;
 }
 
 #[tokio::test]
